@@ -1,0 +1,42 @@
+# Two commands for a fresh machine with Python 3.11 and nothing else:
+#   make demo   set everything up, score an example data set, write what a user would look at
+#   make test   set everything up, lint, type-check, and run all tests
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint check bench coverage-study mutation clean
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "spagree needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group test --group lint
+	touch $(READY)
+
+demo: $(READY)
+	mkdir -p demo
+	$(BIN)/spagree score example:sparse
+	$(BIN)/spagree score example:sparse > demo/summary.txt
+	$(BIN)/spagree score example:sparse --json > demo/agreement.json
+	$(BIN)/spagree items example:sparse --worst 10 > demo/hardest-items.txt
+	@echo
+	@echo "Written: demo/summary.txt, demo/agreement.json, demo/hardest-items.txt"
+	@echo "Next: $(BIN)/spagree score YOUR.csv    or    $(BIN)/spagree examples"
+
+test: $(READY) lint check
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov --cov-report=
+	$(BIN)/coverage report
+	$(BIN)/coverage report --include='*/spagree/tally/*,*/spagree/estimate/*' --fail-under=100
+
+clean:
+	rm -rf $(VENV) demo mutants .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

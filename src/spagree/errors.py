@@ -1,0 +1,93 @@
+"""Every error spagree raises on purpose, as one tree.
+
+    SpagreeError                 catch this to catch them all
+    ├── UsageError       exit 2  an option, a name or a value that spagree does not know
+    │   └── MissingExtraError    a library that lives behind an extra is not installed
+    ├── DataError        exit 3  the data was read, but cannot be used as it is
+    │   ├── ColumnError          a column is missing, ambiguous or doubled
+    │   └── DuplicateError       one annotator gave one item different labels
+    └── FileError        exit 4  a file cannot be read or written
+
+A message names the place, what was found there, and what to do. Where many rows are wrong
+the first ten are shown and the rest is counted.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+SHOWN_PROBLEMS = 10
+
+
+class SpagreeError(Exception):
+    """The root of all errors raised on purpose; ``exit_code`` is what the command returns.
+
+    >>> issubclass(UsageError, SpagreeError), DataError.exit_code
+    (True, 3)
+    """
+
+    exit_code = 3
+
+
+class UsageError(SpagreeError, ValueError):
+    """An option, a name or a value that spagree does not know."""
+
+    exit_code = 2
+
+
+class MissingExtraError(UsageError, ImportError):
+    """A library that lives behind an extra is not installed.
+
+    >>> print(MissingExtraError("excel", "reading .xlsx files"))
+    reading .xlsx files needs the extra 'excel': pip install 'spagree[excel]'
+    """
+
+    def __init__(self, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the extra {extra!r}: pip install 'spagree[{extra}]'")
+
+
+class DataError(SpagreeError, ValueError):
+    """The data was read, but cannot be used as it is.
+
+    >>> print(DataError("2 rows are broken", problems=["a.csv:3: too few fields"], total=2))
+    2 rows are broken
+      a.csv:3: too few fields
+      … and 1 more
+    """
+
+    exit_code = 3
+
+    def __init__(self, message: str, problems: Sequence[str] = (), total: int | None = None) -> None:
+        shown = list(problems[:SHOWN_PROBLEMS])
+        hidden = (len(problems) if total is None else total) - len(shown)
+        tail = [f"… and {hidden:,} more"] if shown and hidden > 0 else []
+        super().__init__("\n  ".join([message, *shown, *tail]))
+        self.problems = tuple(problems)
+        self.total = len(problems) if total is None else total
+
+
+class ColumnError(DataError):
+    """A column is missing, ambiguous or doubled."""
+
+
+class DuplicateError(DataError):
+    """One annotator gave one item different labels."""
+
+
+class FileError(SpagreeError, OSError):
+    """A file cannot be read or written."""
+
+    exit_code = 4
+
+
+def unknown_name(what: str, found: str, known: Iterable[str]) -> UsageError:
+    """The error for a misspelt name, with the nearest known one.
+
+    >>> print(unknown_name("weighting scheme", "egde", ["flat", "edge"]))
+    unknown weighting scheme 'egde'; did you mean 'edge'? Known: flat, edge
+    """
+    names = [str(name) for name in known]
+    near = difflib.get_close_matches(found.lower(), names, n=1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    return UsageError(f"unknown {what} {found!r};{hint} Known: {', '.join(names)}")
