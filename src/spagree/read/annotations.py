@@ -1,0 +1,50 @@
+"""What every reader returns: annotations in one shape, on whatever engine holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+
+ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """Something the user should know; ``code`` is stable, ``message`` is for people."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What the reader made of the source; echoed so that a wrong guess is seen at once."""
+
+    source: str
+    format: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    guessed: frozenset[str] = frozenset()
+    examples: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """A lazy frame of annotations and what was understood on the way.
+
+    Columns of ``frame``: ``item`` and ``label`` always (null = missing, counted by the tally);
+    ``annotator`` where known; ``time`` (a number or a datetime) where there is one; ``row``, the
+    1-based position in the source, where the engine keeps an order; ``count`` where one row
+    stands for several annotations (count tables), never together with ``annotator``.
+    """
+
+    frame: nw.LazyFrame[Any]
+    understood: Understood
+    cautions: tuple[Caution, ...] = ()
+
+    @property
+    def has_annotators(self) -> bool:
+        """Whether it is known who made each annotation."""
+        return ANNOTATOR in self.frame.collect_schema().names()

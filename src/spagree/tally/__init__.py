@@ -1,0 +1,12 @@
+"""Annotations → Tally: a tiny integer summary that merges by addition (MATH §2).
+
+    tally      the summary itself
+    count      annotations → tally, one expression on the native engine
+    policies   what counts: spelling, repeats, the first k in time
+    items      item × class counts, for parts that cut through items
+    live       a tally that grows and shrinks by one annotation
+    store      saved tallies
+    engines    what differs when a small result comes home
+
+Nothing is imported here: the name ``spagree.tally`` belongs to the function users call.
+"""

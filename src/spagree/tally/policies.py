@@ -1,0 +1,241 @@
+"""What counts as an annotation: spelling variants, repeats by one annotator, the first k in time.
+
+Each policy is explicit, works on the native engine, and counts what it leaves out.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import narwhals as nw
+
+from spagree.errors import SHOWN_PROBLEMS, DuplicateError, UsageError, unknown_name
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations, Caution
+from spagree.tally.engines import rows
+from spagree.tally.tally import text
+
+DuplicatePolicy = Literal["error", "first", "last"]
+MOST_RESPELLED_LABELS = 1_000
+
+LEFT_OUT = {
+    "missing_label": "without a label",
+    "missing_item": "without an item",
+    "repeated": "repeats by the same annotator on the same item",
+    "after_first_k": "after the first k of their item",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """How to treat what could be counted in more than one way.
+
+    >>> Policies(duplicates="lst")
+    Traceback (most recent call last):
+    spagree.errors.UsageError: unknown duplicate policy 'lst'; did you mean 'last'? Known: error, first, last
+    """
+
+    duplicates: DuplicatePolicy = "error"
+    first: int | None = None
+    normalize: bool = False
+
+    def __post_init__(self) -> None:
+        if self.duplicates not in get_args(DuplicatePolicy):
+            raise unknown_name("duplicate policy", str(self.duplicates), get_args(DuplicatePolicy))
+        if self.first is not None and (not isinstance(self.first, int) or self.first < 2):
+            found = f"first={self.first!r}"
+            raise UsageError(f"{found}: agreement needs at least the first 2 annotations of an item")
+
+
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """Annotations with a label and an item, after all policies."""
+
+    frame: nw.LazyFrame[Any]
+    left_out: Mapping[str, int]
+    cautions: tuple[Caution, ...] = ()
+
+    def without(self, reason: str, count: int, frame: nw.LazyFrame[Any], *cautions: Caution) -> Clean:
+        """The same with ``count`` annotations left out for ``reason``."""
+        left_out = {**self.left_out, reason: count} if count else self.left_out
+        return Clean(frame, left_out, self.cautions + cautions)
+
+
+def apply_policies(clean: Clean, annotations: Annotations, labels: Iterable[Any], policies: Policies) -> Clean:
+    """Respell, then settle repeats, then keep the first k: in that order."""
+    if policies.normalize:
+        clean = _normalize(clean, labels)
+    if annotations.has_annotators:
+        clean = _settle_repeats(clean, annotations, policies.duplicates)
+    if policies.first is not None:
+        clean = _keep_first(clean, policies.first)
+    return clean
+
+
+# Spelling ------------------------------------------------------------------------------------
+
+
+def normal_form(label: str) -> str:
+    """The spelling that variants in case, blanks and Unicode form share.
+
+    >>> normal_form("  Yes "), normal_form("Cafe\\u0301") == normal_form("CAFÉ")
+    ('yes', True)
+    """
+    return " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+
+
+def spelling_variants(labels: Iterable[Any]) -> list[list[str]]:
+    """Groups of labels that differ only by case, blanks, Unicode form or number format.
+
+    >>> spelling_variants(["yes", "Yes ", "no", "1", "01", "1.0"])
+    [['Yes ', 'yes'], ['01', '1', '1.0']]
+    """
+    groups: defaultdict[object, list[str]] = defaultdict(list)
+    for label in sorted(map(text, labels)):
+        groups[_number(label)].append(label)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _number(label: str) -> object:
+    """A number as such, so that 1, 1.0 and 01 meet; anything else in its normal form."""
+    plain = normal_form(label)
+    try:
+        return float(plain) if plain[:1] in "+-.0123456789" and plain[:1] else plain
+    except ValueError:
+        return plain
+
+
+def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
+    """Labels that look like the same label written differently are kept apart, and said."""
+    groups = spelling_variants(labels)
+    if not groups:
+        return ()
+    shown = "; ".join(" / ".join(map(repr, group[:4])) for group in groups[:3])
+    more = f" and {len(groups) - 3} more groups" if len(groups) > 3 else ""
+    message = (
+        f"labels that differ only in spelling are counted as different labels: {shown}{more}. "
+        "If they mean the same, use --normalize (normalize=True), or clean them first."
+    )
+    return (Caution("label_variants", message),)
+
+
+def _normalize(clean: Clean, labels: Iterable[Any]) -> Clean:
+    respelled = {label: normal_form(label) for label in labels if isinstance(label, str)}
+    changed = {old: new for old, new in respelled.items() if new != old}
+    if len(changed) > MOST_RESPELLED_LABELS:
+        found = f"{len(changed):,} labels would be respelled"
+        raise UsageError(f"{found}, more than {MOST_RESPELLED_LABELS:,}; clean them before, without --normalize")
+    frame = clean.frame
+    column = nw.col(LABEL)
+    for old, new in changed.items():
+        column = nw.when(nw.col(LABEL) == nw.lit(old)).then(nw.lit(new)).otherwise(column)
+    return replace(clean, frame=frame.with_columns(column.alias(LABEL)) if changed else frame)
+
+
+# Repeats -------------------------------------------------------------------------------------
+
+
+def _settle_repeats(clean: Clean, annotations: Annotations, policy: DuplicatePolicy) -> Clean:
+    """One annotation per annotator and item; different labels need a decision by the user."""
+    named = clean.frame.filter(~nw.col(ANNOTATOR).is_null())
+    repeats = _count_repeats(named, ITEM, ANNOTATOR)
+    if not repeats:
+        return clean
+    same = _count_repeats(named, ITEM, ANNOTATOR, LABEL)
+    if policy == "error" and same < repeats:
+        raise _conflict_error(named, annotations)
+    kept = _keep_one(named, policy)
+    anonymous = clean.frame.filter(nw.col(ANNOTATOR).is_null())
+    caution = Caution("repeats", _repeats_message(repeats, same, policy))
+    return clean.without("repeated", repeats, nw.concat([kept, anonymous]), caution)
+
+
+def _count_repeats(frame: nw.LazyFrame[Any], *keys: str) -> int:
+    """Rows beyond the first of each key."""
+    times = frame.group_by(*keys).agg(nw.len().alias("times")).filter(nw.col("times") > 1)
+    extra = times.with_columns((nw.col("times").cast(nw.Int64) - 1).alias("extra"))
+    return int(rows(extra.select(nw.col("extra").sum()))[0][0] or 0)
+
+
+def _keep_one(named: nw.LazyFrame[Any], policy: DuplicatePolicy) -> nw.LazyFrame[Any]:
+    if policy == "error":
+        return named.unique(subset=[ITEM, ANNOTATOR, LABEL], keep="any")
+    order = _time_order(named)
+    if not order:
+        raise UsageError(
+            f"--duplicates {policy} needs an order, and this source has none: name a time column (--time, time=)"
+        )
+    return named.unique(subset=[ITEM, ANNOTATOR], keep=policy, order_by=order)
+
+
+def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
+    if same == repeats:
+        return f"{repeats:,} annotations repeat the label their annotator had given the item before; counted once."
+    return (
+        f"{repeats:,} annotations repeat an item by the same annotator ({repeats - same:,} with another label); "
+        f"the {policy} one was kept."
+    )
+
+
+def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> DuplicateError:
+    """Name the first conflicting items with both labels and where they stand."""
+    labels = named.group_by(ITEM, ANNOTATOR, LABEL).agg(*_first_row(named))
+    doubled = labels.group_by(ITEM, ANNOTATOR).agg(nw.len().alias("labels")).filter(nw.col("labels") > 1)
+    total = int(rows(doubled.select(nw.len()))[0][0])
+    order = [ROW] if ROW in _names(named) else [ITEM, ANNOTATOR, LABEL]
+    conflicts = labels.join(doubled.select(ITEM, ANNOTATOR), on=[ITEM, ANNOTATOR], how="inner").sort(order)
+    problems = _conflict_lines(rows(conflicts.head(8 * SHOWN_PROBLEMS)), annotations)
+    message = (
+        f"{total:,} times an annotator gave one item different labels; "
+        "say which counts with --duplicates first or --duplicates last"
+    )
+    return DuplicateError(message, problems, total)
+
+
+def _conflict_lines(found: list[tuple[Any, ...]], annotations: Annotations) -> list[str]:
+    by_key: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
+    for item, annotator, *label_and_row in found:
+        by_key[text(item), text(annotator)].append(tuple(label_and_row))
+    source = annotations.understood.source
+    return [_conflict_line(source, key, labels) for key, labels in by_key.items() if len(labels) > 1]
+
+
+def _conflict_line(source: str, key: tuple[str, str], labels: list[tuple[Any, ...]]) -> str:
+    given = " and ".join(f"{text(label)!r}" + (f" (row {row[0]})" if row else "") for label, *row in labels)
+    place = f"{source}:{max(row[0] for _, *row in labels)}: " if labels[0][1:] else ""
+    return f"{place}annotator {key[1]!r} labelled item {key[0]!r} {given}"
+
+
+def _first_row(frame: nw.LazyFrame[Any]) -> list[nw.Expr]:
+    return [nw.col(ROW).min()] if ROW in _names(frame) else []
+
+
+# The first k in time -------------------------------------------------------------------------
+
+
+def _keep_first(clean: Clean, k: int) -> Clean:
+    """The first k annotations of each item: unbiased where overlap was decided by the labels."""
+    names = _names(clean.frame)
+    if TIME not in names:
+        raise UsageError(f"--first {k} needs the time of each annotation; name its column with --time (time=)")
+    ties = [ROW] if ROW in names else [name for name in (ANNOTATOR, LABEL) if name in names]
+    place = nw.col(LABEL).cum_count().over(ITEM, order_by=[TIME, *ties]).alias("place")
+    try:
+        placed = clean.frame.with_columns(place)
+        late = int(rows(placed.filter(nw.col("place") > k).select(nw.len()))[0][0])
+    except NotImplementedError as error:
+        engine = clean.frame.implementation
+        raise UsageError(f"--first {k}: {engine} cannot number rows within an item; use polars or duckdb") from error
+    kept = placed.filter(nw.col("place") <= k).select(names)
+    return clean.without("after_first_k", late, kept)
+
+
+def _time_order(frame: nw.LazyFrame[Any]) -> list[str]:
+    return [name for name in (TIME, ROW) if name in _names(frame)]
+
+
+def _names(frame: nw.LazyFrame[Any]) -> list[str]:
+    return frame.collect_schema().names()

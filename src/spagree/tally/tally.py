@@ -1,0 +1,140 @@
+"""The narrow waist: a tiny integer summary of any data set, which merges by addition (MATH §2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+K = TypeVar("K")
+
+# T = n(n−1)(n−2) must fit into 63 bits on every engine.
+MOST_ANNOTATIONS_PER_ITEM = 2_000_000
+
+
+class Cell(NamedTuple):
+    """Items with the same three integers are interchangeable for every estimate.
+
+    ``n`` annotations, ``pairs`` = Σ n_c(n_c−1) agreeing ordered pairs and
+    ``triples`` = Σ n_c(n_c−1)(n_c−2) agreeing ordered triples: ``A`` and ``T`` of MATH §1.
+
+    >>> Cell.of([5, 3, 2, 1])
+    Cell(n=11, pairs=28, triples=66)
+    """
+
+    n: int
+    pairs: int
+    triples: int
+
+    @classmethod
+    def of(cls, class_counts: Iterable[int]) -> Cell:
+        """The cell of an item from its number of annotations per class."""
+        counts = list(class_counts)
+        pairs = sum(c * (c - 1) for c in counts)
+        return cls(sum(counts), pairs, sum(c * (c - 1) * (c - 2) for c in counts))
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Everything the estimates need, in integers; tallies of disjoint items merge with ``+``.
+
+    >>> one = Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}])
+    >>> two = Tally.from_items([{"no": 3}, {"no": 1}])
+    >>> (one + two).items, (one + two).pairable_items, (one + two).annotations
+    (4, 3, 8)
+    >>> dict((one + two).labels), dict((one + two).pairable_labels)
+    ({'yes': 3, 'no': 5}, {'yes': 3, 'no': 4})
+    """
+
+    cells: Mapping[Cell, int] = field(default_factory=dict)
+    labels: Mapping[str, int] = field(default_factory=dict)
+    pairable_labels: Mapping[str, int] = field(default_factory=dict)
+    annotators: Mapping[str, int] | None = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def from_items(cls, items: Iterable[Mapping[Any, int]]) -> Tally:
+        """Count items given as mappings of class → number of annotations; annotators unknown."""
+        cells: Counter[Cell] = Counter()
+        labels: Counter[str] = Counter()
+        pairable: Counter[str] = Counter()
+        for counts in items:
+            given = {text(label): count for label, count in counts.items() if count}
+            cell = Cell.of(given.values())
+            cells[cell] += 1 if cell.n else 0
+            labels.update(given)
+            pairable.update(given if cell.n > 1 else {})
+        return cls(dict(+cells), dict(labels), dict(pairable), annotators=None)
+
+    def __add__(self, other: Tally) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return Tally(
+            add_counts(self.cells, other.cells),
+            add_counts(self.labels, other.labels),
+            add_counts(self.pairable_labels, other.pairable_labels),
+            _sum_known(self.annotators, other.annotators),
+            add_counts(self.left_out, other.left_out),
+        )
+
+    def __radd__(self, other: object) -> Tally:
+        """Let ``sum(tallies)`` start from 0."""
+        return self if other == 0 else NotImplemented
+
+    @cached_property
+    def items(self) -> int:
+        """Items with at least one annotation."""
+        return sum(self.cells.values())
+
+    @cached_property
+    def pairable_items(self) -> int:
+        """Items with at least two annotations: the only ones agreement can be seen on."""
+        return sum(count for cell, count in self.cells.items() if cell.n > 1)
+
+    @cached_property
+    def annotations(self) -> int:
+        """All annotations."""
+        return sum(cell.n * count for cell, count in self.cells.items())
+
+    @cached_property
+    def pairable_annotations(self) -> int:
+        """Annotations of pairable items."""
+        return sum(self.pairable_labels.values())
+
+    @cached_property
+    def items_by_n(self) -> dict[int, int]:
+        """Number of items for each number of annotations, smallest first."""
+        counts: Counter[int] = Counter()
+        for cell, count in self.cells.items():
+            counts[cell.n] += count
+        return dict(sorted(counts.items()))
+
+
+def text(value: object) -> str:
+    """A label or id as text; truth values are spelled as in JSON on every engine.
+
+    >>> text("01"), text(1), text(True)
+    ('01', '1', 'true')
+    """
+    if isinstance(value, str):
+        return value
+    return str(value).lower() if str(value) in ("True", "False") else str(value)
+
+
+def add_counts(left: Mapping[K, int], right: Mapping[K, int]) -> dict[K, int]:
+    """Counters merge by addition.
+
+    >>> add_counts({"a": 1, "b": 2}, {"b": 3})
+    {'a': 1, 'b': 5}
+    """
+    total = dict(left)
+    for key, count in right.items():
+        total[key] = total.get(key, 0) + count
+    return total
+
+
+def _sum_known(left: Mapping[str, int] | None, right: Mapping[str, int] | None) -> dict[str, int] | None:
+    # Who annotated is known for the whole only when it is known for every part.
+    return None if left is None or right is None else add_counts(left, right)
