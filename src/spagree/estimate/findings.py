@@ -1,0 +1,121 @@
+"""Tally → Findings: every figure once, frozen, in full precision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from spagree.estimate.cautions import cautions
+from spagree.estimate.missingness import Missingness, missingness
+from spagree.estimate.profile import Profile, exact_mean, profile
+from spagree.estimate.uncertainty import Bootstrap, Estimate, check_level, estimate, undefined
+from spagree.estimate.weights import DEFAULT, SCHEMES, CustomWeights, Weights, check_scheme, weigh
+from spagree.read.annotations import Caution
+from spagree.tally.tally import Tally
+
+NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
+
+
+@dataclass(frozen=True, slots=True)
+class PerItem:
+    """Annotations per item: the smallest, the middle and the largest number."""
+
+    min: int
+    median: float
+    max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What was counted; ``annotators`` is None when the source does not say who annotated."""
+
+    items: int
+    annotations: int
+    annotators: int | None
+    classes: int
+    pairable_items: int
+    unpairable_items: int
+    pairable_annotations: int
+    annotations_per_item: PerItem | None
+    labels: Mapping[str, int]
+    left_out: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Everything that was estimated from one tally."""
+
+    data: Data
+    spa: Estimate
+    schemes: Mapping[str, Estimate]
+    weights: Mapping[str, Weights]
+    missingness: Missingness
+    warnings: tuple[Caution, ...]
+
+
+def find(
+    tally: Tally,
+    weights: str | CustomWeights = DEFAULT,
+    level: float = 0.95,
+    bootstrap: Bootstrap | None = None,
+) -> Findings:
+    """Estimate everything from a tally.
+
+    >>> found = find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))
+    >>> found.spa.value, found.schemes["flat"].value == 2 / 3
+    (0.75, True)
+    """
+    check_scheme(weights)
+    check_level(level)
+    found = profile(tally)
+    weighed = {scheme: weigh(scheme, tally) for scheme in SCHEMES}
+    chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
+    schemes = {scheme: _estimate(found, weighed[scheme], level, bootstrap) for scheme in SCHEMES}
+    spa = schemes[weights] if isinstance(weights, str) else _estimate(found, chosen, level, bootstrap)
+    test = missingness(found, level)
+    warnings = cautions(tally, schemes, test, chosen)
+    return Findings(_describe(tally), spa, schemes, {**weighed, chosen.scheme: chosen}, test, warnings)
+
+
+def _estimate(found: Profile, weights: Weights, level: float, bootstrap: Bootstrap | None) -> Estimate:
+    if not found.exact:
+        return undefined(NOT_PAIRABLE, level, weights.scheme)
+    value = exact_mean(found, weights.by_n)
+    per_group = found.weights(weights.by_n)
+    figure = estimate(value, found, per_group, level, weights.scheme)
+    return bootstrap.refine(figure, found, per_group) if bootstrap else figure
+
+
+def _describe(tally: Tally) -> Data:
+    return Data(
+        items=tally.items,
+        annotations=tally.annotations,
+        annotators=None if tally.annotators is None else len(tally.annotators),
+        classes=len(tally.labels),
+        pairable_items=tally.pairable_items,
+        unpairable_items=tally.items - tally.pairable_items,
+        pairable_annotations=tally.pairable_annotations,
+        annotations_per_item=_per_item(tally.items_by_n),
+        labels=tally.labels,
+        left_out=tally.left_out,
+    )
+
+
+def _per_item(items_by_n: Mapping[int, int]) -> PerItem | None:
+    """The median without laying out one number per item."""
+    if not items_by_n:
+        return None
+    last = sum(items_by_n.values()) - 1
+    middle = [_at(items_by_n, place) for place in (last // 2, last - last // 2)]
+    return PerItem(min(items_by_n), median(middle), max(items_by_n))
+
+
+def _at(items_by_n: Mapping[int, int], place: int) -> int:
+    """The n of the item at a place (from 0) when items are sorted by n."""
+    seen = 0
+    for n in sorted(items_by_n):
+        seen += items_by_n[n]
+        if seen > place:
+            return n
+    raise IndexError(place)

@@ -1,0 +1,73 @@
+"""The one assumption of SPA, tested: agreement does not depend on the number of annotations (MATH §7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import erfc, sqrt
+
+import numpy as np
+
+from spagree.estimate.profile import Profile, exact_mean, total
+from spagree.estimate.uncertainty import Estimate, estimate
+
+ALARM = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementAt:
+    """Mean agreement of the items with exactly n annotations."""
+
+    n: int
+    items: int
+    agreement: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Missingness:
+    """Trend of agreement over the number of annotations: z and its two-sided p."""
+
+    z: float | None
+    p: float | None
+    by_n: tuple[AgreementAt, ...]
+    undefined: str | None = None
+
+    @property
+    def broken(self) -> bool:
+        """Whether the assumption is clearly violated."""
+        return self.p is not None and self.p < ALARM
+
+
+def missingness(found: Profile, level: float) -> Missingness:
+    """Test whether items with more annotations agree more, or less.
+
+    >>> from spagree.estimate.profile import profile
+    >>> from spagree.tally.tally import Tally
+    >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
+    >>> result = missingness(profile(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}])), 0.95)
+    >>> round(result.z, 3), [(row.n, row.items) for row in result.by_n]
+    (-0.202, [(2, 2), (4, 2)])
+    """
+    by_n = tuple(_agreement_at(found, n, level) for n in found.exact)
+    if len(by_n) < 2:
+        reason = "every pairable item has the same number of annotations" if by_n else "no pairable item"
+        return Missingness(None, None, by_n, reason)
+    sum_, variance = _trend(found)
+    if not variance:
+        return Missingness(None, None, by_n, "every item has the same agreement")
+    z = sum_ / sqrt(variance)
+    return Missingness(z, erfc(abs(z) / sqrt(2)), by_n)
+
+
+def _trend(found: Profile) -> tuple[float, float]:
+    """The sum s = Σ(n − n̄)(P − P̄) and its variance v = Σ(n − n̄)²(P − P̄)²."""
+    mean_n = sum(n * items for n, (items, _) in found.exact.items()) / found.size
+    mean_p = exact_mean(found, dict.fromkeys(found.exact, Fraction(1)))
+    products = (found.n - mean_n) * (found.agreement - mean_p)
+    return total(found.items * products), total(found.items * products**2)
+
+
+def _agreement_at(found: Profile, n: int, level: float) -> AgreementAt:
+    group = found.only(n)
+    value = exact_mean(group, {n: Fraction(1)})
+    return AgreementAt(n, group.size, estimate(value, group, np.ones(len(group.n)), level, "flat"))

@@ -1,0 +1,134 @@
+"""Standard error, interval and bootstrap of SPA over items (MATH §6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf, isfinite, sqrt
+
+import numpy as np
+
+from spagree.errors import UsageError
+from spagree.estimate.profile import Floats, Profile, total
+
+REPLICATE_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with its uncertainty, or in words why there is none.
+
+    ``undefined`` is set exactly when something is None: the value itself, or only its interval.
+    """
+
+    value: float | None
+    stderr: float | None
+    low: float | None
+    high: float | None
+    level: float
+    weights: str
+    method: str = "wilson"
+    undefined: str | None = None
+
+    def __float__(self) -> float:
+        """The value, for arithmetic; an undefined one refuses rather than turn into a number."""
+        if self.value is None:
+            raise TypeError(f"undefined: {self.undefined}")
+        return self.value
+
+
+def undefined(reason: str, level: float, weights: str) -> Estimate:
+    """A figure that does not exist, with the reason."""
+    return Estimate(None, None, None, None, level, weights, undefined=reason)
+
+
+def check_level(level: float) -> None:
+    """Refuse what is not a confidence level."""
+    if not (isinstance(level, int | float) and 0 < level < 1):
+        raise UsageError(f"level={level!r}: a confidence level lies between 0 and 1, for example 0.95")
+
+
+def estimate(value: float, found: Profile, weights: Floats, level: float, scheme: str) -> Estimate:
+    """Attach standard error and Wilson interval to a weighted mean agreement."""
+    if found.size < 2:
+        reason = "only one item has two annotations: how items differ cannot be seen"
+        return Estimate(value, None, None, None, level, scheme, undefined=reason)
+    stderr = standard_error(value, found, weights)
+    effective = effective_items(found, weights)
+    low, high = wilson(value, stderr, effective, level)
+    return Estimate(value, stderr, low, high, level, scheme)
+
+
+def standard_error(value: float, found: Profile, weights: Floats) -> float:
+    """sqrt(I/(I−1) · Σ k²(P − SPA)²) / Σ k, by linearisation."""
+    spread = total(found.items * (weights * (found.agreement - value)) ** 2)
+    return sqrt(found.size / (found.size - 1) * spread) / total(found.items * weights)
+
+
+def effective_items(found: Profile, weights: Floats) -> float:
+    """(Σk)²/Σk²: how many equally weighted items would be as informative."""
+    return total(found.items * weights) ** 2 / total(found.items * weights**2)
+
+
+def wilson(value: float, stderr: float, effective: float, level: float) -> tuple[float, float]:
+    """Wilson's score interval on the effective sample size, with Student's t.
+
+    Unlike value ± t·stderr it stays inside [0, 1] and has a width at perfect agreement.
+
+    >>> low, high = wilson(1.0, 0.0, 30, 0.95)
+    >>> round(low, 3), high
+    (0.878, 1.0)
+    """
+    t = _student_t(effective - 1, level)
+    size = value * (1 - value) / stderr**2 if stderr else effective
+    shrink = t * t / size
+    if not isfinite(shrink):
+        return 0.0, 1.0
+    centre = (value + shrink / 2) / (1 + shrink)
+    half = sqrt(shrink * (value * (1 - value) + shrink / 4)) / (1 + shrink)
+    low = 0.0 if value == 0 else max(0.0, centre - half)
+    high = 1.0 if value == 1 else min(1.0, centre + half)
+    return low, high
+
+
+def _student_t(freedom: float, level: float) -> float:
+    # scipy.special alone: scipy.stats takes a second to import for one quantile.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + level) / 2)) if freedom > 0 else inf
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """Resample items ``replicates`` times; the seed makes it repeatable and is recorded."""
+
+    replicates: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.replicates, int) or self.replicates < 100:
+            raise UsageError(f"bootstrap={self.replicates!r}: use at least 100 replicates, better 10,000")
+        if not isinstance(self.seed, int) or self.seed < 0:
+            raise UsageError(f"seed={self.seed!r}: a seed is a whole number from 0 on")
+
+    def refine(self, figure: Estimate, found: Profile, weights: Floats) -> Estimate:
+        """Replace the interval and standard error by those of the replicates (percentiles)."""
+        if figure.value is None or figure.undefined:
+            return figure
+        means = self.means(found, weights)
+        tail = (1 - figure.level) / 2
+        low, high = np.quantile(means, [tail, 1 - tail])
+        method = f"bootstrap of items, {self.replicates} replicates, seed {self.seed}"
+        stderr = float(np.std(means, ddof=1))
+        return replace(figure, stderr=stderr, low=float(low), high=float(high), method=method)
+
+    def means(self, found: Profile, weights: Floats) -> Floats:
+        """SPA of each replicate: items are drawn with replacement, which is a multinomial over groups."""
+        random = np.random.default_rng(self.seed)
+        share = found.items / found.items.sum()
+        chunk = max(1, REPLICATE_CHUNK // len(share))
+        means = []
+        for start in range(0, self.replicates, chunk):
+            size = min(chunk, self.replicates - start)
+            drawn = random.multinomial(found.size, share, size=size)
+            means.append(drawn @ (weights * found.agreement) / (drawn @ weights))
+        return np.concatenate(means)
