@@ -1,0 +1,113 @@
+"""spagree measures how much annotators agree when not everyone labelled everything.
+
+The flow goes one way, through one narrow waist:
+
+    read      any source → Annotations          files, dataframes, triples, count matrices
+    tally     Annotations → Tally                integers that merge with +; LiveTally grows and shrinks
+    estimate  Tally → Findings                   weights, SPA, intervals, the assumption check
+    present   Findings → text, JSON, notebook
+
+    >>> import spagree
+    >>> agreement = spagree.measure("example:krippendorff2011")
+    >>> print(f"{agreement.spa.value:.3f}")
+    0.833
+
+Names are loaded when first used, so that ``import spagree`` and ``spagree --help`` stay fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from spagree.version import __version__
+
+# Two functions have the names of the modules that do their work. The modules are imported now (they
+# are light) and their names set free, so that __getattr__ answers with the functions.
+for _name in ("simulate", "tally"):
+    import_module(f"spagree.{_name}")
+    del globals()[_name]
+
+if TYPE_CHECKING:
+    from spagree.agreement import Agreement, count_items, measure, tally
+    from spagree.errors import (
+        ColumnError,
+        DataError,
+        DuplicateError,
+        FileError,
+        MissingExtraError,
+        SpagreeError,
+        UsageError,
+    )
+    from spagree.estimate import SCHEMES, Estimate, item_variance, weigh
+    from spagree.read.examples import example
+    from spagree.simulate import Simulation, simulate
+    from spagree.tally.items import ItemCounts
+    from spagree.tally.live import LiveTally
+    from spagree.tally.store import load, save
+    from spagree.tally.tally import Cell, Tally
+
+_HOME = {
+    "Agreement": "spagree.agreement",
+    "count_items": "spagree.agreement",
+    "measure": "spagree.agreement",
+    "tally": "spagree.agreement",
+    "ColumnError": "spagree.errors",
+    "DataError": "spagree.errors",
+    "DuplicateError": "spagree.errors",
+    "FileError": "spagree.errors",
+    "MissingExtraError": "spagree.errors",
+    "SpagreeError": "spagree.errors",
+    "UsageError": "spagree.errors",
+    "SCHEMES": "spagree.estimate",
+    "Estimate": "spagree.estimate",
+    "item_variance": "spagree.estimate",
+    "weigh": "spagree.estimate",
+    "example": "spagree.read.examples",
+    "Simulation": "spagree.simulate",
+    "simulate": "spagree.simulate",
+    "Cell": "spagree.tally.tally",
+    "ItemCounts": "spagree.tally.items",
+    "LiveTally": "spagree.tally.live",
+    "Tally": "spagree.tally.tally",
+    "load": "spagree.tally.store",
+    "save": "spagree.tally.store",
+}
+
+__all__ = [
+    "SCHEMES",
+    "Agreement",
+    "Cell",
+    "ColumnError",
+    "DataError",
+    "DuplicateError",
+    "Estimate",
+    "FileError",
+    "ItemCounts",
+    "LiveTally",
+    "MissingExtraError",
+    "Simulation",
+    "SpagreeError",
+    "Tally",
+    "UsageError",
+    "__version__",
+    "count_items",
+    "example",
+    "item_variance",
+    "load",
+    "measure",
+    "save",
+    "simulate",
+    "tally",
+    "weigh",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'spagree' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,19 @@
+"""Findings → text, JSON and notebook; the only place where numbers become words."""
+
+from spagree.present.document import document
+from spagree.present.notebook import to_html
+from spagree.present.sentence import REFERENCE, for_paper, in_words
+from spagree.present.terminal import summary, to_text
+from spagree.present.wording import escape_controls, figure
+
+__all__ = [
+    "REFERENCE",
+    "document",
+    "escape_controls",
+    "figure",
+    "for_paper",
+    "in_words",
+    "summary",
+    "to_html",
+    "to_text",
+]

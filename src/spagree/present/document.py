@@ -1,0 +1,68 @@
+"""Findings → plain values for JSON: full precision, a format number, no NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spagree.estimate import Data, Estimate, Findings, Missingness
+
+FORMAT = 1
+
+
+def document(findings: Findings, version: str) -> dict[str, Any]:
+    """The contract's JSON as a dictionary; an undefined figure says why in words."""
+    spa = findings.spa
+    named = {"level": spa.level, "weights": spa.weights, "method": spa.method}
+    return {
+        "format": FORMAT,
+        "spagree": version,
+        "data": _data(findings.data),
+        "spa": {**_estimate(spa), **named},
+        "schemes": {name: _estimate(found) for name, found in findings.schemes.items()},
+        "missingness": _missingness(findings.missingness),
+        "warnings": [{"code": each.code, "message": each.message} for each in findings.warnings],
+    }
+
+
+def _estimate(found: Estimate) -> dict[str, Any]:
+    if found.value is None:
+        return {"value": None, "undefined": found.undefined}
+    shown: dict[str, Any] = {
+        "value": found.value,
+        "stderr": found.stderr,
+        "low": found.low,
+        "high": found.high,
+    }
+    return {**shown, "undefined": found.undefined} if found.undefined else shown
+
+
+def _data(data: Data) -> dict[str, Any]:
+    spread = data.annotations_per_item
+    return {
+        "items": data.items,
+        "annotations": data.annotations,
+        "annotators": data.annotators,
+        "classes": data.classes,
+        "pairable_items": data.pairable_items,
+        "unpairable_items": data.unpairable_items,
+        "pairable_annotations": data.pairable_annotations,
+        "annotations_per_item": {
+            "min": spread.min if spread else None,
+            "median": spread.median if spread else None,
+            "max": spread.max if spread else None,
+        },
+        "labels": dict(data.labels),
+        "left_out": dict(data.left_out),
+    }
+
+
+def _missingness(test: Missingness) -> dict[str, Any]:
+    shown: dict[str, Any] = {"z": test.z, "p": test.p}
+    if test.undefined:
+        shown["undefined"] = test.undefined
+    shown["by_n"] = [
+        {"n": row.n, "items": row.items, "agreement": row.agreement.value}
+        | {"low": row.agreement.low, "high": row.agreement.high}
+        for row in test.by_n
+    ]
+    return shown

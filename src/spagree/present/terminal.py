@@ -1,0 +1,213 @@
+"""Findings → a terminal summary that is understood at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from io import StringIO
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from spagree.estimate import Estimate, Findings
+from spagree.present.sentence import REFERENCE, for_paper, in_words
+from spagree.present.wording import (
+    count,
+    escape_controls,
+    figure,
+    interval,
+    label_list,
+    number,
+    p_value,
+    percent,
+    printable,
+)
+from spagree.read.annotations import Understood
+from spagree.tally.policies import LEFT_OUT
+
+CHART_WIDTH = 26
+MOST_ROWS = 12
+
+
+def summary(findings: Findings, understood: Understood | None, version: str) -> Group:
+    """The whole summary as one rich renderable."""
+    return Group(
+        _headline(findings),
+        Text(),
+        _facts(findings, understood),
+        *_figures(findings),
+        *_warnings(findings),
+        *_citation(findings, version),
+    )
+
+
+def to_text(findings: Findings, understood: Understood | None, version: str, width: int = 100) -> str:
+    """The summary as plain text."""
+    page = StringIO()
+    Console(width=width, color_system=None, file=page).print(summary(findings, understood, version))
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+
+
+def _headline(findings: Findings) -> Text:
+    spa = findings.spa
+    line = Text.assemble("SPA ", (figure(spa.value), "bold green" if spa.value is not None else "bold red"))
+    if spa.low is not None:
+        line.append(f"   {spa.level:.0%} interval {interval(spa)}   ({spa.weights} weights)")
+    return Text("\n").join([line, Text(in_words(findings))])
+
+
+def _facts(findings: Findings, understood: Understood | None) -> Table:
+    """What was read and how much of it could be used."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, lines in _fact_rows(findings, understood):
+        grid.add_row(name, Text("\n".join(lines)))
+    return grid
+
+
+def _fact_rows(findings: Findings, understood: Understood | None) -> Iterator[tuple[str, list[str]]]:
+    if understood is not None:
+        yield "Read", _read_lines(understood)
+    yield "Data", _data_lines(findings)
+    yield "Coverage", _coverage_lines(findings)
+    if findings.data.left_out:
+        yield (
+            "Left out",
+            [f"{size:,} annotations {LEFT_OUT[why]}" for why, size in findings.data.left_out.items()],
+        )
+
+
+def _read_lines(understood: Understood) -> list[str]:
+    lines = [f"{printable(understood.source, 80)} as a {understood.format} table"]
+    if understood.columns:
+        lines.append(
+            "columns: " + ", ".join(f"{role} = {printable(name)}" for role, name in understood.columns.items())
+        )
+    if understood.guessed:
+        guessed = [role for role in understood.columns if role in understood.guessed]
+        lines[-1] += f" ({', '.join(guessed)} guessed)" if len(guessed) < len(understood.columns) else " (guessed)"
+    if understood.examples:
+        first = " · ".join(printable(cell, 30) for cell in understood.examples[0])
+        lines.append(f"first row: {first}")
+    return lines
+
+
+def _data_lines(findings: Findings) -> list[str]:
+    data = findings.data
+    who = "annotators unknown" if data.annotators is None else count(data.annotators, "annotator")
+    first = f"{count(data.items, 'item')}, {count(data.annotations, 'annotation')}, {who}"
+    return [first, f"{count(data.classes, 'class', 'classes')}: {label_list(data.labels)}"]
+
+
+def _coverage_lines(findings: Findings) -> list[str]:
+    data = findings.data
+    share = f" ({percent(data.pairable_items / data.items)})" if data.items else ""
+    used = f"{data.pairable_items:,} of {count(data.items, 'item')} can be used{share}"
+    spread = data.annotations_per_item
+    if spread:
+        used += f"; {_range(spread.min, spread.max)} annotations per item, median {number(spread.median)}"
+    once = f"{count(data.unpairable_items, 'item')} with a single annotation: nothing to compare it with"
+    return [used, once] if data.unpairable_items else [used]
+
+
+def _range(low: int, high: int) -> str:
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def _figures(findings: Findings) -> Iterator[RenderableType]:
+    if findings.spa.value is None:
+        return
+    yield Text("\nWeighting schemes", style="bold")
+    yield _scheme_table(findings)
+    yield Text("\nAssumption: agreement does not depend on the number of annotations", style="bold")
+    yield Padding(_assumption(findings), (0, 2))
+    if len(findings.missingness.by_n) > 1:
+        yield _by_n_table(findings)
+
+
+def _assumption(findings: Findings) -> Text:
+    test = findings.missingness
+    if test.p is None or test.z is None:
+        return Text(f"cannot be tested: {test.undefined}")
+    if test.broken:
+        direction = "less" if test.z < 0 else "more"
+        verdict = f"violated: items with more annotations agree {direction} ({p_value(test.p)})"
+        return Text(verdict, style="bold red")
+    return Text(f"no sign against it ({p_value(test.p)})", style="green")
+
+
+def _scheme_table(findings: Findings) -> Table:
+    rows = [(name, found) for name, found in findings.schemes.items()]
+    if findings.spa.weights not in findings.schemes:
+        rows.append((findings.spa.weights, findings.spa))
+    table = _interval_columns("scheme")
+    chart = _Chart([found for _, found in rows])
+    for name, found in rows:
+        style = "bold" if name == findings.spa.weights else ""
+        marked = ("▸ " if style else "  ") + name
+        table.add_row(marked, figure(found.value), interval(found), chart.draw(found), style=style)
+    return table
+
+
+def _by_n_table(findings: Findings) -> Table:
+    rows = findings.missingness.by_n[:MOST_ROWS]
+    table = _interval_columns("annotations", "items")
+    chart = _Chart([row.agreement for row in rows])
+    for row in rows:
+        found = row.agreement
+        table.add_row(f"{row.n:,}", f"{row.items:,}", figure(found.value), interval(found), chart.draw(found))
+    hidden = len(findings.missingness.by_n) - len(rows)
+    if hidden:
+        table.add_row("…", f"{hidden:,} more", "", "", "")
+    return table
+
+
+def _interval_columns(first: str, *more: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    table.add_column(f"  {first}", justify="right" if more else "left", no_wrap=True)
+    for name in (*more, "agreement"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("interval", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    return table
+
+
+class _Chart:
+    """Intervals drawn on one scale, so that overlap is seen without reading numbers."""
+
+    def __init__(self, found: Iterable[Estimate]) -> None:
+        ends = [end for each in found for end in (each.low, each.high, each.value) if end is not None]
+        self.low, self.high = min(ends), max(ends)
+
+    def draw(self, found: Estimate) -> str:
+        """One line: ├───●───┤."""
+        if found.value is None:
+            return ""
+        cells = [" "] * (CHART_WIDTH + 1)
+        if found.low is not None and found.high is not None:
+            start, end = self._place(found.low), self._place(found.high)
+            cells[start : end + 1] = "─" * (end - start + 1)
+            cells[start], cells[end] = "├", "┤"
+        cells[self._place(found.value)] = "●"
+        return "".join(cells).rstrip()
+
+    def _place(self, value: float) -> int:
+        width = self.high - self.low
+        return round((value - self.low) / width * CHART_WIDTH) if width else CHART_WIDTH // 2
+
+
+def _warnings(findings: Findings) -> Iterator[RenderableType]:
+    if findings.warnings:
+        yield Text("\nWarnings", style="bold yellow")
+    for caution in findings.warnings:
+        yield Padding(Text("! " + escape_controls(caution.message)), (0, 2))
+
+
+def _citation(findings: Findings, version: str) -> Iterator[RenderableType]:
+    if findings.spa.value is None:
+        return
+    yield Text("\nFor your paper", style="bold")
+    yield Padding(Text(for_paper(findings, version)), (0, 2))
+    yield Padding(Text(REFERENCE, style="dim"), (0, 2))

@@ -1,0 +1,119 @@
+"""The one place where numbers and foreign text become words.
+
+A figure never says 1 or 0 unless it is exactly 1 or 0, and nothing in a label can steer the
+terminal: control characters and invisible direction marks are shown, not obeyed.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+
+from spagree.estimate import Estimate
+
+MOST_DIGITS = 6
+SHORT = 40
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """A probability or coefficient with ``digits`` decimals, more where 1 or 0 would be a lie.
+
+    >>> figure(0.7416), figure(1.0), figure(0.99996), figure(1 - 1e-9), figure(0.0), figure(2e-5)
+    ('0.742', '1', '0.99996', '>0.999999', '0', '0.00002')
+    >>> figure(None)
+    'undefined'
+    """
+    if value is None:
+        return "undefined"
+    if value in (0, 1, -1):
+        return f"{value:.0f}"
+    for places in range(digits, MOST_DIGITS + 1):
+        shown = f"{value:.{places}f}"
+        if float(shown) not in (0, 1, -1):
+            return shown
+    return f">{1 - 10**-MOST_DIGITS:.{MOST_DIGITS}f}" if value > 0.5 else f"<{10**-MOST_DIGITS:.{MOST_DIGITS}f}"
+
+
+def percent(value: float) -> str:
+    """A probability as a percentage for a sentence.
+
+    >>> percent(0.7416), percent(1), percent(0.998), percent(0.00004)
+    ('74%', '100%', '99.8%', '0.004%')
+    """
+    if value in (0, 1):
+        return f"{value:.0%}"
+    for places in range(MOST_DIGITS):
+        shown = f"{value:.{places}%}"
+        if 0 < float(shown[:-1]) < 100 and (0.01 <= value <= 0.99 or places):
+            return shown
+    return ">99.99999%" if value > 0.5 else "<0.00001%"
+
+
+def interval(found: Estimate, digits: int = 3) -> str:
+    """The interval as text.
+
+    >>> interval(Estimate(0.5, 0.1, 0.31, 0.69, 0.95, "flat"))
+    '0.310 to 0.690'
+    """
+    if found.low is None or found.high is None:
+        return "undefined"
+    return f"{figure(found.low, digits)} to {figure(found.high, digits)}"
+
+
+def p_value(p: float) -> str:
+    """A p-value as it stands in a paper.
+
+    >>> p_value(0.0321), p_value(0.00004)
+    ('p = 0.032', 'p < 0.001')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> count(1, "item"), count(12000, "item"), count(2, "class", "classes")
+    ('1 item', '12,000 items', '2 classes')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def number(value: float) -> str:
+    """A count or a median, without a needless decimal.
+
+    >>> number(3.0), number(2.5)
+    ('3', '2.5')
+    """
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def printable(text: str, width: int = SHORT) -> str:
+    r"""Foreign text made harmless and short: control and direction characters are spelled out.
+
+    >>> print(printable("red\x1b[31m"), printable("a\u202eb"), printable("x" * 50, width=5))
+    red\x1b[31m a\u202eb xxxx…
+    """
+    shown = escape_controls(text.replace("\n", "\\n"))
+    return shown if len(shown) <= width else shown[: width - 1] + "…"
+
+
+def escape_controls(text: str) -> str:
+    """Spell out control, format and surrogate characters; line feeds stay."""
+    return "".join(_escape(character) for character in text)
+
+
+def _escape(character: str) -> str:
+    if character == "\n" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp"):
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def label_list(labels: Mapping[str, int], most: int = 6) -> str:
+    """The commonest labels with their counts.
+
+    >>> label_list({"yes": 3, "no": 9})
+    'no 9, yes 3'
+    """
+    ordered = sorted(labels.items(), key=lambda pair: (-pair[1], pair[0]))
+    shown = ", ".join(f"{printable(label, 20)} {size:,}" for label, size in ordered[:most])
+    return shown + (f", … {len(ordered) - most:,} more" if len(ordered) > most else "")
