@@ -1,0 +1,107 @@
+"""What stands in the cells: missing labels, one type per column, whole counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import SHOWN_PROBLEMS, DataError
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, Caution
+from spagree.read.tables import Table, cell, shown
+
+LARGEST_COUNT = 2**53
+
+
+def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFrame[Any]:
+    """Null where a label or id is NaN, or a label is one of the texts that mean missing."""
+    schema = frame.collect_schema()
+    changed = [
+        nw.when(~nw.col(role).is_nan()).then(nw.col(role)).alias(role)
+        for role in (ITEM, LABEL, ANNOTATOR)
+        if role in schema and schema[role].is_float()
+    ]
+    cleaned = frame.with_columns(*changed) if changed else frame
+    if not missing:
+        return cleaned
+    is_missing = nw.col(LABEL).cast(nw.String).is_in([str(text) for text in missing])
+    return cleaned.with_columns(nw.when(~is_missing).then(nw.col(LABEL)).alias(LABEL))
+
+
+def in_one_type(
+    frame: nw.LazyFrame[Any], positions: Sequence[int]
+) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
+    """Columns that are about to be stacked, in one type: numbers as numbers, otherwise text."""
+    schema = frame.collect_schema()
+    kinds = {schema[cell(p)] for p in positions}
+    if len(kinds) == 1:
+        return frame, ()
+    if all(kind.is_numeric() for kind in kinds):
+        wanted: Any = nw.Float64 if any(kind.is_float() for kind in kinds) else nw.Int64
+        return frame.with_columns(nw.col(cell(p)).cast(wanted) for p in positions), ()
+    names = ", ".join(sorted(str(kind) for kind in kinds))
+    message = f"the columns hold several types ({names}); their text was taken as the label"
+    caution = Caution("mixed_types", message)
+    return frame.with_columns(nw.col(cell(p)).cast(nw.String) for p in positions), (caution,)
+
+
+def refuse_text_counts(frame: nw.LazyFrame[Any], table: Table, positions: Sequence[int]) -> None:
+    """Columns of a data frame that cannot hold counts, by their type."""
+    schema = frame.collect_schema()
+    wrong = [p for p in positions if not schema[cell(p)].is_numeric()]
+    if wrong:
+        names = [f"column {shown(table.columns[p])} holds {schema[cell(p)]}" for p in wrong]
+        raise DataError(
+            f"{table.name}: counts must be whole numbers; name the class columns with --label", names
+        )
+
+
+def whole_counts(frame: nw.LazyFrame[Any], table: Table) -> nw.LazyFrame[Any]:
+    """Counts as integers; refuses a cell that is negative, fractional, empty or text, with its place."""
+    wrong = _wrong_text(frame) if table.is_text else _wrong_numbers(frame)
+    if wrong:
+        problems = [_problem(table, row) for row in wrong[:SHOWN_PROBLEMS]]
+        at_least = "at least " if len(wrong) > SHOWN_PROBLEMS else ""
+        raise DataError(
+            f"{table.name}: {at_least}{len(problems)} cells are not counts (whole numbers from 0); "
+            "correct them, and write 0 where nobody chose the class",
+            problems,
+        )
+    if table.is_text:
+        whole = f"* REPLACE (CAST(CAST({COUNT} AS DOUBLE) AS BIGINT) AS {COUNT})"
+        converted: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(whole))
+        return converted
+    return frame.with_columns(nw.col(COUNT).cast(nw.Int64))
+
+
+def _problem(table: Table, row: Sequence[Any]) -> str:
+    label, value, *number = row
+    place = f"row {number[0]}: " if number else ""
+    found = "an empty cell" if value is None else shown(value)
+    return f"{table.name}: {place}column {shown(label)}: {found}"
+
+
+def _wrong_text(frame: nw.LazyFrame[Any]) -> list[Any]:
+    """In the engine's own language: only it has a cast that turns text into null instead of failing."""
+    value = f"try_cast({COUNT} AS DOUBLE)"
+    wrong = frame.to_native().filter(
+        f"{value} IS NULL OR NOT isfinite({value}) OR {value} < 0 OR {value} <> floor({value}) "
+        f"OR {value} > {LARGEST_COUNT}"
+    )
+    rows: list[Any] = (
+        wrong.project(f"{LABEL}, {COUNT}, {ROW}").order(ROW).limit(SHOWN_PROBLEMS + 1).fetchall()
+    )
+    return rows
+
+
+def _wrong_numbers(frame: nw.LazyFrame[Any]) -> list[Any]:
+    """At most eleven rows are collected, whatever the engine."""
+    value = nw.col(COUNT)
+    schema = frame.collect_schema()
+    fault = value.is_null() | (value < 0) | (value > LARGEST_COUNT)
+    if schema[COUNT].is_float():
+        fault = fault | value.is_nan() | (value % 1 != 0)
+    shown_columns = [LABEL, COUNT, *([ROW] if ROW in schema else [])]
+    collected = frame.filter(fault).select(shown_columns).head(SHOWN_PROBLEMS + 1).collect()
+    return [tuple(row) for row in collected.rows()]

@@ -1,0 +1,147 @@
+"""Which column plays which role: named by the user, or guessed from common names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from spagree.errors import ColumnError
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
+from spagree.read.tables import listed, shown
+
+# Strongest first. Names inside one group are equally good: two of them in one table are ambiguous.
+# Neighbouring groups of the same word (an id before its plain name) are near-synonyms: the id wins.
+COMMON_NAMES: Mapping[str, tuple[str, ...]] = {
+    ITEM: (
+        "itemid",
+        "item",
+        "taskid unitid documentid docid sampleid exampleid textid sentenceid instanceid recordid imageid",
+        "task unit document doc sample example instance record",
+        "id",
+        "sentence text image filename file question",
+    ),
+    ANNOTATOR: (
+        "annotatorid",
+        "annotator",
+        "annotatorname annotatedby",
+        "workerid raterid coderid judgeid labelerid labellerid",
+        "worker rater coder judge labeler labeller labeledby labelledby",
+        "userid participantid",
+        "user username participant email",
+    ),
+    LABEL: (
+        "label",
+        "class category answer judgement judgment rating annotation response",
+        "value choice tag code score",
+    ),
+    TIME: ("createdat submittedat updatedat annotatedat", "timestamp", "time datetime", "date"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The position of the column of each role, and which of them were guessed."""
+
+    positions: Mapping[str, int]
+    guessed: frozenset[str]
+
+
+def find(columns: Sequence[str], name: str, option: str) -> int:
+    """The position of the column the user named: exact first, then ignoring case.
+
+    >>> find(["Item", "label"], "item", "--item")
+    0
+    """
+    exact = [i for i, column in enumerate(columns) if column == name]
+    hits = exact or [i for i, column in enumerate(columns) if column.casefold() == str(name).casefold()]
+    if len(hits) == 1:
+        return hits[0]
+    if hits:
+        raise _doubled(columns, hits, name, option)
+    raise _not_found(columns, name, option)
+
+
+def resolve(columns: Sequence[str], named: Mapping[str, str | None], roles: Sequence[str]) -> Roles:
+    """The columns of the wanted roles: those that were named, and guesses for the others.
+
+    >>> found = resolve(["task_id", "worker", "answer"], {}, ["item", "annotator", "label"])
+    >>> dict(found.positions), sorted(found.guessed)
+    ({'item': 0, 'annotator': 1, 'label': 2}, ['annotator', 'item', 'label'])
+    """
+    positions = {
+        role: find(columns, name, f"--{role}") for role in roles if (name := named.get(role)) is not None
+    }
+    _refuse_two_roles(columns, positions)
+    guessed: dict[str, int] = {}
+    for role in roles:
+        position = None if role in positions else _guess(columns, role, set(positions.values()))
+        if position is not None:
+            guessed[role] = position
+    ordered = {role: (positions | guessed)[role] for role in roles if role in positions or role in guessed}
+    return Roles(ordered, frozenset(guessed))
+
+
+def several(columns: Sequence[str], names: Sequence[str]) -> list[int]:
+    """The positions of the columns given as a list with ``--label``.
+
+    >>> several(["id", "ann", "bob"], ["bob", "ann"])
+    [2, 1]
+    """
+    positions = [find(columns, name, "--label") for name in names]
+    twice = [name for name, position in zip(names, positions, strict=True) if positions.count(position) > 1]
+    if twice:
+        raise ColumnError(f"--label names the column {shown(twice[0])} twice; name each column once")
+    return positions
+
+
+def _guess(columns: Sequence[str], role: str, taken: set[int]) -> int | None:
+    """The strongest common name; several equally strong ones are an error (time: no guess)."""
+    for names in COMMON_NAMES[role]:
+        hits = [i for i, column in enumerate(columns) if _plain(column) in names.split() and i not in taken]
+        if len(hits) == 1:
+            return hits[0]
+        if hits and role == TIME:
+            return None
+        if hits:
+            raise _ambiguous(columns, hits, role)
+    return None
+
+
+def _plain(column: str) -> str:
+    """A name without case and separators: Annotator_ID, annotator id and annotatorId are one."""
+    return "".join(character for character in column.casefold() if character.isalnum())
+
+
+def _refuse_two_roles(columns: Sequence[str], positions: Mapping[str, int]) -> None:
+    """One column cannot be both who annotated and what was annotated."""
+    for role, position in positions.items():
+        for other in positions:
+            if other != role and positions[other] == position:
+                raise ColumnError(
+                    f"column {shown(columns[position])} was given for --{role} and for --{other}; "
+                    f"each needs a column of its own (columns: {listed(columns)})"
+                )
+
+
+def _doubled(columns: Sequence[str], hits: Sequence[int], name: str, option: str) -> ColumnError:
+    found = ", ".join(f"{shown(columns[i])} (column {i + 1})" for i in hits)
+    return ColumnError(
+        f"{option} {shown(name)} fits {len(hits)} columns: {found}; rename one of them, or name it exactly"
+    )
+
+
+def _not_found(columns: Sequence[str], name: str, option: str) -> ColumnError:
+    folded = {column.casefold(): column for column in columns}
+    near = difflib.get_close_matches(str(name).casefold(), folded, n=1)
+    hint = f" did you mean {shown(folded[near[0]])}?" if near else ""
+    return ColumnError(f"{option} {shown(name)}: there is no such column;{hint} Columns: {listed(columns)}")
+
+
+def _ambiguous(columns: Sequence[str], hits: Sequence[int], role: str) -> ColumnError:
+    names = [columns[i] for i in hits]
+    is_doubled = len(set(names)) == 1
+    remedy = "rename one of them" if is_doubled else f"say which one, e.g. --{role} {names[0]}"
+    return ColumnError(
+        f"{len(hits)} columns could be the {role}: {listed(names)}; {remedy} (columns: {listed(columns)})"
+    )

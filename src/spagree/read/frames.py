@@ -1,0 +1,104 @@
+"""Data frames as tables: whatever the user's engine is, it stays the engine."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import DataError, FileError
+from spagree.read.annotations import ROW
+from spagree.read.files import File
+from spagree.read.tables import Table, cell
+
+SAMPLE_ROWS = 20
+
+
+def is_frame(source: Any) -> bool:
+    """Whether narwhals knows this frame; asked without importing any frame library."""
+    if isinstance(source, (nw.DataFrame, nw.LazyFrame)):
+        return True
+    if isinstance(source, (str, bytes, list, tuple, Path)):
+        return False
+    try:
+        known = nw.from_native(source, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        return True
+    return isinstance(known, (nw.DataFrame, nw.LazyFrame))
+
+
+def frame_table(source: Any, name: str | None = None) -> Table:
+    """A table on the engine of the frame itself; nothing is collected but a few rows to show."""
+    frame = _wrapped(source)
+    names = list(frame.collect_schema().names())
+    title = name or f"{frame.implementation.value} frame"
+    is_polars = frame.implementation is nw.Implementation.POLARS
+    is_ordered = isinstance(frame, nw.DataFrame) or is_polars
+    sample = _sample(frame) if is_ordered else ()
+    if isinstance(frame, nw.DataFrame) and not len(frame):
+        raise DataError(f"{title}: columns and no rows; check where it was filled")
+
+    def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        cells = frame.select(nw.col(names[p]).alias(cell(p)) for p in positions)
+        return _numbered(cells)
+
+    return Table(title, tuple(str(n) for n in names), load, is_ordered=is_ordered, sample=sample)
+
+
+def _wrapped(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """The frame in narwhals; column names that are not text (numbers, in pandas) become text."""
+    try:
+        frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(nw.to_native(source, pass_through=True))
+        if any(not isinstance(name, str) for name in frame.collect_schema().names()):
+            frame = nw.from_native(nw.to_native(frame).rename(columns=str))
+    except nw.exceptions.NarwhalsError as error:
+        raise DataError(f"the frame cannot be used ({error}); give each column its own name") from error
+    return frame
+
+
+def _numbered(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """With the row number where rows have an order; polars drops it again from plans that ignore it."""
+    if frame.implementation is nw.Implementation.POLARS:
+        native = frame.lazy().to_native()
+        numbered: nw.LazyFrame[Any] = nw.from_native(native.with_row_index(ROW, offset=1))
+        return numbered.with_columns(nw.col(ROW).cast(nw.Int64))
+    if isinstance(frame, nw.DataFrame):
+        return frame.with_row_index(ROW).with_columns(nw.col(ROW) + 1).lazy()
+    return frame
+
+
+def _sample(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> tuple[tuple[object, ...], ...]:
+    top = frame.head(SAMPLE_ROWS)
+    rows = top.collect() if isinstance(top, nw.LazyFrame) else top
+    return tuple(rows.rows())
+
+
+def arrow_table(files: Sequence[File], name: str) -> Table:
+    """Arrow IPC (Feather) files, scanned by polars; read at once when they are temporary."""
+    import polars
+
+    try:
+        parts = [_arrow_part(file) for file in files]
+        schemas = [part.collect_schema() for part in parts]
+    except (polars.exceptions.PolarsError, OSError) as error:
+        raise FileError(
+            f"{name}: not a readable Arrow file: truncated or damaged ({error}); copy or download it again"
+        ) from error
+    for file, schema in zip(files, schemas, strict=True):
+        if schema != schemas[0]:
+            raise DataError(
+                f"{file.name}: its columns {dict(schema)} differ from those of {files[0].name}: "
+                f"{dict(schemas[0])}; files that are read together need the same columns"
+            )
+    return frame_table(polars.concat(parts), name)
+
+
+def _arrow_part(file: File) -> Any:
+    import polars
+
+    if file.is_temporary:
+        return polars.read_ipc(io.BytesIO(file.path.read_bytes())).lazy()
+    return polars.scan_ipc(file.path)

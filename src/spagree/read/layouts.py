@@ -1,0 +1,218 @@
+"""How annotations are laid out in a table: one per row, one column per annotator, or counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import ColumnError, DataError, UsageError
+from spagree.read import cells, columns, times
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, Caution
+from spagree.read.tables import Table, cell, listed, shown
+
+SHOWN_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user said about the columns; ``labels`` are several columns, for wide and counts."""
+
+    item: str | None = None
+    annotator: str | None = None
+    label: str | None = None
+    labels: tuple[str, ...] | None = None
+    time: str | None = None
+    missing: tuple[str, ...] = ()
+
+    def named(self) -> Mapping[str, str | None]:
+        """The roles that stand for one column each."""
+        return {ITEM: self.item, ANNOTATOR: self.annotator, LABEL: self.label, TIME: self.time}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A frame in the shape of Annotations, and what was understood on the way."""
+
+    frame: nw.LazyFrame[Any]
+    format: str
+    columns: Mapping[str, str]
+    guessed: frozenset[str]
+    cautions: tuple[Caution, ...] = ()
+
+
+def long(table: Table, question: Question) -> Layout:
+    """One annotation per row: item, label, and where known annotator and time."""
+    if question.labels is not None:
+        raise UsageError(
+            f"--label names several columns ({listed(question.labels)}); say what they hold: "
+            "--format wide (one column per annotator) or --format counts (one column per class)"
+        )
+    roles = columns.resolve(table.columns, question.named(), (ITEM, ANNOTATOR, LABEL, TIME))
+    lacking = [role for role in (ITEM, LABEL) if role not in roles.positions]
+    if lacking:
+        raise _unknown_columns(table, lacking, roles)
+    positions = dict(roles.positions)
+    loaded = table.load(list(dict.fromkeys(positions.values())))
+    renamed = loaded.select(
+        *(nw.col(cell(p)).alias(role) for role, p in positions.items()),
+        *([ROW] if table.is_ordered else []),
+    )
+    names = {role: table.columns[p] for role, p in positions.items()}
+    frame, cautions = _timed(renamed, table, names, TIME in roles.guessed)
+    if cautions:
+        names.pop(TIME)
+    kept = frozenset() if table.is_positional else frozenset(roles.guessed & names.keys())
+    return Layout(cells.with_missing(frame, question.missing), "long", names, kept, cautions)
+
+
+def _timed(
+    frame: nw.LazyFrame[Any], table: Table, names: Mapping[str, str], is_guess: bool
+) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
+    """The time column as something that sorts; a guess that turns out wrong is left out, and said."""
+    if TIME not in names:
+        return frame, ()
+    try:
+        if table.is_text:
+            return times.seconds_from_text(frame, table.name, names[TIME]), ()
+        return times.from_frame(frame, names[TIME], is_guess), ()
+    except DataError as error:
+        if not is_guess:
+            raise
+        reason = str(error).splitlines()[0]
+    message = f"column {shown(names[TIME])} was not used as the time of annotation: {reason}"
+    return frame.drop(TIME), (Caution("time_ignored", message),)
+
+
+def wide(table: Table, question: Question) -> Layout:
+    """One row per item, one column per annotator; an empty cell was not annotated."""
+    item, guessed, annotators = _broad(table, question, "annotator")
+    frame, cautions = cells.in_one_type(table.load(_needed(item, annotators)), annotators)
+    unpivoted = _unpivoted(frame, table, item, annotators, variable=ANNOTATOR, value=LABEL)
+    names = {**_item_name(table, item), ANNOTATOR: _names(table, annotators)}
+    return Layout(cells.with_missing(unpivoted, question.missing), "wide", names, guessed, cautions)
+
+
+def counts(table: Table, question: Question) -> Layout:
+    """One row per item, one column per class; each cell says how many annotators chose the class."""
+    item, guessed, classes = _broad(table, question, "class")
+    frame = table.load(_needed(item, classes))
+    if not table.is_text:
+        cells.refuse_text_counts(frame, table, classes)
+        frame, _ = cells.in_one_type(frame, classes)
+    unpivoted = _unpivoted(frame, table, item, classes, variable=LABEL, value=COUNT)
+    checked = cells.whole_counts(unpivoted, table)
+    names = {**_item_name(table, item), LABEL: _names(table, classes)}
+    return Layout(checked, "counts", names, guessed)
+
+
+def _broad(table: Table, question: Question, what: str) -> tuple[int | None, frozenset[str], list[int]]:
+    """The item column, whether it was guessed, and the columns that hold annotators or classes."""
+    for role, name in ((ANNOTATOR, question.annotator), (TIME, question.time)):
+        if name is not None:
+            raise UsageError(
+                f"--{role} {shown(name)} has no meaning here: every column is one {what}; leave it out"
+            )
+    labels = question.labels or ((question.label,) if question.label is not None else None)
+    chosen = None if labels is None else columns.several(table.columns, labels)
+    roles = columns.resolve(table.columns, {ITEM: question.item}, (ITEM,))
+    item = roles.positions.get(ITEM)
+    if chosen is not None and item in chosen:
+        if question.item is not None:
+            raise ColumnError(
+                f"column {shown(question.item)} was given for --item and for --label; name it once"
+            )
+        item = None
+    others = [i for i, name in enumerate(table.columns) if i != item and name] if chosen is None else chosen
+    if not others:
+        raise ColumnError(
+            f"{table.name}: no {what} columns besides the item; columns: {listed(table.columns)}"
+        )
+    if item is None and not table.is_ordered:
+        raise ColumnError(f"{table.name}: rows have no order here; name the item column with --item")
+    _refuse_same_names(table, others, what)
+    guessed = roles.guessed if item is not None else frozenset()
+    return item, frozenset(guessed), others
+
+
+def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> None:
+    """Two columns of one name would be one annotator (or class); engines also fold the case."""
+    seen: dict[str, str] = {}
+    for name in (table.columns[p] for p in positions):
+        if name.casefold() in seen:
+            raise ColumnError(
+                f"{table.name}: two columns are called {shown(seen[name.casefold()])} and {shown(name)}; "
+                f"each {what} needs a name of its own (case does not count)"
+            )
+        seen[name.casefold()] = name
+
+
+def _needed(item: int | None, others: Sequence[int]) -> list[int]:
+    return [*others] if item is None else [item, *others]
+
+
+def _unpivoted(
+    frame: nw.LazyFrame[Any],
+    table: Table,
+    item: int | None,
+    others: Sequence[int],
+    *,
+    variable: str,
+    value: str,
+) -> nw.LazyFrame[Any]:
+    """One row per cell. Names get a mark while they are column names, so that none can collide."""
+    kept = [ITEM, *([ROW] if table.is_ordered else [])]
+    prepared = frame.with_columns((nw.col(ROW) if item is None else nw.col(cell(item))).alias(ITEM))
+    if frame.implementation is nw.Implementation.DUCKDB:
+        return _unnested(prepared, [*kept], {cell(p): table.columns[p] for p in others}, variable, value)
+    marked = [nw.col(cell(p)).alias("=" + table.columns[p]) for p in others]
+    names = ["=" + table.columns[p] for p in others]
+    tall = prepared.select(*kept, *marked).unpivot(
+        names, index=kept, variable_name=variable, value_name=value
+    )
+    return tall.with_columns(nw.col(variable).cast(nw.String).str.slice(1))
+
+
+def _unnested(
+    frame: nw.LazyFrame[Any], kept: Sequence[str], names: Mapping[str, str], variable: str, value: str
+) -> nw.LazyFrame[Any]:
+    """The same in SQL: on duckdb narwhals' unpivot drops nulls, and only knows the default connection."""
+    texts = ", ".join("'" + name.replace("'", "''") + "'" for name in names.values())
+    tall = f"unnest([{texts}]) AS {variable}, unnest([{', '.join(names)}]) AS {value}"
+    unnested: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(f"{', '.join(kept)}, {tall}"))
+    return unnested
+
+
+def _item_name(table: Table, item: int | None) -> dict[str, str]:
+    return {ITEM: "row number" if item is None else table.columns[item]}
+
+
+def _names(table: Table, positions: Sequence[int]) -> str:
+    return listed([table.columns[p] for p in positions], limit=5)
+
+
+def _unknown_columns(table: Table, lacking: Sequence[str], roles: columns.Roles) -> ColumnError:
+    """Nothing fits: list what there is, and name the command that probably works."""
+    options = " and ".join(f"--{role}" for role in lacking)
+    hints = [f"name the column of the {' and of the '.join(lacking)} with {options}"]
+    others = [i for i in range(len(table.columns)) if i != roles.positions.get(ITEM)]
+    if len(others) > 1 and LABEL in lacking:
+        hints.append(_broad_hint(table, others))
+    if table.is_text:
+        hints.append("if the first line holds data and no names: --no-header")
+    hints += [caution.message for caution in table.cautions]
+    wanted = " or the ".join(lacking)
+    found = listed(table.columns)
+    return ColumnError(f"{table.name}: no column looks like the {wanted}; columns: {found}", hints)
+
+
+def _broad_hint(table: Table, others: Sequence[int]) -> str:
+    values = [str(row[i]) for row in table.sample for i in others if i < len(row) and row[i] is not None]
+    if values and all(value.isdigit() for value in values):
+        return "if each column is a class and the cells are counts: --format counts"
+    return "if each column is an annotator: --format wide"
+
+
+FORMATS = {"long": long, "wide": wide, "counts": counts}

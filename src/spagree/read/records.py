@@ -1,0 +1,160 @@
+"""Plain Python data: triples of (item, annotator, label), and matrices of counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME, Caution
+from spagree.read.frames import frame_table
+from spagree.read.tables import Table, shown
+
+COLUMNS = (ITEM, ANNOTATOR, LABEL, TIME)
+MATRIX_DIMENSIONS = 2
+
+
+def triples_table(source: Iterable[Any]) -> Table:
+    """Triples (item, annotator, label), or quadruples with a time, as a table in polars."""
+    import polars
+
+    rows = _checked(source)
+    width = len(rows[0])
+    cautions: list[Caution] = []
+    columns: dict[str, Any] = {}
+    for position in range(width):
+        values = [row[position] for row in rows]
+        name = COLUMNS[position]
+        columns[name] = values if name == TIME else _one_type(values, name, cautions)
+    if TIME in columns:
+        columns[TIME] = _times(columns[TIME])
+    series = [polars.Series(name, values, strict=True) for name, values in columns.items()]
+    table = frame_table(polars.DataFrame(series), "triples")
+    return replace(table, is_positional=True, cautions=tuple(cautions))
+
+
+def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
+    """The rows, all three or all four long."""
+    rows: list[Any] = list(source)
+    if not rows:
+        raise DataError("no annotations: the source is empty; give triples (item, annotator, label)")
+    width = len(rows[0]) if _is_row(rows[0]) else 0
+    wrong = [
+        i for i, row in enumerate(rows, 1) if not _is_row(row) or len(row) != width or width not in (3, 4)
+    ]
+    if wrong:
+        problems = [f"row {i}: {shown(repr(rows[i - 1]))}" for i in wrong[:SHOWN_PROBLEMS]]
+        raise DataError(
+            f"{len(wrong):,} rows are not (item, annotator, label) or (item, annotator, label, time); "
+            "every row needs three values, or every row four",
+            problems,
+            len(wrong),
+        )
+    return rows
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, Sequence) and not isinstance(row, (str, bytes))
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _one_type(values: Sequence[Any], name: str, cautions: list[Caution]) -> list[Any]:
+    """The values in one type: their own when they share it, otherwise text that keeps them apart."""
+    present = {type(value) for value in values if not _is_missing(value)}
+    if present <= {str} or (len(present) == 1 and present <= {int, bool} and _fits_64_bits(values)):
+        return [None if _is_missing(value) else value for value in values]
+    texts = _distinct_texts(values)
+    if len(present) > 1:
+        kinds = ", ".join(sorted(kind.__name__ for kind in present))
+        cautions.append(
+            Caution(
+                "mixed_types",
+                f"the {name} values have several types ({kinds}); 1, '1' and True stay distinct",
+            )
+        )
+    return [None if _is_missing(value) else texts[type(value), value] for value in values]
+
+
+def _fits_64_bits(values: Sequence[Any]) -> bool:
+    return all(value is None or -(2**63) <= value < 2**63 for value in values)
+
+
+def _distinct_texts(values: Sequence[Any]) -> dict[tuple[type, Any], str]:
+    """A text for each value; two types with the same text are told apart by the name of the type."""
+    owners: dict[str, set[type]] = {}
+    try:
+        distinct = dict.fromkeys((type(value), value) for value in values if not _is_missing(value))
+    except TypeError as error:
+        raise DataError(f"a label or id cannot be compared ({error}); convert it to a string first") from None
+    for kind, value in distinct:
+        owners.setdefault(str(value), set()).add(kind)
+    texts = {key: _marked(*key, owners) for key in distinct}
+    if len(set(texts.values())) < len(texts):
+        raise DataError("values of different types have the same text; convert them to strings first")
+    return texts
+
+
+def _marked(kind: type, value: Any, owners: dict[str, set[type]]) -> str:
+    text = str(value)
+    return text if kind is str or len(owners[text]) == 1 else f"{text} ({kind.__name__})"
+
+
+def _times(values: Sequence[Any]) -> Any:
+    import polars
+
+    try:
+        series = polars.Series(TIME, values, strict=True)
+        return series.str.to_datetime() if series.dtype == polars.String else series
+    except (TypeError, polars.exceptions.PolarsError) as error:
+        raise DataError(
+            f"the times cannot be used ({error}); use numbers, or datetimes, or ISO 8601 texts throughout"
+        ) from None
+
+
+def is_matrix(source: Any) -> bool:
+    """Whether the source is a numpy array; numpy is not imported for the question."""
+    return type(source).__module__.startswith("numpy") and hasattr(source, "ndim")
+
+
+def matrix_table(matrix: Any, labels: Sequence[str] | None) -> Table:
+    """A numpy matrix of counts (items × classes); classes are called 0, 1, … unless named."""
+    import polars
+
+    if matrix.ndim != MATRIX_DIMENSIONS:
+        raise DataError(
+            f"the array has {matrix.ndim} dimensions, shape {matrix.shape}; "
+            "a count matrix has two: items × classes"
+        )
+    if matrix.dtype.kind not in "iuf" or 0 in matrix.shape:
+        raise DataError(
+            f"the array of shape {matrix.shape} and type {matrix.dtype} is not a count matrix; "
+            "give whole numbers, one row per item and one column per class"
+        )
+    if labels is not None and len(labels) != matrix.shape[1]:
+        raise UsageError(f"label names {len(labels)} classes, but the matrix has {matrix.shape[1]} columns")
+    names = [str(name) for name in labels] if labels is not None else [str(i) for i in range(matrix.shape[1])]
+    frame = polars.DataFrame({name: matrix[:, i] for i, name in enumerate(names)})
+    table = frame_table(nw.from_native(frame), "count matrix")
+    cautions = [TRANSPOSED] if _looks_transposed(matrix) else []
+    return replace(table, cautions=tuple(cautions))
+
+
+TRANSPOSED = Caution(
+    "transposed",
+    "the matrix looks transposed (its columns have equal sums, its rows do not, and it is wider than long): "
+    "rows must be items and columns classes; if they are not, pass matrix.T",
+)
+
+
+def _looks_transposed(matrix: Any) -> bool:
+    """Equal numbers of annotations per item show as equal sums; they belong in the rows."""
+    rows, columns = matrix.shape
+    by_row, by_column = matrix.sum(axis=1), matrix.sum(axis=0)
+    return bool(rows < columns and (by_column == by_column[0]).all() and not (by_row == by_row[0]).all())

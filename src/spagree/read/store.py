@@ -1,0 +1,193 @@
+"""Text rows and Parquet in duckdb: read once, strictly, and kept where several questions are cheap.
+
+A text file is parsed once into an in-memory table (which duckdb moves to disk when memory runs
+out) instead of being scanned lazily: the tally asks several questions, a scan would parse the file
+for each, and a fault in line ten million would surface in the middle of one of them. Measured on
+10⁷ rows, 2 cores: load 1.0 s, each group-by 0.55 s; as a scan 0.9–1.3 s per group-by, plus 0.55 s
+to check the file first.
+"""
+
+# ruff: noqa: S608 - paths and names are quoted here, everything else is ours
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from spagree.errors import DataError, FileError
+from spagree.read import delimited
+from spagree.read.annotations import ROW
+from spagree.read.delimited import TextFile
+from spagree.read.files import File
+from spagree.read.tables import Table, cell, listed
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+USUAL_LINE, LONGEST_LINE = 1 << 21, 1 << 28  # buffers grow with it: try the small one first
+
+
+def connect() -> DuckDBPyConnection:
+    """A private database that never fetches anything; it spills to the system's temporary directory."""
+    import duckdb
+
+    spill = Path(tempfile.gettempdir()) / f"spagree-{os.getpid()}"
+    return duckdb.connect(config={"temp_directory": str(spill), "autoinstall_known_extensions": False})
+
+
+def quoted(text: str) -> str:
+    """A text as an SQL literal.
+
+    >>> print(quoted("it's"))
+    'it''s'
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def text_table(files: Sequence[TextFile], scratch: Path, name: str) -> Table:
+    """Delimited files with the same columns as one table of text."""
+    order = [_matching(file.names, files[0].names, file.file.name, files[0].file.name) for file in files]
+    names = files[0].names
+
+    def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        connection = connect()
+        cells = ", ".join(f"{cell(p)} VARCHAR" for p in positions)
+        connection.execute(f"CREATE TABLE cells ({cells})")
+        for file, columns in zip(files, order, strict=True):
+            _insert(connection, file, [columns[p] for p in positions], scratch)
+        if not connection.execute("SELECT 1 FROM cells LIMIT 1").fetchall():
+            raise DataError(f"{name}: a header and no data rows; check that the export finished")
+        return nw.from_native(connection.sql(f"SELECT *, rowid + {files[0].first_row} AS {ROW} FROM cells"))
+
+    cautions = tuple(caution for file in files for caution in file.cautions)
+    return Table(name, names, load, is_text=True, sample=files[0].sample, cautions=cautions)
+
+
+def _insert(connection: Any, file: TextFile, positions: Sequence[int], scratch: Path) -> None:
+    """Append the rows of one file; what duckdb refuses is explained, or tidied and read again."""
+    import duckdb
+
+    try:
+        try:
+            _append(connection, delimited.plain(file, scratch), positions, USUAL_LINE)
+        except (duckdb.InvalidInputException, duckdb.ConversionException):
+            _append(connection, delimited.tidied(file, scratch), positions, LONGEST_LINE)
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise FileError(f"{file.file.name}: cannot be read ({reason}); free disk or memory") from error
+
+
+def _append(connection: Any, file: TextFile, positions: Sequence[int], longest: int) -> None:
+    connection.execute(f"INSERT INTO cells {_select(file, positions, longest)}").fetchall()
+
+
+def _select(file: TextFile, positions: Sequence[int], longest: int) -> str:
+    """Every option is written out: nothing is sniffed, padded or converted.
+
+    Except CRLF and CR, which duckdb 2.0 finds by itself but answers with no rows at all when told;
+    LF must be told, or a CR in a quoted cell is taken for it.
+    """
+    columns = ", ".join(f"'{cell(i)}': 'VARCHAR'" for i in range(len(file.names)))
+    wanted = ", ".join(cell(p) for p in positions)
+    newline = ", new_line='\\n'" if file.newline == "\n" else ""
+    return (
+        f"SELECT {wanted} FROM read_csv({quoted(_literal_path(file.file.path))}, "
+        f"auto_detect=false, columns={{{columns}}}, delim={quoted(file.delimiter)}, quote='\"', escape='\"', "
+        f"nullstr='', header={str(file.has_header).lower()}, skip={file.skip}, null_padding=false, "
+        f"strict_mode=true, compression='none', max_line_size={longest}{newline})"
+    )
+
+
+def _matching(names: Sequence[str], wanted: Sequence[str], name: str, first: str) -> list[int]:
+    """Where each wanted column stands in a further file; the same columns are required."""
+    if list(names) == list(wanted):
+        return list(range(len(wanted)))
+    if sorted(names) == sorted(wanted) and len(set(names)) == len(names):
+        return [list(names).index(column) for column in wanted]
+    lacking = [column for column in wanted if column not in names]
+    added = [column for column in names if column not in wanted]
+    difference = [f"lacks {listed(lacking)}"] * bool(lacking) + [f"adds {listed(added)}"] * bool(added)
+    raise DataError(
+        f"{name}: its columns differ from those of {first}: {' and '.join(difference) or 'other order'}; "
+        "files that are read together need the same columns"
+    )
+
+
+def parquet_table(files: Sequence[File], name: str) -> Table:
+    """Parquet files as one table, scanned in place; ids and labels keep their types."""
+    connection = connect()
+    schemas = [_parquet_schema(connection, file) for file in files]
+    names = [column for column, _ in schemas[0]]
+    for file, schema in zip(files, schemas, strict=True):
+        _refuse_other_types(schema, schemas[0], file.name, files[0].name)
+    offsets = _parquet_offsets(connection, files, name)
+
+    def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        wanted = [names[p] for p in positions]
+        parts = zip(files, offsets, strict=True)
+        query = " UNION ALL ".join(_parquet_part(file, wanted, positions, start) for file, start in parts)
+        if any(file.is_temporary for file in files):
+            connection.execute(f"CREATE TABLE cells AS {query}")
+            query = "SELECT * FROM cells"
+        return nw.from_native(connection.sql(query))
+
+    columns = tuple(names)
+    sample = connection.execute(f"SELECT * FROM {_scan(files[0])} LIMIT 20").fetchall()
+    return Table(name, columns, load, sample=tuple(sample))
+
+
+def _scan(file: File) -> str:
+    return f"read_parquet({quoted(_literal_path(file.path))})"
+
+
+def _literal_path(path: Path) -> str:
+    """The path with glob characters made literal: duckdb would expand them."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
+
+
+def _parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:
+    import duckdb
+
+    try:
+        described = connection.execute(f"DESCRIBE SELECT * FROM {_scan(file)}").fetchall()
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise FileError(
+            f"{file.name}: truncated or damaged Parquet ({reason}); copy or download it again"
+        ) from error
+    return [(column, kind) for column, kind, *_ in described]
+
+
+def _refuse_other_types(
+    schema: Sequence[tuple[str, str]], first: Sequence[tuple[str, str]], name: str, first_name: str
+) -> None:
+    _matching([column for column, _ in schema], [column for column, _ in first], name, first_name)
+    for column, kind in first:
+        found = dict(schema)[column]
+        if found != kind:
+            raise DataError(
+                f"{name}: column {column!r} holds {found}, in {first_name} it holds {kind}; "
+                "files that are read together need the same types"
+            )
+
+
+def _parquet_offsets(connection: Any, files: Sequence[File], name: str) -> list[int]:
+    """How many rows lie before each file: the row number then costs nothing and runs in parallel."""
+    offsets, rows = [], 0
+    for file in files:
+        offsets.append(rows)
+        rows += connection.execute(f"SELECT count(*) FROM {_scan(file)}").fetchall()[0][0]
+    if not rows:
+        raise DataError(f"{name}: columns and no data rows; check that the export finished")
+    return offsets
+
+
+def _parquet_part(file: File, wanted: Sequence[str], positions: Sequence[int], offset: int) -> str:
+    pairs = zip(wanted, positions, strict=True)
+    cells = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}" AS {cell(p)}' for name, p in pairs)
+    scan = f"read_parquet({quoted(_literal_path(file.path))}, file_row_number=true)"
+    return f"SELECT {cells}, file_row_number + {offset + 1} AS {ROW} FROM {scan}"

@@ -1,0 +1,72 @@
+"""The narrow waist inside ``read``: every source becomes a table before its layout is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from spagree.read.annotations import Caution
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Named columns and a way to get some of them.
+
+    ``load`` takes positions of columns and returns a lazy frame whose columns are called by
+    ``cell(position)`` (so that no name of the user can collide with ours, nor two names that
+    differ only in case), plus ``row`` where the engine keeps an order. Only what is asked for is
+    read: that is what makes a narrow question to a broad file cheap. ``is_positional``: the roles
+    follow from the position, as in triples, so nothing was guessed.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    load: Callable[[Sequence[int]], nw.LazyFrame[Any]]
+    is_text: bool = False
+    is_ordered: bool = True
+    is_positional: bool = False
+    sample: tuple[tuple[object, ...], ...] = ()
+    cautions: tuple[Caution, ...] = ()
+
+
+def cell(position: int) -> str:
+    """The name a column has between loading and its role.
+
+    >>> cell(3)
+    'c3'
+    """
+    return f"c{position}"
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """A value as it is quoted in a message: control characters escaped, cut when long.
+
+    >>> shown("a" * 100, limit=5)
+    "'aaaaa…'"
+    """
+    if not isinstance(value, str):
+        return str(value)
+    return ascii_controls(value if len(value) <= limit else value[:limit] + "…")
+
+
+def ascii_controls(text: str) -> str:
+    r"""Quote a text so that it cannot move the cursor or reverse the reading direction.
+
+    >>> ascii_controls("é" + chr(27) + "[31m")
+    "'é\\x1b[31m'"
+    """
+    return repr(text)
+
+
+def listed(names: Sequence[str], limit: int = 30) -> str:
+    """Column names for a message, cut when there are very many.
+
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    text = ", ".join(shown(name) for name in names[:limit])
+    hidden = len(names) - limit
+    return f"{text} and {hidden:,} more" if hidden > 0 else text
