@@ -38,5 +38,11 @@ check: $(READY)
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include='*/spagree/tally/*,*/spagree/estimate/*' --fail-under=100
 
+bench: $(READY)
+	$(BIN)/python benchmarks/core.py
+
+coverage-study: $(READY)
+	$(BIN)/python benchmarks/interval_coverage.py
+
 clean:
 	rm -rf $(VENV) demo mutants .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -122,13 +122,9 @@ def test_a_lazy_frame_is_never_collected_but_for_a_few_rows() -> None:
 
     asked: list[int | None] = []
 
-    def produce(
-        columns: Any, predicate: Any, n_rows: int | None, batch_size: int | None
-    ) -> Iterator[pl.DataFrame]:
+    def produce(columns: Any, predicate: Any, n_rows: int | None, batch_size: int | None) -> Iterator[pl.DataFrame]:
         asked.append(n_rows)
-        yield pl.DataFrame({"item": range(n_rows or 0), "label": ["x"] * (n_rows or 0)}).select(
-            columns or pl.all()
-        )
+        yield pl.DataFrame({"item": range(n_rows or 0), "label": ["x"] * (n_rows or 0)}).select(columns or pl.all())
 
     read(register_io_source(produce, schema={"item": pl.Int64, "label": pl.String}))
     assert len(asked) == 1

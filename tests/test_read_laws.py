@@ -166,8 +166,6 @@ def test_any_bytes_end_in_a_refusal_of_ours(data: bytes, name: str) -> None:
 
 @LAW
 @given(st.integers(2, 6), st.integers(1, 30), st.sampled_from(list(DELIMITERS)), st.sampled_from([",", "\t"]))
-def test_the_delimiter_of_an_even_table_is_found(
-    width: int, height: int, delimiter: str, expected: str
-) -> None:
+def test_the_delimiter_of_an_even_table_is_found(width: int, height: int, delimiter: str, expected: str) -> None:
     text = "".join(delimiter.join(f"v{i}{j}" for j in range(width)) + "\n" for i in range(height))
     assert sniff(text, expected) == delimiter

@@ -10,7 +10,7 @@ The flow goes one way, through one narrow waist:
     >>> import spagree
     >>> agreement = spagree.measure("example:krippendorff2011")
     >>> print(f"{agreement.spa.value:.3f}")
-    0.833
+    0.793
 
 Names are loaded when first used, so that ``import spagree`` and ``spagree --help`` stay fast.
 """

@@ -19,31 +19,48 @@ from spagree.estimate import (
     Estimate,
     Findings,
     Missingness,
+    check_level,
     check_scheme,
     find,
 )
-from spagree.present import document, to_html, to_text
+from spagree.present import document, figure, interval, to_html, to_text
 from spagree.read import read
 from spagree.read.annotations import Caution, Understood
-from spagree.tally.count import Counted, count, item_agreement
+from spagree.tally.count import count, item_agreement
 from spagree.tally.engines import to_polars
 from spagree.tally.items import ItemCounts, item_counts
+from spagree.tally.live import LiveTally
 from spagree.tally.policies import DuplicatePolicy, Policies
-from spagree.tally.store import is_saved_tally, load
+from spagree.tally.store import is_saved_tally, load, merge
 from spagree.tally.tally import Tally
 from spagree.version import __version__
+
+
+COUNTING: Mapping[str, Any] = {
+    "item": None,
+    "annotator": None,
+    "label": None,
+    "time": None,
+    "format": "auto",
+    "missing": (),
+    "encoding": None,
+    "header": True,
+    "duplicates": "error",
+    "first": None,
+    "normalize": False,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class _Items:
     """The item counts behind an agreement, still on the engine that holds them."""
 
-    counted: Counted
+    counts: nw.LazyFrame[Any]
     source: Any
 
     def frame(self) -> Any:
         """In the kind of frame the user came with; polars for files and triples."""
-        agreement = item_agreement(self.counted.counts)
+        agreement = item_agreement(self.counts)
         try:
             came_as = nw.from_native(self.source)
         except TypeError:
@@ -51,7 +68,7 @@ class _Items:
         return (agreement if isinstance(came_as, nw.LazyFrame) else agreement.collect()).to_native()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Agreement:
     """How much annotators agree, with everything needed to trust the number.
 
@@ -117,6 +134,13 @@ class Agreement:
         """
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
+    def __repr__(self) -> str:
+        data = self.data
+        shown = f"SPA {figure(self.spa.value)} ({interval(self.spa)})"
+        return (
+            f"<Agreement: {shown}, {data.pairable_items:,} of {data.items:,} items, {data.annotations:,} annotations>"
+        )
+
     def __str__(self) -> str:
         return to_text(self.findings, self.understood, __version__)
 
@@ -124,13 +148,23 @@ class Agreement:
         return to_html(self.findings)
 
 
-def _ready_tally(source: Any) -> Tally | None:
-    """The tally, when the source is one already: in memory or saved."""
-    if isinstance(source, str | Path) and is_saved_tally(source):
-        source = load(source)
-    if isinstance(source, ItemCounts):
+def _ready(source: Any) -> Tally | ItemCounts | None:
+    """What was counted before: in memory, live, saved, or saved in parts."""
+    if isinstance(source, LiveTally):
         return source.tally()
-    return source if isinstance(source, Tally) else None
+    if isinstance(source, Tally | ItemCounts):
+        return source
+    paths = source if isinstance(source, list) else [source]
+    if paths and all(isinstance(path, str | Path) and is_saved_tally(path) for path in paths):
+        return merge([load(path) for path in paths])
+    return None
+
+
+def _refuse_late(options: Mapping[str, Any]) -> None:
+    """Options that say how to count come too late for what was counted."""
+    given = [name for name, value in options.items() if value != COUNTING[name]]
+    if given:
+        raise UsageError(f"{', '.join(given)}: no effect on a tally; say it when the annotations are counted")
 
 
 def measure(
@@ -161,30 +195,38 @@ def measure(
     >>> import spagree
     >>> agreement = spagree.measure("example:krippendorff2011")
     >>> round(agreement.spa.value, 3)
-    0.833
+    0.793
     >>> agreement.data.pairable_items, agreement.data.unpairable_items
     (11, 1)
     """
     check_scheme(weights)
+    check_level(level)
     resample = Bootstrap(bootstrap, seed) if bootstrap is not None else None
-    ready = _ready_tally(source)
+    policies = Policies(duplicates, first, normalize)
+    reading: ReadOptions = {
+        "item": item,
+        "annotator": annotator,
+        "label": label,
+        "time": time,
+        "format": format,
+        "missing": missing,
+        "encoding": encoding,
+        "header": header,
+    }
+    ready = _ready(source)
     if ready is not None:
-        return Agreement(find(ready, weights, level, resample))
-    annotations = read(
-        source,
-        item=item,
-        annotator=annotator,
-        label=label,
-        time=time,
-        format=format,
-        missing=missing,
-        encoding=encoding,
-        header=header,
-    )
-    counted = count(annotations, Policies(duplicates, first, normalize))
+        _refuse_late({**reading, "duplicates": duplicates, "first": first, "normalize": normalize})
+        items = _Items(ready.counts(), None) if isinstance(ready, ItemCounts) else None
+        return Agreement(find(_tally_of(ready), weights, level, resample), None, items)
+    annotations = read(source, **reading)
+    counted = count(annotations, policies)
     findings = find(counted.tally, weights, level, resample)
     findings = replace(findings, warnings=findings.warnings + counted.cautions)
-    return Agreement(findings, annotations.understood, _Items(counted, source))
+    return Agreement(findings, annotations.understood, _Items(counted.counts, source))
+
+
+def _tally_of(ready: Tally | ItemCounts) -> Tally:
+    return ready.tally() if isinstance(ready, ItemCounts) else ready
 
 
 class ReadOptions(TypedDict, total=False):
@@ -218,9 +260,10 @@ def tally(
     >>> spagree.measure(monday + tuesday).spa.value
     0.5
     """
-    ready = _ready_tally(source)
+    ready = _ready(source)
     if ready is not None:
-        return ready
+        _refuse_late({**reading, "duplicates": duplicates, "first": first, "normalize": normalize})
+        return _tally_of(ready)
     return count(read(source, **reading), Policies(duplicates, first, normalize)).tally
 
 

@@ -6,11 +6,12 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import StringIO
 from typing import Any, NoReturn, TypeVar
 
 import click
 
-from spagree.errors import SpagreeError, UsageError, unknown_name
+from spagree.errors import FileError, SpagreeError, UsageError, unknown_name
 from spagree.version import __version__
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,8 +33,8 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="spagree")
-@click.option("--debug", is_flag=True, help="Show the full traceback of an error.")
-def cli(debug: bool) -> None:
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the full traceback of an error.")
+def cli() -> None:
     """Measure how much annotators agree when not everyone labelled everything.
 
     \b
@@ -95,7 +96,7 @@ def _one(given: Sequence[str]) -> str | list[str] | None:
     return None if not given else given[0] if len(given) == 1 else list(given)
 
 
-@cli.command()
+@cli.command(short_help="Measure the agreement in a file, a glob, standard input or example:NAME.")
 @reading_options
 @click.option(
     "--weights",
@@ -120,7 +121,7 @@ def score(weights: str, level: float, as_json: bool, require: float | None, **op
     with _working("counting annotations"):
         agreement = measure(weights=_weights(weights), level=level, **_reading(options))
     if as_json:
-        click.echo(agreement.to_json())
+        _say(agreement.to_json())
     else:
         _print_summary(agreement)
     if agreement.spa.value is None:
@@ -129,7 +130,7 @@ def score(weights: str, level: float, as_json: bool, require: float | None, **op
         _gate(agreement.spa.low, require)
 
 
-@cli.command()
+@cli.command(short_help="List the items annotators agree least on.")
 @reading_options
 @click.option("--worst", type=click.IntRange(min=1), default=20, metavar="K", help="How many items.  [default: 20]")
 @click.option("--json", "as_json", is_flag=True, help="Print the items as JSON.")
@@ -145,7 +146,7 @@ def items(worst: int, as_json: bool, **options: Any) -> None:
         _print_items(rows)
 
 
-@cli.command()
+@cli.command(short_help="Count annotations and save the summary, to be merged later.")
 @reading_options
 @click.option(
     "-o",
@@ -177,29 +178,75 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
     click.echo(f"saved {output}", err=True)
 
 
-@cli.command()
+@cli.command(short_help="Add up saved tallies.")
 @click.argument("parts", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to save the merged tally.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def merge(parts: Sequence[str], output: str, force: bool) -> None:
     """Add up saved tallies. Without --keep-items no item may be in two PARTS."""
     from spagree.tally.store import load, save
+    from spagree.tally.store import merge as add_up
 
-    loaded = [load(part) for part in parts]
-    kinds = {type(part).__name__ for part in loaded}
-    if len(kinds) > 1:
-        raise UsageError("some parts keep items and some do not; count them all the same way")
-    save(sum(loaded[1:], loaded[0]), output, force=force)
+    save(add_up([load(part) for part in parts]), output, force=force)
     click.echo(f"merged {len(parts)} parts into {output}", err=True)
 
 
-@cli.command()
+def _span(kind: type[int] | type[float]) -> Callable[[click.Context, click.Parameter, str], Any]:
+    """One number, or a range written LOW:HIGH."""
+
+    def convert(_context: click.Context, _parameter: click.Parameter, value: str) -> Any:
+        try:
+            ends = [kind(part) for part in value.split(":")]
+        except ValueError:
+            ends = []
+        if len(ends) not in (1, 2):
+            raise click.BadParameter(f"{value!r} is neither a number nor LOW:HIGH")
+        return ends[0] if len(ends) == 1 else tuple(ends)
+
+    return convert
+
+
+@cli.command(context_settings={"show_default": True}, short_help="Write annotation data whose true agreement is known.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Where to write: .csv, .csv.gz or .parquet.")
+@click.option("--items", default=1000, help="Number of items.")
+@click.option("--annotators", default=20, help="Number of annotators.")
+@click.option("--classes", default=3, help="Number of classes.")
+@click.option(
+    "--per-item", callback=_span(int), default="3", metavar="N", help="Annotations per item; 2:5 makes it vary."
+)
+@click.option("--skew", default=0.0, help="0: all classes equally common; 1: class c is 1/c as common as the first.")
+@click.option("--heterogeneity", default=0.6, help="0: all items alike; 1: each item has one right answer.")
+@click.option(
+    "--quality",
+    callback=_span(float),
+    default="0.9",
+    metavar="Q",
+    help="How often annotators answer with care; 0.6:0.9 makes them differ.",
+)
+@click.option("--missing", default=0.0, help="Fraction of annotations removed at random.")
+@click.option("--adaptive", is_flag=True, help="Ask further annotators only where the first two disagree.")
+@click.option("--seed", default=0, help="The same seed gives the same data.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+def simulate(output: str, force: bool, **parameters: Any) -> None:
+    """Write annotation data whose true agreement is known, to try things out and to plan."""
+    from spagree.present import figure
+    from spagree.simulate import simulate as draw
+    from spagree.write import refuse_existing
+
+    refuse_existing(output, force=force)
+    with _working("drawing annotations"):
+        simulation = draw(**parameters)
+        simulation.save(output, force=force)
+    _say(f"wrote {simulation.frame.height:,} annotations to {output}; true agreement {figure(simulation.truth)}")
+
+
+@cli.command(short_help="List the example data that ships with spagree.")
 def examples() -> None:
     """List the example data sets that ship with spagree (use them as example:NAME)."""
     from spagree.read.examples import EXAMPLES
 
     for name, found in EXAMPLES.items():
-        click.echo(f"{name:<20} {found.title}")
+        _say(f"{name:<18} {found.title} ({found.format} table)\n{'':<18} {found.citation}")
 
 
 @contextmanager
@@ -241,52 +288,64 @@ def _print_summary(agreement: Any) -> None:
 
     from spagree.present import summary
 
-    Console(soft_wrap=False, highlight=False).print(summary(agreement.findings, agreement.understood, __version__))
+    terminal, page = Console(), StringIO()
+    drawn = Console(file=page, width=terminal.width, force_terminal=terminal.is_terminal, highlight=False)
+    drawn.print(summary(agreement.findings, agreement.understood, __version__))
+    _say(page.getvalue(), newline=False)
 
 
 def _print_items(rows: list[dict[str, Any]]) -> None:
     from spagree.present import figure
     from spagree.present.wording import printable
 
-    click.echo(f"{'agreement':>9}  {'annotations':>11}  item")
+    _say(f"{'agreement':>9}  {'annotations':>11}  item")
     for row in rows:
         shown = "–" if row["agreement"] is None else figure(row["agreement"])
-        click.echo(f"{shown:>9}  {row['annotations']:>11,}  {printable(str(row['item']), 80)}")
+        _say(f"{shown:>9}  {row['annotations']:>11,}  {printable(str(row['item']), 80)}")
+
+
+def _say(text: str, *, newline: bool = True) -> None:
+    """Print a result at once; a closed pipe or a full disk is an error like any other."""
+    try:
+        click.echo(text, nl=newline)
+        sys.stdout.flush()
+    except OSError as error:
+        _close_stdout()
+        raise FileError(f"standard output cannot be written: {error.strerror}") from error
 
 
 def _print_json(value: Any) -> None:
     import json
 
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    _say(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn every outcome into its documented exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    if sys.stdout is None:  # closed by whoever started us
+        sys.exit(CANNOT_WRITE)
     given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given  # wherever it stands: it is typed in haste
     try:
-        cli.main(args=given, prog_name="spagree", standalone_mode=False)
-        sys.stdout.flush()
+        cli.main(args=[each for each in given if each != "--debug"], prog_name="spagree", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        _close_stdout()
-        sys.exit(CANNOT_WRITE)
     except SpagreeError as error:
-        if "--debug" in given:
+        if debug:
             raise
-        _complain(error)
+        _complain(str(error))
         sys.exit(error.exit_code)
     sys.exit(0)
 
 
-def _complain(error: SpagreeError) -> None:
+def _complain(message: str) -> None:
     from spagree.present.wording import escape_controls
 
-    click.echo(f"spagree: {escape_controls(str(error))}", err=True)
+    click.echo(f"spagree: {escape_controls(message)}", err=True)
 
 
 def _close_stdout() -> None:

@@ -31,7 +31,13 @@ class SpagreeError(Exception):
 
 
 class UsageError(SpagreeError, ValueError):
-    """An option, a name or a value that spagree does not know."""
+    """An option, a name or a value that spagree does not know.
+
+    >>> import spagree
+    >>> spagree.measure([("q1", "ann", "yes")], level=95)
+    Traceback (most recent call last):
+    spagree.errors.UsageError: level 95: a confidence level lies between 0 and 1, for example 0.95
+    """
 
     exit_code = 2
 
@@ -68,15 +74,36 @@ class DataError(SpagreeError, ValueError):
 
 
 class ColumnError(DataError):
-    """A column is missing, ambiguous or doubled."""
+    """A column is missing, ambiguous or doubled.
+
+    >>> import polars, spagree
+    >>> spagree.measure(polars.DataFrame({"item": [1], "verdict2": ["yes"]}))
+    Traceback (most recent call last):
+    spagree.errors.ColumnError: polars frame: no column looks like the label; columns: 'item', 'verdict2'
+      name the column of the label with --label
+    """
 
 
 class DuplicateError(DataError):
-    """One annotator gave one item different labels."""
+    """One annotator gave one item different labels.
+
+    >>> import spagree
+    >>> try:
+    ...     spagree.measure([("q1", "ann", "yes"), ("q1", "ann", "no")])
+    ... except spagree.DuplicateError as error:
+    ...     print(error.problems[0])
+    triples:2: annotator 'ann' labelled item 'q1' 'yes' (row 1) and 'no' (row 2)
+    """
 
 
 class FileError(SpagreeError, OSError):
-    """A file cannot be read or written."""
+    """A file cannot be read or written.
+
+    >>> import spagree
+    >>> spagree.measure("nowhere.csv")
+    Traceback (most recent call last):
+    spagree.errors.FileError: nowhere.csv: no such file; check the path ...
+    """
 
     exit_code = 4
 

@@ -4,7 +4,7 @@ from spagree.present.document import document
 from spagree.present.notebook import to_html
 from spagree.present.sentence import REFERENCE, for_paper, in_words
 from spagree.present.terminal import summary, to_text
-from spagree.present.wording import escape_controls, figure
+from spagree.present.wording import escape_controls, figure, interval
 
 __all__ = [
     "REFERENCE",
@@ -13,6 +13,7 @@ __all__ = [
     "figure",
     "for_paper",
     "in_words",
+    "interval",
     "summary",
     "to_html",
     "to_text",

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from spagree.estimate import Estimate, Findings
-from spagree.present.sentence import REFERENCE, for_paper, in_words
+from spagree.present.sentence import REFERENCE, for_paper, in_words, interval_name
 from spagree.present.wording import (
     count,
     escape_controls,
@@ -24,7 +24,7 @@ from spagree.present.wording import (
     printable,
 )
 from spagree.read.annotations import Understood
-from spagree.tally.policies import LEFT_OUT
+from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
 CHART_WIDTH = 26
 MOST_ROWS = 12
@@ -53,7 +53,7 @@ def _headline(findings: Findings) -> Text:
     spa = findings.spa
     line = Text.assemble("SPA ", (figure(spa.value), "bold green" if spa.value is not None else "bold red"))
     if spa.low is not None:
-        line.append(f"   {spa.level:.0%} interval {interval(spa)}   ({spa.weights} weights)")
+        line.append(f"   {interval_name(spa)} {interval(spa)}   ({spa.weights} weights)")
     return Text("\n").join([line, Text(in_words(findings))])
 
 
@@ -73,10 +73,13 @@ def _fact_rows(findings: Findings, understood: Understood | None) -> Iterator[tu
     yield "Data", _data_lines(findings)
     yield "Coverage", _coverage_lines(findings)
     if findings.data.left_out:
-        yield (
-            "Left out",
-            [f"{size:,} annotations {LEFT_OUT[why]}" for why, size in findings.data.left_out.items()],
-        )
+        yield "Left out", [_left_out(why, size) for why, size in findings.data.left_out.items()]
+
+
+def _left_out(why: str, size: int) -> str:
+    k = why.removeprefix(AFTER_FIRST)
+    reason = LEFT_OUT.get(why, f"after the first {k} of their item")
+    return f"{count(size, 'annotation')}: {reason}"
 
 
 def _read_lines(understood: Understood) -> list[str]:
@@ -107,7 +110,7 @@ def _coverage_lines(findings: Findings) -> list[str]:
     used = f"{data.pairable_items:,} of {count(data.items, 'item')} can be used{share}"
     spread = data.annotations_per_item
     if spread:
-        used += f"; {_range(spread.min, spread.max)} annotations per item, median {number(spread.median)}"
+        used += f"; annotations per item: {_range(spread.min, spread.max)}, median {number(spread.median)}"
     once = f"{count(data.unpairable_items, 'item')} with a single annotation: nothing to compare it with"
     return [used, once] if data.unpairable_items else [used]
 

@@ -108,12 +108,22 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
+def quoted(label: str) -> str:
+    """A label with quotes where its ends could not be seen otherwise.
+
+    >>> quoted("yes"), quoted("no "), quoted("")
+    ('yes', "'no '", "''")
+    """
+    shown = printable(label, 24)
+    return shown if label and label == label.strip() else f"'{shown}'"
+
+
 def label_list(labels: Mapping[str, int], most: int = 6) -> str:
     """The commonest labels with their counts.
 
     >>> label_list({"yes": 3, "no": 9})
-    'no 9, yes 3'
+    'no: 9, yes: 3'
     """
     ordered = sorted(labels.items(), key=lambda pair: (-pair[1], pair[0]))
-    shown = ", ".join(f"{printable(label, 20)} {size:,}" for label, size in ordered[:most])
+    shown = ", ".join(f"{quoted(label)}: {size:,}" for label, size in ordered[:most])
     return shown + (f", … {len(ordered) - most:,} more" if len(ordered) > most else "")

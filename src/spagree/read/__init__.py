@@ -74,11 +74,10 @@ def read(
     question = _question(item, annotator, label, time, missing)
     with _explained_faults(), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
         table = _table(source, question, encoding, header, Path(scratch))
+        table = replace(table, name=source) if _is_example(source) else table
         wanted = _own_format(source) if format == "auto" else format
         layout = layouts.FORMATS[wanted](table, _asked(question, source))
-        understood = Understood(
-            table.name, layout.format, layout.columns, layout.guessed, _examples(table, layout)
-        )
+        understood = Understood(table.name, layout.format, layout.columns, layout.guessed, _examples(table, layout))
         return Annotations(layout.frame, understood, table.cautions + layout.cautions)
 
 
@@ -91,9 +90,7 @@ def _explained_faults() -> Iterator[None]:
         raise
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        raise FileError(
-            f"{place}{error.strerror or error}; check the path, the disk and its permissions"
-        ) from error
+        raise FileError(f"{place}{error.strerror or error}; check the path, the disk and its permissions") from error
 
 
 def _refuse_unknown_format(format: str) -> None:
@@ -183,14 +180,10 @@ def _file_table(sources: list[Any], encoding: str | None, header: bool, scratch:
     from spagree.read import delimited, files, frames, json_text, spreadsheet, store
 
     gathered = files.gather(sources, scratch)
-    name = (
-        gathered[0].name if len(gathered) == 1 else f"{gathered[0].name} and {len(gathered) - 1} more files"
-    )
+    name = gathered[0].name if len(gathered) == 1 else f"{gathered[0].name} and others, {len(gathered)} files in all"
     kinds = {file.kind if file.kind in ("parquet", "arrow") else "text" for file in gathered}
     if len(kinds) > 1:
-        raise UsageError(
-            f"{name}: files of different kinds ({', '.join(sorted(kinds))}); convert them to one kind"
-        )
+        raise UsageError(f"{name}: files of different kinds ({', '.join(sorted(kinds))}); convert them to one kind")
     if kinds == {"parquet"}:
         return store.parquet_table(gathered, name)
     if kinds == {"arrow"}:

@@ -29,9 +29,7 @@ def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFra
     return cleaned.with_columns(nw.when(~is_missing).then(nw.col(LABEL)).alias(LABEL))
 
 
-def in_one_type(
-    frame: nw.LazyFrame[Any], positions: Sequence[int]
-) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
+def in_one_type(frame: nw.LazyFrame[Any], positions: Sequence[int]) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
     """Columns that are about to be stacked, in one type: numbers as numbers, otherwise text."""
     schema = frame.collect_schema()
     kinds = {schema[cell(p)] for p in positions}
@@ -52,9 +50,7 @@ def refuse_text_counts(frame: nw.LazyFrame[Any], table: Table, positions: Sequen
     wrong = [p for p in positions if not schema[cell(p)].is_numeric()]
     if wrong:
         names = [f"column {shown(table.columns[p])} holds {schema[cell(p)]}" for p in wrong]
-        raise DataError(
-            f"{table.name}: counts must be whole numbers; name the class columns with --label", names
-        )
+        raise DataError(f"{table.name}: counts must be whole numbers; name the class columns with --label", names)
 
 
 def whole_counts(frame: nw.LazyFrame[Any], table: Table) -> nw.LazyFrame[Any]:
@@ -89,9 +85,7 @@ def _wrong_text(frame: nw.LazyFrame[Any]) -> list[Any]:
         f"{value} IS NULL OR NOT isfinite({value}) OR {value} < 0 OR {value} <> floor({value}) "
         f"OR {value} > {LARGEST_COUNT}"
     )
-    rows: list[Any] = (
-        wrong.project(f"{LABEL}, {COUNT}, {ROW}").order(ROW).limit(SHOWN_PROBLEMS + 1).fetchall()
-    )
+    rows: list[Any] = wrong.project(f"{LABEL}, {COUNT}, {ROW}").order(ROW).limit(SHOWN_PROBLEMS + 1).fetchall()
     return rows
 
 

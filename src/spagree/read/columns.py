@@ -69,9 +69,7 @@ def resolve(columns: Sequence[str], named: Mapping[str, str | None], roles: Sequ
     >>> dict(found.positions), sorted(found.guessed)
     ({'item': 0, 'annotator': 1, 'label': 2}, ['annotator', 'item', 'label'])
     """
-    positions = {
-        role: find(columns, name, f"--{role}") for role in roles if (name := named.get(role)) is not None
-    }
+    positions = {role: find(columns, name, f"--{role}") for role in roles if (name := named.get(role)) is not None}
     _refuse_two_roles(columns, positions)
     guessed: dict[str, int] = {}
     for role in roles:

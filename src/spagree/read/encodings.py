@@ -42,9 +42,7 @@ def _transcoded(file: File, encoding: str, scratch: Path) -> File:
             while block := source.read(BLOCK):
                 target.write(block)
     except UnicodeError as error:
-        raise DataError(
-            f"{file.name}: is not {encoding} ({error}); name the right one with --encoding"
-        ) from error
+        raise DataError(f"{file.name}: is not {encoding} ({error}); name the right one with --encoding") from error
     return replace(file, path=path, is_temporary=True)
 
 

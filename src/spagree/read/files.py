@@ -74,9 +74,7 @@ def _matches(pattern: str, scratch: Path) -> list[File]:
     found = glob.glob(pattern, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
     paths = sorted(path for path in found if not Path(path).is_dir())
     if not paths:
-        raise FileError(
-            f"{pattern}: no file matches; check the pattern (quoted, so that the shell leaves it)"
-        )
+        raise FileError(f"{pattern}: no file matches; check the pattern (quoted, so that the shell leaves it)")
     return [_readable(Path(path), path, scratch) for path in paths]
 
 

@@ -53,9 +53,7 @@ def _as_delimited(source: File, scratch: Path) -> TextFile:
             first += [row] if len(first) < SAMPLE_ROWS else []
     if not names:
         raise DataError(f'{source.name}: holds no objects; expected rows like {{"item": …, "label": …}}')
-    copy = TextFile(
-        replace(source, path=path, is_temporary=True), ",", tuple(names), has_header=False, first_row=1
-    )
+    copy = TextFile(replace(source, path=path, is_temporary=True), ",", tuple(names), has_header=False, first_row=1)
     return replace(_widened(copy, scratch) if len(widths) > 1 else copy, sample=tuple(first))
 
 

@@ -14,6 +14,7 @@ from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, C
 from spagree.read.tables import Table, cell, listed, shown
 
 SHOWN_EXAMPLES = 3
+FEWEST_TELLING = 5  # rows that must all differ before a column is taken for ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def _timed(
     except DataError as error:
         if not is_guess:
             raise
-        reason = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0].partition(";")[0]
     message = f"column {shown(names[TIME])} was not used as the time of annotation: {reason}"
     return frame.drop(TIME), (Caution("time_ignored", message),)
 
@@ -91,6 +92,7 @@ def wide(table: Table, question: Question) -> Layout:
     item, guessed, annotators = _broad(table, question, "annotator")
     frame, cautions = cells.in_one_type(table.load(_needed(item, annotators)), annotators)
     unpivoted = _unpivoted(frame, table, item, annotators, variable=ANNOTATOR, value=LABEL)
+    unpivoted = unpivoted.filter(~nw.col(LABEL).is_null())  # an empty cell is no annotation that got lost
     names = {**_item_name(table, item), ANNOTATOR: _names(table, annotators)}
     return Layout(cells.with_missing(unpivoted, question.missing), "wide", names, guessed, cautions)
 
@@ -112,29 +114,37 @@ def _broad(table: Table, question: Question, what: str) -> tuple[int | None, fro
     """The item column, whether it was guessed, and the columns that hold annotators or classes."""
     for role, name in ((ANNOTATOR, question.annotator), (TIME, question.time)):
         if name is not None:
-            raise UsageError(
-                f"--{role} {shown(name)} has no meaning here: every column is one {what}; leave it out"
-            )
+            raise UsageError(f"--{role} {shown(name)} has no meaning here: every column is one {what}; leave it out")
     labels = question.labels or ((question.label,) if question.label is not None else None)
     chosen = None if labels is None else columns.several(table.columns, labels)
     roles = columns.resolve(table.columns, {ITEM: question.item}, (ITEM,))
     item = roles.positions.get(ITEM)
     if chosen is not None and item in chosen:
         if question.item is not None:
-            raise ColumnError(
-                f"column {shown(question.item)} was given for --item and for --label; name it once"
-            )
+            raise ColumnError(f"column {shown(question.item)} was given for --item and for --label; name it once")
         item = None
     others = [i for i, name in enumerate(table.columns) if i != item and name] if chosen is None else chosen
     if not others:
-        raise ColumnError(
-            f"{table.name}: no {what} columns besides the item; columns: {listed(table.columns)}"
-        )
+        raise ColumnError(f"{table.name}: no {what} columns besides the item; columns: {listed(table.columns)}")
+    if item is None and chosen is None:
+        _refuse_hidden_items(table, others, what)
     if item is None and not table.is_ordered:
         raise ColumnError(f"{table.name}: rows have no order here; name the item column with --item")
     _refuse_same_names(table, others, what)
     guessed = roles.guessed if item is not None else frozenset()
     return item, frozenset(guessed), others
+
+
+def _refuse_hidden_items(table: Table, positions: Sequence[int], what: str) -> None:
+    """A column with another value in every row is the item under an unusual name, not an annotator."""
+    for position in positions:
+        values = [row[position] for row in table.sample if position < len(row) and row[position] is not None]
+        if len(values) >= FEWEST_TELLING and len(set(values)) == len(values):
+            name = shown(table.columns[position])
+            raise ColumnError(
+                f"{table.name}: column {name} has a different value in each row, so it looks like the item and "
+                f"not like one {what}; say --item {name}, or name the {what} columns with --label"
+            )
 
 
 def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> None:
@@ -169,9 +179,7 @@ def _unpivoted(
         return _unnested(prepared, [*kept], {cell(p): table.columns[p] for p in others}, variable, value)
     marked = [nw.col(cell(p)).alias("=" + table.columns[p]) for p in others]
     names = ["=" + table.columns[p] for p in others]
-    tall = prepared.select(*kept, *marked).unpivot(
-        names, index=kept, variable_name=variable, value_name=value
-    )
+    tall = prepared.select(*kept, *marked).unpivot(names, index=kept, variable_name=variable, value_name=value)
     return tall.with_columns(nw.col(variable).cast(nw.String).str.slice(1))
 
 
@@ -209,10 +217,15 @@ def _unknown_columns(table: Table, lacking: Sequence[str], roles: columns.Roles)
 
 
 def _broad_hint(table: Table, others: Sequence[int]) -> str:
-    values = [str(row[i]) for row in table.sample for i in others if i < len(row) and row[i] is not None]
-    if values and all(value.isdigit() for value in values):
-        return "if each column is a class and the cells are counts: --format counts"
+    numbers = [i for i in others if all(str(row[i]).isdigit() for row in table.sample if i < len(row))]
+    if table.sample and len(numbers) > 1 and len(others) - len(numbers) <= 1:
+        named = [shown(table.columns[i]) for i in others if i not in numbers]
+        return f"if each column is a class and the cells are counts: --format counts{_as_item(named)}"
     return "if each column is an annotator: --format wide"
+
+
+def _as_item(names: Sequence[str]) -> str:
+    return f" --item {names[0]}" if names else ""
 
 
 FORMATS = {"long": long, "wide": wide, "counts": counts}

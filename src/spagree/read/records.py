@@ -43,9 +43,7 @@ def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
     if not rows:
         raise DataError("no annotations: the source is empty; give triples (item, annotator, label)")
     width = len(rows[0]) if _is_row(rows[0]) else 0
-    wrong = [
-        i for i, row in enumerate(rows, 1) if not _is_row(row) or len(row) != width or width not in (3, 4)
-    ]
+    wrong = [i for i, row in enumerate(rows, 1) if not _is_row(row) or len(row) != width or width not in (3, 4)]
     if wrong:
         problems = [f"row {i}: {shown(repr(rows[i - 1]))}" for i in wrong[:SHOWN_PROBLEMS]]
         raise DataError(
@@ -129,8 +127,7 @@ def matrix_table(matrix: Any, labels: Sequence[str] | None) -> Table:
 
     if matrix.ndim != MATRIX_DIMENSIONS:
         raise DataError(
-            f"the array has {matrix.ndim} dimensions, shape {matrix.shape}; "
-            "a count matrix has two: items × classes"
+            f"the array has {matrix.ndim} dimensions, shape {matrix.shape}; a count matrix has two: items × classes"
         )
     if matrix.dtype.kind not in "iuf" or 0 in matrix.shape:
         raise DataError(

@@ -156,9 +156,7 @@ def _parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:
         described = connection.execute(f"DESCRIBE SELECT * FROM {_scan(file)}").fetchall()
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
-        raise FileError(
-            f"{file.name}: truncated or damaged Parquet ({reason}); copy or download it again"
-        ) from error
+        raise FileError(f"{file.name}: truncated or damaged Parquet ({reason}); copy or download it again") from error
     return [(column, kind) for column, kind, *_ in described]
 
 

@@ -1,0 +1,149 @@
+"""The core job against its limits, in one run: `make bench` writes benchmarks/RESULTS.md.
+
+    python benchmarks/core.py [--annotations 10000000]
+
+Each job runs in a process of its own, three times, alternating; the best time and the highest peak
+memory count. Ratios, not seconds, are what to compare: machines differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROUNDS = 3
+
+TWO_LEVEL_SQL = """
+with counts as (select item, label, count(*) c from read_parquet('{path}') group by item, label),
+items as (select item, sum(c) n, sum(c*(c-1)) a, sum(c*(c-1)*(c-2)) t from counts group by item)
+select n, a, t, count(*) from items group by n, a, t"""
+
+JOBS = {
+    "decode the two columns (duckdb)": "import duckdb; duckdb.sql(\"select max(item), max(label) from read_parquet('{path}')\").fetchall()",
+    "decode the two columns (polars)": "import polars as pl; pl.read_parquet('{path}', columns=['item', 'label'])",
+    "count rows per item (duckdb)": "import duckdb; duckdb.sql(\"select count(*) from (select item, count(*) from read_parquet('{path}') group by item)\").fetchall()",
+    "hand-written two-level count (duckdb)": f'import duckdb; duckdb.sql("""{TWO_LEVEL_SQL}""").fetchall()',
+    "hand-written two-level count (polars)": (
+        "import polars as pl; c = pl.col('c').cast(pl.Int64); "
+        "(pl.scan_parquet('{path}').group_by('item', 'label').agg(c=pl.len())"
+        ".group_by('item').agg(n=c.sum(), a=(c*(c-1)).sum(), t=(c*(c-1)*(c-2)).sum())"
+        ".group_by('n', 'a', 't').agg(pl.len()).collect(engine='streaming'))"
+    ),
+    "spagree, without annotators": "import spagree; spagree.measure('{anonymous}')",
+    "spagree, with the duplicate check": "import spagree; spagree.measure('{path}')",
+    "spagree on a polars frame": "import polars as pl, spagree; spagree.measure(pl.scan_parquet('{anonymous}'))",
+}
+
+
+def make_data(annotations: int, folder: Path) -> dict[str, Path]:
+    """String ids in random order, ten classes, about six annotations per item."""
+    import spagree
+
+    found = spagree.simulate(items=annotations // 6, annotators=2400, classes=10, per_item=6, seed=1)
+    frame = found.frame.sample(fraction=1.0, shuffle=True, seed=1)
+    paths = {"path": folder / "annotations.parquet", "anonymous": folder / "anonymous.parquet"}
+    frame.select("item", "annotator", "label").write_parquet(paths["path"])
+    frame.select("item", "label").write_parquet(paths["anonymous"])
+    frame.select("item", "annotator", "label").head(1000).write_csv(folder / "small.csv")
+    return {**paths, "small": folder / "small.csv"}
+
+
+MEASURED = """
+import json, resource, time
+start = time.perf_counter()
+{job}
+print(json.dumps([time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2]))
+"""
+
+
+def run(job: str) -> tuple[float, float]:
+    """Seconds and peak memory in GB of a job in a fresh process."""
+    done = subprocess.run([sys.executable, "-c", MEASURED.format(job=job)], capture_output=True, text=True, check=True)
+    seconds, memory = json.loads(done.stdout.splitlines()[-1])
+    return seconds, memory
+
+
+def wall(command: list[str]) -> float:
+    """Best of several whole process runs."""
+    times = []
+    for _ in range(7):
+        start = time.perf_counter()
+        subprocess.run(command, capture_output=True, check=True)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def measure_jobs(paths: dict[str, Path]) -> dict[str, tuple[float, float]]:
+    best: dict[str, tuple[float, float]] = {}
+    for number in range(ROUNDS):
+        for name, job in JOBS.items():
+            print(f"round {number + 1}/{ROUNDS}: {name}", flush=True)
+            seconds, memory = run(job.format(**paths))
+            old = best.get(name, (seconds, memory))
+            best[name] = (min(old[0], seconds), max(old[1], memory))
+    return best
+
+
+def measure_start(paths: dict[str, Path]) -> list[tuple[str, float]]:
+    spagree = str(Path(sys.executable).parent / "spagree")
+    empty = wall([sys.executable, "-c", "pass"])
+    started = {
+        "spagree --help": [spagree, "--help"],
+        "spagree score of a 1,000-row CSV": [spagree, "score", str(paths["small"])],
+    }
+    return [(name, wall(command) / empty) for name, command in started.items()]
+
+
+def report(annotations: int, best: dict[str, tuple[float, float]], started: list[tuple[str, float]]) -> str:
+    reference = best["hand-written two-level count (duckdb)"][0]
+    rows = [
+        f"| {name} | {seconds:.2f} s | {seconds / reference:.2f} | {memory:.2f} GB |"
+        for name, (seconds, memory) in best.items()
+    ]
+    packages = ", ".join(f"{name} {version(name)}" for name in ("spagree", "polars", "duckdb", "narwhals"))
+    return "\n".join(
+        [
+            "# Benchmarks",
+            "",
+            f"{datetime.now(UTC):%Y-%m-%d}, {packages}, Python {platform.python_version()}, 2 cores. Made by `make bench`.",
+            "",
+            f"## {annotations:,} annotations in Parquet, string ids, random order, 10 classes",
+            "",
+            "| job | time | ratio | peak memory |",
+            "|---|--:|--:|--:|",
+            *rows,
+            "",
+            "Ratio: to the hand-written two-level query in duckdb, in the same run.",
+            "",
+            "## Start, as a multiple of an empty Python start",
+            "",
+            "| command | ratio | aim |",
+            "|---|--:|--:|",
+            *(f"| `{name}` | {ratio:.1f} | {aim} |" for (name, ratio), aim in zip(started, (10, 60), strict=True)),
+            "",
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--annotations", type=int, default=10_000_000)
+    annotations = parser.parse_args().annotations
+    with tempfile.TemporaryDirectory() as folder:
+        paths = make_data(annotations, Path(folder))
+        text = report(annotations, measure_jobs(paths), measure_start(paths))
+    (HERE / "RESULTS.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

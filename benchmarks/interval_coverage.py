@@ -1,0 +1,149 @@
+"""How often does the 95% interval contain the truth? Writes docs/studies/interval-coverage.{md,csv}.
+
+    python benchmarks/interval_coverage.py [--rounds 2000]
+
+Two kinds of data: `alike` (every item has the same class distribution, so all disagreement is noise)
+and `varied` (each item has its own, drawn around equal classes, so some items are easy and some hard).
+The truth is the probability that two annotations of a random item agree, in closed form.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spagree.estimate.findings import find
+from spagree.estimate.profile import exact_mean, profile
+from spagree.estimate.uncertainty import estimate
+from spagree.estimate.weights import weigh
+from spagree.tally.tally import Cell, Tally
+
+ITEMS = (10, 30, 100, 300, 1000)
+AGREEMENT = (0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
+DESIGNS = {"2": (2, 2), "2–5": (2, 5), "3": (3, 3)}
+SCHEMES = ("annotations_m1", "adaptive")
+FOLDER = Path(__file__).parent.parent / "docs" / "studies"
+Row = dict[str, str | int | float]
+
+
+def class_distributions(kind: str, truth: float, items: int, random: np.random.Generator) -> NDArray[np.float64]:
+    """One row per item; the expectation of Σp² is exactly `truth`."""
+    classes = 5 if truth < 0.4 else 3
+    if kind == "alike":
+        # One frequent class, the rest equal: x² + (1 − x)²/(C − 1) = truth.
+        rest = 1 / (classes - 1)
+        root = (rest + np.sqrt(rest**2 - (1 + rest) * (rest - truth))) / (1 + rest)
+        p = np.array([root] + [(1 - root) * rest] * (classes - 1))
+        return np.tile(p, (items, 1))
+    between = (truth - 1 / classes) / (1 - 1 / classes)
+    return random.dirichlet(np.full(classes, (1 / between - 1) / classes), size=items)
+
+
+def draw(kind: str, truth: float, items: int, design: tuple[int, int], random: np.random.Generator) -> Tally:
+    """Items with a random number of annotations, as a tally."""
+    p = class_distributions(kind, truth, items, random)
+    n = random.integers(design[0], design[1] + 1, size=items)
+    counts = random.multinomial(n, p / p.sum(axis=1, keepdims=True))
+    pairs = (counts * (counts - 1)).sum(axis=1)
+    triples = (counts * (counts - 1) * (counts - 2)).sum(axis=1)
+    cells = Counter(zip(n.tolist(), pairs.tolist(), triples.tolist(), strict=True))
+    labels = {str(c): int(size) for c, size in enumerate(counts.sum(axis=0)) if size}
+    return Tally({Cell(*cell): size for cell, size in cells.items()}, labels, labels, None)
+
+
+def settings() -> Iterator[tuple[str, float, int, str]]:
+    yield from product(("alike", "varied"), AGREEMENT, ITEMS, DESIGNS)
+
+
+def cover(kind: str, truth: float, items: int, design: str, rounds: int) -> Row:
+    """Coverage per scheme, and how often the assumption check raises a false alarm at 5%."""
+    random = np.random.default_rng([items, round(truth * 100), len(kind), len(design)])
+    hits: Counter[str] = Counter()
+    tests = 0
+    for _ in range(rounds):
+        tally = draw(kind, truth, items, DESIGNS[design], random)
+        found = profile(tally)
+        for scheme in SCHEMES:
+            by_n = weigh(scheme, tally).by_n
+            result = estimate(exact_mean(found, by_n), found, found.weights(by_n), 0.95, scheme)
+            hits[scheme] += result.low is not None and result.low <= truth <= (result.high or 0)
+        p = find(tally).missingness.p if len(found.exact) > 1 and items >= 100 else None
+        tests += p is not None
+        hits["alarm"] += p is not None and p < 0.05
+    row: Row = {"data": kind, "annotations per item": design, "agreement": truth, "items": items}
+    row |= {scheme: round(hits[scheme] / rounds, 4) for scheme in SCHEMES}
+    return row | {"false alarms": round(hits["alarm"] / tests, 4) if tests else ""}
+
+
+def report(rows: list[Row], rounds: int) -> str:
+    """A table per kind of data and design: agreement down, items across."""
+    parts = [HEAD.format(rounds=rounds, **_extremes(rows))]
+    for kind, design in product(("alike", "varied"), DESIGNS):
+        chosen = [row for row in rows if (row["data"], row["annotations per item"]) == (kind, design)]
+        parts.append(f"\n## Items {kind}, {design} annotations per item\n")
+        parts.append("| agreement | " + " | ".join(f"{items:,} items" for items in ITEMS) + " |")
+        parts.append("|--:|" + "--:|" * len(ITEMS))
+        for truth in AGREEMENT:
+            values = [row["annotations_m1"] for row in chosen if row["agreement"] == truth]
+            parts.append(f"| {truth} | " + " | ".join(f"{float(value):.3f}" for value in values) + " |")
+    return "\n".join(parts) + "\n"
+
+
+def _extremes(rows: list[Row]) -> dict[str, str]:
+    values = [float(row["annotations_m1"]) for row in rows]
+    adaptive = [float(row["adaptive"]) for row in rows]
+    alarms = [float(row["false alarms"]) for row in rows if row["false alarms"] != ""]
+    inside = sum(0.93 <= value <= 0.97 for value in values)
+    return {
+        "lowest": f"{min(values):.3f}",
+        "highest": f"{max(values):.3f}",
+        "inside": f"{inside} of {len(values)}",
+        "below": str(sum(value < 0.93 for value in values)),
+        "above": str(sum(value > 0.97 for value in values)),
+        "adaptive": f"{min(adaptive):.3f}–{max(adaptive):.3f}",
+        "alarms": f"{min(alarms):.3f}–{max(alarms):.3f}",
+    }
+
+
+HEAD = """# Coverage of the interval
+
+How often the nominal 95% interval contains the true probability of agreement: {rounds:,} simulated data sets
+per cell, weights `annotations_m1`. Made by `python benchmarks/interval_coverage.py`; all cells, also for
+`adaptive`, are in [interval-coverage.csv](interval-coverage.csv).
+
+- Lowest coverage {lowest}, highest {highest}; {inside} cells lie within 0.93–0.97, {below} below and {above} above.
+- With `adaptive` weights, which are estimated from the same items: {adaptive}.
+- Near perfect agreement and with few items the data is a lattice, and no interval can be exact. With 10 items of two
+  annotations and agreement 0.99, 90.4% of all data sets are perfect; one disagreement makes 9.1% more. An interval
+  that contains 0.99 only for perfect data covers 0.904, one that also does so for a single disagreement 0.996:
+  nothing sensible lies between. The cells below 0.93 are all of this kind.
+- The assumption check raises a false alarm at 5% in {alarms} of the data sets (100 items and more).
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=2000)
+    rounds = parser.parse_args().rounds
+    rows = []
+    for number, setting in enumerate(chosen := list(settings()), start=1):
+        print(f"\r{number}/{len(chosen)} {setting}", end="          ", flush=True)
+        rows.append(cover(*setting, rounds=rounds))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with (FOLDER / "interval-coverage.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    (FOLDER / "interval-coverage.md").write_text(report(rows, rounds))
+    print("\n" + report(rows, rounds))
+
+
+if __name__ == "__main__":
+    main()

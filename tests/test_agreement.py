@@ -1,0 +1,145 @@
+"""measure(), tally() and the object users hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import spagree
+
+TRIPLES = [("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "yes"), ("q2", "bob", "no"), ("q3", "ann", "no")]
+COLUMNS = {name: [row[place] for row in TRIPLES] for place, name in enumerate(["item", "annotator", "label"])}
+ROWS = [("q2", 2, 0.0), ("q1", 2, 1.0), ("q3", 1, None)]
+
+
+def test_the_contract_of_the_object() -> None:
+    agreement = spagree.measure(TRIPLES)
+    spa = agreement.spa
+    assert (spa.value, spa.level, spa.weights, spa.method, spa.undefined) == (
+        0.5,
+        0.95,
+        "annotations_m1",
+        "wilson",
+        None,
+    )
+    assert agreement.schemes["edge"].value == 0.5 and float(agreement.spa) == 0.5
+    assert agreement.missingness.undefined and agreement.data.annotators == 2
+    assert [caution.code for caution in agreement.warnings] == ["few_items"]
+    assert agreement.to_dict()["spa"]["value"] == 0.5
+    assert "SPA 0.500" in str(agreement) and "SPA 0.500" in agreement._repr_html_()
+
+
+def test_an_undefined_figure_refuses_to_become_a_number() -> None:
+    with pytest.raises(TypeError, match="no item has two annotations"):
+        float(spagree.measure([("q1", "ann", "yes")]).spa)
+
+
+FRAMES: dict[str, Callable[[], Any]] = {
+    "polars": lambda: pl.DataFrame(COLUMNS),
+    "polars lazy": lambda: pl.LazyFrame(COLUMNS),
+    "pandas": lambda: pd.DataFrame(COLUMNS),
+    "pyarrow": lambda: pa.table(COLUMNS),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_items_come_back_in_the_kind_of_frame_the_user_came_with(name: str) -> None:
+    source = FRAMES[name]()
+    found = spagree.measure(source).items()
+    assert type(found) is type(source)
+    table = (
+        found.collect() if name == "polars lazy" else pl.from_arrow(found) if name == "pyarrow" else pl.DataFrame(found)
+    )
+    assert table.fill_nan(None).rows() == ROWS
+
+
+def test_items_of_a_duckdb_relation_stay_a_relation() -> None:
+    connection = duckdb.connect()
+    connection.register("labels", pa.table(COLUMNS))
+    found = spagree.measure(connection.table("labels")).items()
+    assert isinstance(found, duckdb.DuckDBPyRelation)
+    assert found.fetchall() == ROWS
+
+
+def test_items_of_files_and_triples_are_polars(tmp_path: Path) -> None:
+    pl.DataFrame(COLUMNS).write_csv(tmp_path / "a.csv")
+    for source in (TRIPLES, tmp_path / "a.csv", str(tmp_path / "a.csv")):
+        assert spagree.measure(source).items().rows() == ROWS
+
+
+def test_a_tally_has_no_items() -> None:
+    with pytest.raises(spagree.UsageError, match="measure the annotations themselves"):
+        spagree.measure(spagree.tally(TRIPLES)).items()
+
+
+def test_a_count_matrix() -> None:
+    agreement = spagree.measure(np.array([[2, 0], [1, 1], [0, 1]]))
+    assert agreement.spa.value == 0.5 and agreement.data.annotators is None and agreement.data.pairable_items == 2
+
+
+def test_every_road_leads_to_the_same_findings(tmp_path: Path) -> None:
+    expected = spagree.measure(TRIPLES).findings
+    counted = spagree.tally(TRIPLES)
+    spagree.save(counted, tmp_path / "saved.json")
+    kept = spagree.count_items(TRIPLES)
+    spagree.save(kept, tmp_path / "kept.parquet")
+    for source in (counted, kept, tmp_path / "saved.json", str(tmp_path / "kept.parquet"), pd.DataFrame(COLUMNS)):
+        assert spagree.measure(source).findings == expected
+    assert spagree.tally(tmp_path / "saved.json") == counted == spagree.tally(kept)
+
+
+def test_options_reach_the_policies() -> None:
+    noisy = [("q1", "ann", "Yes", 1), ("q1", "bob", "yes", 2), ("q1", "bob", "no", 4), ("q1", "cyd", "no", 3)]
+    assert spagree.tally(noisy, duplicates="first", normalize=True, first=2).labels == {"yes": 2}
+    assert spagree.count_items(noisy, duplicates="last", first=2).tally().labels == {"Yes": 1, "no": 1}
+    assert spagree.measure(noisy, duplicates="last", missing=["no"]).data.left_out == {"missing_label": 2}
+
+
+def test_options_that_come_too_late_for_a_tally_are_refused() -> None:
+    counted = spagree.tally(TRIPLES)
+    for options in ({"first": 2}, {"missing": ["no"]}, {"item": "x"}, {"duplicates": "last"}, {"format": "wide"}):
+        with pytest.raises(spagree.UsageError, match=f"{next(iter(options))}: no effect on a tally"):
+            spagree.measure(counted, **options)
+        with pytest.raises(spagree.UsageError, match="when the annotations are counted"):
+            spagree.tally(counted, **options)
+
+
+def test_parts_and_live_tallies_are_measured_directly(tmp_path: Path) -> None:
+    live = spagree.LiveTally()
+    for row in TRIPLES:
+        live.add(*row)
+    assert spagree.measure(live).findings == spagree.measure(TRIPLES).findings
+    parts = [TRIPLES[:2], TRIPLES[2:]]
+    for number, part in enumerate(parts):
+        spagree.save(spagree.tally(part), tmp_path / f"{number}.json")
+    merged = spagree.measure([tmp_path / "0.json", str(tmp_path / "1.json")])
+    assert merged.findings == spagree.measure(TRIPLES).findings
+
+
+def test_items_of_item_counts() -> None:
+    assert spagree.measure(spagree.count_items(TRIPLES)).items().rows() == ROWS
+
+
+def test_the_short_form() -> None:
+    shown = repr(spagree.measure("example:sparse"))
+    assert shown == "<Agreement: SPA 0.576 (0.536 to 0.615), 300 of 300 items, 1,028 annotations>"
+
+
+def test_wrong_options_are_refused_before_the_data_is_read(tmp_path: Path) -> None:
+    for options in ({"weights": "egde"}, {"bootstrap": 3}, {"bootstrap": 200, "seed": -1}):
+        with pytest.raises(spagree.UsageError):
+            spagree.measure(tmp_path / "nowhere.csv", **options)
+
+
+def test_custom_weights_by_mapping_and_function() -> None:
+    source = [*TRIPLES, ("q1", "cyd", "no")]
+    assert spagree.measure(source, weights={2: 1, 3: 3}).spa.value == spagree.measure(source, weights="edge").spa.value
+    assert spagree.measure(source, weights=lambda n: n * n).spa.value == pytest.approx((9 / 3) / 13, abs=1e-15)

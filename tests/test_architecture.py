@@ -1,0 +1,120 @@
+"""The shape of the code: what is exported, what is loaded when, how large things may grow."""
+
+from __future__ import annotations
+
+import ast
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import spagree
+
+SOURCE = Path(spagree.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+HEAVY = {
+    "polars",
+    "duckdb",
+    "scipy",
+    "numpy",
+    "narwhals",
+    "pandas",
+    "pyarrow",
+    "altair",
+    "pyspark",
+    "fastexcel",
+    "zstandard",
+}
+
+
+def loaded_after(code: str) -> set[str]:
+    script = f"{code}\nimport json, sys; print(json.dumps(sorted(set(name.split('.')[0] for name in sys.modules))))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def functions() -> Iterator[tuple[str, ast.FunctionDef]]:
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                yield f"{file.relative_to(SOURCE)}:{node.lineno} {node.name}", node
+
+
+def length(node: ast.FunctionDef) -> int:
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def depth(node: ast.AST) -> int:
+    nested = (ast.For, ast.While, ast.If, ast.With, ast.Try)
+    inner = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.FunctionDef | ast.ClassDef)]
+    return max((depth(child) + isinstance(child, nested) for child in inner), default=0)
+
+
+def test_importing_spagree_and_asking_for_help_loads_nothing_heavy() -> None:
+    assert loaded_after("import spagree") & HEAVY == set()
+    assert (
+        loaded_after(
+            "import spagree.cli, contextlib\nwith contextlib.suppress(SystemExit): spagree.cli.main(['--help'])"
+        )
+        & HEAVY
+        == set()
+    )
+
+
+def test_measuring_a_file_loads_no_optional_library(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("item,annotator,label\n1,a,x\n1,b,x\n")
+    loaded = loaded_after(f"import spagree; spagree.measure({str(path)!r}).to_json()")
+    assert loaded & {"pandas", "pyarrow", "altair", "pyspark", "fastexcel", "zstandard", "dask", "modin"} == set()
+
+
+@pytest.mark.parametrize("name", spagree.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(spagree, name) is not None
+    assert name in dir(spagree)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="mesure"):
+        spagree.mesure  # noqa: B018
+
+
+def test_functions_named_like_their_module_stay_functions() -> None:
+    script = "import spagree, spagree.tally.count, spagree.simulate as _\nassert callable(spagree.tally) and callable(spagree.simulate)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_functions_are_short_and_flat() -> None:
+    sizes = sorted((length(node), name) for name, node in functions())
+    assert statistics.median(size for size, _ in sizes) <= 7
+    assert sizes[int(0.9 * (len(sizes) - 1))][0] <= 25
+    assert [name for size, name in sizes if size > 60] == []
+    assert [name for name, node in functions() if depth(node) > 3] == []
+
+
+def test_files_are_short_and_have_a_name() -> None:
+    assert [file.name for file in FILES if len(file.read_text("utf-8").splitlines()) > 400] == []
+    rooms = {"util", "utils", "common", "helper", "helpers", "misc"}
+    assert [file for file in FILES if file.stem in rooms or file.parent.name in rooms] == []
+
+
+def test_no_validation_by_assert() -> None:
+    found = [
+        file.name
+        for file in FILES
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Assert)
+    ]
+    assert found == []
+
+
+def test_tests_outweigh_the_code() -> None:
+    def lines(files: list[Path]) -> int:
+        return sum(len(file.read_text("utf-8").splitlines()) for file in files)
+
+    assert lines(sorted(Path(__file__).parent.rglob("*.py"))) >= 1.1 * lines(FILES)

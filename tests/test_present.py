@@ -1,0 +1,177 @@
+"""Numbers become words in one place, and the words never claim more than the numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spagree
+from spagree.estimate import Estimate, find
+from spagree.present import document, for_paper, in_words, to_html, to_text
+from spagree.present.wording import (
+    count,
+    escape_controls,
+    figure,
+    interval,
+    label_list,
+    number,
+    p_value,
+    percent,
+    printable,
+)
+from spagree.read.annotations import Understood
+from spagree.tally.tally import Tally
+
+PERFECT = Tally.from_items([{"a": 2}] * 20)
+NEARLY = Tally.from_items([{"a": 2}] * 99_999 + [{"a": 1, "b": 1}])
+MIXED = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 3}, {"a": 2, "b": 2}] * 5)
+
+
+def text(tally: Tally, **options: object) -> str:
+    return to_text(find(tally, **options), None, "9.9")  # type: ignore[arg-type]
+
+
+@given(st.floats(0, 1), st.integers(1, 6))
+def test_a_figure_says_0_or_1_only_when_it_is(value: float, digits: int) -> None:
+    shown = figure(value, digits)
+    if shown.startswith((">", "<")):
+        assert 0 < value < 1 and (value > 0.999999 if shown[0] == ">" else value < 0.000001)
+    else:
+        assert (float(shown) in (0, 1)) == (value in (0, 1))
+        assert float(shown) == pytest.approx(value, abs=0.51 * 10**-digits)
+
+
+@given(st.floats(0, 1))
+def test_a_percentage_says_0_or_100_only_when_it_is(value: float) -> None:
+    shown = percent(value).lstrip("<>").rstrip("%")
+    assert (float(shown) in (0, 100)) == (value in (0, 1))
+
+
+def test_negative_figures() -> None:
+    assert figure(-0.25) == "-0.250"
+    assert figure(-1.0) == "-1"
+
+
+@given(st.text())
+def test_printable_text_holds_no_control_and_is_short(label: str) -> None:
+    shown = printable(label, 12)
+    assert len(shown) <= 12
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]", shown)
+
+
+def test_escaping_keeps_ordinary_text_and_line_feeds() -> None:
+    assert escape_controls("naïve\nÜber 日本 👍") == "naïve\nÜber 日本 👍"
+    assert escape_controls("\u2028\ue000\x7f") == "\\u2028\\ue000\\x7f"
+
+
+def test_small_wordings() -> None:
+    assert count(1, "item") == "1 item" and count(0, "item") == "0 items"
+    assert number(1234.0) == "1,234" and number(2.5) == "2.5"
+    assert p_value(0.00099) == "p < 0.001" and p_value(0.001) == "p = 0.001"
+    assert label_list({str(n): n for n in range(9)}, most=2) == "8: 8, 7: 7, … 7 more"
+    assert interval(Estimate(None, None, None, None, 0.95, "flat", undefined="x")) == "undefined"
+
+
+def test_perfect_agreement_is_1_with_an_interval_below_it() -> None:
+    shown = text(PERFECT)
+    assert "SPA 1   95% interval 0.820 to 1 " in shown
+    assert "100% of the time" in shown
+
+
+def test_nearly_perfect_agreement_does_not_say_1() -> None:
+    shown = text(NEARLY)
+    assert "SPA 0.99999 " in shown
+    assert "99.999% of the time" in shown
+
+
+def test_the_summary_has_its_parts_in_order() -> None:
+    shown = text(MIXED)
+    parts = ["SPA 0.", "Two random annotators", "Data", "Coverage", "Weighting schemes", "Assumption", "For your paper"]
+    places = [shown.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "▸ annotations_m1" in shown and shown.count("●") == 7 + 3
+
+
+def test_the_chart_puts_all_intervals_on_one_scale() -> None:
+    lines = [line for line in text(MIXED).splitlines() if "●" in line][7:]
+    marks = {int(line.split()[0]): line.index("●") for line in lines}
+    values = {row.n: row.agreement.value or 0 for row in find(MIXED).missingness.by_n}
+    assert sorted(values, key=lambda n: values[n]) == sorted(marks, key=lambda n: marks[n])
+
+
+def test_custom_weights_have_a_row_of_their_own() -> None:
+    assert "▸ custom" in text(MIXED, weights={2: 1, 3: 1, 4: 1})
+
+
+def test_long_tables_are_cut_and_say_so() -> None:
+    shown = text(Tally.from_items([{"a": n, "b": 1} for n in range(1, 20)]))
+    assert "7 more" in shown
+
+
+def test_a_broken_assumption_is_said_in_every_place() -> None:
+    findings = spagree.measure("example:adaptive").findings
+    shown = to_text(findings, None, "9.9")
+    assert "violated: items with more annotations agree less (p < 0.001)" in shown
+    assert "--first 2" in shown and "! the weighting schemes differ" in shown
+    assert "Agreement depended on the number of annotations" in for_paper(findings, "9.9")
+
+
+def test_what_was_left_out_is_shown() -> None:
+    agreement = spagree.measure([("q1", "a", "x"), ("q1", "b", None), ("q1", "c", "x"), (None, "a", "x")])
+    shown = " ".join(str(agreement).split())
+    assert "Left out 1 annotation: no label 1 annotation: no item" in shown
+
+
+def test_understood_columns_and_examples_are_harmless() -> None:
+    understood = Understood(
+        "a\x1b.csv", "long", {"item": "i\u202et", "label": "l"}, frozenset({"label"}), (("x\x07", "y"),)
+    )
+    shown = " ".join(to_text(find(MIXED), understood, "9.9").split())
+    assert "a\\x1b.csv as a long table" in shown
+    assert "columns: item = i\\u202et, label = l (label guessed) first row: x\\x07 · y" in shown
+
+
+def test_the_sentence_for_the_paper() -> None:
+    sentence = for_paper(spagree.measure("example:sparse").findings, "9.9")
+    assert sentence == (
+        "Inter-annotator agreement was 0.576 (Sparse Probability of Agreement, 95% interval 0.536 to 0.615, "
+        "annotations_m1 weights; 300 items with two or more of 1,028 annotations by 25 annotators; spagree 9.9)."
+    )
+    assert for_paper(find(Tally()), "9.9") == ""
+    first = spagree.measure("example:adaptive", first=2)
+    assert "1,600 annotations by 30 annotators, only the first 2 of each item;" in for_paper(first.findings, "9.9")
+    assert "1,108 annotations: after the first 2 of their item" in str(first)
+    own = for_paper(find(MIXED, {2: 1, 3: 1.5, 4: 2}), "9.9")
+    assert "own weights by number of annotations 2: 1, 3: 1.5, 4: 2;" in own
+    many = for_paper(find(Tally.from_items([{"a": n} for n in range(2, 20)]), lambda n: n), "9.9")
+    assert "9: 9, …;" in many
+    assert "95% bootstrap interval" in for_paper(spagree.measure(MIXED, bootstrap=100).findings, "9.9")
+    assert " by " not in for_paper(find(PERFECT), "9.9")
+
+
+def test_undefined_agreement_in_words_and_json() -> None:
+    nothing = find(Tally.from_items([{"a": 1}]))
+    assert in_words(nothing) == "Agreement is undefined: no item has two annotations, so no agreement can be seen."
+    found = document(nothing, "9.9")
+    assert found["spa"]["value"] is None and "undefined" in found["spa"]
+    assert found["missingness"] == {"z": None, "p": None, "undefined": "no pairable item", "by_n": []}
+    assert document(find(Tally()), "9.9")["data"]["annotations_per_item"] == {"min": None, "median": None, "max": None}
+    assert "SPA undefined" in to_text(nothing, None, "9.9")
+
+
+def test_json_is_full_precision_and_has_no_nan() -> None:
+    found = json.loads(spagree.measure(MIXED).to_json(), parse_constant=pytest.fail)
+    assert found["spa"]["value"] == find(MIXED).spa.value
+    assert found["schemes"]["edge"]["stderr"] == find(MIXED).schemes["edge"].stderr
+
+
+def test_the_notebook_table_escapes_everything() -> None:
+    hostile = Tally.from_items([{"<script>alert(1)</script>": 1, "&": 1}, {"a": 2}, {"a": 1}])
+    page = to_html(find(hostile))
+    assert "<script" not in page and "SPA 0.5" in page and page.count("<tr>") == 1 + 7
+    labels = [("q", str(n), label) for n, label in enumerate(["<b>", "<B>", "x"])]
+    assert "&lt;b&gt;" in spagree.measure(labels)._repr_html_()

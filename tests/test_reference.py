@@ -1,0 +1,104 @@
+"""docs/reference.md names everything a user can name: a new option, name or code without a line there is a defect."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import spagree
+from spagree.cli import cli
+from spagree.present.document import document
+from spagree.read.columns import COMMON_NAMES
+from spagree.tally.policies import LEFT_OUT
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "reference.md").read_text("utf-8")
+FLOWING = " ".join(PAGE.split())
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    assert isinstance(cli, click.Group)
+    yield from cli.commands.items()
+
+
+def options() -> list[str]:
+    found = [each for _, command in commands() for each in (*cli.params, *command.params)]
+    return sorted({name for each in found if isinstance(each, click.Option) for name in each.opts})
+
+
+def warning_codes() -> list[str]:
+    """The first argument of every Caution(…) in the source."""
+    codes: set[str] = set()
+    for path in (ROOT / "src" / "spagree").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Caution":
+                assert isinstance(node.args[0], ast.Constant), f"{path.name}: a code that is no literal"
+                codes.add(str(node.args[0].value))
+    return sorted(codes)
+
+
+def section(title: str) -> str:
+    return PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+@pytest.mark.parametrize("name", spagree.__all__)
+def test_public_names(name: str) -> None:
+    assert f"`{name}`" in PAGE or f"`{name}(" in PAGE
+
+
+@pytest.mark.parametrize("name", [name for name, _ in commands()])
+def test_commands(name: str) -> None:
+    assert f"`spagree {name}" in section("Command line")
+
+
+@pytest.mark.parametrize("option", options())
+def test_options(option: str) -> None:
+    assert f"`{option}" in section("Command line") or f"spagree {option}`" in section("Command line")
+
+
+@pytest.mark.parametrize("code", warning_codes())
+def test_warning_codes(code: str) -> None:
+    assert f"| `{code}` |" in section("Warnings")
+
+
+def test_no_warning_code_is_made_up() -> None:
+    rows = [line.split("`")[1] for line in section("Warnings").splitlines() if line.startswith("| `")]
+    assert sorted(rows) == warning_codes()
+
+
+@pytest.mark.parametrize("reason", LEFT_OUT)
+def test_reasons_for_leaving_out(reason: str) -> None:
+    assert f"| `{reason}` |" in section("Input")
+
+
+@pytest.mark.parametrize("role", COMMON_NAMES)
+def test_guessed_column_names_in_their_order(role: str) -> None:
+    listed = section("Input").split("### Guessing columns")[1].split(f"| {role} | ")[1]
+    lines = [line.strip("| ") for line in listed.splitlines()[: len(COMMON_NAMES[role])]]
+    assert lines == [", ".join(names.split()) for names in COMMON_NAMES[role]]
+
+
+@pytest.mark.parametrize("name", ["measure", "simulate", "item_variance", "save", "load", "weigh"])
+def test_signatures(name: str) -> None:
+    signature = inspect.signature(getattr(spagree, name))
+    plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+    shown = str(inspect.Signature(plain)).replace("'", '"')
+    assert f"`{name}{shown}`" in FLOWING
+
+
+def test_json_fields() -> None:
+    told = section("JSON")
+    written = document(spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no")]).findings, "0")
+    assert [name for name in written if f"`{name}" not in told] == []
+    assert [name for part in ("data", "spa") for name in written[part] if f".{name}`" not in told] == []
+
+
+@pytest.mark.parametrize("error", [spagree.UsageError, spagree.DataError, spagree.FileError])
+def test_exit_codes(error: type[spagree.SpagreeError]) -> None:
+    row = next(line for line in section("Exit codes").splitlines() if line.startswith(f"| {error.exit_code} "))
+    assert f"`{error.__name__}`" in row
