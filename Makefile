@@ -44,5 +44,13 @@ bench: $(READY)
 coverage-study: $(READY)
 	$(BIN)/python benchmarks/interval_coverage.py
 
+# In an environment of its own: mutmut 3.8 does not work with pytest 9.
+mutation:
+	$(PYTHON) -m venv .venv-mutation
+	.venv-mutation/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-mutation/bin/python -m pip install --quiet --editable '.[all]' --group test 'mutmut>=3.8' 'pytest<9'
+	.venv-mutation/bin/mutmut run --max-children 2
+	.venv-mutation/bin/mutmut results
+
 clean:
-	rm -rf $(VENV) demo mutants .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-mutation demo mutants .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -58,10 +58,12 @@ def make_data(annotations: int, folder: Path) -> dict[str, Path]:
 
 
 MEASURED = """
-import json, resource, time
+import json, time
 start = time.perf_counter()
 {job}
-print(json.dumps([time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2]))
+seconds = time.perf_counter() - start
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))  # of this process alone
+print(json.dumps([seconds, int(peak.split()[1]) / 1024**2]))
 """
 
 

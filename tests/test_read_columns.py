@@ -215,7 +215,7 @@ def test_wide_files(csv: Any) -> None:
 @pytest.mark.parametrize("layout", ["wide", "counts"])
 def test_ids_under_an_unusual_name_are_not_taken_for_an_annotator_or_a_class(csv: Any, layout: str) -> None:
     path = csv("patient,x,y\n" + "".join(f"p{n},1,2\n" for n in range(6)))
-    with pytest.raises(ColumnError, match="'patient' has a different value in each row.*--item 'patient'"):
+    with pytest.raises(ColumnError, match=r"'patient' has a different value in each row.*--item 'patient'"):
         read(path, format=layout)
     assert read(path, format=layout, item="patient").understood.columns["item"] == "patient"
     assert read(path, format=layout, label=["x", "y"]).understood.columns["item"] == "row number"

@@ -265,3 +265,12 @@ def test_nothing_is_printed_when_the_process_ends(tmp_path: Path) -> None:
     code = f"from spagree.read import read; a = read({str(path)!r}); a.frame.collect(backend='polars')"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (found.stdout, found.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("column", ["item", "label"])
+def test_a_pandas_column_of_mixed_types_is_refused_with_the_remedy(column: str) -> None:
+    columns: dict[str, list[Any]] = {"item": ["1", "1"], "annotator": ["a", "b"], "label": ["x", "y"]}
+    frame = pd.DataFrame({**columns, column: [1, "1"]})
+    with pytest.raises(DataError, match=f"column '{column}' holds values of different types.*astype"):
+        read(frame)
+    assert read(frame.astype(str)).frame.collect().shape == (2, 4)

@@ -35,7 +35,6 @@ from spagree.tally.store import is_saved_tally, load, merge
 from spagree.tally.tally import Tally
 from spagree.version import __version__
 
-
 COUNTING: Mapping[str, Any] = {
     "item": None,
     "annotator": None,

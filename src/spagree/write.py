@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -37,10 +38,15 @@ def write_atomically(path: str | Path, write: Callable[[Path], object], *, force
         reason = getattr(error, "strerror", None) or error
         raise FileError(f"{target}: cannot be written ({reason}); choose another place") from error
     finally:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # already renamed, or never there
+            beside.unlink()
 
 
 def refuse_existing(path: str | Path, *, force: bool) -> None:
     """Say no early, before any work is done whose result could not be kept."""
-    if Path(path).exists() and not force:
+    try:
+        exists = Path(path).exists()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
+    if exists and not force:
         raise FileError(f"{path}: exists already; use --force (force=True) to replace it")

@@ -2,7 +2,7 @@
 
 from spagree.estimate.findings import Data, Findings, PerItem, find
 from spagree.estimate.missingness import AgreementAt, Missingness
-from spagree.estimate.uncertainty import Bootstrap, Estimate
+from spagree.estimate.uncertainty import Bootstrap, Estimate, check_level
 from spagree.estimate.variance import item_variance
 from spagree.estimate.weights import CUSTOM, DEFAULT, SCHEMES, CustomWeights, Weights, check_scheme, weigh
 
@@ -19,6 +19,7 @@ __all__ = [
     "Missingness",
     "PerItem",
     "Weights",
+    "check_level",
     "check_scheme",
     "find",
     "item_variance",

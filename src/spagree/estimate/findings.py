@@ -97,7 +97,7 @@ def _describe(tally: Tally) -> Data:
         unpairable_items=tally.items - tally.pairable_items,
         pairable_annotations=tally.pairable_annotations,
         annotations_per_item=_per_item(tally.items_by_n),
-        labels=tally.labels,
+        labels=dict(sorted(tally.labels.items(), key=lambda pair: (-pair[1], pair[0]))),
         left_out=tally.left_out,
     )
 

@@ -46,7 +46,7 @@ def missingness(found: Profile, level: float) -> Missingness:
     >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
     >>> result = missingness(profile(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}])), 0.95)
     >>> round(result.z, 3), [(row.n, row.items) for row in result.by_n]
-    (-0.202, [(2, 2), (4, 2)])
+    (-0.231, [(2, 2), (4, 2)])
     """
     by_n = tuple(_agreement_at(found, n, level) for n in found.exact)
     if len(by_n) < 2:
@@ -54,7 +54,7 @@ def missingness(found: Profile, level: float) -> Missingness:
         return Missingness(None, None, by_n, reason)
     sum_, variance = _trend(found)
     if not variance:
-        return Missingness(None, None, by_n, "every item has the same agreement")
+        return Missingness(None, None, by_n, "agreement does not vary enough between items")
     z = sum_ / sqrt(variance)
     return Missingness(z, erfc(abs(z) / sqrt(2)), by_n)
 

@@ -35,8 +35,9 @@ class Profile:
         return sum(items for items, _ in self.exact.values())
 
     def weights(self, by_n: dict[int, Fraction]) -> Floats:
-        """A weight per group."""
-        return np.array([float(by_n[int(n)]) for n in self.n])
+        """A weight per group, relative to the largest: squares of any scale stay finite."""
+        largest = max(by_n.values())
+        return np.array([float(by_n[int(n)] / largest) for n in self.n])
 
     def only(self, n: int) -> Profile:
         """The items with exactly n annotations."""

@@ -18,6 +18,10 @@ class Estimate:
     """A figure with its uncertainty, or in words why there is none.
 
     ``undefined`` is set exactly when something is None: the value itself, or only its interval.
+
+    >>> import spagree
+    >>> spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "yes")]).spa.undefined
+    'only one item has two annotations: how items differ cannot be seen'
     """
 
     value: float | None
@@ -44,7 +48,7 @@ def undefined(reason: str, level: float, weights: str) -> Estimate:
 def check_level(level: float) -> None:
     """Refuse what is not a confidence level."""
     if not (isinstance(level, int | float) and 0 < level < 1):
-        raise UsageError(f"level={level!r}: a confidence level lies between 0 and 1, for example 0.95")
+        raise UsageError(f"level {level!r}: a confidence level lies between 0 and 1, for example 0.95")
 
 
 def estimate(value: float, found: Profile, weights: Floats, level: float, scheme: str) -> Estimate:
@@ -106,9 +110,9 @@ class Bootstrap:
 
     def __post_init__(self) -> None:
         if not isinstance(self.replicates, int) or self.replicates < 100:
-            raise UsageError(f"bootstrap={self.replicates!r}: use at least 100 replicates, better 10,000")
+            raise UsageError(f"bootstrap {self.replicates!r}: use at least 100 replicates, better 10,000")
         if not isinstance(self.seed, int) or self.seed < 0:
-            raise UsageError(f"seed={self.seed!r}: a seed is a whole number from 0 on")
+            raise UsageError(f"seed {self.seed!r}: a seed is a whole number from 0 on")
 
     def refine(self, figure: Estimate, found: Profile, weights: Floats) -> Estimate:
         """Replace the interval and standard error by those of the replicates (percentiles)."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, isfinite
+from math import comb, inf
+
+import numpy as np
 
 from spagree.errors import UsageError, unknown_name
 from spagree.estimate.adaptive import adaptive_shape
@@ -104,7 +106,7 @@ def _custom(given: CustomWeights, counts: list[int]) -> ByN:
         raise UsageError(f"custom weights: none given for items with {listed} annotations; give one for each n")
     weights = {n: given[n] if isinstance(given, Mapping) else given(n) for n in counts}
     for n, weight in weights.items():
-        if not isinstance(weight, int | float | Fraction) or not isfinite(weight) or weight <= 0:
+        if not isinstance(weight, int | float | Fraction | np.integer) or not 0 < weight < inf:
             raise UsageError(f"custom weights: {weight!r} for n = {n}; a weight is a positive number")
     return {n: Fraction(weight) for n, weight in weights.items()}
 

@@ -5,7 +5,9 @@ Slow and careful: it runs only after the fast reader refused, or where line endi
 
 from __future__ import annotations
 
+import collections
 import csv
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,20 +21,18 @@ from spagree.read.tables import listed, shown
 def records(file: File, delimiter: str, skip: int = 0) -> Iterator[tuple[int, list[str]]]:
     """Every record with the line on which it begins; a broken quote ends in a DataError."""
     usual = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    with file.path.open(encoding="utf-8-sig", newline="") as stream:
-        for _ in range(skip):
-            stream.readline()
-        reader = csv.reader(stream, delimiter=delimiter, strict=True)
-        begin = 1
-        try:
+    begin = 1
+    try:
+        with file.path.open(encoding="utf-8-sig", newline="") as stream:
+            collections.deque(itertools.islice(stream, skip), maxlen=0)
+            reader = csv.reader(stream, delimiter=delimiter, strict=True)
             for record in reader:
-                if record:
-                    yield begin + skip, record
+                yield from [(begin + skip, record)] if record else []
                 begin = reader.line_num + 1
-        except csv.Error as error:
-            raise DataError(_broken_quote(file, begin + skip, str(error))) from None
-        finally:
-            csv.field_size_limit(usual)
+    except csv.Error as error:
+        raise DataError(_broken_quote(file, begin + skip, str(error))) from None
+    finally:
+        csv.field_size_limit(usual)
 
 
 def _broken_quote(file: File, line: int, reason: str) -> str:

@@ -43,9 +43,20 @@ def frame_table(source: Any, name: str | None = None) -> Table:
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         cells = frame.select(nw.col(names[p]).alias(cell(p)) for p in positions)
+        _refuse_mixed(cells, {cell(p): str(names[p]) for p in positions}, title)
         return _numbered(cells)
 
     return Table(title, tuple(str(n) for n in names), load, is_ordered=is_ordered, sample=sample)
+
+
+def _refuse_mixed(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], names: dict[str, str], title: str) -> None:
+    """A column of Python objects (1 beside '1', in pandas) has no order and no one text per value."""
+    for name, kind in cells.collect_schema().items():
+        if kind == nw.Object:
+            raise DataError(
+                f"{title}: column {names[name]!r} holds values of different types; "
+                "make it one type first, for example text: column.astype(str)"
+            )
 
 
 def _wrapped(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:

@@ -14,7 +14,8 @@ from spagree.tally.engines import rows
 from spagree.tally.policies import Clean, Policies, apply_policies, caution_variants
 from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, text
 
-N, PAIRS, TRIPLES, SINGLE, ITEMS = "n", "pairs", "triples", "single", "items"
+LARGEST = 2**63 - 1
+N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,13 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     >>> counted.tally.cells
     {Cell(n=2, pairs=2, triples=0): 1, Cell(n=1, pairs=0, triples=0): 1}
     """
-    seen = _label_counts(annotations.frame)
-    labels = [label for label in seen if label is not None]
-    clean = _drop_missing(annotations.frame, seen)
-    clean = apply_policies(clean, annotations, labels, policies or Policies())
+    frame = _without_categories(annotations.frame)
+    found = _labels(frame)
+    usable = _drop_missing(frame, found)
+    clean = apply_policies(usable, annotations, found.usable, policies or Policies())
+    # Most data needs no policy: then the labels need not be counted again.
+    totals = found.usable if clean is usable else _labels(clean.frame).usable
     counts = _item_counts(clean.frame)
-    totals = _label_counts(clean.frame)
     tally = _tally(counts, totals, _annotator_counts(clean.frame), clean.left_out)
     cautions = annotations.cautions + caution_variants(totals) + clean.cautions
     return Counted(tally, counts, cautions)
@@ -47,30 +49,47 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
 
 def tally_counts(counts: nw.LazyFrame[Any], annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
     """The tally of ready (item, label, count) rows, one per item and label."""
-    return _tally(counts, _label_counts(counts), annotators, left_out)
+    return _tally(counts, _labels(counts).usable, annotators, left_out)
 
 
-def _label_counts(frame: nw.LazyFrame[Any]) -> dict[Any, int]:
-    """Annotations per label, in one cheap pass over one column."""
-    return dict(sorted(_counted_by(frame, LABEL).items(), key=lambda pair: (-pair[1], text(pair[0]))))
+def _without_categories(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Labels and ids of a categorical type as text: categories cannot be compared on every engine."""
+    schema = frame.collect_schema()
+    found = [name for name in (ITEM, ANNOTATOR, LABEL) if name in schema and schema[name] in (nw.Categorical, nw.Enum)]
+    return frame.with_columns(nw.col(*found).cast(nw.String)) if found else frame
 
 
-def _counted_by(frame: nw.LazyFrame[Any], column: str) -> dict[Any, int]:
-    found = rows(frame.group_by(column).agg(_size(frame)))
-    return {value: int(size) for value, size in found if int(size) > 0}
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """Annotations per label that have an item, commonest first, and how many lack the one or the other."""
+
+    usable: dict[Any, int]
+    missing: int
+    without_item: int
+
+
+def _labels(frame: nw.LazyFrame[Any]) -> _Labels:
+    """Count labels, missing labels and missing items in one cheap pass."""
+    without_item = nw.col(ITEM).is_null().cast(nw.Int64)
+    lost = without_item * nw.col(COUNT) if COUNT in _names(frame) else without_item
+    sizes = frame.with_columns(lost.alias(LOST)).group_by(LABEL)
+    found = rows(sizes.agg(_size(frame), nw.col(LOST).sum()))
+    sums = {label: (int(total), int(gone)) for label, total, gone in found}
+    missing = sums.pop(None, (0, 0))[0]
+    usable = {label: total - gone for label, (total, gone) in sums.items() if total > gone}
+    ordered = dict(sorted(usable.items(), key=lambda pair: (-pair[1], text(pair[0]))))
+    return _Labels(ordered, missing, sum(gone for _, gone in sums.values()))
+
+
+def _drop_missing(frame: nw.LazyFrame[Any], labels: _Labels) -> Clean:
+    """Only rows with a label and an item can be counted; the others are reported."""
+    found = {"missing_label": labels.missing, "missing_item": labels.without_item}
+    left_out = {reason: size for reason, size in found.items() if size}
+    return Clean(frame.filter(~nw.col(LABEL).is_null(), ~nw.col(ITEM).is_null()), left_out)
 
 
 def _size(frame: nw.LazyFrame[Any]) -> nw.Expr:
     return nw.col(COUNT).sum() if COUNT in _names(frame) else nw.len().alias(COUNT)
-
-
-def _drop_missing(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> Clean:
-    """Only rows with a label and an item can be counted; the others are reported."""
-    labelled = frame.filter(~nw.col(LABEL).is_null())
-    without_item = _counted_by(labelled.filter(nw.col(ITEM).is_null()), ITEM)
-    found = {"missing_label": labels.get(None, 0), "missing_item": sum(without_item.values())}
-    left_out = {reason: size for reason, size in found.items() if size}
-    return Clean(labelled.filter(~nw.col(ITEM).is_null()), left_out)
 
 
 def _item_counts(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -85,7 +104,10 @@ def item_sums(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     c = nw.col(COUNT).clip(upper_bound=MOST_ANNOTATIONS_PER_ITEM)
     terms = counts.with_columns((c * (c - 1)).alias(PAIRS), (c * (c - 1) * (c - 2)).alias(TRIPLES))
     sums = (nw.col(COUNT).sum().alias(N), nw.col(PAIRS).sum(), nw.col(TRIPLES).sum(), nw.col(LABEL).min())
-    return terms.group_by(ITEM).agg(*sums)
+    # Some engines widen a sum beyond 64 bits, which is slower to group by and no gain; what does not
+    # fit belongs to an item that is refused for its n.
+    whole = (nw.col(N, PAIRS, TRIPLES).clip(upper_bound=LARGEST).cast(nw.Int64),)
+    return terms.group_by(ITEM).agg(*sums).with_columns(*whole)
 
 
 def item_agreement(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -104,8 +126,7 @@ def _tally(
 ) -> Tally:
     # The label of items annotated once rides along, so that labels of pairable items
     # follow by subtraction and the items are grouped only once.
-    single = nw.when(nw.col(N) == 1).then(nw.col(LABEL)).alias(SINGLE)
-    groups = item_sums(counts).with_columns(single).group_by(N, PAIRS, TRIPLES, SINGLE)
+    groups = item_sums(counts).with_columns(_single(counts, labels)).group_by(N, PAIRS, TRIPLES, SINGLE)
     found = sorted(rows(groups.agg(nw.len().alias(ITEMS))), key=lambda row: row[:3], reverse=True)
     _refuse_overflow(int(max((row[0] for row in found), default=0)))
     cells: dict[Cell, int] = {}
@@ -119,12 +140,23 @@ def _tally(
     return Tally(cells, {text(k): v for k, v in labels.items()}, kept, annotators, dict(left_out))
 
 
+def _single(counts: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> nw.Expr:
+    """The label of an item that has only one.
+
+    Other items carry null, or any label on pandas and its kin, where a null turns whole numbers into floats;
+    elsewhere a constant column would cost a pass over all items.
+    """
+    chosen = nw.when(nw.col(N) == 1).then(nw.col(LABEL))
+    spare = counts.implementation.is_pandas_like() or counts.implementation.is_dask()
+    return (chosen.otherwise(nw.lit(next(iter(labels), None))) if spare else chosen).alias(SINGLE)
+
+
 def _annotator_counts(frame: nw.LazyFrame[Any]) -> dict[str, int] | None:
     """Annotations per annotator; None when the source does not say who annotated."""
     if ANNOTATOR not in _names(frame):
         return None
-    found = _counted_by(frame, ANNOTATOR)
-    return {text(annotator): size for annotator, size in found.items() if annotator is not None}
+    found = rows(frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
+    return {text(annotator): int(size) for annotator, size in found if annotator is not None}
 
 
 def _refuse_overflow(n: int) -> None:

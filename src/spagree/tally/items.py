@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
@@ -57,9 +57,13 @@ class ItemCounts:
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is a table
 
+    def counts(self) -> nw.LazyFrame[Any]:
+        """The table as the lazy frame the rest of the tally works on."""
+        return nw.from_native(self.frame.lazy())
+
     def tally(self) -> Tally:
         """The summary of all items: what the estimates need."""
-        return tally_counts(nw.from_native(self.frame.lazy()), self.annotators, self.left_out)
+        return tally_counts(self.counts(), self.annotators, self.left_out)
 
 
 def item_counts(counted: Counted) -> ItemCounts:

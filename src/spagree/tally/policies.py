@@ -13,20 +13,22 @@ from typing import Any, Literal, get_args
 
 import narwhals as nw
 
-from spagree.errors import SHOWN_PROBLEMS, DuplicateError, UsageError, unknown_name
+from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, unknown_name
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations, Caution
 from spagree.tally.engines import rows
 from spagree.tally.tally import text
 
 DuplicatePolicy = Literal["error", "first", "last"]
 MOST_RESPELLED_LABELS = 1_000
+RESPELLED_AT_ONCE = 20
+SHOWN_LABELS = 4
 
 LEFT_OUT = {
-    "missing_label": "without a label",
-    "missing_item": "without an item",
-    "repeated": "repeats by the same annotator on the same item",
-    "after_first_k": "after the first k of their item",
+    "missing_label": "no label",
+    "missing_item": "no item",
+    "repeated": "the same annotator on the same item again",
 }
+AFTER_FIRST = "after_first_"  # followed by k: annotations after the first k of their item
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,7 @@ class Policies:
         if self.duplicates not in get_args(DuplicatePolicy):
             raise unknown_name("duplicate policy", str(self.duplicates), get_args(DuplicatePolicy))
         if self.first is not None and (not isinstance(self.first, int) or self.first < 2):
-            found = f"first={self.first!r}"
-            raise UsageError(f"{found}: agreement needs at least the first 2 annotations of an item")
+            raise UsageError(f"first {self.first!r}: agreement needs at least the first 2 annotations of an item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +80,9 @@ def apply_policies(clean: Clean, annotations: Annotations, labels: Iterable[Any]
 
 
 def normal_form(label: str) -> str:
-    """The spelling that variants in case, blanks and Unicode form share.
+    r"""The spelling that variants in case, blanks and Unicode form share.
 
-    >>> normal_form("  Yes "), normal_form("Cafe\\u0301") == normal_form("CAFÉ")
+    >>> normal_form("  Yes "), normal_form("Cafe\u0301") == normal_form("CAFÉ")
     ('yes', True)
     """
     return " ".join(unicodedata.normalize("NFKC", label).casefold().split())
@@ -91,7 +92,7 @@ def spelling_variants(labels: Iterable[Any]) -> list[list[str]]:
     """Groups of labels that differ only by case, blanks, Unicode form or number format.
 
     >>> spelling_variants(["yes", "Yes ", "no", "1", "01", "1.0"])
-    [['Yes ', 'yes'], ['01', '1', '1.0']]
+    [['01', '1', '1.0'], ['Yes ', 'yes']]
     """
     groups: defaultdict[object, list[str]] = defaultdict(list)
     for label in sorted(map(text, labels)):
@@ -128,11 +129,17 @@ def _normalize(clean: Clean, labels: Iterable[Any]) -> Clean:
     if len(changed) > MOST_RESPELLED_LABELS:
         found = f"{len(changed):,} labels would be respelled"
         raise UsageError(f"{found}, more than {MOST_RESPELLED_LABELS:,}; clean them before, without --normalize")
-    frame = clean.frame
-    column = nw.col(LABEL)
-    for old, new in changed.items():
-        column = nw.when(nw.col(LABEL) == nw.lit(old)).then(nw.lit(new)).otherwise(column)
-    return replace(clean, frame=frame.with_columns(column.alias(LABEL)) if changed else frame)
+    if not changed:
+        return clean
+    # In steps: engines limit how deep a chain of cases may be.
+    frame = clean.frame.with_columns(nw.col(LABEL).alias("spelled"))
+    pairs = list(changed.items())
+    for start in range(0, len(pairs), RESPELLED_AT_ONCE):
+        column = nw.col(LABEL)
+        for old, new in pairs[start : start + RESPELLED_AT_ONCE]:
+            column = nw.when(nw.col("spelled") == nw.lit(old)).then(nw.lit(new)).otherwise(column)
+        frame = frame.with_columns(column.alias(LABEL))
+    return replace(clean, frame=frame.select(_names(clean.frame)))
 
 
 # Repeats -------------------------------------------------------------------------------------
@@ -168,6 +175,8 @@ def _keep_one(named: nw.LazyFrame[Any], policy: DuplicatePolicy) -> nw.LazyFrame
         raise UsageError(
             f"--duplicates {policy} needs an order, and this source has none: name a time column (--time, time=)"
         )
+    if TIME in order:
+        _refuse_unknown_times(named, f"--duplicates {policy}")
     return named.unique(subset=[ITEM, ANNOTATOR], keep=policy, order_by=order)
 
 
@@ -183,14 +192,19 @@ def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
 def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> DuplicateError:
     """Name the first conflicting items with both labels and where they stand."""
     labels = named.group_by(ITEM, ANNOTATOR, LABEL).agg(*_first_row(named))
-    doubled = labels.group_by(ITEM, ANNOTATOR).agg(nw.len().alias("labels")).filter(nw.col("labels") > 1)
+    sizes = labels.group_by(ITEM, ANNOTATOR).agg(nw.len().alias("labels"), *_first_row(labels))
+    doubled = sizes.filter(nw.col("labels") > 1)
     total = int(rows(doubled.select(nw.len()))[0][0])
     order = [ROW] if ROW in _names(named) else [ITEM, ANNOTATOR, LABEL]
-    conflicts = labels.join(doubled.select(ITEM, ANNOTATOR), on=[ITEM, ANNOTATOR], how="inner").sort(order)
-    problems = _conflict_lines(rows(conflicts.head(8 * SHOWN_PROBLEMS)), annotations)
+    # The first ten conflicts are chosen before their labels: these may stand far apart.
+    first = rows(doubled.sort([name for name in order if name != LABEL]).head(SHOWN_PROBLEMS))
+    keys = {(item, annotator) for item, annotator, *_ in first}
+    items, annotators = map(list, zip(*keys, strict=True))
+    near = labels.filter(nw.col(ITEM).is_in(items), nw.col(ANNOTATOR).is_in(annotators)).sort(order)
+    problems = _conflict_lines([row for row in rows(near) if row[:2] in keys], annotations)
     message = (
-        f"{total:,} times an annotator gave one item different labels; "
-        "say which counts with --duplicates first or --duplicates last"
+        f"{total:,} {'time' if total == 1 else 'times'} an annotator gave one item different labels; say which counts "
+        "with --duplicates first or --duplicates last, or check that item, annotator and label are the right columns"
     )
     return DuplicateError(message, problems, total)
 
@@ -200,11 +214,13 @@ def _conflict_lines(found: list[tuple[Any, ...]], annotations: Annotations) -> l
     for item, annotator, *label_and_row in found:
         by_key[text(item), text(annotator)].append(tuple(label_and_row))
     source = annotations.understood.source
-    return [_conflict_line(source, key, labels) for key, labels in by_key.items() if len(labels) > 1]
+    return [_conflict_line(source, key, labels) for key, labels in by_key.items()]
 
 
 def _conflict_line(source: str, key: tuple[str, str], labels: list[tuple[Any, ...]]) -> str:
-    given = " and ".join(f"{text(label)!r}" + (f" (row {row[0]})" if row else "") for label, *row in labels)
+    shown = [f"{text(label)!r}" + (f" (row {row[0]})" if row else "") for label, *row in labels[:SHOWN_LABELS]]
+    more = [f"{len(labels) - SHOWN_LABELS:,} more labels"] if len(labels) > SHOWN_LABELS else []
+    given = " and ".join(shown + more)
     place = f"{source}:{max(row[0] for _, *row in labels)}: " if labels[0][1:] else ""
     return f"{place}annotator {key[1]!r} labelled item {key[0]!r} {given}"
 
@@ -216,11 +232,19 @@ def _first_row(frame: nw.LazyFrame[Any]) -> list[nw.Expr]:
 # The first k in time -------------------------------------------------------------------------
 
 
+def _refuse_unknown_times(frame: nw.LazyFrame[Any], purpose: str) -> None:
+    """An annotation without a time has no place in the order; engines would each invent one."""
+    unknown = int(rows(frame.filter(nw.col(TIME).is_null()).select(nw.len()))[0][0])
+    if unknown:
+        raise DataError(f"{purpose}: {unknown:,} of these annotations have no time; fill it in, or leave them out")
+
+
 def _keep_first(clean: Clean, k: int) -> Clean:
     """The first k annotations of each item: unbiased where overlap was decided by the labels."""
     names = _names(clean.frame)
     if TIME not in names:
         raise UsageError(f"--first {k} needs the time of each annotation; name its column with --time (time=)")
+    _refuse_unknown_times(clean.frame, f"--first {k}")
     ties = [ROW] if ROW in names else [name for name in (ANNOTATOR, LABEL) if name in names]
     place = nw.col(LABEL).cum_count().over(ITEM, order_by=[TIME, *ties]).alias("place")
     try:
@@ -230,7 +254,7 @@ def _keep_first(clean: Clean, k: int) -> Clean:
         engine = clean.frame.implementation
         raise UsageError(f"--first {k}: {engine} cannot number rows within an item; use polars or duckdb") from error
     kept = placed.filter(nw.col("place") <= k).select(names)
-    return clean.without("after_first_k", late, kept)
+    return clean.without(f"{AFTER_FIRST}{k}", late, kept)
 
 
 def _time_order(frame: nw.LazyFrame[Any]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,21 +36,42 @@ def save(counted: Tally | ItemCounts, path: str | Path, *, force: bool = False) 
         write_atomically(target, lambda temporary: _write_parquet(counted, temporary), force=force)
     else:
         _require_suffix(target, ".json", "a tally")
-        document = json.dumps(tally_to_dict(counted), ensure_ascii=False, indent=1)
+        document = json.dumps(tally_to_dict(counted), ensure_ascii=False)
         write_atomically(target, lambda temporary: temporary.write_text(document, "utf-8"), force=force)
 
 
 def load(path: str | Path) -> Tally | ItemCounts:
-    """Read what :func:`save` wrote."""
+    """Read what :func:`save` wrote.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(Tally.from_items([{"yes": 2}]), f"{folder}/part.json")
+    ...     load(f"{folder}/part.json").items
+    1
+    """
     source = Path(path)
     try:
         if source.suffix == ".parquet":
             return _read_parquet(source)
-        return tally_from_dict(json.loads(source.read_text("utf-8")), str(source))
+        return tally_from_dict(_parse(source.read_bytes(), source), str(source))
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"{source}: cannot be read: {error.strerror or error}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(f"{source}: not a saved tally: {error}") from error
+
+
+def merge(parts: Sequence[Tally | ItemCounts]) -> Tally | ItemCounts:
+    """Add up parts of one kind.
+
+    >>> part = Tally.from_items([{"a": 2}])
+    >>> merge([part, part, part]).items
+    3
+    """
+    tallies = [part for part in parts if isinstance(part, Tally)]
+    kept = [part for part in parts if isinstance(part, ItemCounts)]
+    if tallies and kept:
+        raise UsageError("some parts keep items and some do not; count them all the same way")
+    return sum(tallies[1:], tallies[0]) if tallies else sum(kept[1:], kept[0])
 
 
 def is_saved_tally(path: str | Path) -> bool:
@@ -81,20 +102,46 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
     """The inverse of :func:`tally_to_dict`; refuses what cannot have been a tally."""
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise DataError(f'{source}: not a saved tally: "kind" is not {KIND!r}')
-    if document.get("format") != FORMAT:
-        found = document.get("format")
-        raise DataError(f"{source}: format {found!r}, but this version reads {FORMAT}; upgrade spagree")
+    _require_format(document, source)
     try:
-        cells = {Cell(*map(_whole, row[:3])): _whole(row[3]) for row in document["cells"]}
+        cells = {Cell(*map(_whole, numbers)): _whole(items) for *numbers, items in document["cells"]}
         labels, pairable = _counts(document["labels"]), _counts(document["pairable_labels"])
         annotators = None if document["annotators"] is None else _counts(document["annotators"])
         tally = Tally(cells, labels, pairable, annotators, _counts(document["left_out"]))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
-    if tally.annotations != sum(labels.values()):
-        found = f"{tally.annotations:,} annotations in the cells, {sum(labels.values()):,} in the labels"
-        raise DataError(f"{source}: damaged tally: {found}; count the data again")
+    if any(not _possible(cell) or not items for cell, items in cells.items()):
+        raise DataError(f"{source}: damaged tally: a cell that no item can have; count the data again")
+    single = cells.get(Cell(1, 0, 0), 0)
+    for where, found, wanted in (
+        ("labels", sum(labels.values()), tally.annotations),
+        ("labels of pairable items", tally.pairable_annotations, tally.annotations - single),
+    ):
+        if found != wanted:
+            raise DataError(
+                f"{source}: damaged tally: {wanted:,} annotations in the cells, {found:,} in the {where}; "
+                "count the data again"
+            )
     return tally
+
+
+def _parse(document: str | bytes, source: Path) -> Any:
+    try:
+        return json.loads(document)
+    except (ValueError, RecursionError) as error:  # also: not UTF-8, numbers of thousands of digits
+        raise DataError(f"{source}: not a saved tally: {error}") from error
+
+
+def _possible(cell: Cell) -> bool:
+    """Whether some item can have this many agreeing pairs and triples."""
+    n, pairs, triples = cell
+    return n > 0 and pairs <= n * (n - 1) and triples <= pairs * max(n - 2, 0)
+
+
+def _require_format(document: Mapping[str, Any], source: str) -> None:
+    found = document.get("format")
+    if found != FORMAT:
+        raise DataError(f"{source}: format {found!r}, but this version reads {FORMAT}; upgrade spagree")
 
 
 def _whole(value: Any) -> int:
@@ -126,14 +173,28 @@ def _read_parquet(path: Path) -> ItemCounts:
     about = _parquet_metadata(path).get(PARQUET_KEY)
     if about is None:
         raise DataError(f"{path}: not saved item counts; to score a table use measure or spagree score")
-    document = json.loads(about)
-    return ItemCounts(_read_table(path), document["annotators"], document["left_out"])
+    document = _parse(about, path)
+    if not isinstance(document, dict):
+        raise DataError(f"{path}: damaged item counts; count the data again")
+    _require_format(document, str(path))
+    try:
+        annotators = None if document["annotators"] is None else _counts(document["annotators"])
+        return ItemCounts(_read_table(path), annotators, _counts(document["left_out"]))
+    except (KeyError, ValueError, AttributeError) as error:
+        raise DataError(f"{path}: damaged item counts: {error!r}; count the data again") from error
 
 
 def _read_table(path: Path) -> polars.DataFrame:
     import polars
 
-    return polars.read_parquet(path)
+    try:
+        table = polars.read_parquet(path)
+    except polars.exceptions.PolarsError as error:
+        raise FileError(f"{path}: damaged: {error}; count the data again") from error
+    wanted = {"item": polars.String, "label": polars.String, "count": polars.Int64}
+    if dict(table.schema) != wanted:
+        raise ValueError(f"columns {dict(table.schema)}")
+    return table
 
 
 def _require_suffix(path: Path, suffix: str, what: str) -> None:

@@ -61,7 +61,10 @@ class Tally:
         labels: Counter[str] = Counter()
         pairable: Counter[str] = Counter()
         for counts in items:
-            given = {text(label): count for label, count in counts.items() if count}
+            given: Counter[str] = Counter()
+            for label, count in counts.items():
+                given[text(label)] += count
+            given = +given
             cell = Cell.of(given.values())
             cells[cell] += 1 if cell.n else 0
             labels.update(given)

@@ -1,0 +1,75 @@
+"""Slow and obvious: brute force over pairs, and small data sets in the shapes the tests need."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from spagree.read.annotations import Annotations, Caution, Understood
+from spagree.tally.count import Counted, count
+from spagree.tally.policies import Policies
+from spagree.tally.tally import Tally
+
+Labels = Sequence[Hashable]
+
+BARS = "aaaa aab. bb.. .bcb ccc. a.bc ..bb aa.a c..a bbcc .c.c ...a"
+
+
+def parse(text: str) -> list[list[str]]:
+    """``aab. .bb`` → one list of labels per item; a dot is a missing annotation."""
+    return [[label for label in item if label != "."] for item in text.split()]
+
+
+def agreement(labels: Labels) -> Fraction:
+    """The share of agreeing pairs, by looking at every pair."""
+    pairs = [one == other for one, other in combinations(labels, 2)]
+    return Fraction(sum(pairs), len(pairs))
+
+
+SIMPLE: dict[str, Callable[[Labels], int]] = {
+    "flat": lambda _: 1,
+    "annotations": len,
+    "annotations_m1": lambda labels: len(labels) - 1,
+    "edge": lambda labels: sum(1 for _ in combinations(labels, 2)),
+}
+
+
+def spa(items: Iterable[Labels], weight: Callable[[Labels], Any]) -> Fraction:
+    """Σ k P / Σ k over the items with a pair, in exact rationals."""
+    pairable = [labels for labels in items if len(labels) > 1]
+    total = sum((Fraction(weight(labels)) for labels in pairable), Fraction())
+    return sum((weight(labels) * agreement(labels) for labels in pairable), Fraction()) / total
+
+
+def rounded(exact: Fraction) -> float:
+    """The nearest float: Python divides integers correctly rounded."""
+    return exact.numerator / exact.denominator
+
+
+def tally_of(items: Iterable[Labels]) -> Tally:
+    return Tally.from_items(Counter(labels) for labels in items)
+
+
+def long_frame(items: Iterable[Labels]) -> pl.DataFrame:
+    """One row per annotation: item q0, q1, …; annotators a0, a1, … within each item."""
+    rows = [(f"q{i}", f"a{j}", label) for i, labels in enumerate(items) for j, label in enumerate(labels)]
+    return pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")
+
+
+def annotations(frame: Any, *cautions: Caution) -> Annotations:
+    return Annotations(nw.from_native(frame).lazy(), Understood("votes.csv", "long"), cautions)
+
+
+def counted(frame: Any, policies: Policies | None = None) -> Counted:
+    return count(annotations(frame), policies)
+
+
+def no_zeros(tally: Tally) -> bool:
+    parts = (tally.cells, tally.labels, tally.pairable_labels, tally.annotators or {}, tally.left_out)
+    return all(size > 0 for part in parts for size in part.values())

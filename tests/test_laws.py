@@ -1,0 +1,325 @@
+"""Laws that hold for every scheme in the registry, whatever the data."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, permutations
+from math import comb
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle import SIMPLE, Labels, agreement, counted, long_frame, parse, rounded, spa, tally_of
+from spagree.estimate import SCHEMES, Findings, find
+from spagree.tally.items import item_counts
+from spagree.tally.tally import Cell, Tally
+
+every_scheme = pytest.mark.parametrize("scheme", SCHEMES)
+
+ITEM = st.lists(st.sampled_from("abcd"), min_size=1, max_size=7)
+ITEMS = st.lists(ITEM, min_size=1, max_size=12).filter(lambda items: any(len(labels) > 1 for labels in items))
+
+
+# The oracle: each scheme's weights once more, from the definitions ----------------------------------------
+
+
+def pairable_labels(items: list[list[str]]) -> Counter[str]:
+    return Counter(label for labels in items if len(labels) > 1 for label in labels)
+
+
+def variance(n: int, p: list[Fraction]) -> Fraction:
+    """Var of the share of agreeing pairs: covariances of all pairs of pairs, by what they share."""
+    agree = sum(share**2 for share in p)
+    three = sum(share**3 for share in p)
+    pairs = list(combinations(range(n), 2))
+    by_shared = {0: Fraction(0), 1: three - agree**2, 2: agree - agree**2}
+    shared = Counter(len({*one} & {*other}) for one in pairs for other in pairs)
+    return sum(by_shared[k] * size for k, size in shared.items()) / len(pairs) ** 2
+
+
+def inverse_variance(items: list[list[str]], p: list[Fraction]) -> Any:
+    if len(p) < 2:
+        return SIMPLE["edge"]
+    by_n = {n: 1 / variance(n, p) for n in {len(labels) for labels in items} if n > 1}
+    return lambda labels: by_n[len(labels)]
+
+
+def uniform_weights(items: list[list[str]]) -> Any:
+    classes = len(pairable_labels(items))
+    return inverse_variance(items, [Fraction(1, classes)] * classes)
+
+
+def class_weights(items: list[list[str]]) -> Any:
+    seen = pairable_labels(items)
+    return inverse_variance(items, [Fraction(count, seen.total()) for count in seen.values()])
+
+
+def adaptive_weights(items: list[list[str]]) -> Any:
+    """MATH §5 by looking at all triples and all disjoint pairs."""
+    theta = spa(items, SIMPLE["annotations_m1"])
+    a, b = Fraction(1, 4), Fraction(0)
+    if 0 < theta < 1:
+        a = shrunk(items, theta, 3, Fraction(1, 4))
+        b = shrunk(items, theta, 4, Fraction(0))
+        a = min(max(a, Fraction(0)), Fraction(1))
+        b = min(max(b, Fraction(0)), a)
+    return lambda labels: (
+        Fraction(comb(len(labels), 2)) / (1 + 2 * (len(labels) - 2) * a + comb(len(labels) - 2, 2) * b)
+    )
+
+
+def shrunk(items: list[list[str]], theta: Fraction, size: int, prior: Fraction) -> Fraction:
+    above, below = 100 * prior, Fraction(100)
+    for labels in (labels for labels in items if len(labels) >= size):
+        weight = len(labels) - size + 1
+        above += weight * (together(labels, size) - theta**2) / (theta - theta**2)
+        below += weight
+    return above / below
+
+
+def together(labels: Labels, size: int) -> Fraction:
+    if size == 3:
+        seen = [one == two == three for one, two, three in combinations(labels, 3)]
+    else:
+        seen = [one == two and three == four for one, two, three, four in permutations(labels, 4)]
+    return Fraction(sum(seen), len(seen))
+
+
+ORACLE = {
+    **{scheme: lambda _, weight=weight: weight for scheme, weight in SIMPLE.items()},
+    "inv_var": uniform_weights,
+    "inv_var_class": class_weights,
+    "adaptive": adaptive_weights,
+}
+EXACT = {*SIMPLE, "inv_var"}
+
+
+def test_every_scheme_has_an_oracle() -> None:
+    assert set(ORACLE) == set(SCHEMES)
+
+
+@every_scheme
+@given(items=ITEMS)
+@settings(max_examples=25)
+def test_spa_is_that_of_the_pair_oracle(scheme: str, items: list[list[str]]) -> None:
+    wanted = spa(items, ORACLE[scheme](items))
+    found = find(tally_of(items)).schemes[scheme].value
+    if scheme in EXACT:
+        assert found == rounded(wanted)
+    else:
+        assert found == pytest.approx(float(wanted), rel=1e-13, abs=1e-15)
+
+
+# One data set of 3,000 items in many disguises -------------------------------------------------------------
+
+
+def many_items() -> list[list[str]]:
+    source = random.Random(5)
+    items = []
+    for _ in range(3_000):
+        n, main = source.choice([1, 2, 2, 3, 4, 5, 9]), source.choice("abc")
+        items.append([main if source.random() < 0.7 else source.choice("abcd") for _ in range(n)])
+    return items
+
+
+MANY = many_items()
+FRAME = long_frame(MANY)
+FINDINGS = find(counted(FRAME).tally)
+
+
+def without_labels(found: Findings) -> Findings:
+    return replace(found, data=replace(found.data, labels={}))
+
+
+def test_the_large_data_set_has_what_the_laws_are_about() -> None:
+    assert FINDINGS.data.items == 3_000
+    assert 400 < FINDINGS.data.unpairable_items < 500
+    assert len({found.value for found in FINDINGS.schemes.values()}) == len(SCHEMES) - 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_row_order_changes_no_bit(seed: int) -> None:
+    shuffled = FRAME.sample(fraction=1.0, shuffle=True, seed=seed)
+    assert not shuffled.equals(FRAME)
+    found = counted(shuffled)
+    assert find(found.tally) == FINDINGS
+    assert list(find(found.tally).data.labels) == list(FINDINGS.data.labels)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"a": "", "b": "NA", "c": "null", "d": "None"},
+        {"a": "b", "b": "a", "c": "d", "d": "c"},
+        {"a": "1", "b": "01x", "c": "é", "d": "nan"},
+        {"a": "d", "b": "c", "c": "b", "d": "a"},
+    ],
+    ids=str,
+)
+def test_relabelling_classes_changes_nothing_but_their_names(names: dict[str, str]) -> None:
+    found = find(counted(FRAME.with_columns(pl.col("label").replace_strict(names))).tally)
+    assert without_labels(found) == without_labels(FINDINGS)
+    assert found.data.labels == {names[label]: size for label, size in FINDINGS.data.labels.items()}
+
+
+def test_labels_that_are_numbers_count_like_their_texts() -> None:
+    numbers = {"a": 1, "b": 2, "c": 10, "d": -1}
+    whole = FRAME.with_columns(pl.col("label").replace_strict(numbers, return_dtype=pl.Int64))
+    text = FRAME.with_columns(pl.col("label").replace_strict({k: str(v) for k, v in numbers.items()}))
+    assert counted(whole).tally == counted(text).tally
+    assert without_labels(find(counted(whole).tally)) == without_labels(FINDINGS)
+
+
+def test_renaming_items_and_annotators_changes_nothing() -> None:
+    renamed = FRAME.with_columns(
+        item=pl.col("item").str.slice(1).cast(pl.Int64) * -7,
+        annotator=pl.lit("worker ") + pl.col("annotator").str.reverse(),
+    )
+    assert find(counted(renamed).tally) == FINDINGS
+
+
+@pytest.mark.parametrize("parts", [2, 7])
+def test_tallies_of_parts_of_the_items_sum_to_the_whole(parts: int) -> None:
+    part = pl.col("item").str.slice(1).cast(pl.Int64) % parts
+    merged = sum(counted(FRAME.filter(part == k)).tally for k in range(parts))
+    assert merged == counted(FRAME).tally
+    assert find(merged) == FINDINGS
+
+
+def test_item_counts_of_chunks_that_cut_through_items_sum_to_the_whole() -> None:
+    merged = sum(item_counts(counted(FRAME[start::4])) for start in range(4))
+    assert merged.tally() == counted(FRAME).tally
+    assert find(merged.tally()) == FINDINGS
+
+
+@pytest.mark.parametrize("times", [2, 5])
+@every_scheme
+def test_the_same_data_again_under_new_ids_leaves_spa_unchanged(scheme: str, times: int) -> None:
+    copies = pl.concat([FRAME.with_columns(pl.col("item") + f" copy {k}") for k in range(times)])
+    found = find(counted(copies).tally).schemes[scheme]
+    if scheme == "adaptive":  # more data outweighs its prior
+        assert found.value == pytest.approx(FINDINGS.schemes[scheme].value, abs=1e-3)
+    else:
+        assert found.value == FINDINGS.schemes[scheme].value
+    assert found.stderr < FINDINGS.schemes[scheme].stderr
+
+
+def test_items_without_a_pair_change_nothing_but_the_counts() -> None:
+    lonely = pl.DataFrame(
+        {
+            "item": [f"lonely {k}" for k in range(200)],
+            "annotator": ["z"] * 200,
+            "label": ["d"] * 100 + [f"new {k}" for k in range(100)],
+        }
+    )
+    found = find(counted(pl.concat([FRAME, lonely])).tally)
+    assert found.schemes == FINDINGS.schemes
+    assert found.weights == FINDINGS.weights
+    assert found.missingness == FINDINGS.missingness
+    assert found.data.pairable_annotations == FINDINGS.data.pairable_annotations
+    assert found.data.items == FINDINGS.data.items + 200
+    assert found.data.classes == FINDINGS.data.classes + 100
+
+
+# Small data: bounds and special cases -------------------------------------------------------------------
+
+
+@given(items=ITEMS, level=st.sampled_from([0.5, 0.95, 0.999]))
+@settings(max_examples=60)
+def test_all_figures_lie_in_their_bounds(items: list[list[str]], level: float) -> None:
+    found = find(tally_of(items), level=level)
+    for figure in [*found.schemes.values(), *(row.agreement for row in found.missingness.by_n)]:
+        assert 0 <= figure.value <= 1
+        assert (figure.undefined is None) == (figure.stderr is not None) == (figure.low is not None)
+        if figure.low is not None:
+            assert 0 <= figure.low <= figure.value <= figure.high <= 1
+            assert figure.stderr >= 0
+            assert figure.low < figure.high
+
+
+@given(items=st.lists(st.lists(st.sampled_from("abc"), min_size=4, max_size=4), min_size=1, max_size=10))
+@settings(max_examples=30)
+def test_with_equal_n_all_schemes_are_equal(items: list[list[str]]) -> None:
+    schemes = find(tally_of(items)).schemes
+    flat = schemes["flat"]
+    assert flat.value == rounded(sum(map(agreement, items)) / len(items))
+    for scheme in SCHEMES:
+        assert replace(schemes[scheme], weights="flat") == flat
+
+
+@every_scheme
+@pytest.mark.parametrize("data", ["aa bb", "aa bbb cccc aaa bb", "aa aaa aaaa"])
+def test_perfect_agreement_is_exactly_1_with_an_interval_below(scheme: str, data: str) -> None:
+    found = find(tally_of(parse(data))).schemes[scheme]
+    assert (found.value, found.stderr, found.high) == (1.0, 0.0, 1.0)
+    assert 0 <= found.low < 1
+
+
+@every_scheme
+@pytest.mark.parametrize("data", ["ab bc", "ab abc abcd ab"])
+def test_no_agreement_is_exactly_0_with_an_interval_above(scheme: str, data: str) -> None:
+    found = find(tally_of(parse(data))).schemes[scheme]
+    assert (found.value, found.stderr, found.low) == (0.0, 0.0, 0.0)
+    assert 0 < found.high <= 1
+
+
+@every_scheme
+def test_the_order_of_cells_does_not_matter(scheme: str) -> None:
+    tally = counted(FRAME).tally
+    backwards = replace(tally, cells=dict(reversed(tally.cells.items())))
+    assert find(backwards).schemes[scheme] == FINDINGS.schemes[scheme]
+
+
+# Large ---------------------------------------------------------------------------------------------------
+
+
+def count_table(*items: dict[str, int]) -> pl.DataFrame:
+    rows = [(f"q{i}", label, size) for i, item in enumerate(items) for label, size in item.items()]
+    return pl.DataFrame(rows, schema=["item", "label", "count"], orient="row")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10**5, 10**6])
+@every_scheme
+def test_an_item_with_very_many_annotations_is_exact(scheme: str, n: int) -> None:
+    big = {"a": n - n // 3, "b": n // 3}
+    items = [big, {"a": 2}, {"a": 1, "b": 1}, {"a": 2, "b": 1}]
+    tally = counted(count_table(*items)).tally
+    assert tally.cells == {Cell.of(item.values()): 1 for item in items}
+    found = find(tally)
+    by_n = found.weights[scheme].by_n
+    cells = [Cell.of(item.values()) for item in items]
+    above = sum(by_n[cell.n] * Fraction(cell.pairs, cell.n * (cell.n - 1)) for cell in cells)
+    assert found.schemes[scheme].value == rounded(above / sum(by_n[cell.n] for cell in cells))
+    assert 0 <= found.schemes[scheme].low <= found.schemes[scheme].value <= found.schemes[scheme].high <= 1
+
+
+@pytest.mark.slow
+def test_many_annotations_as_single_rows_are_exact() -> None:
+    n = 300_000
+    frame = pl.DataFrame({"item": ["q"] * n + ["r", "r"], "label": ["a"] * (n - 1) + ["b", "a", "b"]})
+    assert counted(frame).tally.cells == {Cell.of([n - 1, 1]): 1, Cell(2, 0, 0): 1}
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_classes() -> None:
+    labels = [f"class {k}" for k in range(100_000)]
+    frame = pl.DataFrame({"item": [f"q{k % 25_000}" for k in range(100_000)] * 2, "label": labels * 2})
+    tally = counted(frame).tally
+    assert tally == Tally({Cell.of([2, 2, 2, 2]): 25_000}, dict.fromkeys(labels, 2), dict.fromkeys(labels, 2), None)
+    found = find(tally)
+    assert all(figure.value == 1 / 7 for figure in found.schemes.values())
+    assert [caution.code for caution in found.warnings] == ["many_classes"]
+
+
+@pytest.mark.slow
+def test_a_thousand_million_items_are_exact() -> None:
+    tally = Tally({Cell(2, 2, 0): 10**9, Cell(3, 2, 0): 1}, {"a": 2 * 10**9 + 2, "b": 1}, {"a": 2 * 10**9 + 2, "b": 1})
+    found = find(tally).schemes["flat"].value
+    assert found == rounded((10**9 + Fraction(1, 3)) / (10**9 + 1)) != 1.0

@@ -1,0 +1,407 @@
+"""What counts as an annotation: each policy explicit, and what it leaves out counted."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+import pytest
+
+from oracle import annotations, counted, long_frame, parse
+from spagree.errors import DataError, DuplicateError, UsageError
+from spagree.read.annotations import Annotations, Understood
+from spagree.tally.count import count
+from spagree.tally.policies import LEFT_OUT, Policies, caution_variants, normal_form, spelling_variants
+from spagree.tally.tally import Cell, Tally
+
+SCHEMA = ["item", "annotator", "label", "row", "time"]
+
+
+def votes(*rows: tuple[Any, ...], columns: list[str] | None = None) -> pl.DataFrame:
+    """(item, annotator, label[, time]); rows are numbered from 1."""
+    numbered = [(*row[:3], number, row[3] if len(row) > 3 else None) for number, row in enumerate(rows, 1)]
+    frame = pl.DataFrame(numbered, schema=SCHEMA, orient="row", infer_schema_length=None)
+    return frame.select(columns or ["item", "annotator", "label", "row", *(["time"] if len(rows[0]) > 3 else [])])
+
+
+def messages(frame: pl.DataFrame, policies: Policies | None = None) -> dict[str, str]:
+    return {caution.code: caution.message for caution in counted(frame, policies).cautions}
+
+
+# Which policies there are -----------------------------------------------------------------------------
+
+
+def test_defaults_refuse_conflicts_and_keep_everything_else() -> None:
+    assert Policies() == Policies(duplicates="error", first=None, normalize=False)
+
+
+@pytest.mark.parametrize("policy", ["lst", "FIRST", "", None, "fir"])
+def test_an_unknown_duplicate_policy_is_refused(policy: Any) -> None:
+    with pytest.raises(UsageError, match=r"^unknown duplicate policy '.*'; .*Known: error, first, last$"):
+        Policies(duplicates=policy)
+
+
+@pytest.mark.parametrize("first", [1, 0, -2, 2.0, "2", True])
+def test_fewer_than_two_first_annotations_are_refused(first: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        Policies(first=first)
+    assert str(caught.value) == f"first {first!r}: agreement needs at least the first 2 annotations of an item"
+
+
+def test_two_first_annotations_are_enough() -> None:
+    assert Policies(first=2).first == 2
+
+
+def test_reasons_for_leaving_out_have_words() -> None:
+    assert set(LEFT_OUT) == {"missing_label", "missing_item", "repeated"}
+
+
+# Repeats ----------------------------------------------------------------------------------------------
+
+REPEATED = votes(("q1", "ann", "x"), ("q1", "ann", "x"), ("q1", "bob", "y"), ("q1", "ann", "x"), ("q2", "ann", "x"))
+
+
+@pytest.mark.parametrize("policy", ["error", "first", "last"])
+def test_the_same_label_again_is_counted_once_and_said(policy: Any) -> None:
+    found = counted(REPEATED, Policies(duplicates=policy))
+    assert found.tally == Tally(
+        {Cell(2, 0, 0): 1, Cell(1, 0, 0): 1}, {"x": 2, "y": 1}, {"x": 1, "y": 1}, {"ann": 2, "bob": 1}, {"repeated": 2}
+    )
+    assert [(caution.code, caution.message) for caution in found.cautions] == [
+        ("repeats", "2 annotations repeat the label their annotator had given the item before; counted once.")
+    ]
+
+
+def test_without_repeats_nothing_is_said() -> None:
+    frame = votes(("q1", "ann", "x"), ("q1", "bob", "x"), ("q2", "ann", "x"), ("q2", "bob", "y"))
+    for policy in ("error", "first", "last"):
+        assert counted(frame, Policies(duplicates=policy)).cautions == ()
+        assert counted(frame, Policies(duplicates=policy)).tally.left_out == {}
+
+
+def test_without_annotators_repeats_cannot_be_seen() -> None:
+    found = counted(REPEATED.drop("annotator"))
+    assert found.tally.annotations == 5
+    assert found.cautions == ()
+
+
+def test_annotations_by_nobody_are_never_repeats() -> None:
+    frame = votes(("q1", None, "x"), ("q1", None, "x"), ("q1", None, "y"), ("q1", "ann", "x"), ("q1", "ann", "x"))
+    for policy in ("error", "first", "last"):
+        found = counted(frame, Policies(duplicates=policy)).tally
+        assert found == Tally({Cell(4, 6, 6): 1}, {"x": 3, "y": 1}, {"x": 3, "y": 1}, {"ann": 1}, {"repeated": 1})
+
+
+CONFLICT = votes(
+    ("q1", "ann", "x"),
+    ("q1", "bob", "x"),
+    ("q1", "ann", "y"),
+    ("q2", "ann", "x"),
+    ("q1", "ann", "y"),
+    ("q2", "bob", "x"),
+)
+
+
+def test_different_labels_are_refused_with_source_rows_and_labels() -> None:
+    with pytest.raises(DuplicateError) as caught:
+        counted(CONFLICT)
+    assert str(caught.value) == (
+        "1 time an annotator gave one item different labels; say which counts with --duplicates first or "
+        "--duplicates last, or check that item, annotator and label are the right columns\n"
+        "  votes.csv:3: annotator 'ann' labelled item 'q1' 'x' (row 1) and 'y' (row 3)"
+    )
+    assert caught.value.total == 1
+
+
+def test_conflicts_without_rows_are_named_without_a_place() -> None:
+    with pytest.raises(DuplicateError) as caught:
+        counted(CONFLICT.drop("row"))
+    assert caught.value.problems == ("annotator 'ann' labelled item 'q1' 'x' and 'y'",)
+
+
+def test_the_first_ten_conflicts_are_shown_and_all_are_counted() -> None:
+    # the second labels stand far below the first ones, as in two files put together
+    first = [(f"q{i:03}", "ann", "x") for i in range(200)]
+    second = [(f"q{i:03}", "ann", "y") for i in range(199, 49, -1)]
+    for frame in (votes(*first, *second), votes(*first, *second).drop("row")):
+        with pytest.raises(DuplicateError) as caught:
+            counted(frame)
+        lines = str(caught.value).splitlines()
+        assert lines[0].startswith("150 times an annotator gave one item different labels;")
+        assert len(lines) == 12
+        assert lines[-1] == "  … and 140 more"
+        assert caught.value.total == 150
+        assert len(caught.value.problems) == 10
+        shown = [problem.split("labelled item ")[1][:6] for problem in caught.value.problems]
+        assert shown == [f"'q{i:03}'" for i in range(50, 60)]
+    with pytest.raises(DuplicateError) as caught:
+        counted(votes(*first, *second))
+    assert caught.value.problems[0] == (
+        "votes.csv:350: annotator 'ann' labelled item 'q050' 'x' (row 51) and 'y' (row 350)"
+    )
+
+
+def test_only_conflicting_annotators_of_an_item_are_named() -> None:
+    frame = votes(
+        ("q1", "ann", "x"),
+        ("q1", "bob", "x"),
+        ("q2", "bob", "x"),
+        ("q1", "ann", "y"),
+        ("q2", "bob", "z"),
+        ("q2", "ann", "x"),
+    )
+    with pytest.raises(DuplicateError) as caught:
+        counted(frame)
+    assert caught.value.problems == (
+        "votes.csv:4: annotator 'ann' labelled item 'q1' 'x' (row 1) and 'y' (row 4)",
+        "votes.csv:5: annotator 'bob' labelled item 'q2' 'x' (row 3) and 'z' (row 5)",
+    )
+
+
+def test_an_annotator_with_very_many_labels_does_not_fill_the_screen() -> None:
+    with pytest.raises(DuplicateError) as caught:
+        counted(votes(*[("q1", "ann", f"{i}") for i in range(1, 8)]).drop("row"))
+    assert caught.value.problems == (
+        "annotator 'ann' labelled item 'q1' '1' and '2' and '3' and '4' and 3 more labels",
+    )
+    with pytest.raises(DuplicateError, match=r"'1' and '2' and '3' and '4'$"):
+        counted(votes(*[("q1", "ann", f"{i}") for i in range(1, 5)]).drop("row"))
+
+
+def test_conflicts_of_ids_that_are_numbers_are_named_too() -> None:
+    frame = pl.DataFrame({"item": [7, 7], "annotator": [1, 1], "label": [True, False]})
+    with pytest.raises(DuplicateError, match="annotator '1' labelled item '7' 'false' and 'true'"):
+        counted(frame)
+
+
+@pytest.mark.parametrize(("policy", "label"), [("first", "x"), ("last", "y")])
+def test_conflicts_are_settled_by_row_where_there_is_no_time(policy: Any, label: str) -> None:
+    frame = votes(("q1", "ann", "x"), ("q1", "ann", "z"), ("q1", "ann", "y"), ("q1", "bob", "x"), ("q1", "ann", "y"))
+    if policy == "first":
+        frame = frame.reverse()  # the numbers count, not the position
+    found = counted(frame, Policies(duplicates=policy))
+    assert found.tally.labels == {label: 2} if label == "x" else {"x": 1, "y": 1}
+    assert found.tally.left_out == {"repeated": 3}
+    assert found.cautions[0].message == (
+        f"3 annotations repeat an item by the same annotator (2 with another label); the {policy} one was kept."
+    )
+
+
+@pytest.mark.parametrize(("policy", "label"), [("first", "y"), ("last", "x")])
+def test_time_comes_before_row(policy: Any, label: str) -> None:
+    frame = votes(("q1", "ann", "x", 30), ("q1", "ann", "z", 20), ("q1", "ann", "y", 10))
+    assert counted(frame, Policies(duplicates=policy)).tally.labels == {label: 1}
+
+
+@pytest.mark.parametrize(("policy", "label"), [("first", "x"), ("last", "y")])
+def test_rows_break_ties_of_time(policy: Any, label: str) -> None:
+    frame = votes(("q1", "ann", "x", 5), ("q1", "ann", "z", 5), ("q1", "ann", "y", 5))
+    assert counted(frame.reverse(), Policies(duplicates=policy)).tally.labels == {label: 1}
+
+
+def test_time_alone_is_an_order() -> None:
+    frame = votes(("q1", "ann", "x", 9), ("q1", "ann", "y", 3)).drop("row")
+    assert counted(frame, Policies(duplicates="first")).tally.labels == {"y": 1}
+
+
+@pytest.mark.parametrize("policy", ["first", "last"])
+def test_without_any_order_first_and_last_are_refused(policy: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        counted(CONFLICT.drop("row"), Policies(duplicates=policy))
+    assert str(caught.value) == (
+        f"--duplicates {policy} needs an order, and this source has none: name a time column (--time, time=)"
+    )
+
+
+def test_conflicts_on_rows_without_a_label_do_not_count() -> None:
+    frame = votes(("q1", "ann", "x"), ("q1", "ann", None), (None, "ann", "y"))
+    assert counted(frame).tally.left_out == {"missing_label": 1, "missing_item": 1}
+
+
+# The first k in time ------------------------------------------------------------------------------------
+
+TIMED = votes(
+    ("q1", "ann", "x", 4),
+    ("q1", "bob", "x", 3),
+    ("q1", "cyd", "y", 2),
+    ("q1", "dan", "y", 1),
+    ("q2", "ann", "x", 1),
+    ("q3", "ann", "x", 1),
+    ("q3", "bob", "y", 2),
+)
+
+
+@pytest.mark.parametrize(("k", "first", "late"), [(2, Cell(2, 2, 0), 2), (3, Cell(3, 2, 0), 1), (4, Cell(4, 4, 0), 0)])
+def test_only_the_first_k_annotations_of_each_item_are_kept(k: int, first: Cell, late: int) -> None:
+    found = counted(TIMED, Policies(first=k))
+    assert found.tally.cells == {first: 1, Cell(1, 0, 0): 1, Cell(2, 0, 0): 1}
+    assert found.tally.left_out == ({f"after_first_{k}": late} if late else {})
+    assert found.cautions == ()
+    if k == 2:
+        assert found.tally.labels == {"x": 2, "y": 3}
+        assert found.tally.annotators == {"ann": 2, "bob": 1, "cyd": 1, "dan": 1}
+
+
+def test_first_k_works_on_dates() -> None:
+    start = datetime(2024, 1, 1)  # noqa: DTZ001
+    dated = TIMED.with_columns(time=pl.Series([start + timedelta(hours=t) for t in TIMED["time"]]))
+    assert counted(dated, Policies(first=2)).tally == counted(TIMED, Policies(first=2)).tally
+
+
+TIED = votes(("q1", "cyd", "x", 1), ("q1", "bob", "y", 1), ("q1", "ann", "y", 1))
+
+
+def test_ties_are_broken_by_row_else_by_annotator_and_label() -> None:
+    assert counted(TIED.reverse(), Policies(first=2)).tally.annotators == {"cyd": 1, "bob": 1}
+    assert counted(TIED.drop("row"), Policies(first=2)).tally.annotators == {"ann": 1, "bob": 1}
+    assert counted(TIED.drop("row", "annotator"), Policies(first=2)).tally.labels == {"x": 1, "y": 1}
+
+
+def test_repeats_are_settled_before_the_first_k_are_taken() -> None:
+    frame = votes(("q1", "ann", "x", 1), ("q1", "ann", "x", 2), ("q1", "bob", "y", 3), ("q1", "cyd", "y", 4))
+    found = counted(frame, Policies(duplicates="first", first=2)).tally
+    assert found.labels == {"x": 1, "y": 1}
+    assert found.left_out == {"repeated": 1, "after_first_2": 1}
+
+
+def test_rows_without_a_label_do_not_take_a_place() -> None:
+    frame = votes(("q1", "ann", None, 1), ("q1", "bob", "x", 2), ("q1", "cyd", "x", 3))
+    assert counted(frame, Policies(first=2)).tally.cells == {Cell(2, 2, 0): 1}
+
+
+def test_first_k_needs_a_time() -> None:
+    with pytest.raises(UsageError) as caught:
+        counted(TIMED.drop("time"), Policies(first=3))
+    assert str(caught.value) == "--first 3 needs the time of each annotation; name its column with --time (time=)"
+
+
+def test_an_engine_that_cannot_number_rows_says_so() -> None:
+    with pytest.raises(UsageError) as caught:
+        counted(TIMED.to_arrow(), Policies(first=2))
+    assert str(caught.value) == "--first 2: pyarrow cannot number rows within an item; use polars or duckdb"
+
+
+# Spelling ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("label", "normal"),
+    [
+        ("  Yes ", "yes"),
+        ("a \t b\n c", "a b c"),
+        ("STRASSE", "strasse"),
+        ("Straße", "strasse"),
+        ("Cafe\u0301", "café"),
+        ("ﬁne", "fine"),
+        ("", ""),
+        ("  ", ""),
+    ],
+)
+def test_normal_form_of_a_label(label: str, normal: str) -> None:
+    assert normal_form(label) == normal
+
+
+@pytest.mark.parametrize(
+    ("labels", "groups"),
+    [
+        (["yes", "no"], []),
+        (["yes", "Yes ", "no"], [["Yes ", "yes"]]),
+        (["1", "1.0", "01", " 1", "2"], [[" 1", "01", "1", "1.0"]]),
+        (["-1", "-1.0", "+1", ".5", "0.5"], [["-1", "-1.0"], [".5", "0.5"]]),
+        (["1e2", "100"], [["100", "1e2"]]),
+        (["", " "], [["", " "]]),
+        (["1a", "1A", "1 a"], [["1A", "1a"]]),
+        (["nan", "inf", "infinity", "NaN"], [["NaN", "nan"]]),
+        ([1, 2, True], []),
+        (["", "0", "a"], []),
+    ],
+)
+def test_labels_that_differ_only_in_spelling_are_found(labels: list[Any], groups: list[list[str]]) -> None:
+    assert spelling_variants(labels) == groups
+
+
+def test_variants_are_kept_apart_and_said() -> None:
+    found = counted(long_frame([["yes", "Yes"], ["no", "no"]]))
+    assert found.tally.labels == {"no": 2, "Yes": 1, "yes": 1}
+    assert [(caution.code, caution.message) for caution in found.cautions] == [
+        (
+            "label_variants",
+            "labels that differ only in spelling are counted as different labels: 'Yes' / 'yes'. "
+            "If they mean the same, use --normalize (normalize=True), or clean them first.",
+        )
+    ]
+
+
+def test_no_variants_no_caution() -> None:
+    assert caution_variants(["yes", "no"]) == ()
+
+
+def test_at_most_three_groups_of_four_variants_are_shown() -> None:
+    three = ["a", "A", "b", "B", "c", "C", "c ", " c", "  c"]
+    shown = "'  c' / ' c' / 'C' / 'c'; 'A' / 'a'; 'B' / 'b'"
+    assert f": {shown}. If they" in caution_variants(three)[0].message
+    assert f": {shown} and 2 more groups. If they" in caution_variants([*three, "d", "D", "e", "E"])[0].message
+
+
+def test_normalize_merges_variants_and_ends_the_caution() -> None:
+    found = counted(long_frame([["yes", " YES", "no"], ["No", "no"], ["maybe", "maybe"]]), Policies(normalize=True))
+    assert found.tally.labels == {"no": 3, "maybe": 2, "yes": 2}
+    assert found.tally.cells == {Cell(3, 2, 0): 1, Cell(2, 2, 0): 2}
+    assert found.cautions == ()
+
+
+def test_normalize_leaves_numbers_and_clean_labels_alone() -> None:
+    for frame in (long_frame([["yes", "no"]]), pl.DataFrame({"item": ["q", "q"], "label": [1, 2]})):
+        assert counted(frame, Policies(normalize=True)).tally == counted(frame).tally
+    assert messages(long_frame([["1", "1.0"]]), Policies(normalize=True)).keys() == {"label_variants"}
+
+
+def test_normalize_keeps_missing_labels_missing() -> None:
+    frame = pl.DataFrame({"item": ["q", "q", "q"], "label": ["Yes", "yes", None]})
+    assert counted(frame, Policies(normalize=True)).tally == Tally(
+        {Cell(2, 2, 0): 1}, {"yes": 2}, {"yes": 2}, None, {"missing_label": 1}
+    )
+
+
+def test_normalize_comes_before_repeats() -> None:
+    frame = votes(("q1", "ann", "yes"), ("q1", "ann", "YES"), ("q1", "bob", "no"))
+    assert counted(frame, Policies(normalize=True)).tally.left_out == {"repeated": 1}
+    with pytest.raises(DuplicateError):
+        counted(frame)
+
+
+def test_more_than_a_thousand_respelled_labels_are_refused() -> None:
+    frame = long_frame([[f"A{i}" for i in range(1_001)] + ["clean"]])
+    with pytest.raises(UsageError) as caught:
+        counted(frame, Policies(normalize=True))
+    assert (
+        str(caught.value) == "1,001 labels would be respelled, more than 1,000; clean them before, without --normalize"
+    )
+
+
+@pytest.mark.slow
+def test_a_thousand_respelled_labels_are_done() -> None:
+    found = counted(long_frame([[f"A{i}" for i in range(1_000)] + ["a0"]]), Policies(normalize=True)).tally
+    assert found.labels["a0"] == 2
+    assert len(found.labels) == 1_000
+
+
+def test_policies_default_when_none_are_given() -> None:
+    frame = long_frame(parse("aab"))
+    assert count(annotations(frame)).tally == count(annotations(frame), Policies()).tally
+
+
+@pytest.mark.parametrize("policies", [Policies(first=2), Policies(duplicates="last"), Policies(duplicates="first")])
+def test_an_annotation_without_a_time_has_no_place_in_the_order(policies: Policies) -> None:
+    frame = pl.DataFrame(
+        {"item": ["q"] * 4, "annotator": ["a", "a", "b", "c"], "label": ["x", "y", "x", "x"], "time": [1, 2, None, 3]}
+    )
+    if policies.first:
+        frame = frame.filter(pl.col("label") == "x")
+    annotations = Annotations(nw.from_native(frame.lazy()), Understood("test", "long"))
+    with pytest.raises(DataError, match="1 of these annotations have no time"):
+        count(annotations, policies)
+    known = Annotations(nw.from_native(frame.drop_nulls().lazy()), Understood("test", "long"))
+    assert count(known, policies).tally.annotations == 2

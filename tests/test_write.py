@@ -1,0 +1,116 @@
+"""Files appear whole or not at all."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from spagree.errors import FileError
+from spagree.write import refuse_existing, write_atomically
+
+
+def hello(temporary: Path) -> None:
+    temporary.write_text("hello")
+
+
+def test_the_file_appears_with_what_was_written(tmp_path: Path) -> None:
+    write_atomically(str(tmp_path / "note.txt"), hello)
+    assert (tmp_path / "note.txt").read_text() == "hello"
+    assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
+
+
+def test_the_file_has_the_usual_rights(tmp_path: Path) -> None:
+    (tmp_path / "usual.txt").write_text("")
+    write_atomically(tmp_path / "note.txt", hello)
+    assert stat.S_IMODE((tmp_path / "note.txt").stat().st_mode) == stat.S_IMODE((tmp_path / "usual.txt").stat().st_mode)
+
+
+def test_nothing_stands_at_the_target_while_it_is_written(tmp_path: Path) -> None:
+    target = tmp_path / "note.txt"
+
+    def look(temporary: Path) -> None:
+        assert temporary.parent == tmp_path
+        assert temporary != target
+        temporary.write_text("half")
+        assert not target.exists()
+
+    write_atomically(target, look)
+    assert target.read_text() == "half"
+
+
+def test_an_existing_file_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    target = tmp_path / "note.txt"
+    target.write_text("old")
+    with pytest.raises(FileError) as caught:
+        write_atomically(target, lambda temporary: pytest.fail("written"))
+    assert str(caught.value) == f"{target}: exists already; use --force (force=True) to replace it"
+    assert target.read_text() == "old"
+
+
+def test_force_replaces_an_existing_file(tmp_path: Path) -> None:
+    target = tmp_path / "note.txt"
+    target.write_text("old")
+    write_atomically(target, hello, force=True)
+    assert target.read_text() == "hello"
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "reason"),
+    [
+        (OSError(28, "No space left on device"), FileError, "No space left on device"),
+        (OSError("strange"), FileError, "strange"),
+        (pl.exceptions.ComputeError("no space"), FileError, "no space"),
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
+        (RuntimeError("bug"), RuntimeError, None),
+    ],
+)
+def test_a_failure_half_way_leaves_the_old_file_and_no_partial_one(
+    error: BaseException, raised: type[BaseException], reason: str | None, tmp_path: Path
+) -> None:
+    target = tmp_path / "note.txt"
+    target.write_text("old")
+
+    def fail(temporary: Path) -> None:
+        temporary.write_text("half")
+        raise error
+
+    with pytest.raises(raised) as caught:
+        write_atomically(target, fail, force=True)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+    if reason:
+        assert str(caught.value).startswith(f"{target}: cannot be written")
+        assert reason in str(caught.value)
+        assert caught.value.__cause__ is error
+
+
+def test_a_writer_that_writes_nothing_is_a_file_error(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="cannot be written"):
+        write_atomically(tmp_path / "note.txt", lambda temporary: temporary.unlink(missing_ok=True))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_places_where_nothing_can_be_written_are_file_errors(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    for target, force in [
+        (tmp_path / "none" / "note.txt", False),
+        (tmp_path / "file" / "note.txt", False),
+        (tmp_path / ("x" * 245), False),
+        (tmp_path / ("x" * 300), False),
+        (tmp_path / "folder", True),
+    ]:
+        with pytest.raises(FileError, match="cannot be written"):
+            write_atomically(target, hello, force=force)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_existing_files_can_be_refused_early(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("old")
+    assert refuse_existing(tmp_path / "new.txt", force=False) is None
+    assert refuse_existing(tmp_path / "note.txt", force=True) is None
+    with pytest.raises(FileError, match="exists already"):
+        refuse_existing(str(tmp_path / "note.txt"), force=False)
