@@ -4,6 +4,7 @@ source ─ files ─ kind ─┬ delimited, json_text, spreadsheet ─ store ┐
                        ├ parquet ─────────────────────────── store ┼─ Table ─ layouts ─ Annotations
                        └ arrow ───────────────────────────── frames┤
 data frames, triples, matrices ───────────────────── frames, records┘
+exports of annotation tools ─ tools ─────────────────────────────────────────── Annotations
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from spagree.errors import FileError, SpagreeError, UsageError, unknown_name
+from spagree.errors import FileError, SpagreeError, UsageError
 from spagree.read import layouts
 from spagree.read.annotations import (
     ANNOTATOR,
@@ -31,7 +32,11 @@ from spagree.read.annotations import (
     Understood,
 )
 from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question
+from spagree.read.request import ReadOptions, Request
 from spagree.read.tables import Table
+
+if TYPE_CHECKING:
+    from spagree.read.files import File
 
 __all__ = [
     "ANNOTATOR",
@@ -42,27 +47,19 @@ __all__ = [
     "TIME",
     "Annotations",
     "Caution",
+    "ReadOptions",
     "Understood",
     "read",
+    "read_all",
 ]
 
 
-def read(
-    source: Any,
-    *,
-    item: str | None = None,
-    annotator: str | None = None,
-    label: str | Sequence[str] | None = None,
-    time: str | None = None,
-    format: str = "auto",
-    missing: Sequence[str] = (),
-    encoding: str | None = None,
-    header: bool = True,
-) -> Annotations:
+def read(source: Any, **options: Unpack[ReadOptions]) -> Annotations:
     """Read annotations from a path, a glob, standard input ("-"), a data frame, triples or counts.
 
     A label or id of a text file is exactly what stands there; only an empty cell is missing, or a
     label that ``missing`` names. Columns that are not named are guessed, and ``understood`` says how.
+    Exports of annotation tools are recognised.
 
     >>> annotations = read([("i1", "ann", "cat"), ("i1", "bob", "dog")])
     >>> annotations.frame.collect_schema().names()
@@ -70,15 +67,56 @@ def read(
     >>> annotations.understood.format
     'long'
     """
-    _refuse_unknown_format(format)
-    question = _question(item, annotator, label, time, missing)
+    return next(iter(_read(source, Request(**options), every=False).values()))
+
+
+def read_all(source: Any, **options: Unpack[ReadOptions]) -> dict[str, Annotations]:
+    """The annotations of every question in the export of a tool; a plain table holds one.
+
+    >>> list(read_all([("i1", "ann", "cat"), ("i1", "bob", "dog")]))
+    ['label']
+    """
+    return _read(source, Request(**options), every=True)
+
+
+def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotations]:
+    request.refuse_unknown()
     with _explained_faults(), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
-        table = _table(source, question, encoding, header, Path(scratch))
-        table = replace(table, name=source) if _is_example(source) else table
-        wanted = _own_format(source) if format == "auto" else format
-        layout = layouts.FORMATS[wanted](table, _asked(question, source))
-        understood = Understood(table.name, layout.format, layout.columns, layout.guessed, _examples(table, layout))
-        return Annotations(layout.frame, understood, table.cautions + layout.cautions)
+        found = _found(source, request, Path(scratch), every)
+    if request.pseudonymise is False:
+        return found
+    from spagree.read.pseudonyms import pseudonymised
+
+    salt = request.pseudonymise if isinstance(request.pseudonymise, str) else ""
+    return {question: pseudonymised(annotations, salt) for question, annotations in found.items()}
+
+
+def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[str, Annotations]:
+    """The annotations by question: of a tool's export, or of a plain table."""
+    origin = None
+    if _is_path(source) and not _is_example(source) and request.may_be_export:
+        from spagree.read import tools
+
+        origin = tools.look(_paths(source), request.encoding, scratch)
+        tool = tools.find(origin, request.format)
+        if tool is not None and not request.is_plain(tool.name):
+            asked = request.asked(scratch)
+            return tools.read_export(origin, tool, asked, request.rules(), missing=request.missing_texts, every=every)
+    request.refuse_for_tables(origin.name if origin else "this")
+    request.refuse_tool()
+    annotations = _plain(source, origin.tables if origin else (), request, scratch)
+    return {annotations.understood.columns.get(LABEL, LABEL): annotations}
+
+
+def _plain(source: Any, files: Sequence[File], request: Request, scratch: Path) -> Annotations:
+    """A table in one of the layouts."""
+    question = request.columns()
+    table = _table(source, files, question, request, scratch)
+    table = replace(table, name=source) if _is_example(source) else table
+    wanted = _own_format(source) if request.format == "auto" else request.format
+    layout = layouts.FORMATS[wanted](table, _asked(question, source))
+    understood = Understood(table.name, layout.format, layout.columns, layout.guessed, _examples(table, layout))
+    return Annotations(layout.frame, understood, table.cautions + layout.cautions)
 
 
 @contextmanager
@@ -91,28 +129,6 @@ def _explained_faults() -> Iterator[None]:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         raise FileError(f"{place}{error.strerror or error}; check the path, the disk and its permissions") from error
-
-
-def _refuse_unknown_format(format: str) -> None:
-    known = ("auto", *layouts.FORMATS)
-    if format not in known:
-        raise unknown_name("format", str(format), known)
-
-
-def _question(
-    item: str | None,
-    annotator: str | None,
-    label: str | Sequence[str] | None,
-    time: str | None,
-    missing: Sequence[str],
-) -> Question:
-    texts = (missing,) if isinstance(missing, str) else tuple(missing)
-    if label is None or isinstance(label, str):
-        return Question(item, annotator, label, None, time, texts)
-    names = tuple(str(name) for name in label)
-    if len(names) == 1:
-        return Question(item, annotator, names[0], None, time, texts)
-    return Question(item, annotator, None, names or None, time, texts)
 
 
 def _asked(question: Question, source: Any) -> Question:
@@ -133,7 +149,7 @@ def _is_matrix(source: Any) -> bool:
     return is_matrix(source)
 
 
-def _table(source: Any, question: Question, encoding: str | None, header: bool, scratch: Path) -> Table:
+def _table(source: Any, files: Sequence[File], question: Question, request: Request, scratch: Path) -> Table:
     """The table behind any kind of source."""
     from spagree.read import frames, records
 
@@ -141,7 +157,7 @@ def _table(source: Any, question: Question, encoding: str | None, header: bool, 
         one = (question.label,) if question.label is not None else None
         return records.matrix_table(source, question.labels or one)
     if _is_path(source):
-        return _file_table(_paths(source), encoding, header, scratch)
+        return _file_table(files or _gathered(source, scratch), request.encoding, request.header, scratch)
     if frames.is_frame(source):
         return frames.frame_table(source)
     if isinstance(source, dict) or not isinstance(source, Iterable):
@@ -175,11 +191,16 @@ def _example(name: str) -> tuple[Path, str]:
     return examples.locate(name.removeprefix("example:"))
 
 
-def _file_table(sources: list[Any], encoding: str | None, header: bool, scratch: Path) -> Table:
-    """One table of all files: text in one, Parquet in one, Arrow in one; kinds are not mixed."""
-    from spagree.read import delimited, files, frames, json_text, spreadsheet, store
+def _gathered(source: Any, scratch: Path) -> Sequence[File]:
+    from spagree.read import files
 
-    gathered = files.gather(sources, scratch)
+    return files.gather(_paths(source), scratch)
+
+
+def _file_table(gathered: Sequence[File], encoding: str | None, header: bool, scratch: Path) -> Table:
+    """One table of all files: text in one, Parquet in one, Arrow in one; kinds are not mixed."""
+    from spagree.read import delimited, frames, json_text, spreadsheet, store
+
     name = gathered[0].name if len(gathered) == 1 else f"{gathered[0].name} and others, {len(gathered)} files in all"
     kinds = {file.kind if file.kind in ("parquet", "arrow") else "text" for file in gathered}
     if len(kinds) > 1:

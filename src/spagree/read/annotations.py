@@ -21,13 +21,17 @@ class Caution:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What the reader made of the source; echoed so that a wrong guess is seen at once."""
+    """What the reader made of the source; echoed so that a wrong guess is seen at once.
+
+    ``rules`` say in words what counted as an annotation in the export of a tool.
+    """
 
     source: str
     format: str
     columns: Mapping[str, str] = field(default_factory=dict)
     guessed: frozenset[str] = frozenset()
     examples: tuple[tuple[str, ...], ...] = ()
+    rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +41,14 @@ class Annotations:
     Columns of ``frame``: ``item`` and ``label`` always (null = missing, counted by the tally);
     ``annotator`` where known; ``time`` (a number or a datetime) where there is one; ``row``, the
     1-based position in the source, where the engine keeps an order; ``count`` where one row
-    stands for several annotations (count tables), never together with ``annotator``.
+    stands for several annotations (count tables), never together with ``annotator``. ``left_out``
+    counts what the rules of a reader took out of an export before: skips, drafts and the like.
     """
 
     frame: nw.LazyFrame[Any]
     understood: Understood
     cautions: tuple[Caution, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def has_annotators(self) -> bool:

@@ -120,7 +120,7 @@ def _matching(names: Sequence[str], wanted: Sequence[str], name: str, first: str
 def parquet_table(files: Sequence[File], name: str) -> Table:
     """Parquet files as one table, scanned in place; ids and labels keep their types."""
     connection = connect()
-    schemas = [_parquet_schema(connection, file) for file in files]
+    schemas = [parquet_schema(connection, file) for file in files]
     names = [column for column, _ in schemas[0]]
     for file, schema in zip(files, schemas, strict=True):
         _refuse_other_types(schema, schemas[0], file.name, files[0].name)
@@ -149,7 +149,8 @@ def _literal_path(path: Path) -> str:
     return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
 
 
-def _parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:
+def parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:
+    """The columns of a Parquet file and their types."""
     import duckdb
 
     try:

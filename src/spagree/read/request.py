@@ -1,0 +1,125 @@
+"""What the user said about a source, in one record that is checked before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from spagree.errors import UsageError, unknown_name
+from spagree.read import layouts
+from spagree.read.layouts import Question
+
+if TYPE_CHECKING:
+    from spagree.read.tools import Asked, Rules
+
+
+class ReadOptions(TypedDict, total=False):
+    """How a source is read; the same options as :func:`spagree.measure`."""
+
+    item: str | None
+    annotator: str | None
+    label: str | Sequence[str] | None
+    time: str | None
+    format: str
+    missing: Sequence[str]
+    encoding: str | None
+    header: bool
+    question: str | None
+    status: str | Sequence[str]
+    ground_truth: str
+    multi: str
+    empty: str
+    config: Any
+    pseudonymise: bool | str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The options of :class:`ReadOptions` with their defaults."""
+
+    item: str | None = None
+    annotator: str | None = None
+    label: str | Sequence[str] | None = None
+    time: str | None = None
+    format: str = "auto"
+    missing: Sequence[str] = ()
+    encoding: str | None = None
+    header: bool = True
+    question: str | None = None
+    status: str | Sequence[str] = ()
+    ground_truth: str = "keep"
+    multi: str = "set"
+    empty: str = "drop"
+    config: Any = None
+    pseudonymise: bool | str = False
+
+    @property
+    def missing_texts(self) -> tuple[str, ...]:
+        """The labels that mean missing."""
+        return _several(self.missing)
+
+    @property
+    def may_be_export(self) -> bool:
+        """Whether a tool may have written it: not when the user says it is a table, or has no header."""
+        return self.format not in layouts.FORMATS and self.header
+
+    def is_plain(self, tool: str) -> bool:
+        """Whether the user reads what a tool wrote as a table: by naming the column of the label."""
+        if self.label is None:
+            return False
+        if self.format == tool:
+            raise UsageError(f"--label has no meaning in a {tool} export; choose what was asked with --question")
+        return True
+
+    def refuse_unknown(self) -> None:
+        """Names that do not exist, before anything is read."""
+        from spagree.read.tools import MODULES
+
+        known = ("auto", *layouts.FORMATS, *MODULES)
+        if self.format not in known:
+            raise unknown_name("format", str(self.format), known)
+        self.rules()
+
+    def refuse_for_tables(self, source: str) -> None:
+        """Options that only make sense for the export of a tool."""
+        unset = Request()
+        for name in ("question", "status", "ground_truth", "multi", "empty", "config"):
+            if getattr(self, name) != getattr(unset, name):
+                option = name.replace("_", "-")
+                raise UsageError(
+                    f"--{option} is for exports of annotation tools, and {source} is a plain table; "
+                    "leave it out, or name the tool with --format"
+                )
+
+    def refuse_tool(self) -> None:
+        """A tool writes files with names for what is in them: nothing else can be read as its export."""
+        if self.format != "auto" and self.format not in layouts.FORMATS:
+            raise UsageError(f"--format {self.format} reads files of that tool, with a header; leave it out")
+
+    def columns(self) -> Question:
+        """What the user said about the columns of a table."""
+        texts = self.missing_texts
+        if self.label is None or isinstance(self.label, str):
+            return Question(self.item, self.annotator, self.label, None, self.time, texts)
+        names = tuple(str(name) for name in self.label)
+        if len(names) == 1:
+            return Question(self.item, self.annotator, names[0], None, self.time, texts)
+        return Question(self.item, self.annotator, None, names or None, self.time, texts)
+
+    def asked(self, scratch: Path) -> Asked:
+        """What the reader of a tool needs to know."""
+        from spagree.read.tools import Asked
+
+        return Asked(scratch, self.encoding, self.item, self.annotator, self.time, self.question, self.config)
+
+    def rules(self) -> Rules:
+        """What counts as an annotation."""
+        from spagree.read.tools import Rules
+
+        return Rules(_several(self.status), self.ground_truth, self.multi, self.empty)
+
+
+def _several(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -1,0 +1,114 @@
+"""Argilla: records as JSON, flat or nested, and the lists of version 1 (also as Parquet)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from spagree.errors import DataError
+from spagree.read.annotations import Caution
+from spagree.read.json_text import as_text
+from spagree.read.tables import shown
+from spagree.read.tools.columnar import column_records
+from spagree.read.tools.origin import COLUMNS, OBJECTS, Origin
+from spagree.read.tools.records import Record, answer, entries, known, part, records
+from spagree.read.tools.tool import Asked, Response, Tool
+
+USERS, STATUS, RESPONSES = ".responses.users", ".responses.status", ".responses"
+ALONE = ("annotation", "annotation_agent")  # version 1, text classification: one annotation per record
+UNSURE = "this nested form has lost the status: drafts and discarded responses count; export it flat to leave them out"
+V1 = {"user_id", "value", "status"}
+
+
+def recognise(origin: Origin) -> bool:
+    """Lists of users beside lists of responses, or responses by question."""
+    if origin.shape not in (OBJECTS, COLUMNS):
+        return False
+    is_flat = any(key.endswith(USERS) for key in origin.keys)
+    is_nested = origin.shape == OBJECTS and origin.has("responses", "fields", "suggestions")
+    is_alone = origin.has(*ALONE) and origin.has("prediction")
+    return is_flat or is_nested or is_alone or any(map(_is_v1, _values(origin)))
+
+
+def _values(origin: Origin) -> Iterator[Any]:
+    for record in origin.objects:
+        yield from record.values()
+    yield from (kind for kind in origin.keys.values() if "user_id" in kind and "value" in kind and "status" in kind)
+
+
+def _is_v1(value: Any) -> bool:
+    """A list of responses, or what a table makes of it: lists by field."""
+    if isinstance(value, str):
+        return value.startswith("STRUCT")
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, dict) and first.keys() >= V1
+
+
+def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+    """Each response of each record; suggestions are no responses."""
+    found = column_records(origin) if origin.shape == COLUMNS else records(origin, asked)
+    is_unsure = False
+    for place, number, record in found:
+        if all(name in record for name in ALONE):
+            raise DataError(
+                f"{place}: one annotation per record, not one per annotator: no agreement can be seen in it; "
+                "export a feedback dataset, whose records keep all responses"
+            )
+        item = _item(record, number, asked)
+        if isinstance(record.get("responses"), dict):
+            is_unsure = True
+            yield from _nested(place, number, record, item)
+        else:
+            yield from _flat(place, number, record, item)
+            yield from _lists(place, number, record, item)
+    if is_unsure:
+        asked.cautions.append(Caution("status_unknown", UNSURE))
+
+
+def _item(record: Record, number: int, asked: Asked) -> str:
+    names = (asked.item,) if asked.item else ("id", "external_id")
+    return next((text for name in names if (text := known(record.get(name)))), str(number))
+
+
+def _nested(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
+    for question, given in part(record, "responses", dict, place).items():
+        for each in entries(given, f"{place}: responses to {shown(question)}"):
+            yield Response(item, known(each.get("user_id")), {question: answer(each.get("value"))}, row=number)
+
+
+def _flat(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
+    """Three parallel lists per question; null where nobody answered."""
+    for key in record:
+        if not key.endswith(USERS):
+            continue
+        question = key.removesuffix(USERS)
+        names = (question + RESPONSES, key, question + STATUS)
+        values, users, statuses = (part(record, name, list, place) for name in names)
+        if not len(values) == len(users) == len(statuses or users):
+            sizes = f"{len(values)} responses, {len(users)} users, {len(statuses)} statuses"
+            raise DataError(f"{place}: {shown(question)}: lists of different lengths ({sizes}); export it again")
+        for value, user, status in zip(values, users, statuses or [""] * len(users), strict=True):
+            yield Response(item, known(user), {question: answer(value)}, status=as_text(status), row=number)
+
+
+def _lists(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
+    """Version 1: each question is a column with a list of responses."""
+    for question, value in record.items():
+        if not _is_v1(value):
+            continue
+        for each in entries(value, f"{place}: {shown(question)}"):
+            status = as_text(each.get("status"))
+            yield Response(
+                item, known(each.get("user_id")), {question: answer(each.get("value"))}, status=status, row=number
+            )
+
+
+TOOL = Tool(
+    name="argilla",
+    title="Argilla",
+    fields={"item": "id", "annotator": "user_id"},
+    recognise=recognise,
+    responses=responses,
+    statuses={"draft": "draft", "discarded": "discarded", "pending": "pending"},
+    counted=("submitted",),
+)

@@ -1,0 +1,72 @@
+"""The times tools write, as unix seconds in UTC; None for what is no time."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+
+# Amazon writes in the zone of its head office; the others are what people's mail shows.
+HOURS = {"UTC": 0, "GMT": 0, "PST": -8, "PDT": -7, "MST": -7, "MDT": -6, "CST": -6, "CDT": -5, "EST": -5, "EDT": -4}
+MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1
+    )
+}
+MTURK = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) ([A-Z]{3}) (\d{4})")
+AMERICAN = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d\d):(\d\d)")
+
+
+def usual(text: str) -> float | None:
+    """Unix seconds, or ISO 8601; without a zone it is taken as UTC.
+
+    >>> usual("1694858483"), usual("1970-01-01T00:01:00Z"), usual("1970-01-01 00:01:00.5"), usual("soon")
+    (1694858483.0, 60.0, 60.5, None)
+    """
+    try:
+        seconds = float(text)
+        return seconds if math.isfinite(seconds) else None
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def mturk(text: str) -> float | None:
+    """Amazon's times, whose zone is an abbreviation.
+
+    >>> mturk("Thu Jan 01 00:00:10 PST 1970"), mturk("Thu Jan 01 00:00:10 XYZ 1970")
+    (28810.0, None)
+    """
+    found = MTURK.fullmatch(text.strip())
+    if not found or found[1] not in MONTHS or found[6] not in HOURS:
+        return usual(text)
+    day, hour, minute, second, year = (int(found[i]) for i in (2, 3, 4, 5, 7))
+    moment = _seconds(year, MONTHS[found[1]], day, hour, minute, second)
+    return None if moment is None else moment - 3600 * HOURS[found[6]]
+
+
+def american(text: str) -> float | None:
+    """Appen's times: month first, no zone.
+
+    >>> american("1/2/1970 00:00:10")
+    86410.0
+    """
+    found = AMERICAN.fullmatch(text.strip())
+    if not found:
+        return usual(text)
+    month, day, year, hour, minute, second = map(int, found.groups())
+    return _seconds(year, month, day, hour, minute, second)
+
+
+def _seconds(*parts: int) -> float | None:
+    """By hand: the library's parser depends on the language of the machine, and is slow."""
+    year, month, day, hour, minute, second = parts
+    try:
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()
+    except ValueError:
+        return None

@@ -1,0 +1,86 @@
+"""Records of Parquet and Arrow files: values as text, class numbers as the names in the file's metadata."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from spagree.errors import DataError, FileError
+from spagree.read.files import File
+from spagree.read.tools.origin import FOLDER, Origin
+
+Names = Mapping[str, Any]  # a feature: {"_type": "ClassLabel", "names": […]}, or what holds such features
+
+
+def column_records(origin: Origin) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """The rows of all files with their numbers."""
+    files = _folder_files(origin) if origin.shape == FOLDER else origin.files
+    for file in files:
+        frame, features = _loaded(file)
+        for number, row in enumerate(frame.iter_rows(named=True), 1):
+            named = {name: _as_text(value, features.get(name), file) for name, value in row.items()}
+            yield f"{file.name}: row {number}", number, named
+
+
+def _folder_files(origin: Origin) -> list[File]:
+    """The tables of a saved dataset."""
+    found = [name for name in origin.keys if name.endswith((".arrow", ".parquet"))]
+    return [File(Path(origin.path) / name, str(Path(origin.path) / name)) for name in found]
+
+
+def _loaded(file: File) -> tuple[Any, Names]:
+    import polars
+
+    try:
+        if file.path.read_bytes()[:4] == b"PAR1":
+            text = polars.read_parquet_metadata(file.path).get("huggingface", "{}")
+            return polars.read_parquet(file.path), json.loads(text).get("info", {}).get("features", {})
+        return _arrow(file), _folder_features(file.path.parent)
+    except (polars.exceptions.PolarsError, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise FileError(f"{file.name}: truncated or damaged ({reason}); copy or download it again") from error
+
+
+def _arrow(file: File) -> Any:
+    """Saved datasets are streams, other Arrow files have a footer."""
+    import polars
+
+    is_file = file.path.read_bytes()[:6] == b"ARROW1"
+    content = io.BytesIO(file.path.read_bytes())
+    return polars.read_ipc(content) if is_file else polars.read_ipc_stream(content)
+
+
+def _folder_features(folder: Path) -> Names:
+    """The features that save_to_disk writes beside the tables."""
+    info = folder / "dataset_info.json"
+    found: Names = json.loads(info.read_text("utf-8")).get("features") or {} if info.is_file() else {}
+    return found
+
+
+def _as_text(value: Any, feature: Any, file: File) -> Any:
+    """A value with its numbers as text; where the feature is a class, as the name of the class."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, list):
+        inner = feature.get("feature", feature) if isinstance(feature, dict) else (feature or [None])[0]
+        return [_as_text(each, inner, file) for each in value]
+    if isinstance(value, dict):
+        inner = feature.get("feature", feature) if isinstance(feature, dict) else {}
+        return {name: _as_text(each, inner.get(name), file) for name, each in value.items()}
+    return _class_name(value, feature, file) if _is_class(feature) else str(value)
+
+
+def _is_class(feature: Any) -> bool:
+    return isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
+
+
+def _class_name(value: Any, feature: Names, file: File) -> str | None:
+    names = feature["names"]
+    if value == -1:  # how a missing class is written
+        return None
+    if not isinstance(value, int) or not 0 <= value < len(names):
+        raise DataError(f"{file.name}: class {value} has no name; the file names {len(names)} classes, from 0")
+    return str(names[value])

@@ -1,0 +1,112 @@
+"""doccano: the zip of a project whose members label on their own, or its database."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from spagree.errors import DataError
+from spagree.read.encodings import as_utf8
+from spagree.read.files import File
+from spagree.read.tools.database import opened, rows
+from spagree.read.tools.origin import ARCHIVE, DATABASE, SERVER, Origin, first_objects
+from spagree.read.tools.records import answer, cell, file_records, known, one_or_more
+from spagree.read.tools.tool import Asked, Response, Tool, Value
+
+QUESTION = "label"
+MERGED = "all"  # the stem of the file of a collaborative project
+FASTTEXT = "__label__"
+CATEGORIES = """
+    SELECT CAST(e.project_id AS TEXT), CAST(e.id AS TEXT), CAST(u.id AS TEXT), u.username, t.text,
+           CAST(c.updated_at AS TEXT)
+    FROM labels_category c JOIN examples_example e ON e.id = c.example_id
+    JOIN label_types_categorytype t ON t.id = c.label_id JOIN auth_user u ON u.id = c.user_id
+    ORDER BY c.id"""
+CONFIRMED = """
+    SELECT CAST(e.project_id AS TEXT), CAST(e.id AS TEXT), CAST(u.id AS TEXT), u.username, NULL,
+           CAST(s.confirmed_at AS TEXT)
+    FROM examples_examplestate s JOIN examples_example e ON e.id = s.example_id
+    JOIN auth_user u ON u.id = s.confirmed_by_id ORDER BY s.id"""
+
+
+def recognise(origin: Origin) -> bool:
+    """An archive of one file per member, or the tables of its database."""
+    if origin.shape == DATABASE:
+        return origin.has("labels_category", "examples_example")
+    return origin.shape == ARCHIVE and any(_is_member(file) for file in origin.files)
+
+
+def _is_member(file: File) -> bool:
+    """Whether a file holds what doccano writes for a member."""
+    start = file.path.read_bytes()[:4096].decode("utf-8-sig", errors="replace")
+    if file.name.endswith(".txt"):
+        return FASTTEXT in start
+    if file.name.endswith(".csv"):
+        return {"id", "label"} <= {name.strip('"') for name in start.partition("\n")[0].strip().split(",")}
+    return any({"id", "label"} <= each.keys() for each in first_objects(file))
+
+
+def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+    """The labels of each member; who has not been at an example has an empty list there."""
+    if origin.shape in (DATABASE, SERVER):
+        yield from _from_database(origin)
+        return
+    for file in origin.files:
+        who = Path(file.name).stem
+        if who == MERGED and len(origin.files) == 1:
+            raise DataError(
+                f"{file.name}: labels of all members merged, without their names: no agreement can be seen in it; "
+                "annotators are kept only in projects created without 'Share annotations across all users', "
+                "or in doccano's database (db.sqlite3), which can be read directly"
+            )
+        read = _lines if file.name.endswith(".txt") else _records
+        yield from read(file, who, asked)
+
+
+def _records(file: File, who: str, asked: Asked) -> Iterator[Response]:
+    for place, number, record in file_records(file, asked):
+        item = cell(record, asked.item or "id", place)
+        yield Response(item, who, {QUESTION: _labels(record.get("label"))}, row=number)
+
+
+def _labels(value: Any) -> Value:
+    """A list; in CSV joined by #."""
+    return one_or_more(value.split("#")) if isinstance(value, str) and value else answer(value)
+
+
+def _lines(file: File, who: str, asked: Asked) -> Iterator[Response]:
+    """fastText: labels, then the text, which has to stand for the id that this format lacks."""
+    text = as_utf8(file, asked.encoding, asked.scratch).path.read_text("utf-8-sig")
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        labels = [word.removeprefix(FASTTEXT) for word in words if word.startswith(FASTTEXT)]
+        item = " ".join(word for word in words if not word.startswith(FASTTEXT))
+        yield Response(known(item), who, {QUESTION: one_or_more(labels)}, row=number)
+
+
+def _from_database(origin: Origin) -> Iterator[Response]:
+    """The long form: a row per label; confirming without a label is an empty answer."""
+    with opened(origin) as connection:
+        found = [*rows(connection, CATEGORIES), *rows(connection, CONFIRMED)]
+    many = len({row[0] for row in found}) > 1
+    labels: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    times: dict[tuple[str, str, str], str] = {}
+    for project, example, _, who, label, time in found:
+        key = (project, example, who)
+        labels[key] += [label] if label is not None else []
+        times[key] = max(time, times.get(key, time)) if label is not None else times.get(key, time)
+    for (project, example, who), given in labels.items():
+        question = f"{project}/{QUESTION}" if many else QUESTION
+        yield Response(example, who, {question: one_or_more(given)}, times[project, example, who])
+
+
+TOOL = Tool(
+    name="doccano",
+    title="doccano",
+    fields={"item": "id", "annotator": "file name", "time": "updated_at"},
+    recognise=recognise,
+    responses=responses,
+    shapes=frozenset({ARCHIVE, DATABASE, SERVER}),
+)

@@ -1,0 +1,123 @@
+"""Amazon SageMaker Ground Truth: the answers of single workers; its output manifest has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from spagree.errors import DataError
+from spagree.read.files import File, with_kind
+from spagree.read.json_text import DECODER
+from spagree.read.tools.mturk import crowd_value
+from spagree.read.tools.origin import FOLDER, OBJECTS, Origin, first_objects
+from spagree.read.tools.records import Record, file_records, known, part
+from spagree.read.tools.tool import Asked, Response, Tool
+
+TREE, METADATA, ALL_WORKERS = "worker-response", "-metadata", "annotationsFromAllWorkers"
+
+
+def recognise(origin: Origin) -> bool:
+    """A tree of worker responses, one of its files, or a manifest."""
+    if origin.shape == FOLDER:
+        return any(map(_is_answers, _first_file(origin)))
+    return origin.shape == OBJECTS and any(_is_answers(each) or _is_manifest(each) for each in origin.objects)
+
+
+def _first_file(origin: Origin) -> Sequence[Record]:
+    names = [name for name in origin.keys if name.endswith(".json")]
+    inside = [name for name in names if TREE in Path(name).parts] or names
+    return first_objects(File(Path(origin.path) / inside[0], inside[0])) if inside else ()
+
+
+def _is_answers(record: Record) -> bool:
+    found = record.get("answers")
+    return isinstance(found, list) and all(isinstance(each, dict) and "workerId" in each for each in found)
+
+
+def _is_manifest(record: Record) -> bool:
+    described = [value for name, value in record.items() if name.endswith(METADATA)]
+    return any(isinstance(value, dict) and "human-annotated" in value for value in described) or bool(_workers(record))
+
+
+def _workers(record: Record) -> list[tuple[str, Sequence[Any]]]:
+    """The answers that custom jobs keep in the manifest, by the name of the job's label."""
+    inner = [(name, value) for name, value in record.items() if isinstance(value, dict)]
+    found = [(name, value[ALL_WORKERS]) for name, value in inner if isinstance(value.get(ALL_WORKERS), list)]
+    own = record.get(ALL_WORKERS)
+    return found + ([("", own)] if isinstance(own, list) else [])
+
+
+def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+    """Every answer of every worker; the folder of a file is the object it is about."""
+    for file in _files(origin):
+        item = Path(file.name).parent.name or Path(file.name).stem
+        for entry in file_records(file, asked):
+            yield from _responses(*entry, item, asked)
+
+
+def _responses(place: str, number: int, record: Record, item: str, asked: Asked) -> Iterator[Response]:
+    if _is_answers(record):
+        return _answers(place, record["answers"], item, asked)
+    if _workers(record):
+        return _custom(place, number, record, asked)
+    raise DataError(
+        f"{place}: the output manifest holds one consolidated label per object and no workers: no agreement can be "
+        "seen in it; give the folder annotations/worker-response of the job's output"
+    )
+
+
+def _files(origin: Origin) -> Iterator[File]:
+    if origin.shape != FOLDER:
+        yield from origin.files
+        return
+    names = [name for name in origin.keys if name.endswith(".json")]
+    for name in [name for name in names if TREE in Path(name).parts] or names:
+        path = Path(origin.path) / name
+        yield with_kind(File(path, str(path)))
+
+
+def _answers(place: str, answers: Sequence[Record], item: str, asked: Asked) -> Iterator[Response]:
+    for each in answers:
+        content = part(each, "answerContent", dict, place)
+        values = {name: crowd_value(value) for name, value in content.items()}
+        yield Response(item, _worker(each, asked), values, known(each.get("submissionTime")))
+
+
+def _worker(found: Record, asked: Asked) -> str | None:
+    """The worker; ``--annotator sub`` is the person behind it, the same in every work team."""
+    identity = part(part(found, "workerMetadata", dict, ""), "identityData", dict, "")
+    return known(identity.get(asked.annotator)) if asked.annotator else known(found.get("workerId"))
+
+
+def _custom(place: str, number: int, record: Record, asked: Asked) -> Iterator[Response]:
+    item = next(
+        (text for name in ("source-ref", "source", "datasetObjectId") if (text := known(record.get(name)))), str(number)
+    )
+    for name, workers in _workers(record):
+        for each in workers:
+            yield Response(item, _worker(each, asked), _content(place, name, each), row=number)
+
+
+def _content(place: str, name: str, found: Record) -> Mapping[str, Any]:
+    text = part(found, "annotationData", dict, place).get("content")
+    try:
+        content = DECODER.decode(text) if isinstance(text, str) else text
+    except ValueError as error:
+        raise DataError(f"{place}: the content of an annotation is no JSON ({error}); export it again") from None
+    return (
+        {key: crowd_value(value) for key, value in content.items()}
+        if isinstance(content, dict)
+        else {name: known(content)}
+    )
+
+
+TOOL = Tool(
+    name="ground-truth",
+    title="SageMaker Ground Truth",
+    fields={"item": "folder of the object", "annotator": "workerId", "time": "submissionTime"},
+    recognise=recognise,
+    responses=responses,
+    renames=frozenset({"annotator"}),
+    shapes=frozenset({FOLDER}),
+)

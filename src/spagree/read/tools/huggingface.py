@@ -1,0 +1,120 @@
+"""Hugging Face datasets with one row per item: lists of annotators and of labels, in any of three layouts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from spagree.errors import DataError
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
+from spagree.read.columns import COMMON_NAMES
+from spagree.read.tables import listed, shown
+from spagree.read.tools.columnar import column_records
+from spagree.read.tools.origin import COLUMNS, FOLDER, OBJECTS, Origin
+from spagree.read.tools.records import Record, answer, entries, known, records
+from spagree.read.tools.tool import Asked, Response, Tool
+
+WHO = {name for group in COMMON_NAMES[ANNOTATOR] for name in group.split()}
+TELLING = {name for name in WHO if not name.startswith(("user", "participant", "email"))}  # others occur everywhere
+LABELS = {name for group in COMMON_NAMES[LABEL] for name in group.split()}
+IDS = [name for group in COMMON_NAMES[ITEM] for name in group.split()]
+ARGILLA = {"user_id", "value", "status"}
+LISTS = re.compile(r".*\[\]|List\(.*", re.DOTALL)
+
+
+def recognise(origin: Origin) -> bool:
+    """A column of annotators per item, alone or together with their labels."""
+    if origin.shape == FOLDER:
+        return origin.has("dataset_info.json") and any(name.endswith(".arrow") for name in origin.keys)
+    if origin.shape == COLUMNS:
+        return any(_is_typed(name, kind) for name, kind in origin.keys.items())
+    return origin.shape == OBJECTS and any(map(_is_telling, origin.objects))
+
+
+def _is_typed(name: str, kind: str) -> bool:
+    """By the type of the column: a list of annotators, or a structure that names them."""
+    if "struct" in kind.lower():
+        return _fits(re.findall(r"\w+", kind), TELLING) and _fits(re.findall(r"\w+", kind), LABELS)
+    return _fits([name], TELLING) and LISTS.fullmatch(kind) is not None
+
+
+def _is_telling(record: Record) -> bool:
+    """By names that leave no doubt: annotators together with labels, or beside them."""
+    together, beside = _together(record), _beside(record)
+    inside = record[together] if together else None
+    names = list(inside[0] if isinstance(inside, list) else inside) if inside else list(record) if beside else []
+    return _fits(names, TELLING) and _fits(names, LABELS)
+
+
+def _fits(names: Sequence[str], known_names: set[str]) -> bool:
+    """Whether one of the names is a known one, in the singular or the plural."""
+    plain = ["".join(character for character in name.casefold() if character.isalnum()) for name in names]
+    return any(name in known_names or name.removesuffix("s") in known_names for name in plain)
+
+
+def _is_who(name: str) -> bool:
+    return _fits([name], WHO)
+
+
+def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+    """The annotations of each row, whichever way they are laid out."""
+    found = records(origin, asked) if origin.shape == OBJECTS else column_records(origin)
+    for place, number, record in found:
+        item = _item(record, number, asked)
+        together = _together(record)
+        for each in entries(record[together], place) if together else _parallel(place, record):
+            who = next((name for name in each if _is_who(name)), None)
+            if who is None:
+                raise DataError(f"{place}: an annotation without an annotator; fields: {listed(list(each))}")
+            answers = {name: answer(value) for name, value in each.items() if name != who}
+            yield Response(item, known(each[who]), answers, row=number)
+
+
+def _item(record: Record, number: int, asked: Asked) -> str:
+    if asked.item:
+        return known(record.get(asked.item)) or str(number)
+    plain = {"".join(c for c in name.casefold() if c.isalnum()): name for name in record}
+    return next((text for name in IDS if name in plain and (text := _scalar(record[plain[name]]))), str(number))
+
+
+def _scalar(value: Any) -> str | None:
+    return None if isinstance(value, list | dict) else known(value)
+
+
+def _together(record: Record) -> str | None:
+    """The column that holds annotators with their labels: a list of structures or a structure of lists."""
+    for name, value in record.items():
+        first = value[0] if isinstance(value, list) and value else value
+        is_struct = isinstance(first, dict) and any(map(_is_who, first)) and not first.keys() >= ARGILLA
+        if is_struct and (isinstance(value, list) or all(isinstance(each, list) for each in first.values())):
+            return name
+    return None
+
+
+def _beside(record: Record) -> str | None:
+    """The column with the list of annotators, where lists of labels stand beside it."""
+    return next((name for name, value in record.items() if _is_who(name) and isinstance(value, list)), None)
+
+
+def _parallel(place: str, record: Record) -> Sequence[Mapping[str, Any]]:
+    who = _beside(record)
+    if who is None:
+        return []
+    size = len(record[who])
+    lists = {name: value for name, value in record.items() if isinstance(value, list)}
+    fitting = {name: value for name, value in lists.items() if len(value) == size}
+    if len(fitting) < 2 and size:  # noqa: PLR2004
+        sizes = [f"{name} ({len(value)})" for name, value in lists.items()]
+        raise DataError(f"{place}: no list of labels is as long as {shown(who)}; lists: {listed(sizes)}")
+    return entries(fitting, place)
+
+
+TOOL = Tool(
+    name="huggingface",
+    title="Hugging Face",
+    fields={"item": "id", "annotator": "annotators"},
+    recognise=recognise,
+    responses=responses,
+    shapes=frozenset({FOLDER}),
+)

@@ -1,0 +1,77 @@
+"""Label Studio's database: the same annotations as in its exports, with the aliases of the project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from spagree.errors import DataError
+from spagree.read.json_text import DECODER
+from spagree.read.tools.database import is_true, opened, rows
+from spagree.read.tools.label_studio_results import Aliases, Completion, aliases, answers, given_aliases
+from spagree.read.tools.origin import Origin
+from spagree.read.tools.records import cell
+from spagree.read.tools.tool import Asked, Response
+
+AFTER_ALL = 2**62
+ANNOTATIONS = """
+    SELECT CAST(c.id AS TEXT), CAST(c.task_id AS TEXT), CAST(c.project_id AS TEXT), CAST(t.data AS TEXT),
+           CAST(c.result AS TEXT), CAST(c.was_cancelled AS TEXT), CAST(c.ground_truth AS TEXT),
+           CAST(c.created_at AS TEXT), CAST(c.completed_by_id AS TEXT), CAST(c.updated_by_id AS TEXT), u.email
+    FROM task_completion c JOIN task t ON t.id = c.task_id LEFT JOIN htx_user u ON u.id = c.completed_by_id
+    ORDER BY c.id"""
+DRAFTS = """
+    SELECT CAST(d.id AS TEXT), CAST(d.task_id AS TEXT), CAST(t.project_id AS TEXT), CAST(t.data AS TEXT),
+           CAST(d.result AS TEXT), CAST(d.user_id AS TEXT), u.email
+    FROM tasks_annotationdraft d JOIN task t ON t.id = d.task_id LEFT JOIN htx_user u ON u.id = d.user_id
+    WHERE d.annotation_id IS NULL ORDER BY d.id"""
+PROJECTS = "SELECT CAST(id AS TEXT), label_config FROM project ORDER BY id"
+
+
+def completions(origin: Origin, asked: Asked) -> Iterator[Completion]:
+    """Every annotation and every draft that is not one of a saved annotation."""
+    with opened(origin) as connection:
+        configs = dict(rows(connection, PROJECTS))
+        annotations, drafts = rows(connection, ANNOTATIONS), rows(connection, DRAFTS)
+    given = given_aliases(asked)
+    named = {project: given if given.by_control else aliases(config or "") for project, config in configs.items()}
+    many = len({row[2] for row in (*annotations, *drafts)}) > 1
+    for row in annotations:
+        yield _completion(row, asked, named.get(row[2], Aliases()), f"{row[2]}/" if many else "")
+    for number, task, project, data, result, user, email in drafts:
+        place = f"draft {number}"
+        prefix = f"{project}/" if many else ""
+        found = _answers(place, result, named.get(project, Aliases()), prefix)
+        by = email if asked.annotator == "email" else user
+        yield Completion(AFTER_ALL, Response(_item(place, task, data, asked), by, found, status="draft"))
+
+
+def _completion(row: tuple[Any, ...], asked: Asked, named: Aliases, prefix: str) -> Completion:
+    number, task, _, data, result, cancelled, gold, created, by, editor, email = row
+    place = f"annotation {number}"
+    response = Response(
+        _item(place, task, data, asked),
+        email if asked.annotator == "email" else by,
+        _answers(place, result, named, prefix),
+        created,
+        "cancelled" if is_true(cancelled) else "submitted",
+        is_gold=is_true(gold),
+    )
+    return Completion(int(number), response, editor is not None and editor != by)
+
+
+def _item(place: str, task: str, data: str, asked: Asked) -> str:
+    return cell(_decoded(place, data), asked.item, place) if asked.item else task
+
+
+def _answers(place: str, result: str | None, named: Aliases, prefix: str) -> dict[str, Any]:
+    """The answers by control; with several projects in the database, the project stands before it."""
+    found = answers(place, _decoded(place, result or "[]"), named)
+    return {prefix + control: value for control, value in found.items()}
+
+
+def _decoded(place: str, text: str) -> Any:
+    try:
+        return DECODER.decode(text)
+    except ValueError as error:
+        raise DataError(f"{place}: its JSON in the database is damaged ({error})") from None

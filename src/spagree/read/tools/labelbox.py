@@ -1,0 +1,75 @@
+"""Labelbox: the NDJSON export of data rows with their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spagree.errors import DataError
+from spagree.read.tools.origin import OBJECTS, Origin
+from spagree.read.tools.records import Record, cell, entries, known, one_or_more, part, records
+from spagree.read.tools.tool import Asked, Response, Tool, Value
+
+OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")
+
+
+def recognise(origin: Origin) -> bool:
+    """Data rows with projects; and what looks like it but holds something else."""
+    return origin.shape == OBJECTS and (origin.has("data_row", "projects") or origin.has(*OLD) or origin.has(*IMPORT))
+
+
+def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+    """Every label of every data row, in whichever project."""
+    for place, number, row in records(origin, asked):
+        _refuse_others(place, row)
+        item = cell(part(row, "data_row", dict, place), asked.item or "id", place)
+        for project in part(row, "projects", dict, place).values():
+            for label in part(project, "labels", list, place):
+                yield _response(place, number, item, label)
+
+
+def _refuse_others(place: str, row: Record) -> None:
+    if all(name in row for name in IMPORT):
+        raise DataError(f"{place}: a file for importing into Labelbox, without annotators; export the project (NDJSON)")
+    if all(name in row for name in OLD):
+        raise DataError(f"{place}: Labelbox's old export format; export the project again (Export v2, NDJSON)")
+
+
+def _response(place: str, number: int, item: str, label: Record) -> Response:
+    details = part(label, "label_details", dict, place)
+    performance = part(label, "performance_details", dict, place)
+    found = part(part(label, "annotations", dict, place), "classifications", list, place)
+    named = entries(found, place)
+    answers = {known(each.get("value")) or cell(each, "name", place): _value(place, each) for each in named}
+    return Response(
+        item,
+        known(details.get("created_by")),
+        answers,
+        known(details.get("created_at")),
+        "skipped" if performance.get("skipped") is True else "submitted",
+        is_gold=known(label.get("label_kind")) == "Benchmark" or performance.get("benchmark_reference_label") is True,
+        row=number,
+    )
+
+
+def _value(place: str, found: Record) -> Value:
+    """The answer to a classification: one choice, several, or a text."""
+    if "checklist_answers" in found:
+        return one_or_more(_name(each) for each in entries(part(found, "checklist_answers", list, place), place))
+    if "radio_answer" in found:
+        return known(_name(part(found, "radio_answer", dict, place)))
+    return known(part(found, "text_answer", dict, place).get("content"))
+
+
+def _name(choice: Record) -> str:
+    return known(choice.get("value")) or known(choice.get("name")) or ""
+
+
+TOOL = Tool(
+    name="labelbox",
+    title="Labelbox",
+    fields={"item": "data_row.id", "annotator": "created_by", "time": "created_at"},
+    recognise=recognise,
+    responses=responses,
+    statuses={"skipped": "skipped"},
+    counted=("submitted",),
+)

@@ -1,0 +1,86 @@
+"""Any tool that writes one table per annotator: the name of the file is the annotator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from spagree.errors import ColumnError, DataError
+from spagree.read import columns
+from spagree.read.annotations import ITEM, LABEL, TIME
+from spagree.read.files import File, gather
+from spagree.read.tables import listed
+from spagree.read.tools.columnar import column_records
+from spagree.read.tools.origin import ARCHIVE, COLUMNS, FOLDER, Origin
+from spagree.read.tools.records import Record, answer, cell, file_records, from_text, known
+from spagree.read.tools.tool import Asked, Response, Tool
+
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
+
+
+def recognise(origin: Origin) -> bool:
+    """Never by itself: several files with the same columns are usually parts of one table."""
+    del origin
+    return False
+
+
+def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+    """The rows of each file by its annotator; columns are found as in any long table."""
+    files = _files(origin, asked)
+    if len(files) < 2:  # noqa: PLR2004
+        raise DataError(f"{origin.name}: one file is one annotator; name several files, or their folder")
+    _refuse_same(files)
+    for file in files:
+        found = list(_records(file, origin, asked))
+        names = tuple(dict.fromkeys(name for _, _, row in found for name in row))
+        roles = _roles(file, names, asked) if found else {}
+        for place, number, row in found:
+            value = row.get(roles[LABEL])
+            label = from_text(value) if isinstance(value, str) else answer(value)
+            time = known(row.get(roles[TIME])) if TIME in roles else None
+            item = known(cell(row, roles[ITEM], place))
+            yield Response(item, _who(file), {roles[LABEL]: label}, time, row=number)
+
+
+def _files(origin: Origin, asked: Asked) -> Sequence[File]:
+    if origin.shape != FOLDER:
+        return origin.files
+    names = [Path(origin.path) / name for name in origin.keys if name.endswith(TABLES)]
+    return gather(names, asked.scratch)
+
+
+def _who(file: File) -> str:
+    return Path(file.name).name.partition(".")[0]
+
+
+def _refuse_same(files: Sequence[File]) -> None:
+    names = [_who(file) for file in files]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise DataError(f"two files are called {twice!r}; each annotator needs one file with a name of its own")
+
+
+def _records(file: File, origin: Origin, asked: Asked) -> Iterator[tuple[str, int, Record]]:
+    if file.kind in ("parquet", "arrow"):
+        return column_records(Origin(origin.name, COLUMNS, files=(file,)))
+    return file_records(file, asked)
+
+
+def _roles(file: File, names: Sequence[str], asked: Asked) -> dict[str, str]:
+    named = {ITEM: asked.item, LABEL: asked.question, TIME: asked.time}
+    found = columns.resolve(names, named, (ITEM, LABEL, TIME)).positions
+    lacking = [option for role, option in ((ITEM, "--item"), (LABEL, "--question")) if role not in found]
+    if lacking:
+        raise ColumnError(f"{file.name}: name the column with {' and '.join(lacking)}; columns: {listed(names)}")
+    return {role: names[position] for role, position in found.items()}
+
+
+TOOL = Tool(
+    name="per-annotator",
+    title="one file per annotator",
+    fields={"item": "item", "annotator": "file name", "time": "time"},
+    recognise=recognise,
+    responses=responses,
+    renames=frozenset({"item", "time"}),
+    shapes=frozenset({FOLDER, ARCHIVE}),
+)

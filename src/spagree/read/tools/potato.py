@@ -1,0 +1,130 @@
+"""potato: the state it keeps for each user; its own CSV export may be stale and is not used."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from spagree.errors import DataError
+from spagree.read.files import File, with_kind
+from spagree.read.json_text import as_text
+from spagree.read.tables import shown
+from spagree.read.tools.origin import FOLDER, OBJECTS, Origin
+from spagree.read.tools.records import Record, cell, file_records, one_or_more, part
+from spagree.read.tools.tool import Asked, Response, Tool, Value
+
+STATE, HISTORY, LABELS = "user_state.json", "annotation_history.jsonl", "instance_id_to_label_to_value"
+FREE = {"slider", "select-one", "selection", "scale_value", "decision", "rank_order", "selected_labels", "text_box",
+        "text", "number", "value"}  # names of inputs whose value is the answer  # fmt: skip
+
+Times = Mapping[tuple[str, str, str], str]  # user, item, schema → when
+
+
+def recognise(origin: Origin) -> bool:
+    """A folder with the state or the history of users, or such files."""
+    if origin.shape == FOLDER:
+        return any(Path(name).name in (STATE, HISTORY) for name in origin.keys)
+    return origin.shape == OBJECTS and (origin.has("user_id", LABELS) or origin.has("action_type", "schema_name"))
+
+
+def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+    """The last state of every user; where only histories are at hand, what they lead to."""
+    entries = [entry for file in _files(origin) for entry in file_records(file, asked)]
+    states = [(place, record) for place, _, record in entries if LABELS in record]
+    actions = [(place, record) for place, _, record in entries if "action_type" in record]
+    times = _times(actions)
+    known_users = {cell(record, "user_id", place) for place, record in states}
+    alone = [(place, each) for place, each in actions if cell(each, "user_id", place) not in known_users]
+    found = [*_from_states(states, times), *_from_actions(alone, times)]
+    schemas = dict.fromkeys(schema for each in found for schema in each.answers)
+    yield from (replace(each, answers={**dict.fromkeys(schemas), **each.answers}) for each in found)
+
+
+def _files(origin: Origin) -> Iterator[File]:
+    if origin.shape != FOLDER:
+        yield from origin.files
+        return
+    for name in origin.keys:
+        path = Path(origin.path) / name
+        if path.name in (STATE, HISTORY) and path.stat().st_size:
+            yield with_kind(File(path, str(path)))
+
+
+def _times(actions: Sequence[tuple[str, Record]]) -> Times:
+    """When each user last changed each answer; the server's local time, which orders all the same."""
+    found: dict[tuple[str, str, str], str] = {}
+    for place, each in actions:
+        key = (cell(each, "user_id", place), cell(each, "instance_id", place), cell(each, "schema_name", place))
+        found[key] = max(found.get(key, ""), as_text(each.get("timestamp")))
+    return found
+
+
+def _from_states(states: Sequence[tuple[str, Record]], times: Times) -> Iterator[Response]:
+    for place, state in states:
+        user = cell(state, "user_id", place)
+        for item, labels in part(state, LABELS, dict, place).items():
+            answers = _answers(f"{place}: {item}", labels)
+            last = max((times.get((user, item, schema), "") for schema in answers), default="")
+            yield Response(item, user, answers, last or None)
+
+
+def _answers(place: str, labels: Any) -> dict[str, Value]:
+    """A list of [{schema, name}, value]; the documentation shows {schema: {labels: {name: true}}}."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    if isinstance(labels, dict):
+        for schema, given in labels.items():
+            found[schema] += [name for name, value in part(given, "labels", dict, place).items() if value]
+    elif not isinstance(labels, list):
+        raise DataError(f"{place}: expected a list of labels, found {shown(as_text(labels))}")
+    else:
+        for schema, name, value in (_pair(place, pair) for pair in labels):
+            found[schema].append(_label(schema, name, value))
+    return {schema: one_or_more(names) for schema, names in found.items()}
+
+
+def _label(schema: str, name: str, value: str) -> str:
+    """The name of what was chosen; the value where the name is that of a field to fill in.
+
+    >>> _label("mood", "good", "true"), _label("size", "slider", "7"), _label("kind", "text", "true")
+    ('good', '7', 'text')
+    """
+    is_field = (name in FREE or name == schema) and value not in ("true", name)
+    return value if is_field else name
+
+
+def _pair(place: str, pair: Any) -> tuple[str, str, str]:
+    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], dict):  # noqa: PLR2004
+        raise DataError(f"{place}: expected [{{schema, name}}, value], found {shown(as_text(pair))}")
+    return cell(pair[0], "schema", place), cell(pair[0], "name", place), as_text(pair[1])
+
+
+def _from_actions(actions: Sequence[tuple[str, Record]], times: Times) -> Iterator[Response]:
+    """Replay: labels are added, changed and taken away again."""
+    chosen: defaultdict[tuple[str, str], defaultdict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+    for place, each in sorted(actions, key=lambda entry: as_text(entry[1].get("timestamp"))):
+        schema, name = cell(each, "schema_name", place), cell(each, "label_name", place)
+        names = chosen[cell(each, "user_id", place), cell(each, "instance_id", place)][schema]
+        action = cell(each, "action_type", place)
+        is_off = action in ("delete_label", "remove_label") or as_text(each.get("new_value")) in ("", "false")
+        if action == "update_label":
+            names.pop(as_text(each.get("old_value")), None)
+        names.pop(name, None)
+        if not is_off and action in ("add_label", "update_label"):
+            names[_label(schema, name, as_text(each.get("new_value")))] = None
+    for (user, item), schemas in chosen.items():
+        last = max(times[user, item, schema] for schema in schemas)
+        yield Response(item, user, {schema: one_or_more(names) for schema, names in schemas.items()}, last or None)
+
+
+TOOL = Tool(
+    name="potato",
+    title="potato",
+    fields={"item": "instance_id", "annotator": "user_id", "time": "timestamp"},
+    recognise=recognise,
+    responses=responses,
+    renames=frozenset(),
+    shapes=frozenset({FOLDER}),
+)

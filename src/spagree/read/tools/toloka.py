@@ -1,0 +1,78 @@
+"""Toloka: assignments as TSV, in the layout of the website or in that of the API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from spagree.errors import DataError
+from spagree.read.tools.origin import TABLE, Origin
+from spagree.read.tools.records import Record, cell, from_text, known, records
+from spagree.read.tools.tool import Asked, Response, Tool
+
+ASSIGNMENT, INPUT, OUTPUT, GOLDEN = "ASSIGNMENT:", "INPUT:", "OUTPUT:", "GOLDEN:"
+WORKER, TASK, STATUS = ASSIGNMENT + "worker_id", ASSIGNMENT + "task_id", ASSIGNMENT + "status"
+
+Entry = tuple[str, int, Record]
+
+
+def recognise(origin: Origin) -> bool:
+    """The names Toloka gives."""
+    return origin.shape == TABLE and origin.has(WORKER)
+
+
+def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+    """Tasks with the assignment they belong to.
+
+    The website writes the tasks of a page without it, and then a row with the assignment alone.
+    """
+    page: list[Entry] = []
+    for place, line, row in records(origin, asked):
+        if not row[WORKER]:
+            page.append((place, line, row))
+            continue
+        has_task = any(text for name, text in row.items() if name.startswith((INPUT, OUTPUT)))
+        page += [(place, line, row)] if has_task else []
+        yield from (_response(task, row, asked) for task in page)
+        page = []
+    if page:
+        raise DataError(
+            f"{page[0][0]}: {len(page)} tasks without the row of their assignment behind them; "
+            "the file seems to be cut off: download it again"
+        )
+
+
+def _response(task: Entry, assignment: Record, asked: Asked) -> Response:
+    place, line, row = task
+    time = next((text for name in _times(asked) if (text := assignment.get(name))), None)
+    return Response(
+        cell(row, asked.item, place) if asked.item else _item(row),
+        known(assignment[WORKER]),
+        {name.removeprefix(OUTPUT): from_text(text) for name, text in row.items() if name.startswith(OUTPUT)},
+        time,
+        (assignment.get(STATUS) or "approved").lower(),
+        is_gold=any(text for name, text in row.items() if name.startswith(GOLDEN)),
+        row=line,
+    )
+
+
+def _times(asked: Asked) -> Sequence[str]:
+    return (asked.time,) if asked.time else (ASSIGNMENT + "submitted", ASSIGNMENT + "started")
+
+
+def _item(row: Record) -> str | None:
+    """The number of the task where the file has it, otherwise all its inputs."""
+    inputs = [text for name, text in row.items() if name.startswith(INPUT)]
+    return known(row.get(TASK)) or known(inputs[0] if len(inputs) == 1 else json.dumps(inputs, ensure_ascii=False))
+
+
+TOOL = Tool(
+    name="toloka",
+    title="Toloka",
+    fields={"item": "INPUT", "annotator": WORKER, "time": ASSIGNMENT + "submitted"},
+    recognise=recognise,
+    responses=responses,
+    statuses={"rejected": "rejected", "skipped": "skipped", "expired": "expired", "active": "pending"},
+    counted=("submitted", "approved"),
+    renames=frozenset({"item", "time"}),
+)
