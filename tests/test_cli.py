@@ -68,7 +68,7 @@ def test_json_follows_the_contract(run: Run, good: Path) -> None:
     code, out, _ = run("score", good, "--json")
     found = json.loads(out)
     assert code == 0
-    assert list(found) == ["format", "spagree", "data", "spa", "schemes", "missingness", "warnings"]
+    assert list(found) == ["format", "spagree", "metric", "data", "spa", "schemes", "missingness", "chance", "warnings"]
     assert found["format"] == 1 and found["spagree"] == spagree.__version__
     assert found["data"] == {
         "items": 4,
@@ -261,13 +261,13 @@ def test_items_lists_the_worst_first(run: Run, good: Path) -> None:
     code, out, _ = run("items", good)
     assert code == 0
     assert [line.split() for line in out.splitlines()[1:]] == [
-        ["0", "2", "q2"],
-        ["1", "2", "q1"],
-        ["1", "3", "q3"],
-        ["–", "1", "q4"],
+        ["0", "2", "1", "q2", "no", "1,", "yes", "1"],
+        ["1", "2", "0", "q1", "yes", "2"],
+        ["1", "3", "0", "q3", "no", "3"],
+        ["–", "1", "–", "q4", "no", "1"],
     ]
     assert json.loads(run("items", good, "--json", "--worst", 1)[1]) == [
-        {"item": "q2", "annotations": 2, "agreement": 0.0}
+        {"item": "q2", "annotations": 2, "agreement": 0.0, "entropy": 1.0, "votes": "no 1, yes 1"}
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import narwhals as nw
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from oracle import BARS, annotations, counted, long_frame, no_zeros, parse, tally_of
 from spagree.errors import DataError
-from spagree.read.annotations import Caution
+from spagree.read.annotations import Annotations, Caution, Understood
 from spagree.tally.count import count, item_agreement, item_sums, tally_counts
 from spagree.tally.engines import rows
 from spagree.tally.tally import Cell, Tally
@@ -187,3 +188,16 @@ def test_ready_counts_become_the_same_tally() -> None:
         found.tally.annotators,
     )
     assert again.left_out == {"repeated": 2}
+
+
+def test_item_agreement_is_least_first_then_by_item_and_null_without_a_pair() -> None:
+    rows = [("d", "x"), ("c", "x"), ("c", "y"), ("b", "x"), ("b", "y"), ("a", "x"), ("a", "x"), ("e", "y")]
+    frame = pl.DataFrame(rows, schema=["item", "label"], orient="row")
+    counts = count(Annotations(nw.from_native(frame.lazy()), Understood("test", "long"))).counts
+    assert item_agreement(counts).collect().rows() == [
+        ("b", 2, 0.0),
+        ("c", 2, 0.0),
+        ("a", 2, 1.0),
+        ("d", 1, None),
+        ("e", 1, None),
+    ]

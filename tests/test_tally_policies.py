@@ -55,7 +55,8 @@ def test_two_first_annotations_are_enough() -> None:
 
 
 def test_reasons_for_leaving_out_have_words() -> None:
-    assert set(LEFT_OUT) == {"missing_label", "missing_item", "repeated"}
+    assert {"missing_label", "missing_item", "repeated", "skipped", "cancelled", "ground_truth"} <= set(LEFT_OUT)
+    assert all(LEFT_OUT.values()) and len(set(LEFT_OUT.values())) == len(LEFT_OUT)
 
 
 # Repeats ----------------------------------------------------------------------------------------------
@@ -401,7 +402,8 @@ def test_an_annotation_without_a_time_has_no_place_in_the_order(policies: Polici
     if policies.first:
         frame = frame.filter(pl.col("label") == "x")
     annotations = Annotations(nw.from_native(frame.lazy()), Understood("test", "long"))
-    with pytest.raises(DataError, match="1 of these annotations have no time"):
+    purpose = "--first 2" if policies.first else f"--duplicates {policies.duplicates}"
+    with pytest.raises(DataError, match=f"{purpose}: 1 of these annotations have no time"):
         count(annotations, policies)
     known = Annotations(nw.from_native(frame.drop_nulls().lazy()), Understood("test", "long"))
     assert count(known, policies).tally.annotations == 2

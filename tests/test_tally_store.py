@@ -84,7 +84,12 @@ def test_the_document_is_plain_sorted_and_numbered() -> None:
         "pairable_labels": {"yes": 6, 'né\n"': 2},
         "annotators": {"ann": 6, "": 4},
         "left_out": {"missing_label": 1},
+        "patterns": None,
     }
+    assert tally_to_dict(Tally.from_items([{"b": 1, "a": 2}, {"a": 1}]))["patterns"] == [
+        [["a", 1], 1],
+        [["a", 2], ["b", 1], 1],
+    ]
     assert tally_to_dict(UNKNOWN)["annotators"] is None
     assert (KIND, FORMAT) == ("spagree tally", 1)
 
@@ -375,3 +380,23 @@ def test_other_files_are_not_saved_tallies(tmp_path: Path) -> None:
         "folder.parquet",
     ):
         assert is_saved_tally(tmp_path / name) is False
+
+
+def test_a_damaged_file_is_named_and_the_value_too(tmp_path: Path) -> None:
+    path = tmp_path / "part.json"
+    path.write_text(json.dumps({**tally_to_dict(FULL), "left_out": {"missing_label": -1}}))
+    with pytest.raises(DataError, match=r"part\.json: damaged tally: .*-1 is not a count"):
+        load(path)
+    path.write_text(json.dumps({**tally_to_dict(FULL), "kind": "other"}))
+    with pytest.raises(DataError, match=r"part\.json: not a saved tally"):
+        load(path)
+
+
+def test_patterns_come_back_and_are_checked(tmp_path: Path) -> None:
+    whole = Tally.from_items([{"a": 2, "b": 1}, {"a": 1}])
+    save(whole, tmp_path / "whole.json")
+    again = load(tmp_path / "whole.json")
+    assert isinstance(again, Tally) and again.patterns == whole.patterns
+    wrong = {**tally_to_dict(whole), "patterns": [[["a", 1], 2]]}
+    with pytest.raises(DataError, match="cells and patterns differ"):
+        tally_from_dict(wrong)

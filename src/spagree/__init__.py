@@ -27,7 +27,8 @@ for _name in ("simulate", "tally"):
     del globals()[_name]
 
 if TYPE_CHECKING:
-    from spagree.agreement import Agreement, count_items, measure, tally
+    from spagree.agreement import Agreement, measure, measure_all
+    from spagree.counting import count_items, tally
     from spagree.errors import (
         ColumnError,
         DataError,
@@ -47,9 +48,10 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Agreement": "spagree.agreement",
-    "count_items": "spagree.agreement",
+    "count_items": "spagree.counting",
     "measure": "spagree.agreement",
-    "tally": "spagree.agreement",
+    "measure_all": "spagree.agreement",
+    "tally": "spagree.counting",
     "ColumnError": "spagree.errors",
     "DataError": "spagree.errors",
     "DuplicateError": "spagree.errors",
@@ -94,6 +96,7 @@ __all__ = [
     "item_variance",
     "load",
     "measure",
+    "measure_all",
     "save",
     "simulate",
     "tally",

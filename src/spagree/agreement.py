@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-import narwhals as nw
-
+from spagree.counting import ready, refuse_late, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import (
     DEFAULT,
     Bootstrap,
+    Corrected,
     CustomWeights,
     Data,
     Estimate,
@@ -23,48 +22,21 @@ from spagree.estimate import (
     check_scheme,
     find,
 )
+from spagree.estimate.breakdowns import Breakdowns
+from spagree.estimate.generalise import ANNOTATORS, ITEMS, Generalise, check_generalise
+from spagree.estimate.overlap import Overlap
+from spagree.estimate.similarity import NOMINAL, Metric, Similarity
 from spagree.present import document, figure, interval, to_html, to_text
-from spagree.read import read
-from spagree.read.annotations import Caution, Understood
-from spagree.tally.count import count, item_agreement
-from spagree.tally.engines import to_polars
-from spagree.tally.items import ItemCounts, item_counts
-from spagree.tally.live import LiveTally
+from spagree.read import ReadOptions, read, read_all
+from spagree.read.annotations import Annotations, Caution, Understood
+from spagree.tally.count import count
+from spagree.tally.items import ItemCounts, ItemTable
 from spagree.tally.policies import DuplicatePolicy, Policies
-from spagree.tally.store import is_saved_tally, load, merge
 from spagree.tally.tally import Tally
 from spagree.version import __version__
 
-COUNTING: Mapping[str, Any] = {
-    "item": None,
-    "annotator": None,
-    "label": None,
-    "time": None,
-    "format": "auto",
-    "missing": (),
-    "encoding": None,
-    "header": True,
-    "duplicates": "error",
-    "first": None,
-    "normalize": False,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Items:
-    """The item counts behind an agreement, still on the engine that holds them."""
-
-    counts: nw.LazyFrame[Any]
-    source: Any
-
-    def frame(self) -> Any:
-        """In the kind of frame the user came with; polars for files and triples."""
-        agreement = item_agreement(self.counts)
-        try:
-            came_as = nw.from_native(self.source)
-        except TypeError:
-            return to_polars(agreement)
-        return (agreement if isinstance(came_as, nw.LazyFrame) else agreement.collect()).to_native()
+if TYPE_CHECKING:
+    import polars
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -76,7 +48,8 @@ class Agreement:
 
     findings: Findings
     understood: Understood | None = None
-    _items: _Items | None = field(default=None, repr=False)
+    _items: ItemTable | None = field(default=None, repr=False)
+    _breakdowns: Breakdowns | None = field(default=None, repr=False, compare=False)
 
     @property
     def spa(self) -> Estimate:
@@ -94,6 +67,11 @@ class Agreement:
         return self.findings.missingness
 
     @property
+    def chance(self) -> Mapping[str, Corrected]:
+        """Agreement beyond chance: ``spa_kappa``, ``krippendorff_alpha``, ``fleiss_kappa`` and others."""
+        return self.findings.chance
+
+    @property
     def data(self) -> Data:
         """What was counted."""
         return self.findings.data
@@ -104,20 +82,63 @@ class Agreement:
         return self.findings.warnings
 
     def items(self) -> Any:
-        """Agreement of each item, least first: ``item, annotations, agreement``.
+        """Agreement of each item, least first: ``item, annotations, agreement, entropy, votes``.
 
-        On a lazy source (polars LazyFrame, duckdb, dask, PySpark) a lazy frame of the same kind;
-        on a dataframe one of the same kind; on files and triples a polars DataFrame. Items
-        with a single annotation have no agreement and come last.
+        On a lazy source (polars LazyFrame, duckdb, dask, PySpark) a lazy frame of the same kind, without
+        entropy and votes; on a dataframe one of the same kind; on files and triples a polars DataFrame. Items with a
+        single annotation have no agreement and come last. Entropy is in bits.
 
         >>> import spagree
         >>> agreement = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "no")])
         >>> agreement.items().rows()
-        [('q1', 2, 0.0), ('q2', 1, None)]
+        [('q1', 2, 0.0, 1.0, 'no 1, yes 1'), ('q2', 1, None, None, 'no 1')]
         """
         if self._items is None:
             raise UsageError("a tally holds no single items; measure the annotations themselves")
         return self._items.frame()
+
+    def classes(self) -> polars.DataFrame:
+        """Agreement of each class, least first: the probability that a second annotator chose it if a first did.
+
+        >>> import spagree
+        >>> agreement = spagree.measure([(1, "ann", "yes"), (1, "bob", "no"), (2, "ann", "no"), (2, "bob", "no")])
+        >>> agreement.classes().select("class", "annotations", "agreement").rows()
+        [('yes', 1, 0.0), ('no', 3, 0.6666666666666666)]
+        """
+        return self._evidence().classes()
+
+    def confusion(self) -> polars.DataFrame:
+        """Pairs of classes given to one item: the probability of ``other`` from a second annotator, given ``class``."""
+        return self._evidence().confusion()
+
+    def annotators(self) -> polars.DataFrame:
+        """Agreement of each annotator with the others on shared items, least first, and SPA without them.
+
+        >>> import spagree
+        >>> agreement = spagree.measure("example:krippendorff2011")
+        >>> agreement.annotators().select("annotator", "shared").rows()[0]
+        ('C', 10)
+        """
+        return self._evidence().annotators(self.spa.value)
+
+    def pairs(self, least: int = 1) -> polars.DataFrame:
+        """Agreement, Cohen's kappa and Scott's pi of every two annotators who share ``least`` items, least first."""
+        return self._evidence().pairs(least)
+
+    def overlap(self) -> Overlap:
+        """Who annotated items together: teams that never met, thin bridges, annotators on their own.
+
+        >>> import spagree
+        >>> agreement = spagree.measure([(1, "ann", "yes"), (1, "bob", "no"), (2, "cyd", "no"), (2, "dan", "no")])
+        >>> [team.annotators for team in agreement.overlap().teams]
+        [('ann', 'bob'), ('cyd', 'dan')]
+        """
+        return self._evidence().overlap()
+
+    def _evidence(self) -> Breakdowns:
+        if self._breakdowns is None:
+            raise UsageError("breakdowns need what was measured; take the agreement that measure() returned")
+        return self._breakdowns
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain values, in full precision."""
@@ -147,25 +168,6 @@ class Agreement:
         return to_html(self.findings)
 
 
-def _ready(source: Any) -> Tally | ItemCounts | None:
-    """What was counted before: in memory, live, saved, or saved in parts."""
-    if isinstance(source, LiveTally):
-        return source.tally()
-    if isinstance(source, Tally | ItemCounts):
-        return source
-    paths = source if isinstance(source, list) else [source]
-    if paths and all(isinstance(path, str | Path) and is_saved_tally(path) for path in paths):
-        return merge([load(path) for path in paths])
-    return None
-
-
-def _refuse_late(options: Mapping[str, Any]) -> None:
-    """Options that say how to count come too late for what was counted."""
-    given = [name for name, value in options.items() if value != COUNTING[name]]
-    if given:
-        raise UsageError(f"{', '.join(given)}: no effect on a tally; say it when the annotations are counted")
-
-
 def measure(
     source: Any,
     *,
@@ -176,20 +178,30 @@ def measure(
     format: str = "auto",
     weights: str | CustomWeights = DEFAULT,
     level: float = 0.95,
+    metric: str | Similarity = NOMINAL,
+    order: Sequence[str] = (),
     duplicates: DuplicatePolicy = "error",
     missing: Sequence[str] = (),
     normalize: bool = False,
     first: int | None = None,
     bootstrap: int | None = None,
     seed: int = 0,
+    generalise: Generalise = ITEMS,
     encoding: str | None = None,
     header: bool = True,
+    question: str | None = None,
+    status: str | Sequence[str] = (),
+    ground_truth: str = "keep",
+    multi: str = "set",
+    empty: str = "drop",
+    config: Any = None,
+    pseudonymise: bool | str = False,
 ) -> Agreement:
     """Measure how much annotators agree.
 
     ``source`` is a path, a glob, a list of paths, ``"example:NAME"``, any dataframe narwhals
     knows, an iterable of (item, annotator, label[, time]), a matrix of counts (items × classes),
-    or a tally.
+    or a tally. Exports of annotation tools are recognised; ``question`` to ``config`` are about them.
 
     >>> import spagree
     >>> agreement = spagree.measure("example:krippendorff2011")
@@ -198,9 +210,7 @@ def measure(
     >>> agreement.data.pairable_items, agreement.data.unpairable_items
     (11, 1)
     """
-    check_scheme(weights)
-    check_level(level)
-    resample = Bootstrap(bootstrap, seed) if bootstrap is not None else None
+    estimating = _Estimating(weights, level, bootstrap, seed, metric, order, generalise)
     policies = Policies(duplicates, first, normalize)
     reading: ReadOptions = {
         "item": item,
@@ -211,75 +221,100 @@ def measure(
         "missing": missing,
         "encoding": encoding,
         "header": header,
+        "question": question,
+        "status": status,
+        "ground_truth": ground_truth,
+        "multi": multi,
+        "empty": empty,
+        "config": config,
+        "pseudonymise": pseudonymise,
     }
-    ready = _ready(source)
-    if ready is not None:
-        _refuse_late({**reading, "duplicates": duplicates, "first": first, "normalize": normalize})
-        items = _Items(ready.counts(), None) if isinstance(ready, ItemCounts) else None
-        return Agreement(find(_tally_of(ready), weights, level, resample), None, items)
-    annotations = read(source, **reading)
-    counted = count(annotations, policies)
-    findings = find(counted.tally, weights, level, resample)
-    findings = replace(findings, warnings=findings.warnings + counted.cautions)
-    return Agreement(findings, annotations.understood, _Items(counted.counts, source))
+    counted = ready(source)
+    if counted is not None:
+        refuse_late({**reading, "duplicates": duplicates, "first": first, "normalize": normalize})
+        items = ItemTable(counted.counts(), None) if isinstance(counted, ItemCounts) else None
+        return estimating.of_tally(tally_of(counted), items)
+    return estimating.agreement(read(source, **reading), policies, source)
 
 
-def _tally_of(ready: Tally | ItemCounts) -> Tally:
-    return ready.tally() if isinstance(ready, ItemCounts) else ready
-
-
-class ReadOptions(TypedDict, total=False):
-    """How :func:`tally` reads its source; the same options as :func:`measure`."""
-
-    item: str | None
-    annotator: str | None
-    label: str | Sequence[str] | None
-    time: str | None
-    format: str
-    missing: Sequence[str]
-    encoding: str | None
-    header: bool
-
-
-def tally(
+def measure_all(
     source: Any,
     *,
+    weights: str | CustomWeights = DEFAULT,
+    level: float = 0.95,
+    metric: str | Similarity = NOMINAL,
+    order: Sequence[str] = (),
     duplicates: DuplicatePolicy = "error",
-    first: int | None = None,
     normalize: bool = False,
-    **reading: Unpack[ReadOptions],
-) -> Tally:
-    """Count annotations into a :class:`Tally`: a few integers that hold all that is estimated.
-
-    Tallies of parts merge with ``+`` as long as no item is in two parts (see :func:`count_items`).
-
-    >>> import spagree
-    >>> monday = spagree.tally([("q1", "ann", "yes"), ("q1", "bob", "yes")])
-    >>> tuesday = spagree.tally([("q2", "ann", "yes"), ("q2", "bob", "no")])
-    >>> spagree.measure(monday + tuesday).spa.value
-    0.5
-    """
-    ready = _ready(source)
-    if ready is not None:
-        _refuse_late({**reading, "duplicates": duplicates, "first": first, "normalize": normalize})
-        return _tally_of(ready)
-    return count(read(source, **reading), Policies(duplicates, first, normalize)).tally
-
-
-def count_items(
-    source: Any,
-    *,
-    duplicates: DuplicatePolicy = "error",
     first: int | None = None,
-    normalize: bool = False,
+    bootstrap: int | None = None,
+    seed: int = 0,
+    generalise: Generalise = ITEMS,
     **reading: Unpack[ReadOptions],
-) -> ItemCounts:
-    """Count annotations per item and label: one row each, but parts may cut through an item.
+) -> dict[str, Agreement]:
+    r"""Measure each question in the export of an annotation tool; the options are those of :func:`measure`.
 
-    >>> import spagree
-    >>> morning = spagree.count_items([("q1", "ann", "yes")])
-    >>> evening = spagree.count_items([("q1", "bob", "yes"), ("q2", "bob", "no")])
-    >>> spagree.measure(morning + evening).data.pairable_items
-    1
+    >>> import pathlib, spagree
+    >>> _ = pathlib.Path("batch.csv").write_text(
+    ...     "HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic\n"
+    ...     "h1,ann,Approved,good,food\n"
+    ...     "h1,bob,Approved,bad,food\n"
+    ... )
+    >>> {question: agreement.spa.value for question, agreement in spagree.measure_all("batch.csv").items()}
+    {'mood': 0.0, 'topic': 1.0}
     """
-    return item_counts(count(read(source, **reading), Policies(duplicates, first, normalize)))
+    estimating = _Estimating(weights, level, bootstrap, seed, metric, order, generalise)
+    policies = Policies(duplicates, first, normalize)
+    if ready(source) is not None:
+        raise UsageError("a tally holds one question; measure it with measure() (without --all-questions)")
+    found = read_all(source, **reading)
+    return {question: estimating.agreement(annotations, policies, source) for question, annotations in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimating:
+    """How findings are made of a tally; checked before anything is read."""
+
+    weights: str | CustomWeights
+    level: float
+    bootstrap: int | None
+    seed: int
+    metric: str | Similarity = NOMINAL
+    order: Sequence[str] = ()
+    generalise: Generalise = ITEMS
+
+    def __post_init__(self) -> None:
+        check_generalise(self.generalise)
+        if self.generalise == ANNOTATORS and self.bootstrap is not None:
+            raise UsageError("bootstrap resamples items only; leave it out to generalise to annotators")
+        check_scheme(self.weights)
+        check_level(self.level)
+        self.resample()
+        self.similarity()
+
+    def similarity(self) -> Metric:
+        return Metric(self.metric, tuple(self.order))
+
+    def resample(self) -> Bootstrap | None:
+        return Bootstrap(self.bootstrap, self.seed) if self.bootstrap is not None else None
+
+    def findings(self, tally: Tally) -> Findings:
+        return find(tally, self.weights, self.level, self.resample(), self.similarity())
+
+    def agreement(self, annotations: Annotations, policies: Policies, source: Any) -> Agreement:
+        counted = count(annotations, policies)
+        behind = self.breakdowns(counted.tally, counted.counts, counted.annotations)
+        findings = self.generalised(counted.tally, behind)
+        findings = replace(findings, warnings=findings.warnings + behind.cautions() + counted.cautions)
+        return Agreement(findings, annotations.understood, ItemTable(counted.counts, source), behind)
+
+    def of_tally(self, tally: Tally, items: ItemTable | None) -> Agreement:
+        behind = self.breakdowns(tally, None if items is None else items.counts)
+        return Agreement(self.generalised(tally, behind), None, items, behind)
+
+    def generalised(self, tally: Tally, behind: Breakdowns) -> Findings:
+        findings = self.findings(tally)
+        return findings if self.generalise == ITEMS else behind.to_new_annotators(findings)
+
+    def breakdowns(self, tally: Tally, counts: Any, annotations: Any = None) -> Breakdowns:
+        return Breakdowns(tally, self.weights, self.level, self.similarity(), counts, annotations)

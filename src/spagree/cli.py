@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from io import StringIO
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import click
 
-from spagree.errors import FileError, SpagreeError, UsageError, unknown_name
+from spagree import lists
+from spagree.console import draw, print_json, say, working
+from spagree.errors import SpagreeError, unknown_name
+from spagree.options import own_weights, reading_options, words
+from spagree.options import to_python as _reading
+from spagree.studies.command import paper
 from spagree.version import __version__
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 GATE_NOT_MET = 1
 NOTHING_PAIRABLE = 3
@@ -48,54 +49,6 @@ def cli() -> None:
     """
 
 
-def _options(*options: Callable[[F], F]) -> Callable[[F], F]:
-    def apply(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return apply
-
-
-reading_options = _options(
-    click.argument("source", nargs=-1, required=True),
-    click.option("--item", metavar="COLUMN", help="Column of the item; guessed from its name otherwise."),
-    click.option("--annotator", metavar="COLUMN", help="Column of the annotator; optional."),
-    click.option(
-        "--label",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column of the label. In wide and count tables: a column of labels or counts; may be repeated.",
-    ),
-    click.option("--time", metavar="COLUMN", help="Column with the time of each annotation."),
-    click.option("--format", default="auto", metavar="NAME", help="auto, long, wide (items × annotators) or counts."),
-    click.option("--missing", multiple=True, metavar="TEXT", help="A label that means missing; may be repeated."),
-    click.option(
-        "--normalize", is_flag=True, help="Treat labels as equal that differ in case, blanks or Unicode form."
-    ),
-    click.option(
-        "--duplicates",
-        default="error",
-        metavar="POLICY",
-        help="When an annotator gave an item different labels: error (default), first or last.",
-    ),
-    click.option("--first", type=int, metavar="K", help="Use only the first K annotations of each item, by time."),
-    click.option("--encoding", metavar="NAME", help="Text encoding of the file, if it is not UTF-8 or UTF-16."),
-    click.option("--no-header", is_flag=True, help="The file has no header; columns are called 1, 2, 3, …"),
-)
-
-
-def _reading(options: dict[str, Any]) -> dict[str, Any]:
-    """Command-line spelling → Python spelling."""
-    header = not options.pop("no_header")
-    return {**options, "source": _one(options["source"]), "label": _one(options["label"]), "header": header}
-
-
-def _one(given: Sequence[str]) -> str | list[str] | None:
-    """A repeatable option: nothing, the one value, or all of them."""
-    return None if not given else given[0] if len(given) == 1 else list(given)
-
-
 @cli.command(short_help="Measure the agreement in a file, a glob, standard input or example:NAME.")
 @reading_options
 @click.option(
@@ -105,45 +58,67 @@ def _one(given: Sequence[str]) -> str | list[str] | None:
     help="flat, annotations, annotations_m1 (default), edge, inv_var, inv_var_class, adaptive, "
     "or your own per number of annotations: 2=1,3=1.8,4=2.5",
 )
+@click.option(
+    "--metric",
+    default="nominal",
+    metavar="NAME",
+    help="How labels agree: nominal (default), ordinal, interval, ratio, circular, linear, quadratic; for sets of "
+    "options (a|b or a JSON list) jaccard, masi, options.",
+)
+@click.option("--order", metavar="A,B,C", help="Order of the labels from low to high, for ordinal metrics.")
 @click.option("--level", default=0.95, metavar="P", help="Confidence level of the intervals.  [default: 0.95]")
 @click.option("--bootstrap", type=int, metavar="N", help="Intervals from N resamples of the items instead of Wilson's.")
 @click.option("--seed", default=0, metavar="S", help="Seed of the bootstrap.  [default: 0]")
+@click.option(
+    "--generalise",
+    default="items",
+    metavar="WHOM",
+    help="What the intervals cover: items (these annotators, new items; default) or annotators (new ones as well).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
 @click.option("--require", type=float, metavar="X", help="Exit with 1 if the interval's lower end is below X.")
-def score(weights: str, level: float, as_json: bool, require: float | None, **options: Any) -> None:
+@click.option("--all-questions", is_flag=True, help="Score each question of a tool's export.")
+def score(
+    weights: str, level: float, as_json: bool, require: float | None, all_questions: bool, **options: Any
+) -> None:
     """Measure the agreement in SOURCE: files, globs, - for standard input, or example:NAME.
 
     Long tables (one annotation per row), wide tables (items × annotators) and count tables (items ×
-    classes); CSV, TSV, JSON lines, Parquet, Arrow, Excel, plain or as .gz/.zst; saved tallies.
+    classes); CSV, TSV, JSON lines, Parquet, Arrow, Excel, plain or as .gz/.zst; saved tallies. Exports of
+    Label Studio, Prodigy, doccano, Argilla, MTurk, Ground Truth, Appen, Toloka, Labelbox, potato and others.
     """
-    from spagree.agreement import measure
+    from spagree.agreement import measure, measure_all
 
-    with _working("counting annotations"):
-        agreement = measure(weights=_weights(weights), level=level, **_reading(options))
-    if as_json:
-        _say(agreement.to_json())
-    else:
-        _print_summary(agreement)
-    if agreement.spa.value is None:
-        raise SpagreeError(str(agreement.spa.undefined))
+    with working("counting annotations"):
+        order = words(options.pop("order"))
+        asked = {"weights": own_weights(weights), "level": level, "order": order, **_reading(options)}
+        found = measure_all(**asked) if all_questions else {"": measure(**asked)}
+    _print_all(found, as_json)
+    for question, agreement in found.items():
+        if agreement.spa.value is None:
+            raise SpagreeError(_about(question) + str(agreement.spa.undefined))
     if require is not None:
-        _gate(agreement.spa.low, require)
+        _gate(found, require)
 
 
-@cli.command(short_help="List the items annotators agree least on.")
-@reading_options
-@click.option("--worst", type=click.IntRange(min=1), default=20, metavar="K", help="How many items.  [default: 20]")
-@click.option("--json", "as_json", is_flag=True, help="Print the items as JSON.")
-def items(worst: int, as_json: bool, **options: Any) -> None:
-    """List the items of SOURCE that annotators agree least on."""
-    from spagree.agreement import measure
+def _about(question: str) -> str:
+    return f"question {question!r}: " if question else ""
 
-    with _working("counting annotations"):
-        rows = measure(**_reading(options)).items().head(worst).rows(named=True)
-    if as_json:
-        _print_json([{**row, "item": str(row["item"])} for row in rows])
-    else:
-        _print_items(rows)
+
+def _print_all(found: dict[str, Any], as_json: bool) -> None:
+    """The one agreement, or each under the name of its question."""
+    if as_json and "" not in found:
+        print_json({"questions": {question: agreement.to_dict() for question, agreement in found.items()}})
+        return
+    from spagree.present.wording import printable
+
+    for question, agreement in found.items():
+        if as_json:
+            say(agreement.to_json())
+            continue
+        if question:
+            say(f"══ {printable(question, 80)} ══")
+        _print_summary(agreement)
 
 
 @cli.command(short_help="Count annotations and save the summary, to be merged later.")
@@ -166,13 +141,13 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
     spagree merge part1.json part2.json -o all.json
     spagree score all.json
     """
-    from spagree.agreement import count_items
-    from spagree.agreement import tally as count_all
+    from spagree.counting import count_items
+    from spagree.counting import tally as count_all
     from spagree.tally.store import save
     from spagree.write import refuse_existing
 
     refuse_existing(output, force=force)
-    with _working("counting annotations"):
+    with working("counting annotations"):
         counted = (count_items if keep_items else count_all)(**_reading(options))
     save(counted, output, force=force)
     click.echo(f"saved {output}", err=True)
@@ -234,10 +209,10 @@ def simulate(output: str, force: bool, **parameters: Any) -> None:
     from spagree.write import refuse_existing
 
     refuse_existing(output, force=force)
-    with _working("drawing annotations"):
+    with working("drawing annotations"):
         simulation = draw(**parameters)
         simulation.save(output, force=force)
-    _say(f"wrote {simulation.frame.height:,} annotations to {output}; true agreement {figure(simulation.truth)}")
+    say(f"wrote {simulation.frame.height:,} annotations to {output}; true agreement {figure(simulation.truth)}")
 
 
 @cli.command(short_help="List the example data that ships with spagree.")
@@ -246,78 +221,30 @@ def examples() -> None:
     from spagree.read.examples import EXAMPLES
 
     for name, found in EXAMPLES.items():
-        _say(f"{name:<18} {found.title} ({found.format} table)\n{'':<18} {found.citation}")
+        say(f"{name:<18} {found.title} ({found.format} table)\n{'':<18} {found.citation}")
 
 
-@contextmanager
-def _working(what: str) -> Iterator[None]:
-    """A spinner with the elapsed time on a terminal; silence in a pipeline."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(what)
-        yield
+for _command in (lists.items, lists.classes, lists.annotators, lists.pairs, paper):
+    cli.add_command(_command)
 
 
-def _weights(given: str) -> str | dict[int, float]:
-    """A scheme's name, or the user's own weights as 2=1,3=1.8."""
-    if "=" not in given:
-        return given
-    try:
-        pairs = (part.split("=") for part in given.split(","))
-        return {int(n): float(weight) for n, weight in pairs}
-    except ValueError:
-        raise UsageError(f"--weights {given!r}: write your own weights as 2=1,3=1.8,4=2.5") from None
-
-
-def _gate(low: float | None, require: float) -> None:
+def _gate(found: dict[str, Any], require: float) -> None:
     from spagree.present import figure
+    from spagree.present.wording import escape_controls
 
-    if low is None or low < require:
-        click.echo(f"gate not met: the interval's lower end is {figure(low)}, required is {require}", err=True)
+    lows = {question: agreement.spa.low for question, agreement in found.items()}
+    failed = {question: low for question, low in lows.items() if low is None or low < require}
+    for question, low in failed.items():
+        about = escape_controls(_about(question))
+        click.echo(f"gate not met: {about}the interval's lower end is {figure(low)}, required is {require}", err=True)
+    if failed:
         sys.exit(GATE_NOT_MET)
 
 
 def _print_summary(agreement: Any) -> None:
-    from rich.console import Console
-
     from spagree.present import summary
 
-    terminal, page = Console(), StringIO()
-    drawn = Console(file=page, width=terminal.width, force_terminal=terminal.is_terminal, highlight=False)
-    drawn.print(summary(agreement.findings, agreement.understood, __version__))
-    _say(page.getvalue(), newline=False)
-
-
-def _print_items(rows: list[dict[str, Any]]) -> None:
-    from spagree.present import figure
-    from spagree.present.wording import printable
-
-    _say(f"{'agreement':>9}  {'annotations':>11}  item")
-    for row in rows:
-        shown = "–" if row["agreement"] is None else figure(row["agreement"])
-        _say(f"{shown:>9}  {row['annotations']:>11,}  {printable(str(row['item']), 80)}")
-
-
-def _say(text: str, *, newline: bool = True) -> None:
-    """Print a result at once; a closed pipe or a full disk is an error like any other."""
-    try:
-        click.echo(text, nl=newline)
-        sys.stdout.flush()
-    except OSError as error:
-        _close_stdout()
-        raise FileError(f"standard output cannot be written: {error.strerror}") from error
-
-
-def _print_json(value: Any) -> None:
-    import json
-
-    _say(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    draw(summary(agreement.findings, agreement.understood, __version__))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -346,10 +273,3 @@ def _complain(message: str) -> None:
     from spagree.present.wording import escape_controls
 
     click.echo(f"spagree: {escape_controls(message)}", err=True)
-
-
-def _close_stdout() -> None:
-    """Nobody reads any more: keep Python from complaining about it at exit."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

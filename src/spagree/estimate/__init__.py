@@ -1,21 +1,28 @@
 """Tally → Findings: weights, agreement, uncertainty, the assumption check."""
 
+from spagree.estimate.chance import COEFFICIENTS, Corrected
 from spagree.estimate.findings import Data, Findings, PerItem, find
 from spagree.estimate.missingness import AgreementAt, Missingness
+from spagree.estimate.similarity import METRICS, NOMINAL, Metric
 from spagree.estimate.uncertainty import Bootstrap, Estimate, check_level
 from spagree.estimate.variance import item_variance
 from spagree.estimate.weights import CUSTOM, DEFAULT, SCHEMES, CustomWeights, Weights, check_scheme, weigh
 
 __all__ = [
+    "COEFFICIENTS",
     "CUSTOM",
     "DEFAULT",
+    "METRICS",
+    "NOMINAL",
     "SCHEMES",
     "AgreementAt",
     "Bootstrap",
+    "Corrected",
     "CustomWeights",
     "Data",
     "Estimate",
     "Findings",
+    "Metric",
     "Missingness",
     "PerItem",
     "Weights",

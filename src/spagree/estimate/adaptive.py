@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import comb, fsum
 
-from spagree.estimate.profile import exact_mean, profile
+from spagree.estimate.votes import Votes
 from spagree.tally.tally import Tally
 
 # Shrink towards annotations_m1 (a = 1/4, b = 0) with the weight of about a hundred annotations:
@@ -20,25 +20,48 @@ PRIOR_WEIGHT = 100.0
 PRIOR_A, PRIOR_B = 0.25, 0.0
 
 
-def adaptive_shape(tally: Tally) -> tuple[float, float]:
-    """(a, b) of the family k(n; a, b), with 0 ≤ b ≤ a ≤ 1.
+Agreeing = tuple[int, int, float, float, float]
+"""Items, n, and over ordered pairs and triples of an item's annotations: Σs, Σs², Σs·s of pairs sharing one."""
+
+
+def adaptive_shape(tally: Tally, found: Votes | None = None) -> tuple[float, float]:
+    """(a, b) of the family k(n; a, b), with 0 ≤ b ≤ a ≤ 1; ``found`` where labels agree by a metric.
 
     >>> adaptive_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))  # nothing to learn from
     (0.25, 0.0)
     """
-    theta = _pair_agreement(tally)
+    items = list(_similar(found) if found else _nominal(tally))
+    theta = _pair_agreement(items)
     spread = theta * (1 - theta)
     if not spread:
         return PRIOR_A, PRIOR_B
-    a = _shrunk(_triple_terms(tally), theta, spread, PRIOR_A)
-    b = _shrunk(_disjoint_terms(tally), theta, spread, PRIOR_B)
+    a = _shrunk(_triple_terms(items), theta, spread, PRIOR_A)
+    b = _shrunk(_disjoint_terms(items), theta, spread, PRIOR_B)
     a = min(max(a, 0.0), 1.0)
     return a, min(max(b, 0.0), a)
 
 
-def _pair_agreement(tally: Tally) -> float:
-    found = profile(tally)
-    return exact_mean(found, {n: Fraction(n - 1) for n in found.exact}) if found.exact else 0.0
+def _nominal(tally: Tally) -> Iterator[Agreeing]:
+    for (n, pairs, triples), items in tally.cells.items():
+        yield items, n, pairs, pairs, triples
+
+
+def _similar(found: Votes) -> Iterator[Agreeing]:
+    """From the votes: for an annotation of label c, r_c and v_c add up s and s² over the other annotations."""
+    matrix = found.similarity
+    first = found.smoothed(found.count, matrix) - 1
+    second = found.smoothed(found.count, None if matrix is None else matrix**2) - 1
+    pairs, squares = found.per_group(found.count * first), found.per_group(found.count * second)
+    triples = found.per_group(found.count * (first**2 - second))
+    for group, items in enumerate(found.items):
+        yield int(items), int(found.n[group]), pairs[group], squares[group], triples[group]
+
+
+def _pair_agreement(found: Iterable[Agreeing]) -> float:
+    """θ with the weights of annotations_m1, in exact rationals."""
+    pairable = [(items, n, pairs) for items, n, pairs, *_ in found if n > 1]
+    above = sum((Fraction(pairs) * items / n for items, n, pairs in pairable), Fraction())
+    return float(above / sum(items * (n - 1) for items, n, _ in pairable)) if pairable else 0.0
 
 
 def _shrunk(terms: Iterable[tuple[float, float]], theta: float, spread: float, prior: float) -> float:
@@ -49,24 +72,24 @@ def _shrunk(terms: Iterable[tuple[float, float]], theta: float, spread: float, p
     return (pooled + PRIOR_WEIGHT * prior) / (weight + PRIOR_WEIGHT)
 
 
-def _triple_terms(tally: Tally) -> Iterator[tuple[float, float]]:
+def _triple_terms(found: Iterable[Agreeing]) -> Iterator[tuple[float, float]]:
     """t3 of each item with n ≥ 3, unbiased, weighted by n − 2."""
-    for (n, _, triples), items in tally.cells.items():
+    for items, n, _, _, triples in found:
         if n > 2:
             yield items * (n - 2), triples / (n * (n - 1) * (n - 2))
 
 
-def _disjoint_terms(tally: Tally) -> Iterator[tuple[float, float]]:
+def _disjoint_terms(found: Iterable[Agreeing]) -> Iterator[tuple[float, float]]:
     """m2 of each item with n ≥ 4, unbiased, weighted by n − 3."""
-    for (n, pairs, triples), items in tally.cells.items():
+    for items, n, pairs, squares, triples in found:
         if n > 3:
-            yield items * (n - 3), _disjoint_pairs_agree(n, pairs, triples)
+            yield items * (n - 3), _disjoint_pairs_agree(n, pairs, squares, triples)
 
 
-def _disjoint_pairs_agree(n: int, pairs: int, triples: int) -> float:
-    """(C(n,2)P² − P − 2(n−2)t3) / C(n−2,2), in integers: A² − 2A − 4T over n(n−1)(n−2)(n−3).
+def _disjoint_pairs_agree(n: int, pairs: float, squares: float, triples: float) -> float:
+    """(A² − 2B − 4T) / n(n−1)(n−2)(n−3): all ordered pairs of pairs, less the same pair and those that share one.
 
-    >>> _disjoint_pairs_agree(4, 12, 24), _disjoint_pairs_agree(4, 4, 0)
+    >>> _disjoint_pairs_agree(4, 12, 12, 24), _disjoint_pairs_agree(4, 4, 4, 0)
     (1.0, 0.3333333333333333)
     """
-    return (pairs * pairs - 2 * pairs - 4 * triples) / (4 * comb(n, 2) * comb(n - 2, 2))
+    return (pairs * pairs - 2 * squares - 4 * triples) / (4 * comb(n, 2) * comb(n - 2, 2))

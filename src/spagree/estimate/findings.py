@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from statistics import median
 
 from spagree.estimate.cautions import cautions
+from spagree.estimate.chance import Corrected, chance
 from spagree.estimate.missingness import Missingness, missingness
 from spagree.estimate.profile import Profile, exact_mean, profile
+from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import Bootstrap, Estimate, check_level, estimate, undefined
+from spagree.estimate.votes import similar_profile, similar_votes
 from spagree.estimate.weights import DEFAULT, SCHEMES, CustomWeights, Weights, check_scheme, weigh
 from spagree.read.annotations import Caution
 from spagree.tally.tally import Tally
@@ -51,7 +54,9 @@ class Findings:
     schemes: Mapping[str, Estimate]
     weights: Mapping[str, Weights]
     missingness: Missingness
+    chance: Mapping[str, Corrected]
     warnings: tuple[Caution, ...]
+    metric: str = NOMINAL
 
 
 def find(
@@ -59,6 +64,7 @@ def find(
     weights: str | CustomWeights = DEFAULT,
     level: float = 0.95,
     bootstrap: Bootstrap | None = None,
+    metric: Metric | None = None,
 ) -> Findings:
     """Estimate everything from a tally.
 
@@ -68,14 +74,18 @@ def find(
     """
     check_scheme(weights)
     check_level(level)
-    found = profile(tally)
-    weighed = {scheme: weigh(scheme, tally) for scheme in SCHEMES}
+    similar = similar_votes(tally, metric) if metric and metric.rule != NOMINAL else None
+    found = similar_profile(similar) if similar else profile(tally)
+    weighed = {scheme: weigh(scheme, tally, similar) for scheme in SCHEMES}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
     schemes = {scheme: _estimate(found, weighed[scheme], level, bootstrap) for scheme in SCHEMES}
     spa = schemes[weights] if isinstance(weights, str) else _estimate(found, chosen, level, bootstrap)
     test = missingness(found, level)
+    corrected = chance(tally, chosen.by_n, level, chosen.scheme, similar)
     warnings = cautions(tally, schemes, test, chosen)
-    return Findings(_describe(tally), spa, schemes, {**weighed, chosen.scheme: chosen}, test, warnings)
+    all_weights = {**weighed, chosen.scheme: chosen}
+    name = metric.name if metric else NOMINAL
+    return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name)
 
 
 def _estimate(found: Profile, weights: Weights, level: float, bootstrap: Bootstrap | None) -> Estimate:

@@ -26,8 +26,8 @@ class Profile:
     n: NDArray[np.int64]
     agreement: Floats
     items: Floats
-    exact: dict[int, tuple[int, int]]
-    """For each n the number of items and the sum of their agreeing ordered pairs, as integers."""
+    exact: dict[int, tuple[int, int | float]]
+    """For each n the number of items and the sum of their agreeing ordered pairs: integers for nominal labels."""
 
     @property
     def size(self) -> int:
@@ -56,7 +56,7 @@ def profile(tally: Tally) -> Profile:
     for cell, count in tally.cells.items():
         if cell.n > 1:
             groups[cell.n, cell.pairs] += count
-    exact: dict[int, tuple[int, int]] = {}
+    exact: dict[int, tuple[int, int | float]] = {}
     for (n, pairs), count in sorted(groups.items()):
         items, total = exact.get(n, (0, 0))
         exact[n] = (items + count, total + pairs * count)
@@ -77,7 +77,7 @@ def exact_mean(found: Profile, by_n: dict[int, Fraction]) -> float:
     True
     """
     # Σ over the items with the same n is an integer; only the few different n meet as fractions.
-    above = [by_n[n] * Fraction(pairs, n * (n - 1)) for n, (_, pairs) in found.exact.items()]
+    above = [by_n[n] * Fraction(pairs) / (n * (n - 1)) for n, (_, pairs) in found.exact.items()]
     below = [by_n[n] * items for n, (items, _) in found.exact.items()]
     ratio = _sum(above) / _sum(below)
     return ratio.numerator / ratio.denominator

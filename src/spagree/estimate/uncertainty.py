@@ -11,6 +11,7 @@ from spagree.errors import UsageError
 from spagree.estimate.profile import Floats, Profile, total
 
 REPLICATE_CHUNK = 4_000_000
+COVERS = {"items": "these annotators, new items", "annotators": "new annotators and new items"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,12 @@ class Estimate:
     weights: str
     method: str = "wilson"
     undefined: str | None = None
+    generalise: str = "items"
+
+    @property
+    def covers(self) -> str:
+        """Whom the interval speaks for."""
+        return COVERS[self.generalise]
 
     def __float__(self) -> float:
         """The value, for arithmetic; an undefined one refuses rather than turn into a number."""
@@ -73,17 +80,20 @@ def effective_items(found: Profile, weights: Floats) -> float:
     return total(found.items * weights) ** 2 / total(found.items * weights**2)
 
 
-def wilson(value: float, stderr: float, effective: float, level: float) -> tuple[float, float]:
+def wilson(
+    value: float, stderr: float, effective: float, level: float, freedom: float | None = None
+) -> tuple[float, float]:
     """Wilson's score interval on the effective sample size, with Student's t.
 
-    Unlike value ± t·stderr it stays inside [0, 1] and has a width at perfect agreement.
+    Unlike value ± t·stderr it stays inside [0, 1] and has a width at perfect agreement. The degrees of ``freedom``
+    of the standard error are the effective size − 1, unless said otherwise.
 
     >>> low, high = wilson(1.0, 0.0, 30, 0.95)
     >>> round(low, 3), high
     (0.878, 1.0)
     """
-    t = _student_t(effective - 1, level)
-    size = value * (1 - value) / stderr**2 if stderr else effective
+    t = _student_t(effective - 1 if freedom is None else freedom, level)
+    size = value * (1 - value) / stderr**2 if stderr and 0 < value < 1 else effective
     shrink = t * t / size
     if not isfinite(shrink):
         return 0.0, 1.0

@@ -11,7 +11,9 @@ import numpy as np
 
 from spagree.errors import UsageError, unknown_name
 from spagree.estimate.adaptive import adaptive_shape
+from spagree.estimate.profile import Floats
 from spagree.estimate.variance import zetas
+from spagree.estimate.votes import Votes
 from spagree.tally.tally import Tally
 
 CUSTOM = "custom"
@@ -31,8 +33,10 @@ class Weights:
     """Why another scheme's weights stand in for these, if they do."""
 
 
-def weigh(scheme: str | CustomWeights, tally: Tally) -> Weights:
+def weigh(scheme: str | CustomWeights, tally: Tally, found: Votes | None = None) -> Weights:
     """The weights a scheme gives to the numbers of annotations that occur in a tally.
+
+    ``found`` is given where labels agree by a metric: variances then follow from it.
 
     >>> tally = Tally.from_items([{"a": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 3}])
     >>> {n: str(k) for n, k in weigh("edge", tally).by_n.items()}
@@ -42,10 +46,16 @@ def weigh(scheme: str | CustomWeights, tally: Tally) -> Weights:
     spagree.errors.UsageError: unknown weighting scheme 'egde'; did you mean 'edge'? Known: flat, annotations, \
 annotations_m1, edge, inv_var, inv_var_class, adaptive
     """
-    counts = [n for n in tally.items_by_n if n > 1]
+    return weigh_at([n for n in tally.items_by_n if n > 1], scheme, tally, found)
+
+
+def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, found: Votes | None = None) -> Weights:
+    """The same for numbers of annotations that need not occur, such as one less."""
     if not isinstance(scheme, str):
         return Weights(CUSTOM, _custom(scheme, counts))
     check_scheme(scheme)
+    if found is not None and scheme in _BY_METRIC:
+        return Weights(scheme, {n: Fraction(k) for n, k in _BY_METRIC[scheme](found, tally, counts).items()})
     return _SCHEMES[scheme](tally, counts)
 
 
@@ -90,6 +100,38 @@ def _inv_var_class(tally: Tally, counts: list[int]) -> Weights:
     exact = {n: edges / (2 * (n - 2) * zeta1 + zeta2) for n, edges in _edges(counts).items()}
     # Rounded once: the exact rationals have a hundred digits, and no data deserves them.
     return Weights("inv_var_class", {n: Fraction(k.numerator / k.denominator) for n, k in exact.items()})
+
+
+def _inverse_variances(found: Votes, shares: Floats, counts: list[int]) -> dict[int, float]:
+    """1/variance with ζ1 = Var(E[s(X, Y) | X]) and ζ2 = Var(s(X, Y)) (MATH §10); edge where nothing varies."""
+    matrix = np.eye(len(shares)) if found.similarity is None else found.similarity
+    given = matrix @ shares
+    mean = float(shares @ given)
+    zeta1 = float(shares @ (given - mean) ** 2)
+    zeta2 = max(float(shares @ matrix**2 @ shares) - mean**2, 0.0)
+    return {n: comb(n, 2) / ((2 * (n - 2) * zeta1 + zeta2) or 1.0) for n in counts}
+
+
+def _uniform_by_metric(found: Votes, tally: Tally, counts: list[int]) -> dict[int, float]:
+    used = np.array([label in tally.pairable_labels for label in found.labels], dtype=np.float64)
+    return _inverse_variances(found, used / max(used.sum(), 1.0), counts)
+
+
+def _class_by_metric(found: Votes, tally: Tally, counts: list[int]) -> dict[int, float]:
+    totals = np.array([tally.pairable_labels.get(label, 0) for label in found.labels], dtype=np.float64)
+    return _inverse_variances(found, totals / max(totals.sum(), 1.0), counts)
+
+
+def _adaptive_by_metric(found: Votes, tally: Tally, counts: list[int]) -> dict[int, float]:
+    a, b = adaptive_shape(tally, found.pairable())
+    return {n: family(n, a, b) for n in counts}
+
+
+_BY_METRIC: dict[str, Callable[[Votes, Tally, list[int]], dict[int, float]]] = {
+    "inv_var": _uniform_by_metric,
+    "inv_var_class": _class_by_metric,
+    "adaptive": _adaptive_by_metric,
+}
 
 
 def _adaptive(tally: Tally, counts: list[int]) -> Weights:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spagree.estimate import Data, Estimate, Findings, Missingness
+from spagree.estimate import Corrected, Data, Estimate, Findings, Missingness
 
 FORMAT = 1
 
@@ -13,13 +13,16 @@ def document(findings: Findings, version: str) -> dict[str, Any]:
     """The contract's JSON as a dictionary; an undefined figure says why in words."""
     spa = findings.spa
     named = {"level": spa.level, "weights": spa.weights, "method": spa.method}
+    named |= {"generalise": spa.generalise, "covers": spa.covers}
     return {
         "format": FORMAT,
         "spagree": version,
+        "metric": findings.metric,
         "data": _data(findings.data),
         "spa": {**_estimate(spa), **named},
         "schemes": {name: _estimate(found) for name, found in findings.schemes.items()},
         "missingness": _missingness(findings.missingness),
+        "chance": {name: _corrected(found) for name, found in findings.chance.items()},
         "warnings": [{"code": each.code, "message": each.message} for each in findings.warnings],
     }
 
@@ -34,6 +37,11 @@ def _estimate(found: Estimate) -> dict[str, Any]:
         "high": found.high,
     }
     return {**shown, "undefined": found.undefined} if found.undefined else shown
+
+
+def _corrected(found: Corrected) -> dict[str, Any]:
+    shown = _estimate(found)
+    return shown if found.value is None else {**shown, "observed": found.observed, "expected": found.expected}
 
 
 def _data(data: Data) -> dict[str, Any]:

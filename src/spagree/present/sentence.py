@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spagree.estimate import CUSTOM, Estimate, Findings
+from spagree.estimate import CUSTOM, NOMINAL, Estimate, Findings
+from spagree.estimate.generalise import ANNOTATORS
 from spagree.present.wording import count, figure, interval, p_value, percent
 from spagree.tally.policies import AFTER_FIRST
 
@@ -17,14 +18,33 @@ def in_words(findings: Findings) -> str:
     if spa.value is None:
         return f"Agreement is undefined: {spa.undefined}."
     meaning = f"Two random annotators agree on a random item {percent(spa.value)} of the time"
+    if findings.metric != NOMINAL:
+        meaning = (
+            f"On average two random annotators agree {percent(spa.value)} on a random item, 100% being full agreement"
+        )
     if spa.low is None or spa.high is None:
         return f"{meaning}; no interval, because {spa.undefined}."
-    return f"{meaning}; with more items like these, between {percent(spa.low)} and {percent(spa.high)}."
+    new = "new annotators and more items" if spa.generalise == ANNOTATORS else "more items"
+    return f"{meaning}; with {new} like these, between {percent(spa.low)} and {percent(spa.high)}."
 
 
 def interval_name(found: Estimate) -> str:
     """What kind of interval it is: Wilson's goes without saying, a bootstrap does not."""
-    return f"{found.level:.0%} {'' if found.method == 'wilson' else 'bootstrap '}interval"
+    kind = "" if found.method == "wilson" else "bootstrap "
+    return f"{found.level:.0%} {kind}interval{' for ' + found.covers if found.generalise == ANNOTATORS else ''}"
+
+
+def chance_gap(expected: float) -> str:
+    """Why a kappa is so much lower than the agreement.
+
+    >>> print(chance_gap(0.8))
+    Why kappa is lower: annotators who pick labels blindly, ..., would already agree 80% of the time; ...
+    """
+    blindly = "annotators who pick labels blindly, each as often as it was used here"
+    return (
+        f"Why kappa is lower: {blindly}, would already agree {percent(expected)} of the time; "
+        "kappa counts only what goes beyond."
+    )
 
 
 def for_paper(findings: Findings, version: str) -> str:
@@ -34,9 +54,14 @@ def for_paper(findings: Findings, version: str) -> str:
         return ""
     limits = "" if spa.low is None else f", {interval_name(spa)} {interval(spa)}"
     return (
-        f"Inter-annotator agreement was {figure(spa.value)} (Sparse Probability of Agreement{limits}, "
+        f"Inter-annotator agreement was {figure(spa.value)} "
+        f"(Sparse Probability of Agreement{_metric(findings)}{limits}, "
         f"{_weights(findings)}; {_basis(findings)}; spagree {version}).{_caveat(findings)}"
     )
+
+
+def _metric(findings: Findings) -> str:
+    return "" if findings.metric == NOMINAL else f" with the {findings.metric} metric"
 
 
 def _weights(findings: Findings) -> str:

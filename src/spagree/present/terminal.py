@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from spagree.estimate import Estimate, Findings
-from spagree.present.sentence import REFERENCE, for_paper, in_words, interval_name
+from spagree.estimate.generalise import ANNOTATORS, ITEMS
+from spagree.estimate.uncertainty import COVERS
+from spagree.present.sentence import REFERENCE, chance_gap, for_paper, in_words, interval_name
 from spagree.present.wording import (
     count,
     escape_controls,
@@ -28,6 +30,7 @@ from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
 CHART_WIDTH = 26
 MOST_ROWS = 12
+WIDE_GAP = 0.25  # between agreement and kappa, from which on people ask why
 
 
 def summary(findings: Findings, understood: Understood | None, version: str) -> Group:
@@ -83,7 +86,8 @@ def _left_out(why: str, size: int) -> str:
 
 
 def _read_lines(understood: Understood) -> list[str]:
-    lines = [f"{printable(understood.source, 80)} as a {understood.format} table"]
+    kind = "export" if understood.rules else "table"
+    lines = [f"{printable(understood.source, 80)} as a {understood.format} {kind}"]
     if understood.columns:
         lines.append(
             "columns: " + ", ".join(f"{role} = {printable(name)}" for role, name in understood.columns.items())
@@ -94,6 +98,7 @@ def _read_lines(understood: Understood) -> list[str]:
     if understood.examples:
         first = " · ".join(printable(cell, 30) for cell in understood.examples[0])
         lines.append(f"first row: {first}")
+    lines += [printable(rule, 200) for rule in understood.rules]
     return lines
 
 
@@ -124,6 +129,11 @@ def _figures(findings: Findings) -> Iterator[RenderableType]:
         return
     yield Text("\nWeighting schemes", style="bold")
     yield _scheme_table(findings)
+    yield Text("\nCorrected for chance", style="bold")
+    yield _chance_table(findings)
+    if findings.spa.generalise == ANNOTATORS:
+        yield Padding(Text(f"These intervals cover {COVERS[ITEMS]}."), (0, 2))
+    yield from _chance_gap(findings)
     yield Text("\nAssumption: agreement does not depend on the number of annotations", style="bold")
     yield Padding(_assumption(findings), (0, 2))
     if len(findings.missingness.by_n) > 1:
@@ -152,6 +162,30 @@ def _scheme_table(findings: Findings) -> Table:
         marked = ("▸ " if style else "  ") + name
         table.add_row(marked, figure(found.value), interval(found), chart.draw(found), style=style)
     return table
+
+
+def _chance_table(findings: Findings) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for name, justify in (("  coefficient", "left"), ("value", "right"), ("interval", "left")):
+        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    table.add_column("observed", justify="right")
+    table.add_column("by chance", justify="right")
+    for name, found in findings.chance.items():
+        if found.value is None:
+            table.add_row(f"  {name}", "undefined", Text(str(found.undefined)), "", "")
+        else:
+            made_of = (figure(found.observed), figure(found.expected))
+            table.add_row(f"  {name}", figure(found.value), interval(found), *made_of)
+    return table
+
+
+def _chance_gap(findings: Findings) -> Iterator[RenderableType]:
+    """Why kappa can be low although people agree: said where it is so."""
+    kappa = findings.chance["spa_kappa"]
+    if kappa.value is None or kappa.expected is None or findings.spa.value is None:
+        return
+    if findings.spa.value - kappa.value > WIDE_GAP:
+        yield Padding(Text(chance_gap(kappa.expected)), (0, 2))
 
 
 def _by_n_table(findings: Findings) -> Table:

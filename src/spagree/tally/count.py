@@ -11,6 +11,7 @@ import narwhals as nw
 from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, Annotations, Caution
 from spagree.tally.engines import rows
+from spagree.tally.patterns import find_patterns
 from spagree.tally.policies import Clean, Policies, apply_policies, caution_variants
 from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, text
 
@@ -25,6 +26,8 @@ class Counted:
     tally: Tally
     counts: nw.LazyFrame[Any]
     cautions: tuple[Caution, ...]
+    annotations: nw.LazyFrame[Any] | None = None
+    """The annotations after all policies, still where they live."""
 
 
 def count(annotations: Annotations, policies: Policies | None = None) -> Counted:
@@ -42,9 +45,10 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     # Most data needs no policy: then the labels need not be counted again.
     totals = found.usable if clean is usable else _labels(clean.frame).usable
     counts = _item_counts(clean.frame)
-    tally = _tally(counts, totals, _annotator_counts(clean.frame), clean.left_out)
+    left_out = {**annotations.left_out, **clean.left_out}
+    tally = _tally(counts, totals, _annotator_counts(clean.frame), left_out, clean.frame)
     cautions = annotations.cautions + caution_variants(totals) + clean.cautions
-    return Counted(tally, counts, cautions)
+    return Counted(tally, counts, cautions, clean.frame)
 
 
 def tally_counts(counts: nw.LazyFrame[Any], annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
@@ -123,7 +127,13 @@ def _tally(
     labels: Mapping[Any, int],
     annotators: Mapping[str, int] | None,
     left_out: Mapping[str, int],
+    source: nw.LazyFrame[Any] | None = None,
 ) -> Tally:
+    patterns = find_patterns(counts if source is None else source, labels)
+    if patterns is not None:
+        tally = Tally.from_patterns(patterns, annotators, left_out)
+        _refuse_overflow(max((cell.n for cell in tally.cells), default=0))
+        return tally
     # The label of items annotated once rides along, so that labels of pairable items
     # follow by subtraction and the items are grouped only once.
     groups = item_sums(counts).with_columns(_single(counts, labels)).group_by(N, PAIRS, TRIPLES, SINGLE)
@@ -137,7 +147,7 @@ def _tally(
         if cell.n == 1:
             pairable[text(label)] -= int(items)
     kept = {label: size for label, size in pairable.items() if size}
-    return Tally(cells, {text(k): v for k, v in labels.items()}, kept, annotators, dict(left_out))
+    return Tally(cells, {text(k): v for k, v in labels.items()}, kept, annotators, dict(left_out), None)
 
 
 def _single(counts: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> nw.Expr:

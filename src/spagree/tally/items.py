@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from spagree.tally.count import Counted, tally_counts
+from spagree.tally.count import Counted, item_agreement, tally_counts
 from spagree.tally.engines import to_polars
 from spagree.tally.tally import Tally, add_counts
 
 if TYPE_CHECKING:
     import polars
+
+SHOWN_LABELS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,57 @@ class ItemCounts:
     def tally(self) -> Tally:
         """The summary of all items: what the estimates need."""
         return tally_counts(self.counts(), self.annotators, self.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTable:
+    """The item counts behind an agreement, still on the engine that holds them."""
+
+    counts: nw.LazyFrame[Any]
+    source: Any
+
+    def frame(self) -> Any:
+        """In the kind of frame the user came with; polars for files and triples. A lazy one knows agreement only."""
+        agreement = item_agreement(self.counts)
+        try:
+            came_as = nw.from_native(self.source)
+        except TypeError:
+            found = to_polars(agreement)
+            return found.with_columns(self._said(found).get_columns())
+        if isinstance(came_as, nw.LazyFrame):
+            return agreement.to_native()
+        here = agreement.collect()
+        said = self._said(here.select("item").to_polars())
+        entropy, votes = said["entropy"].to_list(), said["votes"].to_list()
+        return here.with_columns(
+            nw.new_series("entropy", entropy, nw.Float64, backend=here.implementation),
+            nw.new_series("votes", votes, nw.String, backend=here.implementation),
+        ).to_native()
+
+    def _said(self, items: polars.DataFrame) -> polars.DataFrame:
+        """Entropy and votes, in the order of the items."""
+        found = said_of(to_polars(self.counts))
+        return items.select("item").join(found, on="item", how="left", maintain_order="left").drop("item")
+
+
+def said_of(counts: polars.DataFrame) -> polars.DataFrame:
+    """(item, entropy, votes): what was said about each item, the commonest label first.
+
+    Entropy is in bits, log₂ n − Σ n_c log₂ n_c / n: 0 where all agree, 1 for an even split between two labels.
+
+    >>> import polars
+    >>> said_of(polars.DataFrame({"item": [7, 7, 7], "label": ["no", "yes", "so"], "count": [2, 1, 1]})).rows()
+    [(7, 1.5, 'no 2, so 1, yes 1')]
+    """
+    import polars
+
+    label, count = polars.col("label").cast(polars.String), polars.col("count")
+    ordered = counts.with_columns(label).sort("count", "label", descending=[True, False])
+    said = polars.format("{} {}", "label", "count").head(SHOWN_LABELS).str.join(", ")
+    more = polars.when(polars.len() > SHOWN_LABELS).then(polars.lit(", …")).otherwise(polars.lit(""))
+    entropy = count.sum().log(2) - (count * count.log(2)).sum() / count.sum()
+    entropy = polars.when(count.sum() > 1).then(polars.when(polars.len() > 1).then(entropy).otherwise(0.0))
+    return ordered.group_by("item", maintain_order=True).agg(entropy.alias("entropy"), (said + more).alias("votes"))
 
 
 def item_counts(counted: Counted) -> ItemCounts:

@@ -7,9 +7,11 @@ from collections.abc import Hashable
 from typing import TypeVar
 
 from spagree.errors import DataError, DuplicateError
-from spagree.tally.tally import Cell, Tally, text
+from spagree.tally.patterns import pattern
+from spagree.tally.tally import Cell, Pattern, Tally, text
 
 K = TypeVar("K", bound=Hashable)
+Counts = dict[str, int]
 
 
 class LiveTally:
@@ -30,8 +32,9 @@ class LiveTally:
 
     def __init__(self) -> None:
         self._given: dict[tuple[Hashable, Hashable], str] = {}
-        self._items: dict[Hashable, tuple[Cell, Counter[str]]] = {}
+        self._items: dict[Hashable, tuple[Cell, Counts]] = {}
         self._cells: Counter[Cell] = Counter()
+        self._patterns: Counter[Pattern] = Counter()
         self._labels: Counter[str] = Counter()
         self._pairable: Counter[str] = Counter()
         self._annotators: Counter[str] = Counter()
@@ -62,43 +65,45 @@ class LiveTally:
 
     def tally(self) -> Tally:
         """The summary of all annotations counted now; later changes do not touch it."""
-        return Tally(dict(self._cells), dict(self._labels), dict(self._pairable), dict(self._annotators))
+        summary = (dict(self._cells), dict(self._labels), dict(self._pairable), dict(self._annotators))
+        return Tally(*summary, patterns=dict(self._patterns))
 
     def _require(self, item: Hashable, annotator: Hashable) -> None:
         if (item, annotator) not in self._given:
             raise DataError(f"annotator {annotator!r} has not labelled item {item!r}; add the annotation first")
 
     def _count(self, item: Hashable, label: str) -> None:
-        cell, counts = self._items.get(item, (Cell(0, 0, 0), Counter()))
-        before = counts[label]
+        cell, counts = self._items.get(item, (Cell(0, 0, 0), {}))
+        before = counts.get(label, 0)
         grown = Cell(cell.n + 1, cell.pairs + 2 * before, cell.triples + 3 * before * (before - 1))
         if cell.n == 1:  # the item becomes pairable, and its first annotation with it
             self._pairable.update(counts.keys())
         if grown.n > 1:
             self._pairable[label] += 1
-        counts[label] += 1
         self._labels[label] += 1
-        self._move(item, cell, grown, counts)
+        self._move(item, cell, grown, counts, {**counts, label: before + 1})
 
     def _uncount(self, item: Hashable, label: str) -> None:
         cell, counts = self._items[item]
         after = counts[label] - 1
         shrunk = Cell(cell.n - 1, cell.pairs - 2 * after, cell.triples - 3 * after * (after - 1))
-        _subtract(counts, label)
+        left = {name: count for name, count in {**counts, label: after}.items() if count}
         _subtract(self._labels, label)
         if cell.n > 1:
             _subtract(self._pairable, label)
         if shrunk.n == 1:  # the last annotation has lost its partner
-            _subtract(self._pairable, next(iter(counts)))
-        self._move(item, cell, shrunk, counts)
+            _subtract(self._pairable, next(iter(left)))
+        self._move(item, cell, shrunk, counts, left)
 
-    def _move(self, item: Hashable, old: Cell, new: Cell, counts: Counter[str]) -> None:
-        """One item leaves its cell for another; empty cells and items disappear."""
+    def _move(self, item: Hashable, old: Cell, new: Cell, before: Counts, after: Counts) -> None:
+        """One item leaves its cell and its pattern for others; what is empty disappears."""
         if old.n:
             _subtract(self._cells, old)
+            _subtract(self._patterns, pattern(before))
         if new.n:
             self._cells[new] += 1
-            self._items[item] = (new, counts)
+            self._patterns[pattern(after)] += 1
+            self._items[item] = (new, after)
         else:
             del self._items[item]
 

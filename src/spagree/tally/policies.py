@@ -27,6 +27,18 @@ LEFT_OUT = {
     "missing_label": "no label",
     "missing_item": "no item",
     "repeated": "the same annotator on the same item again",
+    # What the rules for exports of annotation tools left out while reading:
+    "skipped": "skipped",
+    "cancelled": "cancelled",
+    "draft": "drafts",
+    "pending": "not submitted",
+    "rejected": "rejected",
+    "expired": "expired",
+    "tainted": "tainted",
+    "discarded": "discarded",
+    "empty": "empty answers",
+    "ground_truth": "ground truth",
+    "other_status": "a status that does not count",
 }
 AFTER_FIRST = "after_first_"  # followed by k: annotations after the first k of their item
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import DataError, FileError, UsageError
 from spagree.tally.items import ItemCounts
-from spagree.tally.tally import Cell, Tally
+from spagree.tally.tally import Cell, Pattern, Tally
 from spagree.write import write_atomically
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def tally_to_dict(tally: Tally) -> dict[str, Any]:
         "pairable_labels": dict(tally.pairable_labels),
         "annotators": None if tally.annotators is None else dict(tally.annotators),
         "left_out": dict(tally.left_out),
+        "patterns": None if tally.patterns is None else [[*map(list, p), n] for p, n in sorted(tally.patterns.items())],
     }
 
 
@@ -107,11 +108,14 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
         cells = {Cell(*map(_whole, numbers)): _whole(items) for *numbers, items in document["cells"]}
         labels, pairable = _counts(document["labels"]), _counts(document["pairable_labels"])
         annotators = None if document["annotators"] is None else _counts(document["annotators"])
-        tally = Tally(cells, labels, pairable, annotators, _counts(document["left_out"]))
+        patterns = _patterns(document["patterns"])
+        tally = Tally(cells, labels, pairable, annotators, _counts(document["left_out"]), patterns)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
     if any(not _possible(cell) or not items for cell, items in cells.items()):
         raise DataError(f"{source}: damaged tally: a cell that no item can have; count the data again")
+    if patterns is not None and Tally.from_patterns(patterns).cells != cells:
+        raise DataError(f"{source}: damaged tally: cells and patterns differ; count the data again")
     single = cells.get(Cell(1, 0, 0), 0)
     for where, found, wanted in (
         ("labels", sum(labels.values()), tally.annotations),
@@ -142,6 +146,12 @@ def _require_format(document: Mapping[str, Any], source: str) -> None:
     found = document.get("format")
     if found != FORMAT:
         raise DataError(f"{source}: format {found!r}, but this version reads {FORMAT}; upgrade spagree")
+
+
+def _patterns(found: Any) -> dict[Pattern, int] | None:
+    if found is None:
+        return None
+    return {tuple((str(label), _whole(size)) for label, size in counts): _whole(items) for *counts, items in found}
 
 
 def _whole(value: Any) -> int:

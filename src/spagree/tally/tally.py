@@ -14,6 +14,10 @@ K = TypeVar("K")
 MOST_ANNOTATIONS_PER_ITEM = 2_000_000
 
 
+Pattern = tuple[tuple[str, int], ...]
+"""The labels of an item and how often each was given, sorted by label."""
+
+
 class Cell(NamedTuple):
     """Items with the same three integers are interchangeable for every estimate.
 
@@ -53,23 +57,44 @@ class Tally:
     pairable_labels: Mapping[str, int] = field(default_factory=dict)
     annotators: Mapping[str, int] | None = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    patterns: Mapping[Pattern, int] | None = field(default=None, compare=False, repr=False)
+    """Items per combination of label counts, which holds all the rest; None where that is no summary any more."""
+
+    @classmethod
+    def from_patterns(
+        cls,
+        patterns: Mapping[Pattern, int],
+        annotators: Mapping[str, int] | None = None,
+        left_out: Mapping[str, int] | None = None,
+    ) -> Tally:
+        """The tally of items given as label counts → number of such items.
+
+        >>> Tally.from_patterns({(("no", 1), ("yes", 2)): 5}).cells
+        {Cell(n=3, pairs=2, triples=0): 5}
+        """
+        cells: Counter[Cell] = Counter()
+        labels: Counter[str] = Counter()
+        pairable: Counter[str] = Counter()
+        for counts, items in patterns.items():
+            cell = Cell.of(count for _, count in counts)
+            cells[cell] += items
+            for label, count in counts:
+                labels[label] += count * items
+                pairable[label] += count * items if cell.n > 1 else 0
+        in_order = dict(sorted(cells.items(), reverse=True))
+        return cls(in_order, _ordered(labels), _ordered(+pairable), annotators, dict(left_out or {}), patterns)
 
     @classmethod
     def from_items(cls, items: Iterable[Mapping[Any, int]]) -> Tally:
         """Count items given as mappings of class → number of annotations; annotators unknown."""
-        cells: Counter[Cell] = Counter()
-        labels: Counter[str] = Counter()
-        pairable: Counter[str] = Counter()
+        patterns: Counter[Pattern] = Counter()
         for counts in items:
             given: Counter[str] = Counter()
             for label, count in counts.items():
                 given[text(label)] += count
-            given = +given
-            cell = Cell.of(given.values())
-            cells[cell] += 1 if cell.n else 0
-            labels.update(given)
-            pairable.update(given if cell.n > 1 else {})
-        return cls(dict(+cells), dict(labels), dict(pairable), annotators=None)
+            patterns[tuple(sorted((+given).items()))] += 1
+        del patterns[()]
+        return cls.from_patterns(dict(patterns))
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
@@ -80,7 +105,12 @@ class Tally:
             add_counts(self.pairable_labels, other.pairable_labels),
             _sum_known(self.annotators, other.annotators),
             add_counts(self.left_out, other.left_out),
+            _sum_known(self._known_patterns(), other._known_patterns()),
         )
+
+    def _known_patterns(self) -> Mapping[Pattern, int] | None:
+        """No item, no pattern: the empty tally knows all of its own."""
+        return self.patterns if self.cells else {}
 
     def __radd__(self, other: object) -> Tally:
         """Let ``sum(tallies)`` start from 0."""
@@ -138,6 +168,11 @@ def add_counts(left: Mapping[K, int], right: Mapping[K, int]) -> dict[K, int]:
     return total
 
 
-def _sum_known(left: Mapping[str, int] | None, right: Mapping[str, int] | None) -> dict[str, int] | None:
-    # Who annotated is known for the whole only when it is known for every part.
+def _ordered(counts: Mapping[str, int]) -> dict[str, int]:
+    """Commonest first, so that equal tallies also look equal."""
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _sum_known(left: Mapping[K, int] | None, right: Mapping[K, int] | None) -> dict[K, int] | None:
+    # Something is known for the whole only when it is known for every part.
     return None if left is None or right is None else add_counts(left, right)

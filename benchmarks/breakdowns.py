@@ -1,0 +1,62 @@
+"""Breakdowns of large data: seconds and peak memory, each in a process of its own.
+
+    python benchmarks/breakdowns.py [--annotations 10000000] [--annotators 10000]
+
+Writes nothing but a table to the terminal: ratios to ``measure`` of the same file are what to compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from core import run
+
+MEASURE = "import spagree; agreement = spagree.measure('{path}')"
+JOBS = {
+    "measure": "",
+    "classes": "agreement.classes(); agreement.confusion()",
+    "annotators": "agreement.annotators()",
+    "overlap": "agreement.overlap()",
+    "pairs sharing 5 items": "agreement.pairs(least=5)",
+    "pairs, all": "agreement.pairs()",
+    "annotators of a polars frame": "import polars; agreement = spagree.measure(polars.read_parquet('{path}')); agreement.annotators()",
+}
+
+
+def make_data(annotations: int, annotators: int, path: Path) -> None:
+    """String ids in random order; annotators come in teams of a hundred, so that pairs meet again."""
+    import numpy as np
+    import polars
+
+    random = np.random.default_rng(1)
+    items, per_item = annotations // 5, 5
+    team = random.integers(0, max(1, annotators // 100), items)
+    start = random.integers(0, 100, items)
+    # Five different members: steps of an odd stride around the team.
+    who = (start[:, None] + 7 * np.arange(per_item)) % min(100, annotators) + 100 * team[:, None]
+    truth = random.integers(0, 10, items)[:, None]
+    label = np.where(random.random((items, per_item)) < 0.7, truth, random.integers(0, 10, (items, per_item)))
+    item = np.repeat(np.arange(items), per_item)
+    frame = polars.DataFrame({"item": item, "annotator": who.ravel(), "label": label.ravel()})
+    named = [polars.format(name + "-{}", name).alias(name) for name in ("item", "annotator", "label")]
+    frame.sample(fraction=1.0, shuffle=True, seed=1).select(named).write_parquet(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--annotations", type=int, default=10_000_000)
+    parser.add_argument("--annotators", type=int, default=10_000)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "annotations.parquet"
+        make_data(given.annotations, given.annotators, path)
+        print(f"{given.annotations:,} annotations, {given.annotators:,} annotators, string ids, random order")
+        for name, job in JOBS.items():
+            seconds, memory = run((MEASURE + "; " + job).format(path=path))
+            print(f"{name:<30} {seconds:6.1f} s {memory:6.2f} GB", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Where agreement is lost: by class, annotator and pair of annotators, made when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from spagree.errors import UsageError
+from spagree.estimate.annotators import annotators
+from spagree.estimate.chance import NO_PATTERNS
+from spagree.estimate.classes import classes, confusion
+from spagree.estimate.findings import Findings
+from spagree.estimate.generalise import to_new_annotators
+from spagree.estimate.overlap import Overlap, is_cheap, is_small, overlap, overlap_cautions
+from spagree.estimate.pairs import pairs
+from spagree.estimate.peers import Peers, peers
+from spagree.estimate.profile import Floats
+from spagree.estimate.similarity import NOMINAL, Metric
+from spagree.estimate.votes import Votes, votes
+from spagree.estimate.weights import ByN, CustomWeights, weigh_at
+from spagree.read.annotations import Caution
+from spagree.tally.codes import Codes, encode, encode_few
+from spagree.tally.engines import to_polars
+from spagree.tally.tally import Tally
+
+if TYPE_CHECKING:
+    import polars
+
+NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
+
+
+@dataclass(frozen=True)
+class Breakdowns:
+    """What breakdowns are made of: a tally, and the annotations behind it where they are at hand."""
+
+    tally: Tally
+    weights: str | CustomWeights
+    level: float
+    metric: Metric
+    counts: nw.LazyFrame[Any] | None = None
+    annotations: nw.LazyFrame[Any] | None = None
+
+    def classes(self) -> polars.DataFrame:
+        """Agreement of each class."""
+        return classes(self.votes, self.level)
+
+    def confusion(self) -> polars.DataFrame:
+        """Classes that stand together on an item."""
+        return confusion(self.votes)
+
+    def annotators(self, spa: float | None) -> polars.DataFrame:
+        """Agreement of each annotator with the others, and SPA without them."""
+        return annotators(self.codes, self.peers, self.by_n(), spa, self.level)
+
+    def pairs(self, least: int = 1) -> polars.DataFrame:
+        """Agreement and kappa of every two annotators who share at least so many items."""
+        return pairs(self.codes, self.similarity, self.level, least)
+
+    def overlap(self) -> Overlap:
+        """Who annotated items together."""
+        return overlap(self.codes)
+
+    def cautions(self) -> tuple[Caution, ...]:
+        """What to say about the overlap, where looking at it costs little."""
+        if self.annotations is None or not self._may_look():
+            return ()
+        codes = encode_few(self.annotations)
+        return tuple(overlap_cautions(overlap(codes, bridges=is_cheap(codes))))
+
+    def _may_look(self) -> bool:
+        """Few annotations by three people or more, on an engine that answers at once."""
+        few = is_small(self.tally.annotations) and len(self.tally.annotators or ()) > 3
+        slow = (nw.Implementation.PYSPARK, nw.Implementation.DASK)
+        return few and self.annotations is not None and self.annotations.implementation not in slow
+
+    def to_new_annotators(self, findings: Findings) -> Findings:
+        """The same findings with the intervals of all schemes for new annotators, too."""
+        schemes = {
+            name: to_new_annotators(self.peers, self.by_n(name), figure) for name, figure in findings.schemes.items()
+        }
+        own = not isinstance(self.weights, str)
+        spa = to_new_annotators(self.peers, self.by_n(), findings.spa) if own else schemes[str(self.weights)]
+        return replace(findings, spa=spa, schemes=schemes)
+
+    @cached_property
+    def votes(self) -> Votes:
+        """The votes of all items: from the tally, or item by item where it keeps no patterns."""
+        found = votes(self.tally, self.metric)
+        if found is not None:
+            return found
+        if self.counts is None:
+            raise UsageError(f"{NO_PATTERNS}; measure the annotations themselves")
+        return _votes_of_items(to_polars(self.counts))
+
+    @cached_property
+    def similarity(self) -> Floats | None:
+        """How much two labels agree under the metric; None where only equal ones do."""
+        return None if self.metric.rule == NOMINAL else self.votes.similarity
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The annotations as integers."""
+        if self.annotations is None:
+            raise UsageError(NO_ANNOTATIONS)
+        return encode(self.annotations)
+
+    @cached_property
+    def peers(self) -> Peers:
+        """Every annotation beside the others of its item."""
+        return peers(self.codes, self.similarity)
+
+    def by_n(self, scheme: str | CustomWeights | None = None) -> ByN:
+        """Weights for the numbers of annotations that occur, or would occur without one annotator."""
+        occur = [n for n in self.tally.items_by_n if n > 1]
+        needed = sorted({m for n in occur for m in (n, n - 1) if m > 1})
+        similar = None if self.metric.rule == NOMINAL else self.votes
+        return weigh_at(needed, self.weights if scheme is None else scheme, self.tally, similar).by_n
+
+
+def _votes_of_items(counts: polars.DataFrame) -> Votes:
+    """Every item a group of its own: for more combinations of labels than a tally keeps."""
+    import polars
+
+    labels = counts["label"].cast(polars.String)
+    names = labels.unique().sort()
+    coded = counts.select(
+        polars.col("item").rank("dense").cast(polars.Int64) - 1,
+        labels.replace_strict(names, np.arange(len(names))).cast(polars.Int64),
+        polars.col("count").cast(polars.Float64),
+    ).sort("item", "label")
+    item, label, count = (coded[name].to_numpy() for name in ("item", "label", "count"))
+    return Votes(tuple(names), np.ones(item[-1] + 1 if len(item) else 0), item, label, count)

@@ -1,0 +1,118 @@
+"""Which classes annotators agree on, and which they take for one another.
+
+Both are about two different annotations of one item, drawn like this: first an annotation, at random from all
+that carry class c on pairable items; then another one of the same item, at random. The probability that the second
+carries class k is Σ n_c (n_k − 1[c = k]) / (n − 1) over Σ n_c, sums over the pairable items: a ratio of two totals,
+so an item speaks for a class as often as the class was given to it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spagree.estimate.intervals import wilson_each
+from spagree.estimate.profile import Floats
+from spagree.estimate.runs import Ints, counted, pairs_within, run_of_each, sums
+from spagree.estimate.votes import Votes
+
+if TYPE_CHECKING:
+    import polars
+
+FEW_ITEMS = 10
+ALONE = "no item with this class has a second annotation"
+ONE_ITEM = "only one item with this class has two annotations: how items differ cannot be seen"
+
+
+def classes(found: Votes, level: float) -> polars.DataFrame:
+    """One row per class, least agreement first; classes seen on few items come last.
+
+    >>> from spagree.estimate.votes import votes
+    >>> from spagree.tally.tally import Tally
+    >>> data = votes(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2, "a": 1}]))
+    >>> classes(data, 0.95).select("class", "annotations", "items", "agreement").rows()
+    [('b', 3, 2, 0.3333333333333333), ('a', 4, 3, 0.5)]
+    """
+    import polars
+
+    annotations = found.per_label(found.count)
+    value, stderr, effective, items = _agreement(found.pairable())
+    low, high = wilson_each(value, stderr, effective, level)
+    reasons = [ALONE if m < 1 else ONE_ITEM if m < 2 else None for m in items.tolist()]
+    columns = {
+        "class": found.labels,
+        "annotations": annotations.astype(np.int64),
+        "share": annotations / annotations.sum() if len(annotations) else annotations,
+        "items": found.per_label(np.ones(len(found.count))).astype(np.int64),
+        "agreement": value,
+        "stderr": stderr,
+        "low": low,
+        "high": high,
+        "few": items < FEW_ITEMS,
+        "undefined": polars.Series(reasons, dtype=polars.String),
+    }
+    frame = polars.DataFrame(columns, schema_overrides={"class": polars.String})
+    return frame.fill_nan(None).sort("few", "agreement", "class", nulls_last=True)
+
+
+def _agreement(found: Votes) -> tuple[Floats, Floats, Floats, Floats]:
+    """Per class: the ratio, its linearised standard error, how many equal items it is worth, and its items."""
+    given = found.count
+    others = found.smoothed(given, found.similarity) - 1
+    agreeing = given * others / (found.n[found.group] - 1)
+    items, given_sum = found.per_label(np.ones(len(given))), found.per_label(given)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = found.per_label(agreeing) / given_sum
+        spread = found.per_label((agreeing - value[found.label] * given) ** 2)
+        stderr = np.where(items > 1, np.sqrt(items / (items - 1) * spread) / given_sum, np.nan)
+        effective = given_sum**2 / found.per_label(given**2)
+    return value, stderr, effective, items
+
+
+def confusion(found: Votes) -> polars.DataFrame:
+    """One row per ordered pair of different classes on one item, the commonest pair first.
+
+    ``probability`` is that of ``other`` for the second annotation, given ``class`` for the first.
+
+    >>> from spagree.estimate.votes import votes
+    >>> from spagree.tally.tally import Tally
+    >>> data = votes(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2, "a": 1}]))
+    >>> confusion(data).rows()
+    [('a', 'b', 3, 2, 0.5), ('b', 'a', 3, 2, 0.6666666666666666)]
+    """
+    import polars
+
+    pairable = found.pairable()
+    key, pairs, items, weight = _together(pairable)
+    one, other = key // len(found.labels), key % len(found.labels)
+    names = np.array(found.labels, dtype=object)
+    given = pairable.per_label(pairable.count)
+    columns = {
+        "class": names[one].tolist(),
+        "other": names[other].tolist(),
+        "pairs": pairs.astype(np.int64),
+        "items": items.astype(np.int64),
+        "probability": weight / given[one],
+    }
+    frame = polars.DataFrame(columns, schema_overrides={"class": polars.String, "other": polars.String})
+    return frame.sort("pairs", "class", "other", descending=[True, False, False])
+
+
+def _together(found: Votes) -> tuple[Ints, Floats, Floats, Floats]:
+    """Ordered pairs of classes as keys, with the pairs of annotations, the items and Σ n_c n_k/(n − 1)."""
+    sizes = counted(found.group)[1]
+    first, second = pairs_within(sizes)
+    group = found.group[first]
+    pairs = found.items[group] * found.count[first] * found.count[second]
+    forth = found.label[first] * len(found.labels) + found.label[second]
+    back = found.label[second] * len(found.labels) + found.label[first]
+    keys = np.concatenate([forth, back])
+    order = np.argsort(keys, kind="stable")
+    run = run_of_each(keys[order])
+    distinct = counted(keys)[0]
+    doubled = (
+        np.concatenate([each, each])[order] for each in (pairs, found.items[group], pairs / (found.n[group] - 1))
+    )
+    summed = [sums(run, each, len(distinct)) for each in doubled]
+    return distinct, summed[0], summed[1], summed[2]

@@ -1,0 +1,157 @@
+"""Who annotated items together: teams that never met, thin bridges between teams, people on their own.
+
+Annotators are connected when they share an item. One SPA for teams that are not connected is an average over
+teams; nothing in the data says whether they agree with one another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from spagree.estimate.pairs import meetings
+from spagree.estimate.runs import AnyInts, Ints, counted
+from spagree.read.annotations import Caution
+from spagree.tally.codes import Codes
+
+THIN = 5
+CHEAP_ANNOTATIONS = 100_000
+CHEAP_MEETINGS = 300_000
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """Annotators connected by items they share, directly or through others."""
+
+    annotators: tuple[str, ...]
+    items: int
+    """Items its members annotated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """A team within a team that few items connect to the rest of it."""
+
+    team: Team
+    items: int
+    """Items it shares with the rest: fewer than 5."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How annotators are connected; teams have two members or more, and the largest comes first."""
+
+    annotators: int
+    teams: tuple[Team, ...]
+    thin_bridges: tuple[Bridge, ...]
+    alone: tuple[str, ...]
+    """Annotators who share no item with anybody."""
+    single_items: int
+    """Items annotated once."""
+    unknown: int = 0
+    """Annotations by somebody unknown, who may connect what looks disconnected."""
+
+
+def overlap(codes: Codes, *, bridges: bool = True) -> Overlap:
+    """The graph of annotators who share items; thin bridges cost a look at every pair that met.
+
+    >>> ints = lambda *values: np.array(values, dtype=np.int32)
+    >>> found = overlap(Codes(ints(0, 0, 1, 1, 2), ints(0, 1, 2, 3, 4), ints(0, 0, 0, 0, 0), tuple("abcde"), ("x",)))
+    >>> [team.annotators for team in found.teams], found.alone, found.single_items
+    ([('a', 'b'), ('c', 'd')], ('e',), 1)
+    """
+    size = np.bincount(codes.item, minlength=codes.items)
+    shared = (size[codes.item] > 1) & (codes.annotator >= 0)
+    met = np.bincount(codes.annotator[shared], minlength=len(codes.annotators)) > 0
+    group = _connected(codes.item[shared], codes.annotator[shared], codes.items, len(codes.annotators))
+    teams = tuple(team for _, team, _ in _teams(codes, group))
+    alone = tuple(codes.annotators[place] for place in np.flatnonzero(~met))
+    thin = tuple(_bridges(codes, group)) if bridges else ()
+    return Overlap(len(codes.annotators), teams, thin, alone, int((size == 1).sum()), codes.unknown)
+
+
+def is_small(annotations: int) -> bool:
+    """Whether so many annotations can be brought home without being asked for."""
+    return annotations <= CHEAP_ANNOTATIONS
+
+
+def is_cheap(codes: Codes) -> bool:
+    """Whether all meetings can be looked at without being asked for."""
+    size = np.bincount(codes.item, minlength=codes.items)
+    return int((size * (size - 1)).sum()) <= 2 * CHEAP_MEETINGS
+
+
+def _connected(item: AnyInts, who: AnyInts, items: int, people: int) -> Ints:
+    """A number per annotator, the same for those who are connected: the lowest code among them."""
+    lowest = np.arange(people)
+    while True:
+        of_item = np.full(items, people)
+        np.minimum.at(of_item, item, lowest[who])
+        found = lowest.copy()
+        np.minimum.at(found, who, of_item[item])
+        found = found[found]  # one step further: long chains end soon
+        if (found == lowest).all():
+            return lowest
+        lowest = found
+
+
+def _teams(codes: Codes, group: Ints) -> list[tuple[int, Team, int]]:
+    """Groups of at least two, the largest first: a member, the team, and the items it shares with others."""
+    items, between = _footprints(codes, group)
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    found = []
+    for members in np.split(order, starts[1:]):
+        if len(members) > 1:
+            first = int(members[0])
+            team = Team(tuple(codes.annotators[place] for place in members), int(items[first]))
+            found.append((first, team, int(between[first])))
+    return sorted(found, key=lambda each: (-len(each[1].annotators), each[1].annotators))
+
+
+def _footprints(codes: Codes, group: Ints) -> tuple[Ints, Ints]:
+    """Per group: the items its members annotated, and those that others annotated, too."""
+    known = codes.annotator >= 0
+    key = codes.item[known].astype(np.int64) * max(1, len(group)) + group[codes.annotator[known]]
+    item, of = np.divmod(counted(key)[0], max(1, len(group)))
+    shared = np.bincount(item, minlength=codes.items)[item] > 1
+    return np.bincount(of, minlength=len(group)), np.bincount(of[shared], minlength=len(group))
+
+
+def _bridges(codes: Codes, whole: Ints) -> Iterator[Bridge]:
+    """Teams that pairs with five shared items hold together, and fewer items connect with the other such teams."""
+    found = meetings(codes, THIN)
+    pair = np.repeat(np.arange(len(found.left)), 2)
+    who = np.stack([found.left, found.right], axis=1).ravel()
+    teams = _teams(codes, _connected(pair, who, len(found.left), len(codes.annotators)))
+    within = Counter(int(whole[first]) for first, _, _ in teams)
+    for first, team, between in teams:
+        if within[int(whole[first])] > 1 and between < THIN:
+            yield Bridge(team, between)
+
+
+def overlap_cautions(found: Overlap) -> Iterator[Caution]:
+    """Said only where everybody is known: somebody unknown may have met both sides."""
+    if found.unknown:
+        return
+    if len(found.teams) > 1:
+        sizes = ", ".join(f"{len(team.annotators):,}" for team in found.teams[:SHOWN])
+        more = ", …" if len(found.teams) > SHOWN else ""
+        yield Caution(
+            "disconnected_teams",
+            f"the annotators form {len(found.teams):,} teams (of {sizes}{more}) that never annotated an item together: "
+            "SPA averages over what happens inside each, and nothing says whether the teams agree with one another. "
+            "Let some items be annotated across teams, or measure each team on its own.",
+        )
+    if found.thin_bridges:
+        bridge = found.thin_bridges[-1]
+        yield Caution(
+            "thin_bridge",
+            f"a team of {len(bridge.team.annotators):,} annotators shares only {bridge.items} "
+            f"{'item' if bridge.items == 1 else 'items'} with all the others: whether they agree with one another "
+            "hangs on these. Let more items be annotated across teams.",
+        )

@@ -1,0 +1,198 @@
+"""Agreement, Cohen's kappa and Scott's pi of every two annotators who share items.
+
+Only pairs that met are ever looked at: the work is Σ n(n−1)/2 over the items, whatever the number of annotators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spagree.errors import DataError, UsageError
+from spagree.estimate.intervals import mean_error, wilson_each
+from spagree.estimate.profile import Floats
+from spagree.estimate.runs import Ints, counted, merged, pairs_within, sums
+from spagree.tally.codes import Codes
+
+if TYPE_CHECKING:
+    import polars
+
+FEW_ITEMS = 10
+MOST_MEETINGS = 1_000_000_000
+MOST_AT_ONE_ITEM = 5_000
+MEETINGS_AT_ONCE = 5_000_000
+CELLS_AT_ONCE = 4_000_000
+MANY_CLASSES = 2_000
+LARGEST_KEY = 2**63 - 1
+CERTAIN = 1e-12
+ONE_CLASS = "both gave one label to all they share, so agreement by chance is certain"
+ONE_ITEM = "they share only one item: how items differ cannot be seen"
+
+
+@dataclass(frozen=True)
+class Meetings:
+    """Who met whom and what they said: ``count`` shared items on which a pair said ``one`` and ``other``.
+
+    ``pair`` is sorted; ``left`` and ``right`` are the two annotators of each pair.
+    """
+
+    left: Ints
+    right: Ints
+    shared: Floats
+    pair: Ints
+    one: Ints
+    other: Ints
+    count: Floats
+
+    def per_pair(self, values: Floats) -> Floats:
+        """Add up over the shared items of each pair."""
+        return sums(self.pair, values * self.count, len(self.left))
+
+    def block(self, start: int, end: int) -> Meetings:
+        """Some of the pairs."""
+        rows = slice(*np.searchsorted(self.pair, [start, end]))
+        said = (self.pair[rows] - start, self.one[rows], self.other[rows], self.count[rows])
+        return Meetings(self.left[start:end], self.right[start:end], self.shared[start:end], *said)
+
+
+def pairs(codes: Codes, similarity: Floats | None, level: float, least: int = 1) -> polars.DataFrame:
+    """One row per two annotators who share ``least`` items, least agreement first; those with few shared items last."""
+    import polars
+
+    found = meetings(codes, least)
+    step = max(1, CELLS_AT_ONCE // max(1, min(len(codes.labels), MANY_CLASSES)))
+    starts = range(0, max(1, len(found.left)), step)
+    blocks = [_figures(found.block(start, start + step), similarity, level) for start in starts]
+    names = polars.Series(codes.annotators, dtype=polars.String)
+    columns = {"annotator": names.gather(found.left), "other": names.gather(found.right)}
+    figures = {name: np.concatenate([block.pop(name) for block in blocks]) for name in list(blocks[0])}
+    frame = polars.DataFrame({**columns, "shared": found.shared.astype(np.int64), **figures}).fill_nan(None)
+    shared = polars.col("shared")
+    certain = polars.col("cohen_kappa").is_null()
+    reason = polars.when(certain).then(polars.lit(ONE_CLASS)).when(shared < 2).then(polars.lit(ONE_ITEM))
+    frame = frame.with_columns((shared < FEW_ITEMS).alias("few"), reason.alias("undefined"))
+    return frame.sort("few", "agreement", "annotator", "other")
+
+
+def _figures(found: Meetings, similarity: Floats | None, level: float) -> dict[str, Floats]:
+    """Agreement and both coefficients of some pairs, as columns."""
+    agree = _alike(found, similarity)
+    observed = found.per_pair(agree) / found.shared
+    stderr = mean_error(found.shared, found.per_pair((agree - observed[found.pair]) ** 2))
+    low, high = wilson_each(observed, stderr, found.shared, level)
+    table = _Table(found, agree, observed, similarity, level)
+    kappa = table.coefficient("cohen_kappa", *table.cohen())
+    pi = table.coefficient("scott_pi", *table.scott())
+    return {"agreement": observed, "stderr": stderr, "low": low, "high": high, **kappa, **pi}
+
+
+def _alike(found: Meetings, similarity: Floats | None) -> Floats:
+    if similarity is None:
+        return np.asarray(found.one == found.other, dtype=np.float64)
+    return np.asarray(similarity[found.one, found.other], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """What a coefficient κ = (P_o − P_e)/(1 − P_e) is made of.
+
+    P_e is a mean over the shared items: how likely the one's label agrees by chance, and the other's.
+    """
+
+    found: Meetings
+    agree: Floats
+    observed: Floats
+    similarity: Floats | None
+    level: float
+
+    def cohen(self) -> tuple[Floats, Floats]:
+        """By chance: the one's label against all labels of the other, and the other way round."""
+        found = self.found
+        return self._chance([found.other], found.one), self._chance([found.one], found.other)
+
+    def scott(self) -> tuple[Floats, Floats]:
+        """By chance: each label against the labels of both."""
+        both = [self.found.one, self.found.other]
+        return self._chance(both, self.found.one), self._chance(both, self.found.other)
+
+    def _chance(self, given: list[Ints], label: Ints) -> Floats:
+        """How likely a label agrees with one drawn from those ``given`` to the pair's shared items."""
+        found, size = self.found, len(given)
+        # Only the labels that occur here: a table of pairs × classes stays small.
+        seen, place = np.unique(np.concatenate([*given, label]), return_inverse=True)
+        *columns, own = np.split(place, size + 1)
+        cells = np.concatenate([found.pair * len(seen) + column for column in columns])
+        table = sums(cells, np.tile(found.count, size), len(found.left) * len(seen)).reshape(-1, max(1, len(seen)))
+        if self.similarity is not None:
+            table = table @ self.similarity[np.ix_(seen, seen)]
+        return np.asarray(table[found.pair, own] / (found.shared[found.pair] * size))
+
+    def coefficient(self, name: str, one: Floats, other: Floats) -> dict[str, Floats]:
+        """Value, standard error by linearisation over the shared items, and limits."""
+        found = self.found
+        expected = found.per_pair((one + other) / 2) / found.shared
+        beyond = np.where(1 - expected < CERTAIN, np.nan, 1 - expected)
+        value = (self.observed - expected) / beyond
+        influence = self.agree - (1 - value)[found.pair] * (one + other)
+        centre = found.per_pair(influence) / found.shared
+        stderr = mean_error(found.shared, found.per_pair((influence - centre[found.pair]) ** 2))
+        low, high = wilson_each(self.observed, stderr, found.shared, self.level)
+        limits = {f"{name}_low": (low - expected) / beyond, f"{name}_high": (high - expected) / beyond}
+        return {name: value, f"{name}_stderr": stderr / beyond, **limits}
+
+
+# Who met whom --------------------------------------------------------------------------------
+
+
+def meetings(codes: Codes, least: int = 1) -> Meetings:
+    """Every two annotations of an item by two known annotators, counted by who said what."""
+    if not isinstance(least, int) or least < 1:
+        raise UsageError(f"least {least!r}: the least number of shared items is a whole number from 1 on")
+    people, labels = max(1, len(codes.annotators)), max(1, len(codes.labels))
+    if (people * labels) ** 2 > LARGEST_KEY:
+        raise DataError(f"{people:,} annotators and {labels:,} labels are too many to compare in pairs; group labels")
+    keys, count = merged([counted(_said(codes, rows, sizes)) for rows, sizes in _blocks(codes)])
+    who, said = np.divmod(keys, labels**2)
+    starts = np.flatnonzero(np.diff(who, prepend=-1))
+    pair = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(who)))
+    shared = sums(pair, count.astype(np.float64), len(starts))
+    enough = shared >= least
+    rows = enough[pair]
+    left, right = np.divmod(who[starts[enough]], people)
+    one, other = np.divmod(said[rows], labels)
+    number = (np.cumsum(enough) - 1)[pair[rows]]
+    return Meetings(left, right, shared[enough], number, one, other, count[rows].astype(np.float64))
+
+
+def _blocks(codes: Codes) -> Iterator[tuple[Ints, Ints]]:
+    """Annotations by known annotators and the sizes of their items; a bounded number of meetings at a time."""
+    known = np.flatnonzero(codes.annotator >= 0)
+    starts = np.flatnonzero(np.diff(codes.item[known], prepend=-1))
+    sizes = np.diff(starts, append=len(known)).astype(np.int64)
+    met = np.cumsum(sizes * (sizes - 1) // 2)
+    _refuse_too_many(int(sizes.max(initial=0)), int(met.max(initial=0)))
+    block = met // MEETINGS_AT_ONCE
+    firsts = np.flatnonzero(np.diff(block, prepend=-1))
+    for first, last in zip(firsts, [*firsts[1:], len(sizes)], strict=False):  # no item, no block
+        yield known[starts[first] : starts[last - 1] + sizes[last - 1]], sizes[first:last]
+
+
+def _said(codes: Codes, rows: Ints, sizes: Ints) -> Ints:
+    """Each meeting as one number: the two annotators, the lower code first, and their two labels."""
+    first, second = pairs_within(sizes)
+    who, said = codes.annotator[rows].astype(np.int64), codes.label[rows].astype(np.int64)
+    swap = who[first] > who[second]
+    first, second = np.where(swap, second, first), np.where(swap, first, second)
+    people, labels = len(codes.annotators), len(codes.labels)
+    return np.asarray(((who[first] * people + who[second]) * labels + said[first]) * labels + said[second])
+
+
+def _refuse_too_many(most: int, meetings: int) -> None:
+    if most > MOST_AT_ONE_ITEM or meetings > MOST_MEETINGS:
+        raise DataError(
+            f"annotators met {meetings:,} times, up to {most:,} of them on one item: too many to compare in pairs "
+            f"(at most {MOST_MEETINGS:,} and {MOST_AT_ONE_ITEM:,}); take the first annotations of each item (--first)"
+        )

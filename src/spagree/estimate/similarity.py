@@ -1,0 +1,231 @@
+"""Agreement beyond equality: how much two labels agree, between 0 and 1 (MATH §10).
+
+A metric turns the labels of a data set into a symmetric matrix s with s(c, c) = 1. Distances of the literature
+become 1 − δ²/max δ², which leaves every chance-corrected coefficient as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from spagree.errors import DataError, UsageError, unknown_name
+from spagree.estimate.profile import Floats
+
+NOMINAL = "nominal"
+CUSTOM_METRIC = "custom"
+MOST_SIMILAR_CLASSES = 5_000
+SEPARATOR = "|"
+
+Similarity = Callable[[str, str], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A named metric, or the user's own function; ``order`` lists labels from lowest to highest.
+
+    >>> Metric("ordnal")
+    Traceback (most recent call last):
+    spagree.errors.UsageError: unknown metric 'ordnal'; did you mean 'ordinal'? Known: nominal, ordinal, interval, \
+ratio, circular, linear, quadratic, jaccard, masi, options
+    """
+
+    rule: str | Similarity = NOMINAL
+    order: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rule, str) and self.rule not in METRICS:
+            raise unknown_name("metric", self.rule, METRICS)
+        if len(set(self.order)) != len(self.order):
+            raise UsageError(f"order {', '.join(self.order)}: a label stands twice; name each once")
+
+    @property
+    def name(self) -> str:
+        """What to call it in results."""
+        return self.rule if isinstance(self.rule, str) else CUSTOM_METRIC
+
+    def matrix(self, labels: Sequence[str], totals: Floats) -> Floats | None:
+        """How much each pair of labels agrees; None for nominal labels, where only equal ones do."""
+        if self.rule == NOMINAL:
+            return None
+        if len(labels) > MOST_SIMILAR_CLASSES:
+            found = f"{len(labels):,} different labels"
+            raise DataError(f"{found} are too many for the metric {self.name}; group them, or use nominal")
+        if not isinstance(self.rule, str):
+            return _from_function(self.rule, labels)
+        return METRICS[self.rule](self, labels, totals)
+
+
+# Distances on a scale ------------------------------------------------------------------------
+
+
+def _similar(distances: Floats) -> Floats:
+    """1 − δ²/max δ²; labels that are all alike agree fully."""
+    largest = distances.max(initial=0.0)
+    return 1 - distances / largest if largest else np.ones_like(distances)
+
+
+def _differences(values: Floats) -> Floats:
+    return np.subtract.outer(values, values)
+
+
+def _interval(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
+    return _similar(_differences(_numbers(metric, labels)) ** 2)
+
+
+def _linear(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
+    return _similar(np.abs(_differences(_places(metric, labels))))
+
+
+def _quadratic(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
+    return _similar(_differences(_places(metric, labels)) ** 2)
+
+
+def _ratio(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
+    values = _numbers(metric, labels)
+    if values.min() < 0:
+        raise DataError(f"metric ratio: {values.min():g} is below 0; ratios need labels from 0 on")
+    sums = np.add.outer(values, values)
+    return _similar(np.divide(_differences(values), sums, out=np.zeros_like(sums), where=sums > 0) ** 2)
+
+
+def _circular(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
+    """Places on a circle of as many labels as there are, declared or seen."""
+    places = _places(metric, labels, by_rank=True)
+    around = max(len(metric.order), len(labels))
+    return _similar(np.sin(np.pi * _differences(places) / around) ** 2)
+
+
+def _ordinal(metric: Metric, labels: Sequence[str], totals: Floats) -> Floats:
+    """Krippendorff's: how many annotations lie between two ranks, half of each end counted."""
+    ranks = np.argsort(np.argsort(_places(metric, labels)))
+    sorted_totals = np.empty_like(totals)
+    sorted_totals[ranks] = totals
+    middle = (np.cumsum(sorted_totals) - sorted_totals / 2)[ranks]
+    return _similar(_differences(middle) ** 2)
+
+
+def _numbers(metric: Metric, labels: Sequence[str]) -> Floats:
+    """Labels as numbers; text is refused with the remedy."""
+    try:
+        values = np.array([float(label) for label in labels])
+    except ValueError:
+        wrong = next(label for label in labels if not _is_number(label))
+        raise DataError(
+            f"metric {metric.name}: the label {wrong!r} is not a number; use ordinal, linear or quadratic "
+            "with the order of the labels (--order low,middle,high)"
+        ) from None
+    if not np.isfinite(values).all():
+        raise DataError(f"metric {metric.name}: a label is not a finite number; name it with --missing")
+    return values
+
+
+def _is_number(label: str) -> bool:
+    try:
+        return isfinite(float(label))
+    except ValueError:
+        return False
+
+
+def _places(metric: Metric, labels: Sequence[str], *, by_rank: bool = False) -> Floats:
+    """Where labels stand: in the declared order, or by their numbers."""
+    if metric.order:
+        unknown = [label for label in labels if label not in metric.order]
+        if unknown:
+            raise DataError(f"order: the label {unknown[0]!r} occurs but is not in it; add it, or --missing it")
+        return np.array([metric.order.index(label) for label in labels], dtype=np.float64)
+    values = _numbers(metric, labels) if all(map(_is_number, labels)) else _refuse_unordered(metric, labels)
+    return np.argsort(np.argsort(values)).astype(np.float64) if by_rank else values
+
+
+def _refuse_unordered(metric: Metric, labels: Sequence[str]) -> Floats:
+    wrong = next(label for label in labels if not _is_number(label))
+    raise DataError(
+        f"metric {metric.name}: the order of the labels is not known ({wrong!r} is no number); "
+        "say it from low to high with --order low,middle,high"
+    )
+
+
+# Sets ----------------------------------------------------------------------------------------
+
+
+def as_set(label: str) -> frozenset[str]:
+    """A set-valued label: a JSON list, or options separated by |.
+
+    >>> sorted(as_set('["red", "blue"]')), sorted(as_set("red|blue")), as_set("[]")
+    (['blue', 'red'], ['blue', 'red'], frozenset())
+    """
+    if label.startswith("["):
+        try:
+            return frozenset(map(str, json.loads(label)))
+        except ValueError:
+            pass
+    return frozenset(part.strip() for part in label.split(SEPARATOR) if part.strip())
+
+
+def _of_sets(compare: Callable[[frozenset[str], frozenset[str]], float]) -> Rule:
+    def matrix(_: Metric, labels: Sequence[str], __: Floats) -> Floats:
+        sets = [as_set(label) for label in labels]
+        return np.array([[compare(one, other) for other in sets] for one in sets])
+
+    return matrix
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Shared options over all options of both; two empty sets agree.
+
+    >>> jaccard(frozenset("ab"), frozenset("bc"))
+    0.3333333333333333
+    """
+    return len(one & other) / len(one | other) if one | other else 1.0
+
+
+def masi(one: frozenset[str], other: frozenset[str]) -> float:
+    """Jaccard times 1 for equal sets, 2/3 where one holds the other, 1/3 where they overlap, 0 otherwise.
+
+    >>> masi(frozenset("ab"), frozenset("abc")) == 2 / 3 * 2 / 3
+    True
+    """
+    if one == other:
+        return 1.0
+    if one <= other or other <= one:
+        return jaccard(one, other) * 2 / 3
+    return jaccard(one, other) / 3
+
+
+def _options(_: Metric, labels: Sequence[str], __: Floats) -> Floats:
+    """The share of all options on which two sets say the same: yes or no."""
+    sets = [as_set(label) for label in labels]
+    everything = len(frozenset[str]().union(*sets)) or 1
+    return np.array([[1 - len(one ^ other) / everything for other in sets] for one in sets])
+
+
+def _from_function(similarity: Similarity, labels: Sequence[str]) -> Floats:
+    """The user's own; refused where it is no agreement."""
+    matrix = np.array([[float(similarity(one, other)) for other in labels] for one in labels])
+    if not ((matrix >= 0) & (matrix <= 1)).all():
+        raise UsageError("metric: your function gave a value outside 0 to 1; 1 is full agreement, 0 none")
+    if not (matrix.diagonal() == 1).all() or not np.allclose(matrix, matrix.T, rtol=0, atol=1e-12):
+        raise UsageError("metric: your function must give 1 for equal labels, and the same both ways round")
+    return matrix
+
+
+Rule = Callable[[Metric, Sequence[str], Floats], Floats]
+
+
+METRICS: Mapping[str, Rule] = {
+    NOMINAL: lambda _, labels, __: np.eye(len(labels)),  # never asked for: equality needs no table
+    "ordinal": _ordinal,
+    "interval": _interval,
+    "ratio": _ratio,
+    "circular": _circular,
+    "linear": _linear,
+    "quadratic": _quadratic,
+    "jaccard": _of_sets(jaccard),
+    "masi": _of_sets(masi),
+    "options": _options,
+}

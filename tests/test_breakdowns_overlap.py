@@ -1,0 +1,163 @@
+"""The graph of annotators who share items, against a slow walk through it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spagree
+from breakdown_oracle import Rows, by_item, rows_of
+from spagree.estimate.overlap import Bridge, Overlap, Team
+
+Label = "x"
+
+
+def team(name: str, members: int, items: int) -> Rows:
+    """Everybody in the team annotates every item of the team."""
+    return [(f"{name}{i}", f"{name}-{j}", Label) for i in range(items) for j in range(members)]
+
+
+def walk(rows: Rows) -> list[set[str]]:
+    """Connected annotators, by merging sets."""
+    groups = [{who} for who in {who for _, who, _ in rows}]
+    for said in by_item(rows).values():
+        people = {who for who, _ in said}
+        joined = [group for group in groups if group & people]
+        groups = [group for group in groups if not group & people] + [set().union(*joined)]
+    return groups
+
+
+@given(rows_of(9, 8, "x"), st.integers(0, 3))
+@settings(max_examples=80)
+def test_teams_are_the_connected_annotators(rows: Rows, thinning: int) -> None:
+    sparse = [row for place, row in enumerate(rows) if place % (thinning + 2) == 0 or thinning == 3]
+    found = spagree.measure(sparse).overlap()
+    groups = walk(sparse)
+    assert {frozenset(each.annotators) for each in found.teams} == {
+        frozenset(group) for group in groups if len(group) > 1
+    }
+    assert set(found.alone) == {who for group in groups if len(group) == 1 for who in group}
+    items = by_item(sparse)
+    assert found.single_items == sum(len(said) == 1 for said in items.values())
+    for each in found.teams:
+        assert each.items == sum(any(who in each.annotators for who, _ in said) for said in items.values())
+    assert found.annotators == len({who for _, who, _ in sparse})
+
+
+def test_a_long_chain_is_one_team() -> None:
+    rows = [(f"q{i:03}", f"a{(i * 37 + step) % 200:03}", Label) for i in range(199) for step in (0, 37)]
+    found = spagree.measure(rows).overlap()
+    assert len(found.teams) == 1 and len(found.teams[0].annotators) == 200
+
+
+def test_two_teams_that_never_met_get_a_warning() -> None:
+    rows = [*team("a", 3, 12), *team("b", 2, 12), ("z", "solo", Label)]
+    measured = spagree.measure(rows)
+    found = measured.overlap()
+    assert found == Overlap(
+        6,
+        (Team(("a-0", "a-1", "a-2"), 12), Team(("b-0", "b-1"), 12)),
+        (),
+        ("solo",),
+        1,
+    )
+    warning = next(each for each in measured.warnings if each.code == "disconnected_teams")
+    assert "2 teams (of 3, 2)" in warning.message and "across teams" in warning.message
+
+
+def test_many_teams_are_not_all_listed() -> None:
+    rows = [row for name in "abcde" for row in team(name, 2, 3)]
+    warning = next(each for each in spagree.measure(rows).warnings if each.code == "disconnected_teams")
+    assert "5 teams (of 2, 2, 2, …)" in warning.message
+
+
+@pytest.mark.parametrize(("bridge", "thin"), [(0, False), (1, True), (4, True), (5, False)])
+def test_a_thin_bridge_gets_a_warning(bridge: int, thin: bool) -> None:
+    rows = [*team("a", 3, 12), *team("b", 3, 12)]
+    rows += [(f"bridge{i}", who, Label) for i in range(bridge) for who in ("a-0", "a-1", "b-0")]
+    measured = spagree.measure(rows)
+    found = measured.overlap()
+    codes = [each.code for each in measured.warnings]
+    assert ("thin_bridge" in codes) == thin == bool(found.thin_bridges)
+    assert ("disconnected_teams" in codes) == (bridge == 0)
+    if thin:
+        assert found.thin_bridges[0] == Bridge(Team(("a-0", "a-1", "a-2"), 12 + bridge), bridge)
+        assert [each.items for each in found.thin_bridges] == [bridge, bridge]
+        said = next(each.message for each in measured.warnings if each.code == "thin_bridge")
+        assert f"only {bridge} {'item' if bridge == 1 else 'items'} with" in said
+
+
+def test_calibration_items_for_all_count_as_items_not_as_pairs() -> None:
+    calibration = [(f"c{i}", f"{name}-{j}", Label) for i in range(3) for name in "ab" for j in range(3)]
+    found = spagree.measure([*team("a", 3, 12), *team("b", 3, 12), *calibration]).overlap()
+    assert [each.items for each in found.thin_bridges] == [3, 3]
+
+
+def test_a_newcomer_is_no_thin_bridge() -> None:
+    rows = [*team("a", 3, 12), ("a0", "new", Label), ("a1", "new", Label)]
+    assert spagree.measure(rows).overlap().thin_bridges == ()
+
+
+def test_random_sparse_designs_get_no_warning() -> None:
+    frame = spagree.simulate(items=200, annotators=40, per_item=3, seed=1).frame
+    measured = spagree.measure(frame.select("item", "annotator", "label"))
+    assert {"disconnected_teams", "thin_bridge"} & {each.code for each in measured.warnings} == set()
+    assert measured.overlap().thin_bridges == () and len(measured.overlap().teams) == 1
+
+
+def test_where_somebody_is_unknown_nothing_is_claimed() -> None:
+    rows = [*team("a", 2, 12), *team("b", 2, 12), ("a0", None, Label)]
+    measured = spagree.measure(rows)
+    assert len(measured.overlap().teams) == 2 and measured.overlap().unknown == 1
+    assert "disconnected_teams" not in [each.code for each in measured.warnings]
+
+
+def test_large_data_is_looked_at_on_request_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from spagree.estimate import overlap as module
+
+    rows = [*team("a", 2, 12), *team("b", 2, 12)]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "CHEAP_ANNOTATIONS", 47)
+        measured = spagree.measure(rows)
+        assert "disconnected_teams" not in [each.code for each in measured.warnings]
+        assert len(measured.overlap().teams) == 2
+    assert "disconnected_teams" in [each.code for each in spagree.measure(rows).warnings]
+    bridged = [*rows, ("a0", "b-0", Label)]
+    monkeypatch.setattr(module, "CHEAP_MEETINGS", 25)
+    assert "thin_bridge" not in [each.code for each in spagree.measure(bridged).warnings]
+    monkeypatch.setattr(module, "CHEAP_MEETINGS", 26)
+    assert "thin_bridge" in [each.code for each in spagree.measure(bridged).warnings]
+
+
+def test_without_annotators_there_is_no_graph_and_no_warning() -> None:
+    import numpy as np
+
+    measured = spagree.measure(np.array([[2, 0], [1, 1]]))
+    assert [each.code for each in measured.warnings] == ["few_items"]
+    with pytest.raises(spagree.UsageError, match="--annotator"):
+        measured.overlap()
+    with pytest.raises(spagree.UsageError, match="a tally does not say who"):
+        spagree.measure(spagree.tally(team("a", 2, 2))).overlap()
+
+
+def test_nobody_and_one() -> None:
+    assert spagree.measure([(None, "ann", Label)]).overlap() == Overlap(0, (), (), (), 0)
+    assert spagree.measure([("q", "ann", Label)]).overlap() == Overlap(1, (), (), ("ann",), 1)
+
+
+def test_renaming_people_and_items_changes_only_names() -> None:
+    rows = [*team("a", 3, 6), *team("b", 2, 6), ("b0", "a-0", Label)]
+    new = {who: f"p{place}" for place, who in enumerate(sorted({who for _, who, _ in rows}, reverse=True))}
+    one, other = (spagree.measure(each).overlap() for each in (rows, [(i, new[w], s) for i, w, s in rows]))
+    shape = [[(len(each.annotators), each.items) for each in found.teams] for found in (one, other)]
+    assert shape[0] == shape[1]
+    bridges = [sorted((len(each.team.annotators), each.items) for each in found.thin_bridges) for found in (one, other)]
+    assert bridges[0] == bridges[1] == [(2, 1), (3, 1)]
+
+
+def test_pairs_of_a_team_are_all_pairs() -> None:
+    found = spagree.measure(team("a", 4, 5)).pairs()
+    assert found.select("annotator", "other").rows() == list(combinations([f"a-{j}" for j in range(4)], 2))

@@ -1,0 +1,198 @@
+"""Chance correction: formulas against brute force, the jackknife against really leaving items out, edge cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracle import BARS, parse, tally_of
+from spagree.estimate import COEFFICIENTS, find, weigh
+from spagree.estimate.chance import FRAGILE, NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected, chance
+from spagree.tally.tally import Cell, Tally
+
+Items = list[list[str]]
+SMALL = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=5), min_size=2, max_size=7)
+
+
+def corrected(items: Items, scheme: str = "annotations_m1") -> dict[str, Corrected]:
+    tally = tally_of(items)
+    return chance(tally, weigh(scheme, tally).by_n, 0.95, scheme)
+
+
+def pairable(items: Items) -> Items:
+    return [item for item in items if len(item) > 1]
+
+
+def item_agreement(item: list[str]) -> Fraction:
+    pairs = [(x, y) for i, x in enumerate(item) for j, y in enumerate(item) if i != j]
+    return Fraction(sum(x == y for x, y in pairs), len(pairs))
+
+
+def weighted(items: Items, weight: Callable[[int], int]) -> Fraction:
+    kept = pairable(items)
+    return sum((weight(len(i)) * item_agreement(i) for i in kept), Fraction()) / sum(weight(len(i)) for i in kept)
+
+
+def kappa(observed: Fraction, expected: Fraction) -> Fraction | None:
+    return None if expected == 1 else (observed - expected) / (1 - expected)
+
+
+def slow_spa_kappa(items: Items, _: int) -> Fraction | None:
+    """Expected agreement from every pair of annotations of different items."""
+    kept = pairable(items)
+    pairs = [(x, y) for i, one in enumerate(kept) for j, other in enumerate(kept) if i != j for x in one for y in other]
+    if not pairs:
+        return None
+    return kappa(weighted(items, lambda n: n - 1), Fraction(sum(x == y for x, y in pairs), len(pairs)))
+
+
+def slow_alpha(items: Items, _: int) -> Fraction | None:
+    values = [label for item in pairable(items) for label in item]
+    pairs = [(x, y) for i, x in enumerate(values) for j, y in enumerate(values) if i != j]
+    return kappa(weighted(items, lambda n: n), Fraction(sum(x == y for x, y in pairs), len(pairs)))
+
+
+def shares(items: Items) -> dict[str, Fraction]:
+    found: Counter[str] = Counter()
+    for item in items:
+        for label in item:
+            found[label] += Fraction(1, len(item))  # type: ignore[assignment]
+    return {label: Fraction(share) / len(items) for label, share in found.items()}
+
+
+def slow_fleiss(items: Items, _: int) -> Fraction | None:
+    return kappa(weighted(items, lambda _: 1), sum((p * p for p in shares(items).values()), Fraction()))
+
+
+def slow_gwet(items: Items, classes: int) -> Fraction | None:
+    if classes < 2:
+        return None
+    expected = sum((p * (1 - p) for p in shares(items).values()), Fraction()) / (classes - 1)
+    return kappa(weighted(items, lambda _: 1), expected)
+
+
+def slow_brennan_prediger(items: Items, classes: int) -> Fraction | None:
+    return kappa(weighted(items, lambda _: 1), Fraction(1, classes))
+
+
+SLOW: dict[str, Callable[[Items, int], Fraction | None]] = {
+    "spa_kappa": slow_spa_kappa,
+    "krippendorff_alpha": slow_alpha,
+    "fleiss_kappa": slow_fleiss,
+    "gwet_ac1": slow_gwet,
+    "brennan_prediger": slow_brennan_prediger,
+}
+
+
+def test_every_coefficient_has_an_oracle() -> None:
+    assert set(SLOW) == set(COEFFICIENTS)
+
+
+@pytest.mark.parametrize("name", SLOW)
+@given(items=SMALL)
+def test_values_and_errors_equal_really_leaving_items_out(name: str, items: Items) -> None:
+    if not pairable(items):
+        return
+    found = corrected(items)[name]
+    classes = len({label for item in items for label in item})
+    used = items if name in ("fleiss_kappa", "gwet_ac1") else pairable(items)
+    value = SLOW[name](used, classes)
+    if value is None:
+        assert found.value is None and found.undefined in (ONE_CLASS, ONE_ITEM)
+        return
+    if len(pairable(items)) < 2:
+        assert found.value == pytest.approx(float(value), abs=1e-12) and found.undefined == ONE_ITEM
+        return
+    without = [SLOW[name](used[:i] + used[i + 1 :], classes) for i in range(len(used))]
+    if any(each is None for each in without):
+        assert found.value == pytest.approx(float(value), abs=1e-12) and found.undefined == FRAGILE
+        return
+    left_out = [float(each or 0) for each in without]
+    size, mean = len(used), sum(left_out) / len(used)
+    debiased = min(size * float(value) - (size - 1) * mean, 1.0)
+    assert found.value == pytest.approx(debiased if name == "spa_kappa" else float(value), abs=1e-9)
+    stderr = sqrt((size - 1) / size * sum((each - mean) ** 2 for each in left_out))
+    assert found.stderr == pytest.approx(stderr, abs=1e-9)
+    assert found.low is not None and found.high is not None
+    assert found.low <= found.value + 1e-12 and found.value <= found.high + 1e-12
+
+
+def test_the_certified_values() -> None:
+    found = corrected(parse(BARS))
+    assert found["krippendorff_alpha"].value == pytest.approx(29 / 64, abs=1e-15)
+    assert found["brennan_prediger"].value == pytest.approx(5 / 11, abs=1e-15)
+    assert found["gwet_ac1"].value == pytest.approx(0.455648, abs=5e-7)
+    alpha = found["krippendorff_alpha"]
+    assert alpha.observed == pytest.approx(58 / 93) and alpha.expected == pytest.approx(0.3118279569892473)
+    assert (alpha.weights, found["spa_kappa"].weights, found["gwet_ac1"].weights) == (
+        "annotations",
+        "annotations_m1",
+        "flat",
+    )
+
+
+def test_spa_kappa_follows_the_chosen_weights() -> None:
+    items = parse(BARS)
+    flat, edge = corrected(items, "flat")["spa_kappa"], corrected(items, "edge")["spa_kappa"]
+    assert flat.observed == pytest.approx(7 / 11) and edge.observed == pytest.approx(19 / 31)
+    assert flat.weights == "flat" and flat.expected == edge.expected
+
+
+def test_perfect_agreement_has_an_interval_with_a_width() -> None:
+    for found in corrected(parse("aa bb aa bb cc aa bb cc")).values():
+        assert found.value == 1 and found.stderr == pytest.approx(0, abs=1e-12)
+        assert found.high == pytest.approx(1) and found.low is not None and found.low < 0.8
+
+
+UNDEFINED = [
+    ("aa aa a", dict.fromkeys(SLOW, ONE_CLASS)),
+    ("a b c", dict.fromkeys(SLOW, NOT_PAIRABLE)),
+    ("ab", {"spa_kappa": ONE_ITEM, "krippendorff_alpha": ONE_ITEM, "brennan_prediger": ONE_ITEM}),
+    ("aa bb", {"spa_kappa": FRAGILE, "krippendorff_alpha": FRAGILE, "fleiss_kappa": FRAGILE}),
+    ("aa aa b", {"spa_kappa": ONE_CLASS, "krippendorff_alpha": ONE_CLASS}),
+]
+
+
+@pytest.mark.parametrize(("data", "reasons"), UNDEFINED)
+def test_degenerate_cases_are_said_in_words(data: str, reasons: dict[str, str]) -> None:
+    found = corrected(parse(data))
+    assert {name: found[name].undefined for name in reasons} == reasons
+    for each in found.values():
+        assert each.value is None or (np.isfinite(each.value) and each.value <= 1)
+
+
+def test_a_tally_without_patterns_says_so() -> None:
+    tally = Tally({Cell(2, 2, 0): 3}, {"a": 6}, {"a": 6}, None)
+    assert {each.undefined for each in find(tally).chance.values()} == {NO_PATTERNS}
+
+
+def test_single_annotations_inform_only_fleiss_and_gwet() -> None:
+    without, with_ = corrected(parse("ab aab bb abb ab")), corrected(parse("ab aab bb abb ab a a a"))
+    for name in SLOW:
+        assert (without[name] == with_[name]) == (name not in ("fleiss_kappa", "gwet_ac1")), name
+
+
+def test_spa_kappa_is_nearly_unbiased_in_small_samples() -> None:
+    """MATH §8: with 20 items, less than half of the bias of the naive coefficient is left."""
+    random = np.random.default_rng(5)
+    truth_po, shares_ = 0.7 * 0.7 + 0.3 * 0.3, np.array([0.5, 0.5])
+    values, naive = [], []
+    for _ in range(1500):
+        first = random.random(20) < 0.5
+        p = np.where(first, 0.7, 0.3)
+        counts = random.binomial(3, p)
+        tally = Tally.from_items([{"a": int(c), "b": 3 - int(c)} for c in counts])
+        found = chance(tally, {3: Fraction(1)}, 0.95, "flat")
+        if found["spa_kappa"].value is not None and found["fleiss_kappa"].value is not None:
+            values.append(found["spa_kappa"].value)
+            naive.append(found["fleiss_kappa"].value)
+    truth = (truth_po - float(shares_ @ shares_)) / (1 - float(shares_ @ shares_))
+    assert np.mean(naive) - truth < -0.012
+    assert abs(np.mean(values) - truth) < 0.5 * abs(np.mean(naive) - truth)
