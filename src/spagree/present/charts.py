@@ -1,0 +1,161 @@
+"""Every chart, drawn once with Altair and saved as SVG, PDF or PNG without a browser or a network.
+
+A chart takes plain rows (dictionaries), so that it serves any stage that has some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from spagree.errors import MissingExtraError
+from spagree.write import write_atomically
+
+FORMATS = ("svg", "pdf", "png")
+Rows = Sequence[Mapping[str, Any]]
+
+# Okabe and Ito's colours, which people who see colours differently can tell apart as well.
+SCHEME_COLOURS = {
+    "flat": "#000000",
+    "annotations": "#E69F00",
+    "annotations_m1": "#0072B2",
+    "edge": "#009E73",
+    "inv_var": "#F0E442",
+    "inv_var_class": "#CC79A7",
+    "adaptive": "#D55E00",
+}
+WIDTH, HEIGHT, PNG_SCALE = 300, 190, 2.0
+MOST_SPOKEN = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A column of the rows and what it is called; ``log`` for a logarithmic scale."""
+
+    field: str
+    title: str
+    log: bool = False
+    format: str = ""
+    zero: bool = False
+
+
+def lines(rows: Rows, x: Axis, y: Axis, colour: Axis, *, dash: Axis | None = None, detail: str | None = None) -> Any:
+    """Lines by colour; ``dash`` tells kinds of lines apart, the first being solid; ``detail`` lines of a colour."""
+    alt = load_altair()
+    encoded = {"x": _x(x), "y": _y(y), "color": _colour(rows, colour)}
+    if dash:
+        legend = {"legend": None} if dash.field == colour.field else {}  # the colours say it already
+        names = list(dict.fromkeys(row[dash.field] for row in rows))
+        encoded["strokeDash"] = alt.StrokeDash(dash.field, type="nominal", title=dash.title, sort=names, **legend)
+    if detail:
+        encoded["detail"] = alt.Detail(detail, type="nominal")
+    return _sized(_chart(rows).mark_line(strokeWidth=1.4).encode(**encoded))
+
+
+def points(rows: Rows, x: Axis, y: Axis, colour: Axis, *, size: int = 30, labels: bool = False) -> Any:
+    """One point per row; with ``labels`` the vertical axis holds names, in the order of the rows."""
+    alt = load_altair()
+    names = list(dict.fromkeys(row[y.field] for row in rows)) if labels else None
+    vertical = alt.Y(y.field, type="nominal", title=y.title, sort=names) if labels else _y(y)
+    if labels:
+        vertical = vertical.axis(labelLimit=260)
+    spoken = len(rows) <= MOST_SPOKEN  # a screen reader cannot read out a cloud, and its words are most of the file
+    mark = _chart(rows).mark_point(filled=True, size=size, opacity=0.75, aria=spoken)
+    drawn = mark.encode(x=_x(x), y=vertical, color=_colour(rows, colour))
+    return drawn.properties(width=420) if labels else _sized(drawn)
+
+
+def level(value: float, axis: str = "y") -> Any:
+    """A thin dashed rule, for a reference value."""
+    alt = load_altair()
+    rule = _chart([{"value": value}]).mark_rule(strokeDash=[3, 3], color="#888888")
+    return rule.encode(**{axis: (alt.Y if axis == "y" else alt.X)("value", type="quantitative")})
+
+
+def layered(*charts: Any) -> Any:
+    """Charts over each other, on the same axes."""
+    return load_altair().layer(*charts)
+
+
+def side_by_side(charts: Mapping[str, Any], *, columns: int = 2, own_colours: bool = False) -> Any:
+    """Charts in a grid, each under its title and with axes of its own."""
+    alt = load_altair()
+    titled = [chart.properties(title=title) for title, chart in charts.items()]
+    grid = alt.concat(*titled, columns=columns)
+    return grid.resolve_scale(color="independent" if own_colours else "shared")
+
+
+def captioned(chart: Any, title: str, caption: Sequence[str]) -> Any:
+    """A title above, with the caption in small letters under it."""
+    alt = load_altair()
+    head = alt.TitleParams(title, subtitle=list(caption), anchor="start", subtitleColor="#555555")
+    return chart.properties(title=head)
+
+
+def save(chart: Any, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write the chart beside ``stem`` in each format; an older picture is replaced."""
+    paths = [stem.with_name(f"{stem.name}.{format}") for format in formats]
+    for path, format in zip(paths, formats, strict=True):
+        write_atomically(path, partial(_draw, chart, format), force=True)
+    return paths
+
+
+def _draw(chart: Any, format: str, path: Path) -> None:
+    options = {"scale_factor": PNG_SCALE} if format == "png" else {}
+    chart.save(str(path), format=format, **options)
+
+
+def load_altair() -> Any:
+    """Altair with its converter, or the extra to install."""
+    try:
+        import altair
+        import vl_convert  # noqa: F401 (altair calls it when it saves)
+    except ImportError:
+        raise MissingExtraError("charts", "drawing charts") from None
+    return altair
+
+
+def _chart(rows: Rows) -> Any:
+    alt = load_altair()
+    return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
+
+
+def _sized(chart: Any) -> Any:
+    return chart.properties(width=WIDTH, height=HEIGHT)
+
+
+def _scale(axis: Axis) -> Any:
+    alt = load_altair()
+    return alt.Scale(type="log") if axis.log else alt.Scale(zero=axis.zero)
+
+
+def _x(axis: Axis) -> Any:
+    return _ticked(load_altair().X(axis.field, type="quantitative", title=axis.title, scale=_scale(axis)), axis)
+
+
+def _y(axis: Axis) -> Any:
+    return _ticked(load_altair().Y(axis.field, type="quantitative", title=axis.title, scale=_scale(axis)), axis)
+
+
+def _ticked(channel: Any, axis: Axis) -> Any:
+    """Few ticks on a logarithmic axis: a grid line for every digit would hide the curves."""
+    options = {"format": axis.format} if axis.format else {}
+    return channel.axis(**options, **({"tickCount": 4} if axis.log else {}))
+
+
+def _colour(rows: Rows, axis: Axis) -> Any:
+    """Schemes have their own colours everywhere; numbers a ramp; other names the default ones."""
+    alt = load_altair()
+    values = list(dict.fromkeys(row[axis.field] for row in rows))
+    if set(values) <= set(SCHEME_COLOURS):
+        shown = [name for name in SCHEME_COLOURS if name in values]
+        scale = alt.Scale(domain=shown, range=[SCHEME_COLOURS[name] for name in shown])
+        return alt.Color(axis.field, type="nominal", title=axis.title, scale=scale)
+    if all(isinstance(value, float) for value in values):
+        return alt.Color(axis.field, type="quantitative", title=axis.title, scale=alt.Scale(scheme="viridis"))
+    if all(isinstance(value, int) for value in values):
+        return alt.Color(axis.field, type="ordinal", title=axis.title, scale=alt.Scale(scheme="viridis"))
+    return alt.Color(axis.field, type="nominal", title=axis.title)

@@ -1,0 +1,213 @@
+"""Compiled loops: annotations arrive one at a time, in random order, and all schemes are recorded on the way.
+
+An annotation costs O(1): the item moves from bin n to bin n + 1 of a few integer sums (MATH §2). An estimate
+costs O(largest n + classes), at about a hundred checkpoints. Every round has a seed and an output row of its
+own and nothing is summed across rounds, so the values do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+# Rows of `bins`, one column per n: items, and sums over them of A, A² and T (MATH §1), all integers.
+ITEMS, PAIRS, SQUARES, TRIPLES = range(4)
+# Columns of `state`, one row per item.
+N, A, T, FIRST = range(4)
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
+UNIT = 2.0**-53
+
+
+@njit(cache=True)
+def _mixed(state: Any) -> Any:
+    """The output function of splitmix64."""
+    z = (state ^ (state >> S30)) * MIX_1
+    z = (z ^ (z >> S27)) * MIX_2
+    return z ^ (z >> S31)
+
+
+@njit(cache=True)
+def _below(state: Any, bound: int) -> int:
+    """A whole number from 0 to bound − 1."""
+    return int(np.float64(_mixed(state) >> S11) * UNIT * bound)
+
+
+@njit(cache=True)
+def _shuffle(order: Any, seed: Any) -> None:
+    state = seed
+    for last in range(order.size - 1, 0, -1):
+        state = state + STEP
+        chosen = _below(state, last + 1)
+        order[last], order[chosen] = order[chosen], order[last]
+
+
+@njit(cache=True)
+def _add(state: Any, bins: Any, labels: Any, given: int, label: int) -> None:
+    """One more annotation of an item: A += 2 n_ic, T += 3 n_ic (n_ic − 1), and the item changes its bin."""
+    n = state[N]
+    if n == 0:
+        state[FIRST] = label
+    elif n == 1:
+        labels[state[FIRST]] += 1
+    if n >= 1:
+        labels[label] += 1
+        _move(bins, state, n, -1)
+        state[A] += 2 * given
+        state[T] += 3 * given * (given - 1)
+        _move(bins, state, n + 1, 1)
+    state[N] = n + 1
+
+
+@njit(cache=True)
+def _move(bins: Any, state: Any, n: int, sign: int) -> None:
+    bins[ITEMS, n] += sign
+    bins[PAIRS, n] += sign * state[A]
+    bins[SQUARES, n] += sign * state[A] * state[A]
+    bins[TRIPLES, n] += sign * state[T]
+
+
+@njit(cache=True)
+def _mean(bins: Any, a: float, b: float) -> float:
+    """SPA with the weights k(n; a, b) of MATH §3."""
+    above = below = 0.0
+    for n in range(2, bins.shape[1]):
+        if bins[ITEMS, n] > 0:
+            edges = 0.5 * n * (n - 1)
+            weight = edges / (1.0 + 2.0 * (n - 2) * a + 0.5 * (n - 2) * (n - 3) * b)
+            above += weight * bins[PAIRS, n] / (2.0 * edges)
+            below += weight * bins[ITEMS, n]
+    return above / below if below > 0 else np.nan
+
+
+@njit(cache=True)
+def _class_shape(labels: Any) -> float:
+    """ζ1/ζ2 of the class distribution of the pairable annotations; 0 (``edge``) when there is one class."""
+    total = 0.0
+    for count in labels:
+        total += count
+    squares = 0.0
+    for count in labels:
+        squares += (count / total) ** 2
+    zeta1 = 0.0
+    for count in labels:
+        zeta1 += count / total * (count / total - squares) ** 2
+    zeta2 = squares * (1.0 - squares)
+    return zeta1 / zeta2 if zeta2 > 0 else 0.0
+
+
+@njit(cache=True)
+def _adaptive_shape(bins: Any, prior: Any) -> Any:
+    """(a, b) of MATH §5; ``prior`` is its weight, a and b."""
+    theta = _mean(bins, 0.25, 0.0)
+    spread = theta * (1.0 - theta)
+    if spread <= 0:
+        return prior[1], prior[2]
+    a_weight = b_weight = prior[0]
+    a_sum, b_sum = prior[0] * prior[1], prior[0] * prior[2]
+    for n in range(3, bins.shape[1]):
+        items = bins[ITEMS, n]
+        triples = bins[TRIPLES, n] / (1.0 * n * (n - 1) * (n - 2))
+        a_weight += items * (n - 2)
+        a_sum += (n - 2) * (triples - items * theta * theta) / spread
+        if n > 3:
+            disjoint = (bins[SQUARES, n] - 2 * bins[PAIRS, n] - 4 * bins[TRIPLES, n]) / (1.0 * n * (n - 1) * (n - 2))
+            b_weight += items * (n - 3)
+            b_sum += (disjoint - items * (n - 3) * theta * theta) / spread
+    a = min(max(a_sum / a_weight, 0.0), 1.0)
+    return a, min(max(b_sum / b_weight, 0.0), a)
+
+
+@njit(cache=True)
+def _record(bins: Any, labels: Any, prior: Any, out: Any) -> None:
+    """SPA by scheme, in the order of ``spagree.SCHEMES``; nothing (NaN) before the first pair."""
+    paired = 0
+    for n in range(2, bins.shape[1]):
+        paired += bins[ITEMS, n]
+    if paired == 0:
+        return
+    a, b = _adaptive_shape(bins, prior)
+    out[0] = _mean(bins, 1.0, 1.0)
+    out[1] = _mean(bins, 0.5, 0.0)
+    out[2] = _mean(bins, 0.25, 0.0)
+    out[3] = _mean(bins, 0.0, 0.0)
+    out[4] = out[3]  # inv_var is edge
+    out[5] = _mean(bins, _class_shape(labels), 0.0)
+    out[6] = _mean(bins, a, b)
+
+
+@njit(cache=True)
+def annotate(order: Any, data: Any, shape: Any, checkpoints: Any, prior: Any, out: Any, paired: Any) -> None:
+    """Annotations in the given order; a row of ``data`` is item, (item, label) pair and label."""
+    items, pairs, classes, most = shape
+    state = np.zeros((items, 4), np.int64)
+    given = np.zeros(pairs, np.int32)
+    bins = np.zeros((4, most + 1), np.int64)
+    labels = np.zeros(classes, np.int64)
+    start = 0
+    for step in range(checkpoints.size):
+        for place in range(start, checkpoints[step]):
+            row = order[place]
+            pair = data[row, 1]
+            _add(state[data[row, 0]], bins, labels, given[pair], data[row, 2])
+            given[pair] += 1
+        start = checkpoints[step]
+        paired[step] = labels.sum()
+        _record(bins, labels, prior, out[step])
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def add_annotations(data: Any, shape: Any, checkpoints: Any, prior: Any, seeds: Any, out: Any, paired: Any) -> None:
+    """Fill out[round, checkpoint, scheme] and paired[round, checkpoint], the annotations of pairable items."""
+    for turn in prange(seeds.size):
+        order = np.arange(data.shape[0]).astype(np.int32)
+        _shuffle(order, seeds[turn])
+        annotate(order, data, shape, checkpoints, prior, out[turn], paired[turn])
+
+
+@njit(cache=True)
+def _agreeing(labels: Any, n: int, given: Any, seed: Any) -> int:
+    """Agreeing ordered pairs among n of an item's labels, drawn without replacement into the front."""
+    agreeing = 0
+    state = seed
+    for place in range(n):
+        state = state + STEP
+        chosen = place + _below(state, labels.size - place)
+        labels[place], labels[chosen] = labels[chosen], labels[place]
+        agreeing += 2 * given[labels[place]]
+        given[labels[place]] += 1
+    for place in range(n):
+        given[labels[place]] = 0
+    return agreeing
+
+
+@njit(cache=True)
+def _sample(label: Any, starts: Any, chosen: Any, n: int, classes: int, checkpoints: Any, seed: Any, out: Any) -> None:
+    order = chosen.copy()
+    _shuffle(order, seed)
+    pool = label.copy()
+    given = np.zeros(classes, np.int64)
+    agreeing = start = 0
+    for step in range(checkpoints.size):
+        for place in range(start, checkpoints[step]):
+            item = order[place]
+            own = _mixed(seed ^ (np.uint64(item + 1) * MIX_1))
+            agreeing += _agreeing(pool[starts[item] : starts[item + 1]], n, given, own)
+        start = checkpoints[step]
+        out[step] = agreeing / (n * (n - 1.0) * start)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def add_samples(
+    label: Any, starts: Any, chosen: Any, n: int, classes: int, checkpoints: Any, seeds: Any, out: Any
+) -> None:
+    """Fill out[round, checkpoint]: mean agreement of the first items in random order, n annotations of each.
+
+    ``label`` is sorted by item; item i has the places starts[i] to starts[i + 1]; ``chosen`` items take part.
+    """
+    for turn in prange(seeds.size):
+        _sample(label, starts, chosen, n, classes, checkpoints, seeds[turn], out[turn])

@@ -1,0 +1,284 @@
+"""Many rounds of adding annotations or samples at random: run, summarised, kept, and not run twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+from spagree.errors import MissingExtraError
+from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_WEIGHT
+from spagree.estimate.weights import SCHEMES
+from spagree.studies.datasets import LabelSet
+from spagree.write import write_atomically
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+FORMAT = 1  # raise it when the kernels or the summaries change: kept results are then made again
+CHECKPOINTS = 100
+BATCHES = 30
+AT_ONCE = 60
+LEAST_SHARE = 0.1  # a number of annotations per sample is tried if this share of the items has as many
+
+Tick = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the experiments are run; a result is kept under all of this and the data."""
+
+    rounds: int = 3000
+    seed: int = 0
+    force: bool = False
+    folder: Path | None = None
+    """Where results are kept; None keeps nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnnotationCurves:
+    """SPA while single annotations arrive in random order: over rounds, by checkpoint and scheme.
+
+    Only checkpoints at which every round had a pair are kept. ``batches`` are the variances of 30 separate
+    batches of rounds, from which the noise of a comparison is estimated.
+    """
+
+    annotations: NDArray[np.int64]
+    paired: Floats
+    mean: Floats
+    variance: Floats
+    batches: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleCurves:
+    """Mean agreement while samples with n annotations each arrive: one row per n and checkpoint."""
+
+    n: NDArray[np.int64]
+    samples: NDArray[np.int64]
+    mean: Floats
+    variance: Floats
+    theory: Floats
+
+
+def load_kernels() -> Any:
+    """The compiled loops, or the extra to install."""
+    try:
+        from spagree.studies import kernels
+    except ImportError:
+        raise MissingExtraError("studies", "running the paper's experiments") from None
+    return kernels
+
+
+def checkpoints(total: int, wanted: int = CHECKPOINTS) -> NDArray[np.int64]:
+    """Up to ``wanted`` numbers, evenly spaced, the last being all.
+
+    >>> checkpoints(10, 4).tolist(), checkpoints(3).tolist()
+    ([2, 5, 8, 10], [1, 2, 3])
+    """
+    import numpy as np
+
+    steps = np.round(np.linspace(0, total, min(wanted, total) + 1)[1:]).astype(np.int64)
+    return np.unique(steps)
+
+
+def round_seeds(rounds: int, *key: int) -> NDArray[np.uint64]:
+    """One seed per round; whoever runs a round, it is the same round."""
+    import numpy as np
+
+    return np.asarray(np.random.SeedSequence(list(key)).generate_state(rounds, np.uint64), np.uint64)
+
+
+def annotation_values(data: LabelSet, rounds: int, seed: int, tick: Tick | None = None) -> tuple[Any, Any, Any]:
+    """Checkpoints, values[round, checkpoint, scheme] and the pairable annotations[round, checkpoint]."""
+    import numpy as np
+
+    kernels = load_kernels()
+    steps = checkpoints(data.annotations)
+    values = np.full((rounds, len(steps), len(SCHEMES)), np.nan)
+    paired = np.zeros((rounds, len(steps)), np.int64)
+    seeds = round_seeds(rounds, seed, 1)
+    laid = laid_out(data)
+    for start in range(0, rounds, AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        kernels.add_annotations(*laid, steps, prior(), seeds[part], values[part], paired[part])
+        if tick:
+            tick(len(seeds[part]))
+    return steps, values, paired
+
+
+def laid_out(data: LabelSet) -> tuple[Any, Any]:
+    """Item, (item, label) pair and label of each annotation, and how many of each there are."""
+    import numpy as np
+
+    _, pair = np.unique(data.item * data.classes + data.label, return_inverse=True)
+    rows = np.stack([data.item, pair, data.label], axis=1).astype(np.int32)
+    return np.ascontiguousarray(rows), np.array([data.items, pair.max() + 1, data.classes, data.per_item.max()])
+
+
+def prior() -> Floats:
+    """What ``adaptive`` shrinks towards, handed to the kernel so that it cannot hold an older one."""
+    import numpy as np
+
+    return np.array([PRIOR_WEIGHT, PRIOR_A, PRIOR_B])
+
+
+def annotation_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> AnnotationCurves:
+    """Add single annotations in random order, ``plan.rounds`` times."""
+
+    def run() -> dict[str, Any]:
+        import numpy as np
+
+        steps, values, paired = annotation_values(data, plan.rounds, plan.seed, tick)
+        kept = ~np.isnan(values).any(axis=(0, 2))
+        values = values[:, kept]
+        parts = np.array_split(values, min(BATCHES, max(1, plan.rounds // 2)))
+        return {
+            "annotations": steps[kept],
+            "paired": paired[:, kept].mean(axis=0),
+            "mean": values.mean(axis=0),
+            "variance": variance(values),
+            "batches": np.stack([variance(part) for part in parts]),
+        }
+
+    return AnnotationCurves(**_kept("annotations", data, plan, run))
+
+
+def variance(values: Floats) -> Floats:
+    """Over rounds; exactly 0 where all rounds agree (the mean of equal floats may be another float)."""
+    import numpy as np
+
+    shifted = values - values[0]
+    return np.asarray(shifted.var(axis=0, ddof=1))
+
+
+def sample_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> SampleCurves:
+    """Add whole samples in random order, with n annotations each, for every n that enough items have."""
+
+    def run() -> dict[str, Any]:
+        import numpy as np
+
+        parts = [_constant(data, n, plan, tick) for n in constant_numbers(data)]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    return SampleCurves(**_kept("samples", data, plan, run))
+
+
+def constant_numbers(data: LabelSet) -> list[int]:
+    """The numbers of annotations per sample that are tried; always 2, and all that a tenth of the items have."""
+    per_item = data.per_item
+    largest = int(per_item.max())
+    return [n for n in range(2, largest + 1) if n == 2 or (per_item >= n).mean() >= LEAST_SHARE]
+
+
+def _constant(data: LabelSet, n: int, plan: Plan, tick: Tick | None) -> dict[str, Any]:
+    import numpy as np
+
+    kernels = load_kernels()
+    per_item = data.per_item
+    chosen = np.flatnonzero(per_item >= n)
+    steps = checkpoints(len(chosen))
+    starts = np.concatenate([[0], np.cumsum(per_item)])
+    label = data.label[np.argsort(data.item, kind="stable")]
+    values = np.zeros((plan.rounds, len(steps)))
+    seeds = round_seeds(plan.rounds, plan.seed, 2, n)
+    for start in range(0, plan.rounds, AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        kernels.add_samples(label, starts, chosen, n, data.classes, steps, seeds[part], values[part])
+        if tick:
+            tick(len(seeds[part]))
+    return {
+        "n": np.full(len(steps), n),
+        "samples": steps,
+        "mean": values.mean(axis=0),
+        "variance": variance(values),
+        "theory": constant_variance(data, n, steps),
+    }
+
+
+def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Floats:
+    """The exact variance of the mean agreement of m of I items, n of the annotations of each, drawn at random.
+
+    Var = W/m + (1 − m/I)·S²/m: W is the mean over items of the variance of P̂ when n of the item's annotations
+    are drawn, [P + 2(n−2)·t3 + C(n−2,2)·m2]/C(n,2) − P² with the item's own P, t3 and m2 (MATH §5), and S² the
+    variance of P between the items.
+    """
+    import numpy as np
+
+    p, t3, m2 = _item_moments(data, n)
+    edges = n * (n - 1) / 2
+    within = (p + 2 * (n - 2) * t3 + (n - 2) * (n - 3) / 2 * m2) / edges - p**2
+    between = p.var(ddof=1) if len(p) > 1 else 0.0
+    exact = within.mean() / samples + (1 - samples / len(p)) * between / samples
+    return np.asarray(np.maximum(exact, 0.0))  # at full annotation it is 0, which rounding may miss by a hair
+
+
+def _item_moments(data: LabelSet, least: int) -> tuple[Floats, Floats, Floats]:
+    """P, t3 and m2 of each item with at least ``least`` annotations; 0 where n is too small to have one."""
+    import numpy as np
+
+    counts = np.zeros((data.items, data.classes))
+    np.add.at(counts, (data.item, data.label), 1)
+    counts = counts[counts.sum(axis=1) >= least]
+    n = counts.sum(axis=1)
+    pairs = (counts * (counts - 1)).sum(axis=1)
+    triples = (counts * (counts - 1) * (counts - 2)).sum(axis=1)
+    three, four = n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3)
+    disjoint = pairs**2 - 2 * pairs - 4 * triples
+    return pairs / (n * (n - 1)), _ratio(triples, three), _ratio(disjoint, four)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    import numpy as np
+
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+
+
+def result_path(kind: str, data: LabelSet, plan: Plan, folder: Path) -> Path:
+    """Where a result is kept: a name for people and a fingerprint of everything it depends on."""
+    about = json.dumps([FORMAT, kind, data.digest, plan.rounds, plan.seed, CHECKPOINTS, BATCHES, prior().tolist()])
+    return folder / f"{kind}-{data.name}-{hashlib.sha256(about.encode()).hexdigest()[:12]}.npz"
+
+
+def is_kept(kind: str, data: LabelSet, plan: Plan) -> bool:
+    """Whether the experiment was finished before, on these data and with these parameters."""
+    return bool(plan.folder and not plan.force and result_path(kind, data, plan, plan.folder).exists())
+
+
+def _kept(kind: str, data: LabelSet, plan: Plan, run: Callable[[], dict[str, Any]]) -> Mapping[str, Any]:
+    """The kept result, or a new one that is kept; a result is there whole or not at all."""
+    if plan.folder is None:
+        return run()
+    path = result_path(kind, data, plan, plan.folder)
+    found = _load(path) if is_kept(kind, data, plan) else None
+    if found:
+        return found
+    result = run()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, lambda beside: _write(beside, result), force=True)
+    return result
+
+
+def _load(path: Path) -> dict[str, Any] | None:
+    """A kept result; None if something happened to the file, and the result is made again."""
+    import numpy as np
+
+    try:
+        with path.open("rb") as file, np.load(file) as found:
+            return dict(found)
+    except (OSError, EOFError, ValueError, BadZipFile):
+        return None
+
+
+def _write(path: Path, result: Mapping[str, Any]) -> None:
+    import numpy as np
+
+    with path.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **result)

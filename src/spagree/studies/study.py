@@ -1,0 +1,109 @@
+"""One run of the experiments: the data, the plan, the folder that receives everything, and the progress bars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from spagree.errors import FileError
+from spagree.present import charts
+from spagree.studies.datasets import LabelSet, other_sets, paper_sets
+from spagree.studies.rounds import (
+    AnnotationCurves,
+    Plan,
+    SampleCurves,
+    Tick,
+    annotation_curves,
+    constant_numbers,
+    is_kept,
+    sample_curves,
+)
+from spagree.write import write_atomically
+
+KEPT = "results"
+Rows = Sequence[Mapping[str, Any]]
+Bar = Callable[[str, int], Tick]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Where the data lies and where results go; ``plan.folder`` keeps finished parts for the next run."""
+
+    out: Path
+    data: Path | None = None
+    plan: Plan = field(default_factory=Plan)
+    bar: Bar | None = None
+    made: set[tuple[str, str]] = field(default_factory=set)
+    """What this run has made again under ``force``, so that no part is made twice."""
+
+    @cached_property
+    def paper_sets(self) -> list[LabelSet]:
+        """The paper's eight label sets, real or simulated."""
+        return paper_sets(self.data, self.plan.seed)
+
+    @cached_property
+    def other_sets(self) -> list[LabelSet]:
+        """Every other tidy file of the data folder."""
+        return other_sets(self.data)
+
+    def annotations(self, data: LabelSet) -> AnnotationCurves:
+        """Adding single annotations; made once."""
+        return annotation_curves(data, *self._part("annotations", data, self.plan.rounds))
+
+    def samples(self, data: LabelSet) -> SampleCurves:
+        """Adding samples with a constant number of annotations; made once."""
+        return sample_curves(data, *self._part("samples", data, self.plan.rounds * len(constant_numbers(data))))
+
+    def _part(self, kind: str, data: LabelSet, total: int) -> tuple[Plan, Tick | None]:
+        plan = replace(self.plan, force=self.plan.force and (kind, data.name) not in self.made)
+        self.made.add((kind, data.name))
+        ready = is_kept(kind, data, plan)
+        return plan, self.bar(f"{kind}: {data.title}", total) if self.bar and not ready else None
+
+    def table(self, name: str, rows: Rows) -> Path:
+        """Write rows as NAME.csv, in full precision."""
+        import polars as pl
+
+        frame = pl.DataFrame(list(rows), infer_schema_length=None)
+        return self._written(f"{name}.csv", frame.write_csv)
+
+    def text(self, name: str, content: str) -> Path:
+        """Write text as NAME."""
+        return self._written(name, lambda path: path.write_text(content + "\n", encoding="utf-8"))
+
+    def figure(self, name: str, chart: Any) -> list[Path]:
+        """Draw NAME.svg, NAME.pdf and NAME.png."""
+        return charts.save(chart, self._folder() / name)
+
+    def _written(self, name: str, write: Callable[[Path], object]) -> Path:
+        path = self._folder() / name
+        write_atomically(path, write, force=True)
+        return path
+
+    def _folder(self) -> Path:
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"{self.out}: cannot be made ({error.strerror}); choose another --out") from error
+        return self.out
+
+
+@contextmanager
+def progress_bars() -> Iterator[Bar]:
+    """One bar per experiment and data set, on standard error; nothing when that is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+
+        def bar(description: str, total: int) -> Tick:
+            task = progress.add_task(description, total=total)
+            return lambda done: progress.advance(task, done)
+
+        yield bar

@@ -1,0 +1,125 @@
+"""The unbiasedness claims, exact by enumeration: every way to remove annotations from a small full data set.
+
+Exact for weights that depend on n only, when annotations are removed at random from a balanced design. Not for
+unbalanced full data, not given the numbers of annotations that happened to stay (but for ``flat``), and not quite
+for weights estimated from the same labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, product
+from typing import Any
+
+from spagree.estimate.weights import SCHEMES, weigh
+from spagree.tally.tally import Cell, Tally
+
+BALANCED = ("aaaa", "aabb", "abcc")
+UNBALANCED = ("aaaaaa", "ab", "bc", "cc")
+Kept = tuple[str, ...]
+"""The labels each item kept, sorted."""
+
+
+def agreement(labels: str) -> Fraction:
+    """P of one item.
+
+    >>> agreement("aab")
+    Fraction(1, 3)
+    """
+    n, pairs, _ = Cell.of(Counter(labels).values())
+    return Fraction(pairs, n * (n - 1))
+
+
+def full_agreement(full: Sequence[str]) -> Fraction:
+    """What SPA estimates: the mean agreement of the items of the full data.
+
+    >>> full_agreement(BALANCED)
+    Fraction(1, 2)
+    """
+    return sum((agreement(labels) for labels in full), Fraction()) / len(full)
+
+
+@cache
+def spa(kept: Kept, scheme: str) -> Fraction:
+    """SPA of what was kept, with spagree's own weights, as an exact fraction.
+
+    >>> spa(("aa", "ab"), "flat")
+    Fraction(1, 2)
+    """
+    items = [labels for labels in kept if len(labels) > 1]
+    weights = weigh(scheme, Tally.from_items(Counter(labels) for labels in kept)).by_n
+    above = sum((weights[len(labels)] * agreement(labels) for labels in items), Fraction())
+    return above / sum((weights[len(labels)] for labels in items), Fraction())
+
+
+def ways(full: Sequence[str]) -> Counter[Kept]:
+    """Everything that can be left of the full data with at least one pair, and in how many ways."""
+    parts = [Counter(_subsets(labels)) for labels in full]
+    found: Counter[Kept] = Counter()
+    for choice in product(*(part.items() for part in parts)):
+        kept = tuple(labels for labels, _ in choice)
+        if max(map(len, kept)) > 1:
+            number = 1
+            for _, size in choice:
+                number *= size
+            found[kept] += number
+    return found
+
+
+def _subsets(labels: str) -> Iterator[str]:
+    for size in range(len(labels) + 1):
+        yield from map("".join, combinations(labels, size))
+
+
+def expectation(found: Counter[Kept], scheme: str) -> Fraction:
+    """Mean SPA over all ways, each equally likely."""
+    total = sum(number * spa(tuple(sorted(kept)), scheme) for kept, number in found.items())
+    return Fraction(total) / found.total()
+
+
+def biases(full: Sequence[str], design: str) -> Iterator[dict[str, Any]]:
+    """Bias of every scheme for every number of removed annotations (as long as a pair can be left)."""
+    everything = ways(full)
+    whole = sum(map(len, full))
+    for left in range(2, whole + 1):
+        found = Counter({kept: number for kept, number in everything.items() if sum(map(len, kept)) == left})
+        yield from _rows(found, full, design, removed=whole - left, kept_numbers=None)
+
+
+def conditional_biases(full: Sequence[str], numbers: Sequence[Sequence[int]]) -> Iterator[dict[str, Any]]:
+    """Bias given how many annotations each item kept."""
+    everything = ways(full)
+    for wanted in numbers:
+        found = Counter({kept: number for kept, number in everything.items() if [*map(len, kept)] == [*wanted]})
+        shown = ", ".join(map(str, wanted))
+        yield from _rows(found, full, "given n", removed=sum(map(len, full)) - sum(wanted), kept_numbers=shown)
+
+
+def _rows(
+    found: Counter[Kept], full: Sequence[str], design: str, removed: int, kept_numbers: str | None
+) -> Iterator[dict[str, Any]]:
+    truth = full_agreement(full)
+    for scheme in SCHEMES:
+        bias = expectation(found, scheme) - truth
+        yield {
+            "design": design,
+            "removed": removed,
+            "kept": kept_numbers,
+            "ways": found.total(),
+            "scheme": scheme,
+            "bias": float(bias),
+            "exactly_zero": bias == 0,
+        }
+
+
+def unbiasedness() -> list[dict[str, Any]]:
+    """All three situations: balanced, unbalanced, and balanced given n."""
+    numbers = [(4, 4, 2), (4, 2, 4), (2, 4, 4), (4, 3, 2), (2, 3, 4)]
+    return [
+        *biases(BALANCED, "balanced"),
+        *biases(UNBALANCED, "unbalanced"),
+        *conditional_biases(BALANCED, numbers),
+    ]

@@ -1,0 +1,146 @@
+"""Charts: the same picture from the same rows, in every format, without a network, with hostile text as text."""
+
+from __future__ import annotations
+
+import re
+import socket
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import spagree
+from spagree.present import charts
+from spagree.present.charts import SCHEME_COLOURS, Axis
+
+X, Y, KIND = Axis("x", "annotations"), Axis("y", "variance"), Axis("kind", "kind")
+ROWS = [
+    {"x": x, "y": (x + 1.0) ** 2 * scale, "kind": kind} for kind, scale in (("a", 1.0), ("b", 2.0)) for x in range(5)
+]
+
+
+def drawn(chart: Any, folder: Path) -> str:
+    (path,) = charts.save(chart, folder / "chart", ["svg"])
+    return path.read_text("utf-8")
+
+
+def texts(svg: str) -> list[str]:
+    return [
+        element.text or "" for element in ElementTree.fromstring(svg).iter() if element.tag.endswith(("text", "tspan"))
+    ]
+
+
+def test_lines_have_axes_a_legend_and_one_path_per_kind(tmp_path: Path) -> None:
+    svg = drawn(charts.lines(ROWS, X, Y, KIND), tmp_path)
+    assert {"annotations", "variance", "kind", "a", "b"} <= set(texts(svg))
+    assert svg.count('aria-roledescription="line mark"') == 2
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
+    first, second = (drawn(charts.lines(ROWS, X, Y, KIND), tmp_path) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize(("format", "start"), [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])
+def test_every_format(format: str, start: bytes, tmp_path: Path) -> None:
+    (path,) = charts.save(charts.points(ROWS, X, Y, KIND), tmp_path / "chart", [format])
+    assert path.name == f"chart.{format}" and path.read_bytes().startswith(start)
+
+
+def test_all_formats_by_default_and_nothing_else(tmp_path: Path) -> None:
+    charts.save(charts.points(ROWS, X, Y, KIND), tmp_path / "v1.2")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["v1.2.pdf", "v1.2.png", "v1.2.svg"]
+
+
+def test_no_network_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a chart asked for the network")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    svg = drawn(charts.lines(ROWS, X, Y, KIND), tmp_path)
+    assert set(re.findall(r'https?://[^"\s]+', svg)) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "{{7*7}}",
+    "a & b",
+    "=cmd|' /C calc'!A0",
+]
+
+
+@pytest.mark.parametrize("label", HOSTILE)
+def test_hostile_labels_are_text(label: str, tmp_path: Path) -> None:
+    rows = [{**row, "kind": label} for row in ROWS]
+    svg = drawn(charts.points(rows, X, Y, KIND), tmp_path)
+    assert label in texts(svg)
+    assert "<script" not in svg and "<img" not in svg
+
+
+def test_names_on_the_vertical_axis_keep_the_order_of_the_rows(tmp_path: Path) -> None:
+    names = ["zebra", "ant", "mole"]
+    rows = [{"x": place + 0.5, "name": name, "kind": "k"} for place, name in enumerate(names)]
+    shown = texts(drawn(charts.points(rows, X, Axis("name", ""), KIND, labels=True), tmp_path))
+    assert [text for text in shown if text in names] == names
+
+
+def test_a_logarithmic_axis(tmp_path: Path) -> None:
+    rows = [{"x": x, "y": 10.0**-x, "kind": "a"} for x in range(1, 6)]
+    encoded = charts.lines(rows, X, Axis("y", "variance", log=True, format=".0e"), KIND).to_dict()["encoding"]["y"]
+    assert encoded["scale"] == {"type": "log"} and encoded["axis"]["format"] == ".0e"
+
+
+def test_colours_follow_what_is_coloured() -> None:
+    def colour(values: list[Any]) -> dict[str, Any]:
+        rows = [{"x": 1, "y": 1.0, "kind": value} for value in values]
+        return dict(charts.points(rows, X, Y, KIND).to_dict()["encoding"]["color"])
+
+    assert colour(["flat", "edge"])["scale"]["range"] == [SCHEME_COLOURS["flat"], SCHEME_COLOURS["edge"]]
+    assert colour([0.1, 0.7])["type"] == "quantitative"
+    assert colour([2, 3])["type"] == "ordinal"
+    assert colour(["mine", "flat"])["type"] == "nominal" and "scale" not in colour(["mine", "flat"])
+
+
+def test_every_scheme_has_a_colour_of_its_own() -> None:
+    assert tuple(SCHEME_COLOURS) == spagree.SCHEMES
+    assert len(set(SCHEME_COLOURS.values())) == len(SCHEME_COLOURS)
+
+
+def test_dashes_need_no_second_legend_where_colours_say_the_same() -> None:
+    twice = charts.lines(ROWS, X, Y, KIND, dash=KIND).to_dict()["encoding"]["strokeDash"]
+    assert twice["legend"] is None
+    other = [{**row, "how": how} for row in ROWS for how in ("solid", "dashed")]
+    dashes = charts.lines(other, X, Y, KIND, dash=Axis("how", "how")).to_dict()["encoding"]["strokeDash"]
+    assert "legend" not in dashes and dashes["sort"] == ["solid", "dashed"]
+
+
+def test_lines_of_one_colour_are_told_apart_by_detail(tmp_path: Path) -> None:
+    rows = [{"x": x, "y": x * (1.0 + number), "kind": 0.5, "number": number} for number in range(4) for x in range(3)]
+    svg = drawn(charts.lines(rows, X, Y, KIND, detail="number"), tmp_path)
+    assert svg.count('aria-roledescription="line mark"') == 4
+
+
+def test_a_grid_titles_and_a_caption(tmp_path: Path) -> None:
+    one, two = charts.lines(ROWS, X, Y, KIND), charts.points(ROWS, X, Y, KIND)
+    grid = charts.captioned(charts.side_by_side({"left": one, "right": two}), "Both", ["first line", "second line"])
+    assert {"left", "right", "Both", "first line", "second line"} <= set(texts(drawn(grid, tmp_path)))
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_a_reference_level(axis: str, tmp_path: Path) -> None:
+    svg = drawn(charts.layered(charts.points(ROWS, X, Y, KIND), charts.level(1, axis)), tmp_path)
+    assert 'stroke-dasharray="3,3"' in svg
+
+
+def test_a_cloud_of_points_is_not_read_out(tmp_path: Path) -> None:
+    few = [{"x": x, "y": 1.0, "kind": "a"} for x in range(charts.MOST_SPOKEN)]
+    many = [*few, {"x": 0, "y": 2.0, "kind": "a"}]
+    spoken, silent = (drawn(charts.points(rows, X, Y, KIND), tmp_path) for rows in (few, many))
+    assert len(silent) < len(spoken) / 1.5
+
+
+def test_a_folder_that_is_not_there_is_a_file_error(tmp_path: Path) -> None:
+    with pytest.raises(spagree.FileError, match="cannot be written"):
+        charts.save(charts.points(ROWS, X, Y, KIND), tmp_path / "nowhere" / "chart", ["svg"])

@@ -1,0 +1,357 @@
+"""The paper's data sets in their published layouts, written here by hand; tidy files; stand-ins."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+import xlsxwriter
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spagree
+from spagree.studies import raw
+from spagree.studies.datasets import SOURCES, LabelSet, label_set, other_sets, paper_sets, read_tidy
+from spagree.studies.standins import StandIn, draw
+
+OPINION = "Expresses writer’s opinion"
+
+
+def write_mbic(path: Path, sheet: str = "annotations") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [
+        ("survey_record_id", "sentence_id", "label", "factual"),
+        (11, 501, "Biased", OPINION),
+        (12, 501, "Biased", "Entirely factual"),
+        (13, 501, "Non-biased", OPINION),
+        (11, 502, "Non-biased", "Entirely factual"),
+        (12, 502, "Non-biased", "Entirely factual"),
+        (14, 503, None, None),
+    ]
+    with xlsxwriter.Workbook(path) as book:
+        book.add_worksheet("annotators").write(0, 0, "survey_record_id")
+        page = book.add_worksheet(sheet)
+        for number, row in enumerate(rows):
+            page.write_row(number, 0, row)
+    return path
+
+
+def write_bsmtwe(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    header = "trust_vs_disgust,surprise_vs_antecip,tweet_id,joy_vs_sadness,key,created_date,annotator_id,anger_vs_fear"
+    rows = [
+        "TRU,ANT,430330391403044864,JOY,1,2014-02-03,a1,dontknow",
+        "DIS,ANT,430330391403044864,neutral,2,2014-02-03,a2,ANG",
+        "TRU,SUR,430330391403044865,SAD,3,2014-02-03,a1,FEA",
+    ]
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def write_dar(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    several = [{"annotator": "b", "main_type": name} for name in ("question", "humor", "other")]
+    threads = [
+        {
+            "url": "https://example.org/1",
+            "posts": [
+                {"id": "t1", "annotations": [{"annotator": "a", "main_type": "question"}, *several]},
+                {"id": "t2", "annotations": [{"annotator": "a", "main_type": "answer"}, {"annotator": "c"}]},
+            ],
+        },
+        {"posts": [{"id": "t3"}, {"id": "t4", "annotations": [{"annotator": "c", "main_type": "answer"}]}]},
+    ]
+    path.write_text("\n".join(json.dumps(thread) for thread in threads) + "\n\n", encoding="utf-8")
+    return path
+
+
+def write_fecg(path: Path, rows: int = 2) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    faces = ",".join(f"http://example.org/{face}.jpg,0.1,0.5,0.2,0.6" for face in "abc")
+    answers = ["4100000001,1,4100000002,1,17,3", "4100000001,2,18,2,19,2,20,1"]
+    lines = [f"{faces},ONE_CLASS_TRIPLET,{answers[number % 2]}" for number in range(rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def answers(frame: pl.DataFrame) -> list[tuple[str, str]]:
+    return sorted(frame.select("item", "label").rows())
+
+
+def test_mbic(tmp_path: Path) -> None:
+    path = write_mbic(tmp_path / "mbic.xlsx")
+    label, factual = raw.mbic([path], "label"), raw.mbic([path], "factual")
+    assert answers(label) == [
+        ("501", "Biased"),
+        ("501", "Biased"),
+        ("501", "Non-biased"),
+        ("502", "Non-biased"),
+        ("502", "Non-biased"),
+    ]
+    assert answers(factual).count(("501", OPINION)) == 2
+    assert "\u2019" in OPINION
+
+
+def test_mbic_needs_its_sheet_and_its_columns(tmp_path: Path) -> None:
+    with pytest.raises(spagree.DataError, match="annotations"):
+        raw.mbic([write_mbic(tmp_path / "other.xlsx", sheet="Sheet1")], "label")
+    with pytest.raises(spagree.DataError, match="no column bias; found"):
+        raw.mbic([write_mbic(tmp_path / "mbic.xlsx")], "bias")
+
+
+def test_bsmtwe_keeps_ids_of_18_digits(tmp_path: Path) -> None:
+    path = write_bsmtwe(tmp_path / "tweets_annotations.csv")
+    assert answers(raw.bsmtwe([path], "trust_vs_disgust")) == [
+        ("430330391403044864", "DIS"),
+        ("430330391403044864", "TRU"),
+        ("430330391403044865", "TRU"),
+    ]
+    assert raw.bsmtwe([path], "anger_vs_fear")["label"].to_list() == ["dontknow", "ANG", "FEA"]
+    with pytest.raises(spagree.DataError, match="no column love"):
+        raw.bsmtwe([path], "love")
+
+
+def test_dar_takes_one_label_per_annotator_and_post(tmp_path: Path) -> None:
+    path = write_dar(tmp_path / "coarse_discourse_dataset.json")
+    found = raw.dar([path], "main_type", seed=0)
+    assert found["item"].to_list() == ["t1", "t1", "t2", "t4"]
+    assert found.row(0) == ("t1", "question")
+    drawn = {raw.dar([path], "main_type", seed=seed)["label"][1] for seed in range(40)}
+    assert drawn == {"question", "humor", "other"}
+    assert found.equals(raw.dar([path], "main_type", seed=0))
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"title": "no posts"}'])
+def test_dar_says_where_it_is_not_dar(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "coarse_discourse.json"
+    path.write_text('{"posts": []}\n' + line + "\n")
+    with pytest.raises(spagree.DataError, match=r"coarse_discourse\.json:2: not a thread"):
+        raw.dar([path], "main_type")
+
+
+def test_fecg_takes_the_row_as_the_item(tmp_path: Path) -> None:
+    paths = [write_fecg(tmp_path / f"faceexp-comparison-data-{part}-public.csv") for part in ("test", "train")]
+    found = raw.fecg(paths)
+    assert found["item"].n_unique() == 4
+    first = found.filter(pl.col("item") == "faceexp-comparison-data-test-public.csv:1")
+    assert first["label"].to_list() == ["1", "1", "3"]
+    assert found.group_by("item").len()["len"].sort().to_list() == [3, 3, 4, 4]
+
+
+def test_fecg_says_where_fields_are_missing(tmp_path: Path) -> None:
+    path = write_fecg(tmp_path / "faceexp-comparison-data-test-public.csv")
+    path.write_text(path.read_text() + "a,b,c\n")
+    with pytest.raises(spagree.DataError, match=r"csv:3: 3 fields"):
+        raw.fecg([path])
+
+
+def test_fecg_may_end_rows_with_empty_fields(tmp_path: Path) -> None:
+    path = write_fecg(tmp_path / "faceexp-comparison-data-test-public.csv", rows=1)
+    path.write_text(path.read_text().strip() + ",,\n")
+    assert raw.fecg([path])["label"].to_list() == ["1", "1", "3"]
+
+
+@pytest.mark.parametrize("load", [raw.mbic, raw.bsmtwe, raw.dar, raw.fecg])
+def test_a_missing_file_is_a_file_error(load: object, tmp_path: Path) -> None:
+    with pytest.raises(spagree.FileError, match="no such file"):
+        load([tmp_path / "nowhere"], "label")
+
+
+def test_raw_files_are_found_in_the_folder_or_in_one_of_their_own(tmp_path: Path) -> None:
+    write_mbic(tmp_path / "mbic" / "annotations.xlsx")
+    write_bsmtwe(tmp_path / "tweets_annotations.csv")
+    write_dar(tmp_path / "dar" / "coarse_discourse_dataset.json")
+    write_fecg(tmp_path / "fecg" / "faceexp-comparison-data-train-public.csv")
+    found = {data.name: data for data in paper_sets(tmp_path)}
+    assert [name for name, data in found.items() if data.simulated] == []
+    assert found["mbic_factual"].annotations == 5 and found["bsmtwe_joy_vs_sadness"].classes == 3
+    assert found["dar_main_type"].items == 3 and found["fecg_label"].annotations == 7
+    assert other_sets(tmp_path) == []  # the raw file in the folder is not taken for a tidy one
+
+
+def test_tidy_files_of_the_papers_sets_and_others(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "mbic_label.csv.gz", "wt") as file:
+        file.write("item,annotator,label\n1,a,x\n1,b,y\n1,b,y\n2,a,x\n")
+    (tmp_path / "own.csv").write_text("item,annotator,label\n1,a,NA\n1,b,\n01,b,y\n")
+    (tmp_path / "notes.txt").write_text("not data")
+    found = {data.name: data for data in paper_sets(tmp_path)}
+    assert found["mbic_label"].annotations == 4  # a repeat by one annotator is kept
+    assert found["mbic_factual_simulated"].simulated
+    (own,) = other_sets(tmp_path)
+    assert (own.name, own.items, own.annotations, own.classes) == ("own", 2, 2, 2)
+
+
+def test_a_missing_folder_is_said(tmp_path: Path) -> None:
+    with pytest.raises(spagree.FileError, match="no such folder"):
+        paper_sets(tmp_path / "nowhere")
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    frame = spagree.simulate(items=50, per_item=(1, 4), annotators=6, seed=1).frame.select("item", "label")
+    first, second = label_set("x", "X", frame), label_set("x", "X", frame.sample(fraction=1.0, shuffle=True, seed=2))
+    assert first.digest == second.digest
+    assert label_set("y", "X", frame).digest != first.digest
+
+
+def test_a_label_set_counts_as_spagree_does() -> None:
+    frame = spagree.simulate(items=50, per_item=(1, 4), annotators=6, seed=1).frame
+    data = label_set("x", "X", frame.select("item", "label"))
+    assert spagree.measure(data.tally()).spa.value == spagree.measure(frame).spa.value
+    assert data.per_item.sum() == data.annotations == frame.height
+
+
+def test_no_annotations_are_an_error() -> None:
+    with pytest.raises(spagree.DataError, match="Empty: no annotations"):
+        label_set("empty", "Empty", pl.DataFrame({"item": [], "label": []}))
+
+
+SIZES = {  # items, fewest and most annotations, classes: as the paper says
+    "mbic_label": (1700, 9, 12, 2),
+    "mbic_factual": (1700, 9, 12, 3),
+    "bsmtwe_trust_vs_disgust": (4553, 1, 6, 4),
+    "bsmtwe_surprise_vs_antecip": (4553, 1, 6, 4),
+    "bsmtwe_joy_vs_sadness": (4553, 1, 6, 4),
+    "bsmtwe_anger_vs_fear": (4553, 1, 6, 4),
+    "fecg_label": (51_042, 5, 12, 3),
+    "dar_main_type": (115_000, 1, 3, 10),
+}
+
+
+@pytest.fixture(scope="module")
+def standins() -> dict[str, LabelSet]:
+    return {data.name: data for data in paper_sets(None)}
+
+
+def test_every_stand_in_is_marked(standins: dict[str, LabelSet]) -> None:
+    assert list(standins) == [f"{name}_simulated" for name in SIZES]
+    assert all(data.simulated and data.title.endswith("(simulated stand-in)") for data in standins.values())
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_stand_in_has_the_size_of_the_real_one(name: str, standins: dict[str, LabelSet]) -> None:
+    data = standins[f"{name}_simulated"]
+    assert (data.items, data.per_item.min(), data.per_item.max(), data.classes) == SIZES[name]
+
+
+def test_most_items_of_fecg_and_bsmtwe_have_the_usual_number(standins: dict[str, LabelSet]) -> None:
+    assert (standins["fecg_label_simulated"].per_item == 6).sum() >= 50_992
+    assert (standins["bsmtwe_anger_vs_fear_simulated"].per_item == 3).mean() == pytest.approx(0.96, abs=0.01)
+
+
+def test_a_stand_in_follows_its_seed() -> None:
+    wanted = StandIn(classes=2, usual=3, items=20)
+    assert draw(wanted, 1).equals(draw(wanted, 1)) and not draw(wanted, 1).equals(draw(wanted, 2))
+
+
+def test_the_sources_are_the_papers_table() -> None:
+    from spagree.studies.tables import PUBLISHED
+
+    assert [f"{key}_{question}" for key, source in SOURCES.items() for question in source.questions] == list(PUBLISHED)
+    assert list(PUBLISHED) == list(SIZES)
+
+
+def test_tidy_files_keep_what_stands_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("item,annotator,label\n01,a,NA\n1,b,None\n")
+    assert answers(read_tidy(path)) == [("01", "NA"), ("1", "None")]
+
+
+def test_mbic_without_the_library_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastexcel", None)
+    with pytest.raises(spagree.MissingExtraError, match=r"spagree\[excel\]"):
+        raw.mbic([write_mbic(tmp_path / "mbic.xlsx")], "label")
+
+
+NAME = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=6)
+VOTES = st.lists(st.tuples(st.integers(0, 2**63), NAME), max_size=12)
+
+
+@given(st.lists(VOTES, min_size=1, max_size=6))
+@settings(max_examples=40)
+def test_any_fecg_file_is_read_back(rows: list[list[tuple[int, str]]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "faceexp-comparison-data-test-public.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            for votes in rows:
+                face = ["http://example.org/a.jpg", "0.1", "0.2", "0.3", "0.4"] * 3
+                flat = [str(part) for vote in votes for part in vote]
+                csv.writer(file).writerow([*face, "TWO_CLASS_TRIPLET", *flat])
+        found = raw.fecg([path])
+    expected = [(f"{path.name}:{number}", label) for number, votes in enumerate(rows, 1) for _, label in votes]
+    assert found.rows() == expected
+
+
+POST = st.tuples(NAME, st.dictionaries(NAME, st.lists(NAME, min_size=1, max_size=3), max_size=4))
+
+
+@given(st.lists(st.lists(POST, max_size=4), min_size=1, max_size=4))
+@settings(max_examples=40)
+def test_any_dar_file_gives_one_label_per_annotator_and_post(threads: list[list[tuple[str, dict]]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "coarse_discourse_dataset.json"
+        lines = [
+            json.dumps(
+                {
+                    "posts": [
+                        {
+                            "id": post,
+                            "annotations": [
+                                {"annotator": who, "main_type": label}
+                                for who, labels in votes.items()
+                                for label in labels
+                            ],
+                        }
+                        for post, votes in posts
+                    ]
+                }
+            )
+            for posts in threads
+        ]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        found = raw.dar([path], "main_type")
+    given = [(post, labels) for posts in threads for post, votes in posts for labels in votes.values()]
+    assert found["item"].to_list() == [post for post, _ in given]
+    assert all(label in labels for label, (_, labels) in zip(found["label"], given, strict=True))
+
+
+ROW = st.tuples(st.integers(10**17, 10**18 - 1), st.sampled_from(["TRU", "DIS", "dontknow", "neutral"]))
+
+
+@given(st.lists(ROW, min_size=1, max_size=20))
+@settings(max_examples=25)
+def test_any_bsmtwe_file_is_read_back(rows: list[tuple[int, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tweets_annotations.csv"
+        body = "".join(f"{label},{tweet}\n" for tweet, label in rows)
+        path.write_text("trust_vs_disgust,tweet_id\n" + body, encoding="utf-8")
+        found = raw.bsmtwe([path], "trust_vs_disgust")
+    assert found.rows() == [(str(tweet), label) for tweet, label in rows]
+
+
+def test_published_files_go_before_tidy_ones(tmp_path: Path) -> None:
+    write_bsmtwe(tmp_path / "bsmtwe" / "tweets_annotations.csv")
+    (tmp_path / "bsmtwe_trust_vs_disgust.csv").write_text("item,annotator,label\n1,a,x\n1,b,x\n")
+    found = {data.name: data for data in paper_sets(tmp_path)}
+    assert found["bsmtwe_trust_vs_disgust"].annotations == 3
+    assert other_sets(tmp_path) == []
+
+
+def test_a_stand_in_and_the_real_data_never_share_a_result() -> None:
+    frame = draw(StandIn(classes=2, usual=3, items=20), 1)
+    real, invented = label_set("x", "X", frame), label_set("x", "X", frame, simulated=True)
+    assert (real.name, invented.name) == ("x", "x_simulated")
+    assert real.digest != invented.digest
+
+
+def test_heterogeneity_of_a_stand_in_shows_in_its_agreement() -> None:
+    values = []
+    for heterogeneity in (0.1, 0.9):
+        frame = draw(StandIn(classes=3, usual=5, items=400, heterogeneity=heterogeneity), 1)
+        values.append(spagree.measure(label_set("x", "X", frame).tally()).spa.value)
+    assert values[0] + 0.2 < values[1]

@@ -1,0 +1,203 @@
+"""What needs no simulation: weight curves, class curves, expectations by enumeration, the tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+from math import comb, exp, log
+
+import numpy as np
+import pytest
+
+import spagree
+from spagree.studies import curves, tables, unbiased
+from spagree.studies.rounds import AnnotationCurves
+
+
+def test_inv_var_is_edge_exactly_for_every_number_of_classes() -> None:
+    edge = curves.normalised({n: Fraction(comb(n, 2)) for n in curves.ANNOTATIONS})
+    assert all(curves.inverse_variance([1] * classes) == edge for classes in range(2, 30))
+
+
+def test_deviations_between_numbers_of_classes_are_zero_and_rounding() -> None:
+    rows = [row for row in curves.weight_curves() if row["classes"]]
+    assert {row["deviation"] for row in rows} == {0.0}
+    assert 0 < max(abs(row["deviation_of_sums"]) for row in rows) < 1e-13
+
+
+def test_weight_curves_hold_all_curves_of_the_figure() -> None:
+    rows = curves.weight_curves()
+    found = Counter((row["curve"], row["classes"]) for row in rows)
+    expected = [*((name, None) for name in curves.SIMPLE), *(("inv_var", classes) for classes in range(2, 8))]
+    assert dict(found) == dict.fromkeys(expected, 9)
+    assert all(row["weight"] == 1 for row in rows if row["annotations"] == 10)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("n", [2, 3, 6, 10])
+def test_the_papers_sums_are_the_closed_form(n: int, classes: int) -> None:
+    assert curves.paper_variance(n, classes) == pytest.approx(spagree.item_variance(n, [1] * classes), rel=1e-10)
+
+
+def test_class_distributions_are_drawn_as_in_the_paper() -> None:
+    drawn = list(curves.class_distributions(5, seed=1))
+    assert [len(p) for p in drawn] == [classes for classes in range(2, 11) for _ in range(5)]
+    assert all(sum(p) == pytest.approx(1) for p in drawn)
+    assert all(max(p) / min(p) < exp(6) for p in drawn)
+    assert drawn == list(curves.class_distributions(5, seed=1)) != list(curves.class_distributions(5, seed=2))
+
+
+def test_class_curves_lie_between_edge_and_annotations() -> None:
+    rows = curves.class_curves(seed=0)
+    assert len(rows) == 9 * 10 * 9
+    for row in rows:
+        n = row["annotations"]
+        assert comb(n, 2) / comb(10, 2) - 1e-12 <= row["weight"] <= n / 10 + 1e-12
+
+
+def test_the_area_is_a_function_of_the_shape_alone() -> None:
+    points = sorted(curves.class_points(seed=0), key=lambda row: row["shape"])
+    assert len(points) == 9 * 250
+    areas = [row["area"] for row in points]
+    assert areas == sorted(areas)
+    assert all(0 <= row["shape"] <= 0.5 for row in points)
+    entropies = [row["entropy"] for row in points]
+    assert entropies != sorted(entropies, reverse=True)
+
+
+def test_entropy_of_a_uniform_distribution() -> None:
+    assert curves.about([0.25] * 4) == {"classes": 4, "entropy": pytest.approx(log(4)), "shape": 0.0}
+
+
+N_ONLY = ("flat", "annotations", "annotations_m1", "edge", "inv_var")
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, object]]:
+    return unbiased.unbiasedness()
+
+
+def test_balanced_designs_are_exactly_unbiased_for_weights_that_depend_on_n_only(rows: list) -> None:
+    found = [row for row in rows if row["design"] == "balanced"]
+    assert len(found) == 11 * 7
+    assert all(row["exactly_zero"] for row in found if row["scheme"] in N_ONLY)
+
+
+def test_estimated_weights_have_a_small_bias_even_there(rows: list) -> None:
+    found = {row["scheme"]: row["bias"] for row in rows if row["design"] == "balanced" and row["removed"] == 3}
+    # the figures of docs/mathematics.md
+    assert round(found["inv_var_class"], 4) == -0.0061 and round(found["adaptive"], 4) == -0.0030
+
+
+def test_unbalanced_full_data_are_biased_for_every_scheme(rows: list) -> None:
+    found = {row["scheme"]: row["bias"] for row in rows if row["design"] == "unbalanced" and row["removed"] == 3}
+    assert [round(0.5 + found[name], 3) for name in N_ONLY[:4]] == [0.609, 0.728, 0.787, 0.870]
+
+
+def test_given_n_only_flat_is_unbiased(rows: list) -> None:
+    found = [row for row in rows if row["design"] == "given n"]
+    assert all(row["exactly_zero"] == (row["scheme"] == "flat") for row in found)
+
+
+def test_given_n_the_expectation_is_the_weighted_mean_of_the_full_agreements() -> None:
+    full, kept = unbiased.BALANCED, (4, 3, 2)
+    (bias,) = (row["bias"] for row in unbiased.conditional_biases(full, [kept]) if row["scheme"] == "annotations_m1")
+    weighted = sum(Fraction(n - 1) * unbiased.agreement(labels) for n, labels in zip(kept, full, strict=True)) / 6
+    assert bias == pytest.approx(float(weighted - unbiased.full_agreement(full)))
+
+
+def test_all_ways_are_counted() -> None:
+    found = unbiased.ways(["ab", "ccc"])
+    assert found.total() == 2**5 - len([kept for kept in subsets(["ab", "ccc"]) if max(map(len, kept)) < 2])
+    assert found["ab", "cc"] == 3
+
+
+def subsets(full: list[str]) -> list[tuple[str, ...]]:
+    places = [(item, label) for item, labels in enumerate(full) for label in labels]
+    return [
+        tuple("".join(b for a, b in chosen if a == item) for item in range(len(full)))
+        for size in range(len(places) + 1)
+        for chosen in combinations(places, size)
+    ]
+
+
+def test_spa_of_what_is_left_is_spagrees() -> None:
+    kept = ("aab", "ab", "c", "abcc")
+    tally = spagree.Tally.from_items([Counter(labels) for labels in kept])
+    for scheme, found in spagree.measure(tally).schemes.items():
+        assert float(unbiased.spa(kept, scheme)) == pytest.approx(found.value, rel=1e-15)
+
+
+def made(variance: list[list[float]], mean: list[list[float]] | None = None, batches: int = 3) -> AnnotationCurves:
+    values = np.array(variance)
+    means = np.zeros_like(values) if mean is None else np.array(mean)
+    steps = np.arange(1, len(values) + 1)
+    return AnnotationCurves(
+        steps, steps * 1.0, means, values, np.stack([values * (1 + 0.1 * b) for b in range(batches)])
+    )
+
+
+def test_sums_under_the_curve_are_differences_to_flat_times_a_hundred() -> None:
+    found = tables.sums_under_curve(np.array([[2.0, 1, 2, 3, 3, 2, 0], [1.0, 1, 1, 1, 1, 1, 1]]))
+    assert found["flat"] == 0 and found["annotations"] == -100 and found["edge"] == 100 and found["adaptive"] == -200
+
+
+def test_squared_error_counts_bias_against_the_full_flat_value() -> None:
+    found = made([[1.0] * 7, [0.0] * 7], [[0.5] * 7, [0.7, *[0.9] * 6]])
+    assert tables.target(found) == 0.7
+    assert tables.squared_error(found) == pytest.approx(np.array([[1.04] * 7, [0.0, *[0.04] * 6]]))
+
+
+def test_a_comparison_takes_ratios_of_geometric_means() -> None:
+    found = tables.compare("x", "X", made([[4.0, 2, 2, 8, 8, 4, 1], [4.0, 2, 2, 8, 8, 4, 4], [0.0] * 7]))
+    assert found.best == "adaptive" or found.ratios["adaptive"] == pytest.approx(1)
+    assert found.ratios["annotations"] == pytest.approx(1) and found.ratios["flat"] == pytest.approx(2)
+    assert found.to_flat["edge"] == pytest.approx(2) and found.best_fixed in ("annotations", "annotations_m1")
+    assert found.excess == pytest.approx(0) and found.noise == pytest.approx(0)
+
+
+def test_clearly_worse_means_beyond_two_standard_errors() -> None:
+    about = ("x", "X", {}, {}, "flat", "flat")
+    assert tables.Comparison(*about, excess=0.03, noise=0.01).clearly_worse
+    assert not tables.Comparison(*about, excess=0.015, noise=0.01).clearly_worse
+
+
+def test_noise_is_infinite_when_there_are_too_few_rounds() -> None:
+    values = [[4.0, 2, 2, 8, 8, 4, 1]]
+    assert tables.compare("x", "X", made(values, batches=1)).noise == float("inf")
+
+
+def test_the_summary_counts_the_best_and_the_worst() -> None:
+    one = tables.compare("one", "One", made([[4.0, 2, 2, 8, 8, 4, 1]]))
+    two = tables.compare("two", "Two", made([[1.0, 2, 2, 8, 8, 4, 4]]))
+    found = {row["scheme"]: row for row in tables.summary([one, two])}
+    assert (found["adaptive"]["lowest"], found["flat"]["lowest"], found["edge"]["lowest"]) == (1, 1, 0)
+    assert found["adaptive"]["worst_ratio"] == pytest.approx(4) and found["adaptive"]["worst_on"] == "two"
+    assert found["adaptive"]["geometric_mean_to_flat"] == pytest.approx(1)
+
+
+def test_the_published_table_is_quoted_with_its_marks() -> None:
+    """The paper's bold and underlined figures follow from its numbers."""
+    best = {name: min(zip(values, tables.COLUMNS, strict=True))[1] for name, values in tables.PUBLISHED.items()}
+    assert best == {
+        "mbic_label": "annotations_m1",
+        "mbic_factual": "annotations_m1",
+        "bsmtwe_trust_vs_disgust": "inv_var_class",
+        "bsmtwe_surprise_vs_antecip": "inv_var_class",
+        "bsmtwe_joy_vs_sadness": "annotations_m1",
+        "bsmtwe_anger_vs_fear": "inv_var_class",
+        "fecg_label": "annotations",
+        "dar_main_type": "flat",
+    }
+    assert all(values[0] == values[4] for values in tables.PUBLISHED.values())  # var is edge
+
+
+def test_tables_in_markdown() -> None:
+    rows = [{"data": "x", "edge": "−1.0", "flat": "**2.0**"}, {"data": "y", "edge": "–", "flat": "1.0"}]
+    assert tables.markdown(rows).splitlines() == [
+        "| data | edge | flat |",
+        "|---|--:|--:|",
+        "| x | −1.0 | **2.0** |",
+        "| y | – | 1.0 |",
+    ]
