@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint check bench coverage-study mutation clean
+.PHONY: demo test lint check bench coverage-study annotator-coverage-study mutation clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "spagree needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)")'
@@ -40,9 +40,13 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/studies.py
 
 coverage-study: $(READY)
 	$(BIN)/python benchmarks/interval_coverage.py
+
+annotator-coverage-study: $(READY)
+	$(BIN)/python benchmarks/annotator_coverage.py
 
 # In an environment of its own: mutmut 3.8 does not work with pytest 9.
 mutation:
@@ -51,6 +55,18 @@ mutation:
 	.venv-mutation/bin/python -m pip install --quiet --editable '.[all]' --group test 'mutmut>=3.8' 'pytest<9'
 	.venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/mutmut results
+
+# The annotation tools themselves, in environments of their own: 1.2 GB; needs PyPI the first time.
+.PHONY: test-live
+test-live: $(READY) .venv-potato/.ready .venv-label-studio/.ready
+	$(BIN)/python -m pytest tests/live/live_potato.py tests/live/live_label_studio.py
+
+.venv-potato/.ready: TOOL := potato-annotation
+.venv-label-studio/.ready: TOOL := label-studio
+.venv-potato/.ready .venv-label-studio/.ready:
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet $(TOOL)
+	touch $@
 
 clean:
 	rm -rf $(VENV) .venv-mutation demo mutants .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
