@@ -62,3 +62,22 @@ def test_where_agreement_depends_on_n_it_is_said() -> None:
     agreement = spagree.measure(FOLDER / "music_genre.csv.gz")
     assert agreement.schemes["edge"].value == pytest.approx(0.389714, abs=5e-7)
     assert {"missingness", "schemes_diverge"} <= {caution.code for caution in agreement.warnings}
+
+
+@pytest.mark.parametrize("name", ["convabuse", "web", "popquorn_offensiveness", "politeness_wiki"])
+def test_ordinal_labels_agree_more_than_nominal_ones(name: str) -> None:
+    frame = pl.read_csv(FOLDER / f"{name}.csv.gz", infer_schema=False)
+    nominal, ordinal = (spagree.measure(frame, duplicates="first", metric=metric) for metric in ("nominal", "ordinal"))
+    assert ordinal.spa.value > nominal.spa.value
+    assert ordinal.chance["krippendorff_alpha"].value > nominal.chance["krippendorff_alpha"].value > 0
+
+
+def test_repeats_as_one_set_of_labels() -> None:
+    """VariErr: annotators gave some items several labels; a set per annotator and item keeps them all."""
+    rows = pl.read_csv(FOLDER / "varierr_nli.csv.gz", infer_schema=False)
+    sets = rows.group_by("item", "annotator").agg(pl.col("label").unique().sort().str.join("|"))
+    found = {
+        metric: spagree.measure(sets, metric=metric).spa.value for metric in ("nominal", "masi", "jaccard", "options")
+    }
+    assert found["nominal"] < found["masi"] < found["jaccard"] < found["options"]
+    assert spagree.measure(sets).data.left_out == {}
