@@ -56,7 +56,7 @@ mutation:
 	.venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/mutmut results
 
-# The annotation tools themselves, in environments of their own: 1.2 GB; needs PyPI the first time.
+# The annotation tools themselves, in environments of their own: 1.5 GB; needs PyPI the first time.
 .PHONY: test-live
 test-live: $(READY) .venv-potato/.ready .venv-label-studio/.ready
 	$(BIN)/python -m pytest tests/live/live_potato.py tests/live/live_label_studio.py

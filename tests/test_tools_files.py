@@ -384,6 +384,29 @@ def test_potato_takes_names_and_not_values(write: Write, tmp_path: Path) -> None
     ]
 
 
+def test_potato_inputs_with_a_fixed_name_hold_the_answer_in_their_value(write: Write, tmp_path: Path) -> None:
+    """Seen by running potato 2.12.1: select, pairwise and triage store one name whatever was answered."""
+    for user, place, better, keep in (("ann", "north", "left", "keep"), ("bob", "south", "right", "drop")):
+        answers = [
+            given("place", "select-one", place),
+            given("better", "selection", better),
+            given("keep", "decision", keep),
+        ]
+        write(f"out/{user}/user_state.json", state(user, i1=answers))
+    found = read_all(tmp_path / "out")
+    assert sorted(rows(found["place"])) == [("i1", "ann", "north"), ("i1", "bob", "south")]
+    assert sorted(rows(found["better"])) == [("i1", "ann", "left"), ("i1", "bob", "right")]
+    assert sorted(rows(found["keep"])) == [("i1", "ann", "keep"), ("i1", "bob", "drop")]
+
+
+def test_potato_remarks_beside_a_choice_are_no_choice(write: Write, tmp_path: Path) -> None:
+    write("out/ann/user_state.json", state("ann", i1=[given("why", "size"), given("why", "free_response", "really")]))
+    write("out/bob/user_state.json", state("bob", i1=[given("why", "size")], i2=[given("why", "free_response", "hm")]))
+    found = read_all(tmp_path / "out")
+    assert sorted(rows(found["why"])) == [("i1", "ann", "size"), ("i1", "bob", "size"), ("i2", "bob", "free_response")]
+    assert found["why"].cautions == ()
+
+
 def test_potato_histories_alone_are_replayed(write: Write) -> None:
     lines = [
         action("ann", "i1", "good", 1),
@@ -397,6 +420,7 @@ def test_potato_histories_alone_are_replayed(write: Write) -> None:
         action("cyd", "i1", "PER", 9, "add_span"),
     ]
     found = read_all(write("annotation_history.jsonl", lines[::-1]))
+    assert [caution.code for caution in found["mood"].cautions] == ["history_only"]
     assert rows(found["mood"]) == [("i1", "ann", "bad")] and dict(found["mood"].left_out) == {"empty": 2}
     assert rows(found["topics"]) == [("i1", "bob", "price")] and rows(found["size"]) == [("i1", "cyd", "7")]
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import spagree
-from spagree.read import Annotations, read
+from spagree.read import Annotations, read, read_all
 
 CONFIG = """<View><Text name="text" value="$text"/>
 <Choices name="mood" toName="text"><Choice value="Good"/><Choice value="Neutral" alias="neu"/></Choices>
@@ -510,3 +510,16 @@ def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(spagree.MissingExtraError, match=r"spagree\[postgres\]"):
         read(ADDRESS, format="label-studio")
+
+
+def test_data_with_the_name_of_a_control_is_no_question(tmp_path: Path) -> None:
+    """Seen by running Label Studio 1.23.2: CSV calls such data `_data_mood`."""
+    lines = [
+        "_data_mood,annotation_id,annotator,created_at,id,lead_time,mood,updated_at",
+        "sunny,1,1,2024-01-01T00:00:00Z,1,1.0,good,2024-01-01T00:00:00Z",
+        "sunny,2,2,2024-01-01T00:00:00Z,1,1.0,bad,2024-01-01T00:00:00Z",
+        "sunny,3,1,2024-01-01T00:00:00Z,2,1.0,good,2024-01-01T00:00:00Z",
+    ]
+    path = tmp_path / "export.csv"
+    path.write_text("\n".join(lines))
+    assert rows(read(path)) and list(read_all(path)) == ["mood"]

@@ -70,7 +70,9 @@ def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
     JSON-MIN lists data, id, controls, annotator in this order. CSV sorts by name: there a column is data
     when nobody annotated the task and it is filled nevertheless, or when it differs from task to task only.
     """
-    names = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in OWN]
+    every = dict.fromkeys(name for row in rows for name in row)
+    clashing = {f"_data_{name}" for name in every}  # what CSV calls data with the name of a control
+    names = [name for name in every if name not in OWN and name not in clashing]
     ordered = [list(row) for row in rows]
     if any(keys != sorted(keys) for keys in ordered):
         behind = {name for keys in ordered for name in keys[_place(keys, "id") : _place(keys, "annotator")]}

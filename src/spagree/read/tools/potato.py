@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError
+from spagree.read.annotations import Caution
 from spagree.read.files import File, with_kind
 from spagree.read.json_text import as_text
 from spagree.read.tables import shown
@@ -16,6 +17,11 @@ from spagree.read.tools.origin import FOLDER, OBJECTS, Origin
 from spagree.read.tools.records import Record, cell, file_records, one_or_more, part
 from spagree.read.tools.tool import Asked, Response, Tool, Value
 
+REMARK = "free_response"
+HISTORY_ONLY = (
+    "some annotators have only a history, in which potato does not write down choices that were replaced or unticked: "
+    "their labels may be too many; give the folder with the user_state.json files"
+)
 STATE, HISTORY, LABELS = "user_state.json", "annotation_history.jsonl", "instance_id_to_label_to_value"
 FREE = {"slider", "select-one", "selection", "scale_value", "decision", "rank_order", "selected_labels", "text_box",
         "text", "number", "value"}  # names of inputs whose value is the answer  # fmt: skip
@@ -38,6 +44,8 @@ def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
     times = _times(actions)
     known_users = {cell(record, "user_id", place) for place, record in states}
     alone = [(place, each) for place, each in actions if cell(each, "user_id", place) not in known_users]
+    if alone:
+        asked.cautions.append(Caution("history_only", HISTORY_ONLY))
     found = [*_from_states(states, times), *_from_actions(alone, times)]
     schemas = dict.fromkeys(schema for each in found for schema in each.answers)
     yield from (replace(each, answers={**dict.fromkeys(schemas), **each.answers}) for each in found)
@@ -82,7 +90,12 @@ def _answers(place: str, labels: Any) -> dict[str, Value]:
     else:
         for schema, name, value in (_pair(place, pair) for pair in labels):
             found[schema].append(_label(schema, name, value))
-    return {schema: one_or_more(names) for schema, names in found.items()}
+    return {schema: one_or_more(_choices(names)) for schema, names in found.items()}
+
+
+def _choices(names: list[str]) -> list[str]:
+    """A remark beside a choice is not one more choice."""
+    return [name for name in names if name != REMARK] or names
 
 
 def _label(schema: str, name: str, value: str) -> str:
