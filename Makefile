@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint check bench coverage-study annotator-coverage-study mutation clean
+.PHONY: demo test lint check bench coverage-study annotator-coverage-study mutation clean kappa-study study-figures
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "spagree needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)")'
@@ -47,6 +47,13 @@ coverage-study: $(READY)
 
 annotator-coverage-study: $(READY)
 	$(BIN)/python benchmarks/annotator_coverage.py
+
+kappa-study: $(READY)
+	$(BIN)/python benchmarks/kappa_study.py
+
+# Figures of the three studies, from their CSV files.
+study-figures: $(READY)
+	$(BIN)/python benchmarks/study_figures.py
 
 # In an environment of its own: mutmut 3.8 does not work with pytest 9.
 mutation:

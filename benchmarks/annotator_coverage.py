@@ -183,6 +183,8 @@ By number of annotators, for the two populations of ordinary quality (0.5 to 1, 
 
 {by_size}
 
+![Coverage by number of annotators: quality 0.5 to 1, equal workloads, 2–3 annotations per item](annotator-coverage.svg)
+
 What to make of it:
 
 - For populations of ordinary quality coverage is {usual_low}–{usual_high}, where intervals over items alone hold

@@ -125,6 +125,8 @@ per cell, weights `annotations_m1`. Made by `python benchmarks/interval_coverage
   that contains 0.99 only for perfect data covers 0.904, one that also does so for a single disagreement 0.996:
   nothing sensible lies between. The cells below 0.93 are all of this kind.
 - The assumption check raises a false alarm at 5% in {alarms} of the data sets (100 items and more).
+
+![Coverage by number of items, for items that differ and 2–5 annotations each](interval-coverage.svg)
 """
 
 

@@ -82,6 +82,11 @@ items). Made by `python benchmarks/kappa_study.py`; the same rows are in [chance
 
 `spa_kappa` compares only annotations of different items by chance and is freed of its remaining bias by leaving out one
 item at a time. The other two are what other packages compute.
+
+![Bias and coverage by number of items, for a true kappa of 0.5](chance-correction.svg)
+
+With even classes coverage is right from 10 items on. With very uneven classes 10–20 items are too few for any of the
+intervals unless kappa is high: coverage of `spa_kappa` is 0.83–0.93 there (the others 0.76–0.92), and right from 40 items on.
 """
 
 
