@@ -8,27 +8,11 @@ from pathlib import Path
 import pytest
 
 import spagree
-from spagree.cli import main
+from command import Run
 
 ROWS = (
     "item,annotator,label\nq1,ann,yes\nq1,bob,yes\nq1,cyd,no\nq2,ann,no\nq2,bob,no\nq3,ann,yes\nq3,bob,no\nq4,dan,odd\n"
 )
-
-
-class Run:
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def __call__(self, *arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        printed = self.capsys.readouterr()
-        return int(stopped.value.code or 0), printed.out, printed.err
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(capsys)
 
 
 @pytest.fixture

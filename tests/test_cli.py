@@ -13,31 +13,13 @@ from pathlib import Path
 import pytest
 
 import spagree
-from spagree.cli import main
+from command import Run
 
 SPAGREE = [sys.executable, "-m", "spagree"]
 
 GOOD = (
     "item,annotator,label\nq1,ann,yes\nq1,bob,yes\nq2,ann,yes\nq2,bob,no\nq3,ann,no\nq3,bob,no\nq3,cyd,no\nq4,ann,no\n"
 )
-
-
-class Run:
-    """Calls the command in this process and keeps what it printed."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def __call__(self, *arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        printed = self.capsys.readouterr()
-        return int(stopped.value.code or 0), printed.out, printed.err
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(capsys)
 
 
 @pytest.fixture

@@ -14,15 +14,13 @@ from math import sqrt
 import numpy as np
 
 from spagree.estimate.profile import Floats, total
-from spagree.estimate.uncertainty import Estimate, wilson
+from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, wilson
 from spagree.estimate.votes import Votes, votes
 from spagree.estimate.weights import ByN
 from spagree.tally.tally import Tally
 
 NO_PATTERNS = "the tally does not keep which labels were given together: too many different combinations"
-NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
 ONE_CLASS = "all annotations carry one label, so agreement by chance is certain"
-ONE_ITEM = "only one item has two annotations: how items differ cannot be seen"
 CERTAIN = 1 - 1e-12  # expected agreement above this is 1 but for rounding
 FRAGILE = "without one of the items all annotations carry one label"
 
@@ -87,8 +85,7 @@ def _coefficient(rule: _Rule, found: Votes, by_n: Mapping[int, float], level: fl
     if trouble:
         return about.corrected(float(values[0]), undefined=trouble)
     value, stderr = _jackknife(found, values, debias=rule.debias)
-    effective = total(found.items * weights) ** 2 / total(found.items * weights**2)
-    return about.corrected(value, stderr, _interval(about, value, stderr, effective))
+    return about.corrected(value, stderr, _interval(about, value, stderr, effective_items(found, weights)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,11 @@ from spagree.estimate.chance import Corrected, chance
 from spagree.estimate.missingness import Missingness, missingness
 from spagree.estimate.profile import Profile, exact_mean, profile
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.estimate.uncertainty import Bootstrap, Estimate, check_level, estimate, undefined
+from spagree.estimate.uncertainty import NOT_PAIRABLE, Bootstrap, Estimate, check_level, estimate, undefined
 from spagree.estimate.votes import similar_profile, similar_votes
 from spagree.estimate.weights import DEFAULT, SCHEMES, CustomWeights, Weights, check_scheme, weigh
 from spagree.read.annotations import Caution
 from spagree.tally.tally import Tally
-
-NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
 
 
 @dataclass(frozen=True, slots=True)

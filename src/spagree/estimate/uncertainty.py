@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf, isfinite, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spagree.errors import UsageError
 from spagree.estimate.profile import Floats, Profile, total
 
+if TYPE_CHECKING:
+    from spagree.estimate.votes import Votes
+
+NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
+ONE_ITEM = "only one item has two annotations: how items differ cannot be seen"
 REPLICATE_CHUNK = 4_000_000
 COVERS = {"items": "these annotators, new items", "annotators": "new annotators and new items"}
 
@@ -61,8 +67,7 @@ def check_level(level: float) -> None:
 def estimate(value: float, found: Profile, weights: Floats, level: float, scheme: str) -> Estimate:
     """Attach standard error and Wilson interval to a weighted mean agreement."""
     if found.size < 2:
-        reason = "only one item has two annotations: how items differ cannot be seen"
-        return Estimate(value, None, None, None, level, scheme, undefined=reason)
+        return Estimate(value, None, None, None, level, scheme, undefined=ONE_ITEM)
     stderr = standard_error(value, found, weights)
     effective = effective_items(found, weights)
     low, high = wilson(value, stderr, effective, level)
@@ -75,7 +80,7 @@ def standard_error(value: float, found: Profile, weights: Floats) -> float:
     return sqrt(found.size / (found.size - 1) * spread) / total(found.items * weights)
 
 
-def effective_items(found: Profile, weights: Floats) -> float:
+def effective_items(found: Profile | Votes, weights: Floats) -> float:
     """(Σk)²/Σk²: how many equally weighted items would be as informative."""
     return total(found.items * weights) ** 2 / total(found.items * weights**2)
 

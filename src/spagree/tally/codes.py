@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spagree.errors import UsageError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
-from spagree.tally.engines import rows, to_polars
+from spagree.tally.engines import column_names, rows, to_polars
 from spagree.tally.tally import text
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def encode(frame: nw.LazyFrame[Any]) -> Codes:
     >>> codes.annotators, codes.labels
     (('ann', 'bob'), ('no', 'yes'))
     """
-    if ANNOTATOR not in frame.collect_schema().names():
+    if ANNOTATOR not in column_names(frame):
         raise UsageError(NO_ANNOTATORS)
     home = to_polars(frame.select(ITEM, ANNOTATOR, LABEL))
     coded, names = _coded(home)

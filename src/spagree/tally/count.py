@@ -10,8 +10,8 @@ import narwhals as nw
 
 from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, Annotations, Caution
-from spagree.tally.engines import rows
-from spagree.tally.patterns import find_patterns
+from spagree.tally.engines import column_names, rows
+from spagree.tally.patterns import find_patterns, size
 from spagree.tally.policies import Clean, Policies, apply_policies, caution_variants
 from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, text
 
@@ -75,9 +75,9 @@ class _Labels:
 def _labels(frame: nw.LazyFrame[Any]) -> _Labels:
     """Count labels, missing labels and missing items in one cheap pass."""
     without_item = nw.col(ITEM).is_null().cast(nw.Int64)
-    lost = without_item * nw.col(COUNT) if COUNT in _names(frame) else without_item
+    lost = without_item * nw.col(COUNT) if COUNT in column_names(frame) else without_item
     sizes = frame.with_columns(lost.alias(LOST)).group_by(LABEL)
-    found = rows(sizes.agg(_size(frame), nw.col(LOST).sum()))
+    found = rows(sizes.agg(size(frame), nw.col(LOST).sum()))
     sums = {label: (int(total), int(gone)) for label, total, gone in found}
     missing = sums.pop(None, (0, 0))[0]
     usable = {label: total - gone for label, (total, gone) in sums.items() if total > gone}
@@ -92,14 +92,10 @@ def _drop_missing(frame: nw.LazyFrame[Any], labels: _Labels) -> Clean:
     return Clean(frame.filter(~nw.col(LABEL).is_null(), ~nw.col(ITEM).is_null()), left_out)
 
 
-def _size(frame: nw.LazyFrame[Any]) -> nw.Expr:
-    return nw.col(COUNT).sum() if COUNT in _names(frame) else nw.len().alias(COUNT)
-
-
 def _item_counts(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """(item, label, count): how often each label was given to each item."""
-    counts = frame.group_by(ITEM, LABEL).agg(_size(frame)).with_columns(nw.col(COUNT).cast(nw.Int64))
-    return counts.filter(nw.col(COUNT) > 0) if COUNT in _names(frame) else counts
+    counts = frame.group_by(ITEM, LABEL).agg(size(frame)).with_columns(nw.col(COUNT).cast(nw.Int64))
+    return counts.filter(nw.col(COUNT) > 0) if COUNT in column_names(frame) else counts
 
 
 def item_sums(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -163,7 +159,7 @@ def _single(counts: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> nw.Expr:
 
 def _annotator_counts(frame: nw.LazyFrame[Any]) -> dict[str, int] | None:
     """Annotations per annotator; None when the source does not say who annotated."""
-    if ANNOTATOR not in _names(frame):
+    if ANNOTATOR not in column_names(frame):
         return None
     found = rows(frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
     return {text(annotator): int(size) for annotator, size in found if annotator is not None}
@@ -175,7 +171,3 @@ def _refuse_overflow(n: int) -> None:
             f"one item has {n:,} annotations, more than the {MOST_ANNOTATIONS_PER_ITEM:,} that are "
             "counted exactly; is the item column right?"
         )
-
-
-def _names(frame: nw.LazyFrame[Any]) -> list[str]:
-    return frame.collect_schema().names()

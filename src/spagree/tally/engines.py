@@ -22,6 +22,11 @@ def rows(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
     return [tuple(map(_python, row)) for row in frame.collect().rows()]
 
 
+def column_names(frame: nw.LazyFrame[Any]) -> list[str]:
+    """What columns there are, without running anything."""
+    return frame.collect_schema().names()
+
+
 def to_polars(frame: nw.LazyFrame[Any]) -> polars.DataFrame:
     """Bring a long result home as a polars table; asked for by the user, never done on the way."""
     import polars

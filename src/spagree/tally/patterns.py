@@ -15,7 +15,7 @@ from typing import Any
 import narwhals as nw
 
 from spagree.read.annotations import COUNT, ITEM, LABEL
-from spagree.tally.engines import rows
+from spagree.tally.engines import column_names, rows
 from spagree.tally.tally import Pattern, text
 
 MOST_PATTERNS = 300_000
@@ -66,6 +66,11 @@ def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[P
     return _patterns_at_home(frame, labels)
 
 
+def size(frame: nw.LazyFrame[Any]) -> nw.Expr:
+    """How many annotations a group of rows holds: its rows, or what their counts add up to."""
+    return nw.col(COUNT).sum() if COUNT in column_names(frame) else nw.len().alias(COUNT)
+
+
 def pattern(counts: Mapping[Any, int]) -> Pattern:
     """The labels of an item with their counts, in one order.
 
@@ -77,19 +82,20 @@ def pattern(counts: Mapping[Any, int]) -> Pattern:
 
 def _fits(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], packing: _Packing) -> bool:
     """Ready counts may be too large for their bits from the start; single rows are checked afterwards."""
-    return COUNT not in frame.collect_schema().names() or max(labels.values()) < 1 << packing.bits
+    return COUNT not in column_names(frame) or max(labels.values()) < 1 << packing.bits
 
 
 def _packed(frame: nw.LazyFrame[Any], packing: _Packing) -> nw.LazyFrame[Any]:
     """(n, words…, items): items that have the same counts."""
     names = [f"word{place}" for place in range(packing.words)]
-    has_counts = COUNT in frame.collect_schema().names()
+    has_counts = COUNT in column_names(frame)
     columns = [
         _word(labels, packing.bits, has_counts).alias(name)
         for name, labels in zip(names, packing.chunks(), strict=True)
     ]
-    size = nw.col(COUNT).sum().alias("n") if has_counts else nw.len().alias("n")
-    sums = frame.with_columns(*columns).group_by(ITEM).agg(size, *(nw.col(name).sum() for name in names))
+    sums = (
+        frame.with_columns(*columns).group_by(ITEM).agg(size(frame).alias("n"), *(nw.col(name).sum() for name in names))
+    )
     whole = sums.with_columns(nw.col("n", *names).cast(nw.Int64))
     return whole.group_by("n", *names).agg(nw.len().alias("items"))
 
@@ -105,11 +111,9 @@ def _word(labels: Sequence[Any], bits: int, has_counts: bool) -> nw.Expr:
 
 def _patterns_at_home(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[Pattern, int] | None:
     """Many labels, or many annotations of an item: counted here, while they are few enough to bring home."""
-    if sum(labels.values()) > MOST_ROWS_AT_HOME and COUNT not in frame.collect_schema().names():
+    if sum(labels.values()) > MOST_ROWS_AT_HOME and COUNT not in column_names(frame):
         return None
-    has_counts = COUNT in frame.collect_schema().names()
-    size = nw.col(COUNT).sum() if has_counts else nw.len().alias(COUNT)
-    found = rows(frame.group_by(ITEM, LABEL).agg(size).head(MOST_ROWS_AT_HOME + 1))
+    found = rows(frame.group_by(ITEM, LABEL).agg(size(frame)).head(MOST_ROWS_AT_HOME + 1))
     if len(found) > MOST_ROWS_AT_HOME:
         return None
     items: dict[Any, dict[Any, int]] = {}

@@ -15,7 +15,7 @@ import narwhals as nw
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, unknown_name
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations, Caution
-from spagree.tally.engines import rows
+from spagree.tally.engines import column_names, rows
 from spagree.tally.tally import text
 
 DuplicatePolicy = Literal["error", "first", "last"]
@@ -151,7 +151,7 @@ def _normalize(clean: Clean, labels: Iterable[Any]) -> Clean:
         for old, new in pairs[start : start + RESPELLED_AT_ONCE]:
             column = nw.when(nw.col("spelled") == nw.lit(old)).then(nw.lit(new)).otherwise(column)
         frame = frame.with_columns(column.alias(LABEL))
-    return replace(clean, frame=frame.select(_names(clean.frame)))
+    return replace(clean, frame=frame.select(column_names(clean.frame)))
 
 
 # Repeats -------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
     sizes = labels.group_by(ITEM, ANNOTATOR).agg(nw.len().alias("labels"), *_first_row(labels))
     doubled = sizes.filter(nw.col("labels") > 1)
     total = int(rows(doubled.select(nw.len()))[0][0])
-    order = [ROW] if ROW in _names(named) else [ITEM, ANNOTATOR, LABEL]
+    order = [ROW] if ROW in column_names(named) else [ITEM, ANNOTATOR, LABEL]
     # The first ten conflicts are chosen before their labels: these may stand far apart.
     first = rows(doubled.sort([name for name in order if name != LABEL]).head(SHOWN_PROBLEMS))
     keys = {(item, annotator) for item, annotator, *_ in first}
@@ -238,7 +238,7 @@ def _conflict_line(source: str, key: tuple[str, str], labels: list[tuple[Any, ..
 
 
 def _first_row(frame: nw.LazyFrame[Any]) -> list[nw.Expr]:
-    return [nw.col(ROW).min()] if ROW in _names(frame) else []
+    return [nw.col(ROW).min()] if ROW in column_names(frame) else []
 
 
 # The first k in time -------------------------------------------------------------------------
@@ -253,7 +253,7 @@ def _refuse_unknown_times(frame: nw.LazyFrame[Any], purpose: str) -> None:
 
 def _keep_first(clean: Clean, k: int) -> Clean:
     """The first k annotations of each item: unbiased where overlap was decided by the labels."""
-    names = _names(clean.frame)
+    names = column_names(clean.frame)
     if TIME not in names:
         raise UsageError(f"--first {k} needs the time of each annotation; name its column with --time (time=)")
     _refuse_unknown_times(clean.frame, f"--first {k}")
@@ -270,8 +270,4 @@ def _keep_first(clean: Clean, k: int) -> Clean:
 
 
 def _time_order(frame: nw.LazyFrame[Any]) -> list[str]:
-    return [name for name in (TIME, ROW) if name in _names(frame)]
-
-
-def _names(frame: nw.LazyFrame[Any]) -> list[str]:
-    return frame.collect_schema().names()
+    return [name for name in (TIME, ROW) if name in column_names(frame)]
