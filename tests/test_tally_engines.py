@@ -1,9 +1,10 @@
-"""The same integers from every engine: polars, pandas, pyarrow, duckdb, dask, modin."""
+"""The same integers from every engine: polars, pandas, pyarrow, duckdb, dask, modin, Spark."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,11 +15,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import spagree
 from oracle import BARS, annotations, counted, long_frame, parse
-from spagree.errors import DataError, DuplicateError, UsageError
+from spagree.errors import DataError, DuplicateError, FileError, UsageError
 from spagree.estimate import find
+from spagree.read.spark import session
+from spagree.tally import engines
 from spagree.tally.count import count, item_agreement
-from spagree.tally.engines import _python, rows, to_polars
+from spagree.tally.engines import _python, rows, surely_unique, to_polars
 from spagree.tally.items import item_counts
 from spagree.tally.policies import Policies
 
@@ -41,6 +45,12 @@ def to_duckdb(frame: pl.DataFrame) -> Any:
     return duckdb.from_arrow(frame.to_arrow())
 
 
+def to_spark(frame: pl.DataFrame) -> Any:
+    spark = session("local[2]")
+    spark.conf.set("spark.sql.shuffle.partitions", 2)  # the default of 200 is for more than a dozen rows
+    return spark.createDataFrame(frame.to_arrow())
+
+
 ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
     "polars lazy": pl.DataFrame.lazy,
     "pandas": pl.DataFrame.to_pandas,
@@ -49,6 +59,7 @@ ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
     "duckdb": to_duckdb,
     "dask": to_dask,
     "modin": to_modin,
+    "spark": to_spark,
 }
 
 VOTES = pl.DataFrame(
@@ -106,7 +117,15 @@ FIRST_K = {
     "dates": VOTES.with_columns(pl.col("time").cast(pl.Datetime)),
 }
 
-every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+def on(*engines: str) -> Any:
+    """Run the test on each engine; Spark in one process, for it takes seconds to start."""
+    one_process = pytest.mark.xdist_group("spark")
+    found = [pytest.param(engine, marks=one_process if engine == "spark" else ()) for engine in engines]
+    return pytest.mark.parametrize("engine", found)
+
+
+every_engine = on(*ENGINES)
 # what modin and dask say about themselves is not about us
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
@@ -132,7 +151,7 @@ def test_every_engine_gives_what_polars_gives(case: str, engine: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["pandas on arrow", "pyarrow", "duckdb"])
+@on("pandas on arrow", "pyarrow", "duckdb", "spark")
 def test_whole_numbers_with_nulls(engine: str) -> None:
     frame = NUMBERS.with_columns(pl.when(pl.col("item") != 3).then("item"), pl.when(pl.col("label") != 2).then("label"))
     assert everything(ENGINES[engine](frame), Policies()) == everything(frame, Policies())
@@ -158,7 +177,7 @@ def test_every_engine_needs_an_order_for_first_and_last(engine: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine not in ("pyarrow", "dask")])
+@on(*(engine for engine in ENGINES if engine not in ("pyarrow", "dask")))
 @pytest.mark.parametrize("case", FIRST_K)
 def test_the_first_k_are_the_same_on_every_engine_that_can(case: str, engine: str) -> None:
     frame, policies = FIRST_K[case], Policies(first=2)
@@ -236,17 +255,102 @@ def test_eager_frames_stay_with_their_engine_until_the_counts_come_home() -> Non
     assert item_counts(found) == item_counts(counted(VOTES))
 
 
-class SparkFrame:
-    """Stands in for a Spark frame, which needs Java: rows are tuples that only collect() gives."""
+# The worst items are found on the engine -----------------------------------------------------------------------
 
-    implementation = nw.Implementation.PYSPARK
-
-    def to_native(self) -> SparkFrame:
-        return self
-
-    def collect(self) -> list[list[object]]:
-        return [["q1", 2], ["q2", None]]
+MANY = spagree.simulate(items=40, annotators=9, per_item=3, classes=3, seed=2).frame.select(
+    "item", "annotator", "label"
+)
 
 
-def test_spark_rows_come_home_without_another_library() -> None:
-    assert rows(SparkFrame()) == [("q1", 2), ("q2", None)]
+def worst_rows(frame: Any, worst: int) -> list[tuple[Any, ...]]:
+    found = nw.from_native(spagree.measure(frame).items(worst)).lazy()
+    return rows(found.select("item", "annotations", "agreement"))
+
+
+@pytest.mark.slow
+@every_engine
+def test_every_engine_finds_the_worst_items_itself(engine: str) -> None:
+    every = worst_rows(MANY, 1_000)
+    assert len(every) == 40
+    assert worst_rows(ENGINES[engine](MANY), 7) == every[:7]
+
+
+@pytest.mark.slow
+@on("polars lazy", "duckdb", "dask", "spark")
+def test_lazy_frames_stay_lazy(engine: str) -> None:
+    frame = ENGINES[engine](MANY)
+    agreement = spagree.measure(frame)
+    for found in (agreement.items(), agreement.items(3)):
+        assert type(found) is type(frame)
+
+
+@pytest.mark.slow
+@every_engine
+def test_every_engine_writes_its_items_itself(engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "items.parquet"
+    agreement = spagree.measure(ENGINES[engine](MANY))
+    agreement.write_items(path)
+    written = pl.read_parquet(path / "*.parquet" if path.is_dir() else path)
+    assert written.columns[:3] == ["item", "annotations", "agreement"]
+    assert written.sort("item").rows() == sorted(worst_rows(MANY, 1_000))
+    with pytest.raises(FileError, match="exists"):
+        agreement.write_items(path)
+    agreement.write_items(path, force=True)
+
+
+def test_a_worst_item_list_needs_a_length() -> None:
+    with pytest.raises(UsageError, match="worst 0: how many items to list, 1 or more"):
+        spagree.measure(MANY).items(0)
+
+
+# Hashes prove that nobody annotated an item twice ------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@on("polars lazy", "duckdb", "spark")
+def test_hashes_tell_unique_keys(engine: str) -> None:
+    frame = nw.from_native(ENGINES[engine](MANY)).lazy()
+    assert surely_unique(frame, "item", "annotator")
+    assert not surely_unique(frame, "item")
+    swapped = pl.DataFrame({"item": ["a", "b"], "annotator": ["b", "a"], "label": ["x", "x"]})
+    assert surely_unique(nw.from_native(ENGINES[engine](swapped)).lazy(), "item", "annotator")
+
+
+def test_engines_without_hashes_decide_nothing() -> None:
+    assert not surely_unique(nw.from_native(MANY.to_pandas()).lazy(), "item", "annotator")
+
+
+def test_a_collision_of_hashes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = counted(MANY).tally
+    monkeypatch.setattr(engines, "_rows_and_hashes", lambda frame, keys: (120, 119))
+    assert counted(MANY).tally == wanted
+
+
+# Faults of an engine ---------------------------------------------------------------------------------------------
+
+
+def test_a_fault_of_duckdb_is_explained() -> None:
+    broken = duckdb.connect().sql(
+        "SELECT range AS item, CASE WHEN range > 5 THEN error('no disk') END AS label FROM range(9)"
+    )
+    with pytest.raises(FileError, match=r"^duckdb could not finish counting \(.*no disk.*check the files"):
+        spagree.measure(broken)
+
+
+def test_a_fault_of_polars_is_explained() -> None:
+    frame = MANY.lazy().with_columns(pl.col("label").str.to_integer())
+    with pytest.raises(FileError, match=r"^polars could not finish counting"):
+        rows(nw.from_native(frame))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_a_fault_of_spark_is_explained() -> None:
+    broken = to_spark(MANY).selectExpr("item", "annotator", "raise_error('lost') AS label")
+    with pytest.raises(FileError, match=r"^pyspark could not finish counting \(.*lost"):
+        rows(nw.from_native(broken))
+
+
+def test_other_faults_are_left_as_they_are() -> None:
+    with pytest.raises(ZeroDivisionError), engines.explained_faults(nw.from_native(MANY.lazy())):
+        1 / 0  # noqa: B018

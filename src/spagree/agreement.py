@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -30,6 +31,7 @@ from spagree.present import document, figure, interval, to_html, to_text
 from spagree.read import ReadOptions, read, read_all
 from spagree.read.annotations import Annotations, Caution, Understood
 from spagree.tally.count import count
+from spagree.tally.engines import write_parquet
 from spagree.tally.items import ItemCounts, ItemTable
 from spagree.tally.policies import DuplicatePolicy, Policies
 from spagree.tally.tally import Tally
@@ -81,21 +83,40 @@ class Agreement:
         """What a careful colleague would point out."""
         return self.findings.warnings
 
-    def items(self) -> Any:
+    def items(self, worst: int | None = None) -> Any:
         """Agreement of each item, least first: ``item, annotations, agreement, entropy, votes``.
 
         On a lazy source (polars LazyFrame, duckdb, dask, PySpark) a lazy frame of the same kind, without
         entropy and votes; on a dataframe one of the same kind; on files and triples a polars DataFrame. Items with a
-        single annotation have no agreement and come last. Entropy is in bits.
+        single annotation have no agreement and come last. Entropy is in bits. The ``worst`` so many are found where
+        the data lives; only they come home.
 
         >>> import spagree
         >>> agreement = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "no")])
         >>> agreement.items().rows()
         [('q1', 2, 0.0, 1.0, 'no 1, yes 1'), ('q2', 1, None, None, 'no 1')]
         """
+        if worst is not None and worst < 1:
+            raise UsageError(f"worst {worst}: how many items to list, 1 or more")
+        return self._item_table().frame(worst)
+
+    def write_items(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write ``item, annotations, agreement`` of every item to a Parquet file, where the data lives.
+
+        Nothing but the file is made: items may be more than fit into memory. Spark writes a folder of files.
+
+        >>> import polars, spagree
+        >>> agreement = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "no")])
+        >>> agreement.write_items("items.parquet")
+        >>> polars.read_parquet("items.parquet").rows()
+        [('q1', 2, 0.0), ('q2', 1, None)]
+        """
+        write_parquet(self._item_table().agreement(), path, force=force)
+
+    def _item_table(self) -> ItemTable:
         if self._items is None:
             raise UsageError("a tally holds no single items; measure the annotations themselves")
-        return self._items.frame()
+        return self._items
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class, least first: the probability that a second annotator chose it if a first did.
@@ -196,6 +217,8 @@ def measure(
     empty: str = "drop",
     config: Any = None,
     pseudonymise: bool | str = False,
+    engine: str | None = None,
+    spark_master: str | None = None,
 ) -> Agreement:
     """Measure how much annotators agree.
 
@@ -228,6 +251,8 @@ def measure(
         "empty": empty,
         "config": config,
         "pseudonymise": pseudonymise,
+        "engine": engine,
+        "spark_master": spark_master,
     }
     counted = ready(source)
     if counted is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
@@ -10,22 +11,45 @@ from typing import Any
 
 import click
 
+from spagree import progress
 from spagree.errors import FileError
+
+REFRESHED = 8  # times a second
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A spinner with the elapsed time on a terminal; silence in a pipeline."""
+    """The stage, how far it is and the elapsed time on a terminal; silence in a pipeline."""
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.live import Live
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(what)
+    with (
+        progress.watched() as found,
+        Live(_Display(found, what), console=Console(stderr=True), transient=True, refresh_per_second=REFRESHED),
+    ):
         yield
+
+
+class _Display:
+    """What rich draws again and again, from a thread of its own, while the work goes on."""
+
+    def __init__(self, found: progress.Progress, what: str) -> None:
+        from rich.spinner import Spinner
+
+        self.found, self.what, self.start, self.spinner = found, what, time.monotonic(), Spinner("dots")
+
+    def __rich__(self) -> Any:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        share, seconds = self.found.share(), int(time.monotonic() - self.start)
+        line = Table.grid(padding=(0, 1))
+        known: list[Any] = [ProgressBar(1.0, share, width=30), f"{share:.0%}"] if share is not None else []
+        line.add_row(self.spinner, self.found.stage or self.what, *known, f"{seconds // 60}:{seconds % 60:02}")
+        return line
 
 
 def say(text: str, *, newline: bool = True) -> None:

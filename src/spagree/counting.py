@@ -31,6 +31,8 @@ COUNTING: Mapping[str, Any] = {
     "empty": "drop",
     "config": None,
     "pseudonymise": False,
+    "engine": None,
+    "spark_master": None,
     "duplicates": "error",
     "first": None,
     "normalize": False,

@@ -47,12 +47,17 @@ def _rows(frame: Any, worst: int) -> list[dict[str, Any]]:
 @reading_options
 @_worst("items")
 @json_option
-def items(worst: int, as_json: bool, **options: Any) -> None:
+@click.option("-o", "--output", metavar="FILE", help="Write the agreement of every item to a Parquet file instead.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+def items(worst: int, as_json: bool, output: str | None, force: bool, **options: Any) -> None:
     """List the items of SOURCE that annotators agree least on, with their votes."""
     from spagree.present.breakdowns import plain_rows, table
 
+    if output is not None:
+        _write_items(output, force, options)
+        return
     with working("counting annotations"):
-        rows = _rows(_measured(options).items(), worst)
+        rows = list(_measured(options).items(worst).rows(named=True))
     if as_json:
         print_json(plain_rows(rows))
     else:
@@ -131,6 +136,15 @@ def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
     columns = ("agreement", "interval", "cohen_kappa", "kappa interval", "scott_pi", "shared", "annotator", "other")
     _draw(table(rows, columns))
     _footnote(rows)
+
+
+def _write_items(output: str, force: bool, options: dict[str, Any]) -> None:
+    from spagree.write import refuse_existing
+
+    refuse_existing(output, force=force)
+    with working("counting annotations"):
+        _measured(options).write_items(output, force=force)
+    click.echo(f"wrote {output}", err=True)
 
 
 def _draw(table: Any) -> None:

@@ -64,6 +64,8 @@ reading_options = _options(
         help="When an annotator gave an item different labels: error (default), first or last.",
     ),
     click.option("--first", type=int, metavar="K", help="Use only the first K annotations of each item, by time."),
+    click.option("--engine", metavar="NAME", help="What reads and counts files: duckdb (default), polars or spark."),
+    click.option("--spark-master", metavar="URL", help="The cluster for --engine spark.  [default: this machine]"),
     click.option("--encoding", metavar="NAME", help="Text encoding of the file, if it is not UTF-8 or UTF-16."),
     click.option("--no-header", is_flag=True, help="The file has no header; columns are called 1, 2, 3, …"),
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from spagree.errors import FileError
 
 
-def write_atomically(path: str | Path, write: Callable[[Path], object], *, force: bool = False) -> None:
+def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], object], *, force: bool = False) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then rename it into place.
 
     A full disk or an interrupt leaves no partial file, and an old file stays as it was. An
@@ -42,7 +42,7 @@ def write_atomically(path: str | Path, write: Callable[[Path], object], *, force
             beside.unlink()
 
 
-def refuse_existing(path: str | Path, *, force: bool) -> None:
+def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
     """Say no early, before any work is done whose result could not be kept."""
     try:
         exists = Path(path).exists()

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from spagree import progress
 from spagree.errors import FileError, SpagreeError, UsageError
 from spagree.read import layouts
 from spagree.read.annotations import (
@@ -32,7 +33,7 @@ from spagree.read.annotations import (
     Understood,
 )
 from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question
-from spagree.read.request import ReadOptions, Request
+from spagree.read.request import POLARS, SPARK, ReadOptions, Request
 from spagree.read.tables import Table
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def read_all(source: Any, **options: Unpack[ReadOptions]) -> dict[str, Annotatio
 
 def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotations]:
     request.refuse_unknown()
+    progress.stage("reading")
     with _explained_faults(), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
         found = _found(source, request, Path(scratch), every)
     if request.pseudonymise is False:
@@ -154,10 +156,12 @@ def _table(source: Any, files: Sequence[File], question: Question, request: Requ
     from spagree.read import frames, records
 
     if records.is_matrix(source):
+        request.refuse_engine()
         one = (question.label,) if question.label is not None else None
         return records.matrix_table(source, question.labels or one)
     if _is_path(source):
-        return _file_table(files or _gathered(source, scratch), request.encoding, request.header, scratch)
+        return _path_table(source, files, request, scratch)
+    request.refuse_engine()
     if frames.is_frame(source):
         return frames.frame_table(source)
     if isinstance(source, dict) or not isinstance(source, Iterable):
@@ -197,7 +201,16 @@ def _gathered(source: Any, scratch: Path) -> Sequence[File]:
     return files.gather(_paths(source), scratch)
 
 
-def _file_table(gathered: Sequence[File], encoding: str | None, header: bool, scratch: Path) -> Table:
+def _path_table(source: Any, files: Sequence[File], request: Request, scratch: Path) -> Table:
+    """Files are read by duckdb, but for Arrow, or by the engine that the user names."""
+    if request.engine == SPARK:
+        from spagree.read.spark import spark_table
+
+        return spark_table(_paths(source), request.spark_master)
+    return _file_table(files or _gathered(source, scratch), request, scratch)
+
+
+def _file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Table:
     """One table of all files: text in one, Parquet in one, Arrow in one; kinds are not mixed."""
     from spagree.read import delimited, frames, json_text, spreadsheet, store
 
@@ -205,10 +218,13 @@ def _file_table(gathered: Sequence[File], encoding: str | None, header: bool, sc
     kinds = {file.kind if file.kind in ("parquet", "arrow") else "text" for file in gathered}
     if len(kinds) > 1:
         raise UsageError(f"{name}: files of different kinds ({', '.join(sorted(kinds))}); convert them to one kind")
-    if kinds == {"parquet"}:
-        return store.parquet_table(gathered, name)
-    if kinds == {"arrow"}:
+    request.refuse_kind(kinds.pop(), name)
+    if gathered[0].kind == "parquet":
+        scan = frames.parquet_table if request.engine == POLARS else store.parquet_table
+        return scan(gathered, name)
+    if gathered[0].kind == "arrow":
         return frames.arrow_table(gathered, name)
+    encoding, header = request.encoding, request.header
     openers = {
         "delimited": lambda file: delimited.open_delimited(file, encoding, header, scratch),
         "json lines": lambda file: json_text.open_json(file, encoding, scratch),

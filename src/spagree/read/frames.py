@@ -91,12 +91,25 @@ def arrow_table(files: Sequence[File], name: str) -> Table:
     """Arrow IPC (Feather) files, scanned by polars; read at once when they are temporary."""
     import polars
 
+    return _scanned(files, name, "Arrow", polars.scan_ipc, polars.read_ipc)
+
+
+def parquet_table(files: Sequence[File], name: str) -> Table:
+    """Parquet files, scanned by polars; read at once when they are temporary."""
+    import polars
+
+    return _scanned(files, name, "Parquet", polars.scan_parquet, polars.read_parquet)
+
+
+def _scanned(files: Sequence[File], name: str, kind: str, scan: Any, read: Any) -> Table:
+    import polars
+
     try:
-        parts = [_arrow_part(file) for file in files]
+        parts = [_part(file, scan, read) for file in files]
         schemas = [part.collect_schema() for part in parts]
     except (polars.exceptions.PolarsError, OSError) as error:
         raise FileError(
-            f"{name}: not a readable Arrow file: truncated or damaged ({error}); copy or download it again"
+            f"{name}: not a readable {kind} file: truncated or damaged ({error}); copy or download it again"
         ) from error
     for file, schema in zip(files, schemas, strict=True):
         if schema != schemas[0]:
@@ -107,9 +120,5 @@ def arrow_table(files: Sequence[File], name: str) -> Table:
     return frame_table(polars.concat(parts), name)
 
 
-def _arrow_part(file: File) -> Any:
-    import polars
-
-    if file.is_temporary:
-        return polars.read_ipc(io.BytesIO(file.path.read_bytes())).lazy()
-    return polars.scan_ipc(file.path)
+def _part(file: File, scan: Any, read: Any) -> Any:
+    return read(io.BytesIO(file.path.read_bytes())).lazy() if file.is_temporary else scan(file.path)

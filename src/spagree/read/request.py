@@ -14,6 +14,8 @@ from spagree.read.layouts import Question
 if TYPE_CHECKING:
     from spagree.read.tools import Asked, Rules
 
+POLARS, DUCKDB, SPARK = ENGINES = ("polars", "duckdb", "spark")
+
 
 class ReadOptions(TypedDict, total=False):
     """How a source is read; the same options as :func:`spagree.measure`."""
@@ -33,6 +35,8 @@ class ReadOptions(TypedDict, total=False):
     empty: str
     config: Any
     pseudonymise: bool | str
+    engine: str | None
+    spark_master: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class Request:
     empty: str = "drop"
     config: Any = None
     pseudonymise: bool | str = False
+    engine: str | None = None
+    spark_master: str | None = None
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -62,8 +68,8 @@ class Request:
 
     @property
     def may_be_export(self) -> bool:
-        """Whether a tool may have written it: not when the user says it is a table, or has no header."""
-        return self.format not in layouts.FORMATS and self.header
+        """Whether a tool may have written it: not when the user says it is a table, has no header, or is big data."""
+        return self.format not in layouts.FORMATS and self.header and self.engine in (None, DUCKDB)
 
     def is_plain(self, tool: str) -> bool:
         """Whether the user reads what a tool wrote as a table: by naming the column of the label."""
@@ -80,6 +86,10 @@ class Request:
         known = ("auto", *layouts.FORMATS, *MODULES)
         if self.format not in known:
             raise unknown_name("format", str(self.format), known)
+        if self.engine is not None and self.engine not in ENGINES:
+            raise unknown_name("engine", str(self.engine), ENGINES)
+        if self.spark_master is not None and self.engine != SPARK:
+            raise UsageError(f"--spark-master {self.spark_master} has a meaning with --engine spark only; say both")
         self.rules()
 
     def refuse_for_tables(self, source: str) -> None:
@@ -97,6 +107,17 @@ class Request:
         """A tool writes files with names for what is in them: nothing else can be read as its export."""
         if self.format != "auto" and self.format not in layouts.FORMATS:
             raise UsageError(f"--format {self.format} reads files of that tool, with a header; leave it out")
+
+    def refuse_engine(self) -> None:
+        """Data in memory is counted where it is."""
+        if self.engine is not None:
+            raise UsageError(f"--engine {self.engine} is for files; a data frame is counted by its own engine")
+
+    def refuse_kind(self, kind: str, name: str) -> None:
+        """Files that the named engine does not read as strictly as ours, or not at all."""
+        reads = {POLARS: ("parquet", "arrow"), DUCKDB: ("parquet", "text")}
+        if self.engine is not None and kind not in reads[self.engine]:
+            raise UsageError(f"--engine {self.engine} does not read {name} ({kind}); leave it out, or use Parquet")
 
     def columns(self) -> Question:
         """What the user said about the columns of a table."""

@@ -13,11 +13,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from spagree import progress
 from spagree.errors import DataError, FileError
 from spagree.read import delimited
 from spagree.read.annotations import ROW
@@ -36,7 +38,17 @@ def connect() -> DuckDBPyConnection:
     import duckdb
 
     spill = Path(tempfile.gettempdir()) / f"spagree-{os.getpid()}"
-    return duckdb.connect(config={"temp_directory": str(spill), "autoinstall_known_extensions": False})
+    connection = duckdb.connect(config={"temp_directory": str(spill), "autoinstall_known_extensions": False})
+    # duckdb knows how far a query is only when it believes in a progress bar.
+    connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+    progress.watch(lambda: _share(connection))
+    return connection
+
+
+def _share(connection: DuckDBPyConnection) -> float | None:
+    """How much of the running query is done; duckdb says −1 when none is."""
+    percent = connection.query_progress()
+    return percent / 100 if percent >= 0 else None
 
 
 def quoted(text: str) -> str:
@@ -120,16 +132,17 @@ def _matching(names: Sequence[str], wanted: Sequence[str], name: str, first: str
 def parquet_table(files: Sequence[File], name: str) -> Table:
     """Parquet files as one table, scanned in place; ids and labels keep their types."""
     connection = connect()
-    schemas = [parquet_schema(connection, file) for file in files]
-    names = [column for column, _ in schemas[0]]
-    for file, schema in zip(files, schemas, strict=True):
-        _refuse_other_types(schema, schemas[0], file.name, files[0].name)
+    schema = parquet_schema(connection, files[0])
+    names = [column for column, _ in schema]
+    for file in _differing(connection, files):
+        _refuse_other_types(parquet_schema(connection, file), schema, file.name, files[0].name)
     offsets = _parquet_offsets(connection, files, name)
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        wanted = [names[p] for p in positions]
-        parts = zip(files, offsets, strict=True)
-        query = " UNION ALL ".join(_parquet_part(file, wanted, positions, start) for file, start in parts)
+        cells = ", ".join(f"{_identifier(names[p])} AS {cell(p)}" for p in positions)
+        # Evaluated only where the row number is asked for; the list is a constant.
+        row = f"file_row_number + 1 + list_extract({offsets}::BIGINT[], file_index::BIGINT + 1)"
+        query = f"SELECT {cells}, {row} AS {ROW} FROM {_scan(*files)}"
         if any(file.is_temporary for file in files):
             connection.execute(f"CREATE TABLE cells AS {query}")
             query = "SELECT * FROM cells"
@@ -140,8 +153,17 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
     return Table(name, columns, load, sample=tuple(sample))
 
 
-def _scan(file: File) -> str:
-    return f"read_parquet({quoted(_literal_path(file.path))})"
+def _scan(*files: File) -> str:
+    return f"read_parquet({_listed(files)})"
+
+
+def _listed(files: Sequence[File]) -> str:
+    return f"[{', '.join(quoted(_literal_path(file.path)) for file in files)}]"
+
+
+def _identifier(name: str) -> str:
+    """A name as SQL wants it: in quotes, which are doubled inside."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal_path(path: Path) -> str:
@@ -174,19 +196,31 @@ def _refuse_other_types(
             )
 
 
+def _differing(connection: Any, files: Sequence[File]) -> list[File]:
+    """Files whose footer lists other columns than that of the first; thousands are compared in one query."""
+    footer = "list((name, type, duckdb_type, logical_type) ORDER BY name, type)::VARCHAR"
+    query = f"SELECT file_name, {footer} FROM parquet_schema({_listed(files)}) GROUP BY file_name"
+    footers = dict(_asked_of(connection, query, files))
+    return [file for file in files[1:] if footers[str(file.path)] != footers[str(files[0].path)]]
+
+
 def _parquet_offsets(connection: Any, files: Sequence[File], name: str) -> list[int]:
     """How many rows lie before each file: the row number then costs nothing and runs in parallel."""
-    offsets, rows = [], 0
-    for file in files:
-        offsets.append(rows)
-        rows += connection.execute(f"SELECT count(*) FROM {_scan(file)}").fetchall()[0][0]
-    if not rows:
+    query = f"SELECT file_name, num_rows FROM parquet_file_metadata({_listed(files)})"
+    sizes = dict(_asked_of(connection, query, files))
+    totals = [0, *accumulate(int(sizes[str(file.path)]) for file in files)]
+    if not totals.pop():
         raise DataError(f"{name}: columns and no data rows; check that the export finished")
-    return offsets
+    return totals
 
 
-def _parquet_part(file: File, wanted: Sequence[str], positions: Sequence[int], offset: int) -> str:
-    pairs = zip(wanted, positions, strict=True)
-    cells = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}" AS {cell(p)}' for name, p in pairs)
-    scan = f"read_parquet({quoted(_literal_path(file.path))}, file_row_number=true)"
-    return f"SELECT {cells}, file_row_number + {offset + 1} AS {ROW} FROM {scan}"
+def _asked_of(connection: Any, query: str, files: Sequence[File]) -> list[tuple[Any, ...]]:
+    """The rows of a query about all files; where one is damaged, it is found and named."""
+    import duckdb
+
+    try:
+        return list(connection.execute(query).fetchall())
+    except duckdb.Error:
+        for file in files:
+            parquet_schema(connection, file)
+        raise

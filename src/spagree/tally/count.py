@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
+from spagree import progress
 from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, Annotations, Caution
 from spagree.tally.engines import column_names, rows
@@ -39,6 +40,7 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     {Cell(n=2, pairs=2, triples=0): 1, Cell(n=1, pairs=0, triples=0): 1}
     """
     frame = _without_categories(annotations.frame)
+    progress.stage("counting labels")
     found = _labels(frame)
     usable = _drop_missing(frame, found)
     clean = apply_policies(usable, annotations, found.usable, policies or Policies())
@@ -46,7 +48,10 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     totals = found.usable if clean is usable else _labels(clean.frame).usable
     counts = _item_counts(clean.frame)
     left_out = {**annotations.left_out, **clean.left_out}
-    tally = _tally(counts, totals, _annotator_counts(clean.frame), left_out, clean.frame)
+    progress.stage("counting annotators")
+    annotators = _annotator_counts(clean.frame)
+    progress.stage("counting items")
+    tally = _tally(counts, totals, annotators, left_out, clean.frame)
     cautions = annotations.cautions + caution_variants(totals) + clean.cautions
     return Counted(tally, counts, cautions, clean.frame)
 

@@ -75,27 +75,35 @@ class ItemTable:
     counts: nw.LazyFrame[Any]
     source: Any
 
-    def frame(self) -> Any:
-        """In the kind of frame the user came with; polars for files and triples. A lazy one knows agreement only."""
-        agreement = item_agreement(self.counts)
+    def frame(self, worst: int | None = None) -> Any:
+        """In the kind of frame the user came with; polars for files and triples. A lazy one knows agreement only.
+
+        The ``worst`` items are found by the engine: no more of them than that come home.
+        """
+        agreement = self.agreement() if worst is None else self.agreement().head(worst)
         try:
             came_as = nw.from_native(self.source)
         except TypeError:
             found = to_polars(agreement)
-            return found.with_columns(self._said(found).get_columns())
+            return found.with_columns(self._said(found, worst).get_columns())
         if isinstance(came_as, nw.LazyFrame):
             return agreement.to_native()
         here = agreement.collect()
-        said = self._said(here.select("item").to_polars())
+        said = self._said(here.select("item").to_polars(), worst)
         entropy, votes = said["entropy"].to_list(), said["votes"].to_list()
         return here.with_columns(
             nw.new_series("entropy", entropy, nw.Float64, backend=here.implementation),
             nw.new_series("votes", votes, nw.String, backend=here.implementation),
         ).to_native()
 
-    def _said(self, items: polars.DataFrame) -> polars.DataFrame:
+    def agreement(self) -> nw.LazyFrame[Any]:
+        """(item, annotations, agreement), least agreement first, still on the engine."""
+        return item_agreement(self.counts)
+
+    def _said(self, items: polars.DataFrame, worst: int | None) -> polars.DataFrame:
         """Entropy and votes, in the order of the items."""
-        found = said_of(to_polars(self.counts))
+        wanted = self.counts if worst is None else self.counts.filter(nw.col("item").is_in(items["item"].to_list()))
+        found = said_of(to_polars(wanted))
         return items.select("item").join(found, on="item", how="left", maintain_order="left").drop("item")
 
 

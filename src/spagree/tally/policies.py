@@ -13,9 +13,10 @@ from typing import Any, Literal, get_args
 
 import narwhals as nw
 
+from spagree import progress
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, unknown_name
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations, Caution
-from spagree.tally.engines import column_names, rows
+from spagree.tally.engines import column_names, rows, surely_unique
 from spagree.tally.tally import text
 
 DuplicatePolicy = Literal["error", "first", "last"]
@@ -82,6 +83,7 @@ def apply_policies(clean: Clean, annotations: Annotations, labels: Iterable[Any]
     if policies.normalize:
         clean = _normalize(clean, labels)
     if annotations.has_annotators:
+        progress.stage("looking for repeats")
         clean = _settle_repeats(clean, annotations, policies.duplicates)
     if policies.first is not None:
         clean = _keep_first(clean, policies.first)
@@ -160,6 +162,8 @@ def _normalize(clean: Clean, labels: Iterable[Any]) -> Clean:
 def _settle_repeats(clean: Clean, annotations: Annotations, policy: DuplicatePolicy) -> Clean:
     """One annotation per annotator and item; different labels need a decision by the user."""
     named = clean.frame.filter(~nw.col(ANNOTATOR).is_null())
+    if surely_unique(named, ITEM, ANNOTATOR):
+        return clean
     repeats = _count_repeats(named, ITEM, ANNOTATOR)
     if not repeats:
         return clean
