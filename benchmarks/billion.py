@@ -62,16 +62,15 @@ def merge_and_score(folder: Path, annotations: int) -> list[results.Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", type=int, default=20)
-    parser.add_argument("--size", type=number, default=50_000_000, help="annotations of a part")
-    parser.add_argument("--quick", action="store_true", help="3 parts of 10⁶, nothing written to docs")
+    parser.add_argument("--parts", type=int, help="20 unless told; 3 if quick")
+    parser.add_argument("--size", type=number, help="annotations of a part: 5e7 unless told; 1e6 if quick")
+    parser.add_argument("--quick", action="store_true", help="nothing written to docs")
     given = parser.parse_args()
-    if given.quick:
-        given.parts, given.size = 3, 10**6
+    parts, size = given.parts or (3 if given.quick else 20), given.size or (10**6 if given.quick else 5 * 10**7)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = [count_part(part, given.size, folder) for part in range(given.parts)]
-        rows += merge_and_score(folder, given.parts * given.size)
+        rows = [count_part(part, size, folder) for part in range(parts)]
+        rows += merge_and_score(folder, parts * size)
         store = folder if given.quick else results.FOLDER
         results.keep(store / "billion.csv", rows, key=())
         results.note_environment(store, "billion", ("spagree", "duckdb", "polars"))

@@ -95,7 +95,8 @@ def resident(pid: int) -> int:
     """Memory of a process and of all it started; the kernel's own high-water mark, where it is one process."""
     with suppress(OSError):
         status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        threads = Path(f"/proc/{pid}/task").glob("*/children")
+        children = [child for thread in threads for child in thread.read_text().split()]
         own = status.get("VmRSS" if children else "VmHWM", "0 kB")  # a process that has ended has neither
         return int(own.split()[0]) * 1024 + sum(resident(int(child)) for child in children)
     return 0

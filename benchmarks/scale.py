@@ -54,7 +54,10 @@ value = spagree.measure(pl.scan_parquet('{path}').select('item', 'label')).spa.v
 SPARK = {
     "spagree, file, --engine spark": """import json, subprocess, sys
 command = [sys.executable, '-m', 'spagree', 'score', '{path}', '--engine', 'spark', '--json']
-value = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)['spa']['value']""",
+done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+if done.returncode:
+    sys.exit(done.returncode)  # the last line that the command wrote says why
+value = json.loads(done.stdout)['spa']['value']""",
 }
 
 
