@@ -42,6 +42,23 @@ bench: $(READY)
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/studies.py
 
+# Hours, gigabytes and a quiet machine; docs/scale has the results. Options: python benchmarks/scale.py --help
+.PHONY: bench-scale bench-peers bench-billion
+bench-scale: $(READY)
+	$(BIN)/python benchmarks/scale.py
+
+bench-peers: $(READY) .venv-peers/.ready
+	$(BIN)/python benchmarks/peers.py
+
+bench-billion: $(READY)
+	$(BIN)/python benchmarks/billion.py
+
+.venv-peers/.ready: pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(@D)/bin/python -m pip install --quiet --group peers
+	touch $@
+
 coverage-study: $(READY)
 	$(BIN)/python benchmarks/interval_coverage.py
 

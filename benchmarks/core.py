@@ -9,7 +9,6 @@ memory count. Ratios, not seconds, are what to compare: machines differ.
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import subprocess
 import sys
@@ -18,6 +17,8 @@ import time
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+
+from fresh import Limits, run
 
 HERE = Path(__file__).parent
 ROUNDS = 3
@@ -57,23 +58,6 @@ def make_data(annotations: int, folder: Path) -> dict[str, Path]:
     return {**paths, "small": folder / "small.csv"}
 
 
-MEASURED = """
-import json, time
-start = time.perf_counter()
-{job}
-seconds = time.perf_counter() - start
-peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))  # of this process alone
-print(json.dumps([seconds, int(peak.split()[1]) / 1024**2]))
-"""
-
-
-def run(job: str) -> tuple[float, float]:
-    """Seconds and peak memory in GB of a job in a fresh process."""
-    done = subprocess.run([sys.executable, "-c", MEASURED.format(job=job)], capture_output=True, text=True, check=True)
-    seconds, memory = json.loads(done.stdout.splitlines()[-1])
-    return seconds, memory
-
-
 def wall(command: list[str]) -> float:
     """Best of several whole process runs."""
     times = []
@@ -89,9 +73,11 @@ def measure_jobs(paths: dict[str, Path]) -> dict[str, tuple[float, float]]:
     for number in range(ROUNDS):
         for name, job in JOBS.items():
             print(f"round {number + 1}/{ROUNDS}: {name}", flush=True)
-            seconds, memory = run(job.format(**paths))
-            old = best.get(name, (seconds, memory))
-            best[name] = (min(old[0], seconds), max(old[1], memory))
+            now = run(job.format(**paths), Limits())
+            if now.failure:
+                sys.exit(f"{name}: {now.failure}")
+            old = best.get(name, (now.seconds, now.memory))
+            best[name] = (min(old[0], now.seconds), max(old[1], now.memory))
     return best
 
 

@@ -1,0 +1,184 @@
+"""Other packages on the same files, each until it fails: `make bench-peers` writes docs/scale/peers.csv and draws it.
+
+    python benchmarks/peers.py [--sizes 1e4,1e5,1e6,6e6,3e7,1e8] [--seconds 300] [--memory 20] [--rounds 2] [--quick]
+
+Every job starts from a Parquet file with item, annotator and label (string ids, random order) and contains what a
+user has to write to get from there to the coefficient, in the fastest reasonable way that we found. The packages
+live in an environment of their own, .venv-peers. Values are compared with spagree's of the same coefficient.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import scale_results as results
+from fresh import Limits, Outcome, run
+from generate import EQUAL, Design, number, write
+
+HERE = Path(__file__).parent
+PEERS_PYTHON = HERE.parent / ".venv-peers" / "bin" / "python"
+PACKAGES = ("krippendorff", "irrCAC", "nltk", "simpledorff", "statsmodels", "crowd-kit", "numpy", "pandas", "pyarrow")
+ALPHA, FLEISS, AC1 = "krippendorff_alpha", "fleiss_kappa", "gwet_ac1"
+
+# Codes for items and labels. Arrow's text is twice as fast to turn into codes as pandas' objects.
+COUNTS = """import numpy as np, pandas as pd
+frame = pd.read_parquet('{path}', columns=['item', 'label'], dtype_backend='pyarrow')
+item, items = pd.factorize(frame['item'])
+label, labels = pd.factorize(frame['label'])
+counts = np.bincount(item * len(labels) + label, minlength=len(items) * len(labels)).reshape(len(items), len(labels))
+"""
+# A matrix filled by position: pandas' pivot needs several times as long and as much memory.
+MATRIX = """import numpy as np, pandas as pd
+frame = pd.read_parquet('{path}', dtype_backend='pyarrow')
+item, items = pd.factorize(frame['item'])
+annotator, annotators = pd.factorize(frame['annotator'])
+label, labels = pd.factorize(frame['label'])
+"""
+IRRCAC = f"""{MATRIX}
+matrix = np.full((len(items), len(annotators)), np.nan)
+matrix[item, annotator] = label
+from irrCAC.raw import CAC
+found = CAC(pd.DataFrame(matrix)).{{method}}()['est']
+low, high = map(float, found['confidence_interval'])
+value = {{{{'value': float(found['coefficient_value']), 'low': low, 'high': high}}}}"""
+SPAGREE = """
+found = agreement.chance
+value = {{name: found[name].value for name in found}} | {{'low': found['{coefficient}'].low, 'high': found['{coefficient}'].high}}"""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """``equal``: wants the same number of annotations for every item, and gets a file that has it."""
+
+    job: str
+    coefficient: str = ALPHA
+    equal: bool = False
+
+
+PEERS = {
+    "krippendorff, matrix": Peer(f"""{MATRIX}
+matrix = np.full((len(annotators), len(items)), np.nan, np.float32)
+matrix[annotator, item] = label
+import krippendorff
+value = {{{{'value': float(krippendorff.alpha(reliability_data=matrix, level_of_measurement='nominal'))}}}}"""),
+    "krippendorff, value counts": Peer(f"""{COUNTS}
+import krippendorff
+value = {{{{'value': float(krippendorff.alpha(value_counts=counts, level_of_measurement='nominal'))}}}}"""),
+    "irrCAC, alpha": Peer(IRRCAC.replace("{method}", "krippendorff")),
+    "irrCAC, AC1": Peer(IRRCAC.replace("{method}", "gwet"), AC1),
+    "nltk": Peer("""import pandas as pd
+frame = pd.read_parquet('{path}', columns=['annotator', 'item', 'label'])
+from nltk.metrics.agreement import AnnotationTask
+value = {{'value': AnnotationTask(frame.itertuples(index=False, name=None)).alpha()}}"""),
+    "simpledorff": Peer("""import pandas as pd, simpledorff
+frame = pd.read_parquet('{path}')
+value = {{'value': float(simpledorff.calculate_krippendorffs_alpha_for_df(
+    frame, experiment_col='item', annotator_col='annotator', class_col='label'))}}"""),
+    "crowd-kit": Peer("""import pandas as pd
+from crowdkit.metrics.data import alpha_krippendorff
+frame = pd.read_parquet('{path}').rename(columns={{'item': 'task', 'annotator': 'worker'}})
+value = {{'value': alpha_krippendorff(frame)}}"""),
+    "statsmodels": Peer(
+        f"""{COUNTS}
+from statsmodels.stats.inter_rater import fleiss_kappa
+value = {{{{'value': float(fleiss_kappa(counts))}}}}""",
+        FLEISS,
+    ),
+}
+PEERS[results.EQUAL_ONLY] = Peer(PEERS["statsmodels"].job, FLEISS, equal=True)
+OWN = {
+    "spagree": f"import spagree\nagreement = spagree.measure('{{path}}'){SPAGREE}",
+    "spagree, without annotators": "import polars as pl, spagree\n"
+    f"agreement = spagree.measure(pl.scan_parquet('{{path}}').select('item', 'label')){SPAGREE}",
+}
+
+
+def best_of(job: str, python: Path, limits: Limits, rounds: int) -> Outcome:
+    """The best time and the highest memory; once is enough for what fails or takes more than a minute."""
+    best = run(job, limits, str(python))
+    for _ in range(rounds - 1):
+        if best.failure or best.seconds > 60:
+            break
+        now = run(job, limits, str(python))
+        best = Outcome(min(now.seconds, best.seconds), max(now.memory, best.memory), now.value, now.failure)
+    return best
+
+
+def row_of(name: str, size: int, coefficient: str, outcome: Outcome, own: Mapping[str, Any]) -> results.Row:
+    found = outcome.value if not outcome.failure else {}
+    value = found.get("value", found.get(coefficient, ""))
+    return {
+        "annotations": str(size),
+        "peer": name,
+        "seconds": f"{outcome.seconds:.3f}",
+        "memory_gb": f"{outcome.memory:.3f}",
+        "failure": outcome.failure,
+        "coefficient": coefficient,
+        "value": str(value),
+        "spagree_value": str(own[coefficient]) if found else "",
+        "interval": f"{found['low']:.5f} to {found['high']:.5f}" if "low" in found else "",
+    }
+
+
+def shown(row: results.Row) -> results.Row:
+    done = (
+        row["failure"]
+        or f"{row['seconds']:>8} s {row['memory_gb']:>7} GB  {row['value']} (spagree {row['spagree_value']})"
+    )
+    print(f"  {row['peer']:42} {done}", flush=True)
+    return row
+
+
+def measure(size: int, alive: list[str], limits: Limits, rounds: int, folder: Path) -> list[results.Row]:
+    """All peers that are alive, and spagree, on files of one size."""
+    paths = {True: folder / "equal.parquet", False: folder / "varied.parquet"}
+    write(Design(size), paths[False])
+    write(Design(size - size % sum(EQUAL), per_item=EQUAL), paths[True])
+    print(f"{size:,} annotations", flush=True)
+    own, rows = {}, []
+    for name, job in OWN.items():
+        text = job.format(path=paths[False], coefficient=ALPHA)
+        outcome = best_of(text, Path(sys.executable), limits, rounds)
+        own[False] = outcome.value
+        rows.append(shown(row_of(name, size, ALPHA, outcome, outcome.value)))
+    own[True] = run(OWN["spagree"].format(path=paths[True], coefficient=FLEISS), limits).value
+    for name in alive:
+        peer = PEERS[name]
+        outcome = best_of(peer.job.format(path=paths[peer.equal]), PEERS_PYTHON, limits, rounds)
+        rows.append(shown(row_of(name, size, peer.coefficient, outcome, own[peer.equal])))
+    for path in paths.values():
+        path.unlink()
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", help="1e4,1e5,1e6,6e6,3e7,1e8 unless told; 1e4,1e5 if quick")
+    parser.add_argument("--seconds", type=float, default=300, help="limit of each job")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--memory", type=float, default=20, help="limit of each job, in GB")
+    parser.add_argument("--quick", action="store_true", help="one round, nothing written to docs")
+    given = parser.parse_args()
+    sizes = given.sizes or ("1e4,1e5" if given.quick else "1e4,1e5,1e6,6e6,3e7,1e8")
+    rounds, limits = 1 if given.quick else given.rounds, Limits(given.seconds, given.memory)
+    alive = list(PEERS)
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) if given.quick else results.FOLDER
+        for size in map(number, sizes.split(",")):
+            rows = measure(size, alive, limits, rounds, Path(folder))
+            results.keep(store / "peers.csv", rows, key=("annotations",))
+            alive = [name for name in alive if name not in {row["peer"] for row in rows if row["failure"]}]
+        results.note_environment(store, "peers", ("spagree",), others=(PEERS_PYTHON, PACKAGES))
+        print("\n".join(results.peers_section(store)))
+    if not given.quick:
+        results.report()
+
+
+if __name__ == "__main__":
+    main()
