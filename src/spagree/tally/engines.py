@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
@@ -16,6 +16,8 @@ from spagree.write import refuse_existing, write_atomically
 
 if TYPE_CHECKING:
     import polars
+
+MOST_HASHES_AT_HOME = 100_000_000  # 0.8 GB, and as much again while they are fetched
 
 
 def rows(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
@@ -52,37 +54,45 @@ def is_spark(frame: nw.LazyFrame[Any]) -> bool:
     return frame.implementation in (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
 
 
-def surely_unique(frame: nw.LazyFrame[Any], *keys: str) -> bool:
-    """Whether no two rows share their keys, as far as 64-bit hashes prove it; False decides nothing.
+def surely_unique(frame: nw.LazyFrame[Any], keys: Sequence[str], rows: int) -> bool:
+    """Whether none of about so many rows share their keys, as far as 64-bit hashes prove it; False decides nothing.
 
-    Equal keys have equal hashes: as many hashes as rows means as many keys. Hashes are half the work and a third of
+    Equal keys have equal hashes: as many hashes as rows means as many keys. Hashes are less than half the work and
     the memory of the keys themselves, and on a cluster 8 bytes a row to send; a chance collision (1 in 3,000 at 10⁸
     rows) only costs the longer way.
     """
     with explained_faults(frame):
-        found = _rows_and_hashes(frame, keys)
-    return found is not None and found[0] == found[1]
+        native = frame.to_native()
+        if frame.implementation is nw.Implementation.DUCKDB:
+            return _differ_in_duckdb(native, keys, rows)
+        if frame.implementation is nw.Implementation.POLARS:
+            return _differ_in_polars(native, keys)
+        return is_spark(frame) and _differ_in_spark(native, keys)
 
 
-def _rows_and_hashes(frame: nw.LazyFrame[Any], keys: Sequence[str]) -> tuple[int, int] | None:
-    """How many rows there are, and how many different hashes; None on engines without hashes."""
-    native = frame.to_native()
-    if frame.implementation is nw.Implementation.DUCKDB:
-        names = ", ".join(keys)
-        counted: tuple[int, int] = native.aggregate(f"count(*), count(DISTINCT hash({names}))").fetchall()[0]
-        return counted
-    if frame.implementation is nw.Implementation.POLARS:
-        import polars
+def _differ_in_duckdb(native: Any, keys: Sequence[str], rows: int) -> bool:
+    """Sorted here while they are few enough: twice as fast as duckdb's own hash table."""
+    hashed = native.project(f"hash({', '.join(keys)}) AS hash")
+    if rows > MOST_HASHES_AT_HOME:
+        total, distinct = hashed.aggregate("count(*), count(DISTINCT hash)").fetchall()[0]
+        return bool(total == distinct)
+    hashes = hashed.fetchnumpy()["hash"]
+    hashes.sort()
+    return not (hashes[1:] == hashes[:-1]).any()
 
-        hashes = native.select(hash=polars.struct(*keys).hash()).group_by("hash").agg(rows=polars.len())
-        sums = hashes.select(polars.col("rows").sum(), hashes=polars.len())
-        return cast("tuple[int, int]", sums.collect(engine="streaming").row(0))
-    if is_spark(frame):
-        from pyspark.sql import functions as sql
 
-        sums = native.select(sql.count("*"), sql.count_distinct(sql.xxhash64(*keys)))
-        return cast("tuple[int, int]", tuple(sums.collect()[0]))
-    return None
+def _differ_in_polars(native: Any, keys: Sequence[str]) -> bool:
+    import polars
+
+    hashes = native.select(hash=polars.struct(*keys).hash()).group_by("hash").agg(rows=polars.len())
+    return bool(hashes.select((polars.col("rows") == 1).all()).collect(engine="streaming").item())
+
+
+def _differ_in_spark(native: Any, keys: Sequence[str]) -> bool:
+    from pyspark.sql import functions as sql
+
+    total, distinct = native.select(sql.count("*"), sql.count_distinct(sql.xxhash64(*keys))).collect()[0]
+    return bool(total == distinct)
 
 
 def column_names(frame: nw.LazyFrame[Any]) -> list[str]:

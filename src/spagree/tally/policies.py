@@ -78,13 +78,13 @@ class Clean:
         return Clean(frame, left_out, self.cautions + cautions)
 
 
-def apply_policies(clean: Clean, annotations: Annotations, labels: Iterable[Any], policies: Policies) -> Clean:
+def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, int], policies: Policies) -> Clean:
     """Respell, then settle repeats, then keep the first k: in that order."""
     if policies.normalize:
         clean = _normalize(clean, labels)
     if annotations.has_annotators:
         progress.stage("looking for repeats")
-        clean = _settle_repeats(clean, annotations, policies.duplicates)
+        clean = _settle_repeats(clean, annotations, policies.duplicates, sum(labels.values()))
     if policies.first is not None:
         clean = _keep_first(clean, policies.first)
     return clean
@@ -159,10 +159,10 @@ def _normalize(clean: Clean, labels: Iterable[Any]) -> Clean:
 # Repeats -------------------------------------------------------------------------------------
 
 
-def _settle_repeats(clean: Clean, annotations: Annotations, policy: DuplicatePolicy) -> Clean:
+def _settle_repeats(clean: Clean, annotations: Annotations, policy: DuplicatePolicy, total: int) -> Clean:
     """One annotation per annotator and item; different labels need a decision by the user."""
     named = clean.frame.filter(~nw.col(ANNOTATOR).is_null())
-    if surely_unique(named, ITEM, ANNOTATOR):
+    if surely_unique(named, (ITEM, ANNOTATOR), rows=total):
         return clean
     repeats = _count_repeats(named, ITEM, ANNOTATOR)
     if not repeats:
