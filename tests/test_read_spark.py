@@ -16,6 +16,7 @@ import pytest
 import spagree
 from command import Run
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
+from spagree.estimate import breakdowns
 from spagree.read import java
 from spagree.read.spark import session
 
@@ -99,6 +100,18 @@ def test_what_comes_home_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     found = spagree.measure(many.drop("annotator"))
     assert (found.data.annotations, found.data.items) == (400_000, 100_000)
     assert 0 < sum(received) < 100
+
+
+def test_breakdowns_by_annotator_come_home_from_a_cluster_only_while_they_are_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = spagree.measure(session("local[2]").createDataFrame(VOTES.to_arrow()))
+    assert found.annotators().equals(spagree.measure(VOTES).annotators())
+    monkeypatch.setattr(breakdowns, "MOST_FROM_A_CLUSTER", VOTES.height - 1)
+    again = spagree.measure(session("local[2]").createDataFrame(VOTES.to_arrow()))
+    with pytest.raises(UsageError, match=f"bring all {VOTES.height} annotations to this machine"):
+        again.pairs()
+    assert spagree.measure(VOTES).pairs().height
 
 
 # What is refused ----------------------------------------------------------------------------------------------

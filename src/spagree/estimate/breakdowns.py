@@ -24,12 +24,13 @@ from spagree.estimate.votes import Votes, votes
 from spagree.estimate.weights import ByN, CustomWeights, weigh_at
 from spagree.read.annotations import Caution
 from spagree.tally.codes import Codes, encode, encode_few
-from spagree.tally.engines import to_polars
+from spagree.tally.engines import is_spark, to_polars
 from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:
     import polars
 
+MOST_FROM_A_CLUSTER = 50_000_000
 NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
 
 
@@ -73,9 +74,12 @@ class Breakdowns:
 
     def _may_look(self) -> bool:
         """Few annotations by three people or more, on an engine that answers at once."""
-        few = is_small(self.tally.annotations) and len(self.tally.annotators or ()) > 3
-        slow = (nw.Implementation.PYSPARK, nw.Implementation.DASK)
-        return few and self.annotations is not None and self.annotations.implementation not in slow
+        return is_small(self.tally.annotations) and len(self.tally.annotators or ()) > 3 and not self._is_cluster()
+
+    def _is_cluster(self) -> bool:
+        return self.annotations is not None and (
+            is_spark(self.annotations) or self.annotations.implementation.is_dask()
+        )
 
     def to_new_annotators(self, findings: Findings) -> Findings:
         """The same findings with the intervals of all schemes for new annotators, too."""
@@ -106,6 +110,11 @@ class Breakdowns:
         """The annotations as integers."""
         if self.annotations is None:
             raise UsageError(NO_ANNOTATIONS)
+        if self.tally.annotations > MOST_FROM_A_CLUSTER and self._is_cluster():
+            raise UsageError(
+                f"breakdowns by annotator bring all {self.tally.annotations:,} annotations to this machine, which "
+                f"is done from a cluster up to {MOST_FROM_A_CLUSTER:,}; measure a sample of the items instead"
+            )
         return encode(self.annotations)
 
     @cached_property
