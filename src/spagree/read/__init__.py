@@ -176,7 +176,8 @@ def _is_path(source: Any) -> bool:
     """A path, a stream, or a list of them; a list of anything else holds triples."""
     if isinstance(source, (list, tuple)):
         return bool(source) and all(_is_path(part) and not isinstance(part, (list, tuple)) for part in source)
-    return isinstance(source, (str, bytes, os.PathLike)) or hasattr(source, "read")
+    # Asked of the type: frames of a Spark Connect server take any attribute for a column.
+    return isinstance(source, (str, bytes, os.PathLike)) or hasattr(type(source), "read")
 
 
 def _paths(source: Any) -> list[Any]:

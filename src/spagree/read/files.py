@@ -52,7 +52,7 @@ def gather(sources: Sequence[Any], scratch: Path) -> list[File]:
 
 def _expand(source: Any, scratch: Path) -> list[File]:
     """The files behind one argument."""
-    if hasattr(source, "read"):
+    if hasattr(type(source), "read"):
         return [spool(source, getattr(source, "name", "<stream>"), scratch)]
     text = os.fspath(source)
     if isinstance(text, bytes):
