@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import spagree
 from oracle import BARS, counted, long_frame, parse, tally_of
 from spagree.errors import DataError, FileError, UsageError
 from spagree.tally.items import ItemCounts, item_counts
@@ -275,10 +276,18 @@ def test_what_is_no_whole_parquet_file_is_refused(damage: Callable[[bytes], byte
     target = tmp_path / "part.parquet"
     save(counts(), target)
     target.write_bytes(damage(target.read_bytes()))
-    for look in (load, is_saved_tally):
-        with pytest.raises(FileError) as caught:
-            look(target)
-        assert str(caught.value).startswith(f"{target}: not a Parquet file, or a truncated one: ")
+    with pytest.raises(FileError) as caught:
+        load(target)
+    assert str(caught.value).startswith(f"{target}: not a Parquet file, or a truncated one: ")
+    assert not is_saved_tally(target)
+    with pytest.raises((FileError, DataError), match=r"part\.parquet: (truncated|named \.parquet|the file is empty)"):
+        spagree.measure(target)
+
+
+def test_metadata_that_claims_to_be_longer_than_its_file_is_not_ours(tmp_path: Path) -> None:
+    target = tmp_path / "part.parquet"
+    target.write_bytes(b"PAR1" + b"spagree item counts"[:5] + b"\xff\xff\xff\x7fPAR1")
+    assert not is_saved_tally(target)
 
 
 def test_a_damaged_page_of_item_counts_is_refused(tmp_path: Path) -> None:

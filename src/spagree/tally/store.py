@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 KIND = "spagree tally"
 PARQUET_KEY = "spagree item counts"
+PARQUET_END = 8  # bytes: the length of the metadata, and a mark
 
 
 def save(counted: Tally | ItemCounts, path: str | Path, *, force: bool = False) -> None:
@@ -81,8 +84,18 @@ def is_saved_tally(path: str | Path) -> bool:
         with source.open("rb") as file:
             return f'"kind": "{KIND}"'.encode() in file.read(200)
     if source.suffix == ".parquet" and source.is_file():
-        return PARQUET_KEY in _parquet_metadata(source)
+        return PARQUET_KEY.encode() in _footer(source)
     return False
+
+
+def _footer(path: Path) -> bytes:
+    """The end of a Parquet file, which holds its metadata; looked at without the libraries that can read it."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - PARQUET_END, 0))
+        length, mark = struct.unpack("<I4s", file.read().rjust(PARQUET_END, b"\0"))
+        file.seek(max(size - PARQUET_END - length, 0))
+        return file.read(length) if mark == b"PAR1" else b""
 
 
 def tally_to_dict(tally: Tally) -> dict[str, Any]:
