@@ -47,7 +47,7 @@ def to_duckdb(frame: pl.DataFrame) -> Any:
 
 def to_spark(frame: pl.DataFrame) -> Any:
     spark = session("local[2]")
-    spark.conf.set("spark.sql.shuffle.partitions", 2)  # the default of 200 is for more than a dozen rows
+    spark.conf.set("spark.sql.shuffle.partitions", 2)  # a dozen rows need no more
     return spark.createDataFrame(frame.to_arrow())
 
 

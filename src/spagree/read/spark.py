@@ -100,6 +100,7 @@ def _local_settings() -> Mapping[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": f"{memory // 2 // 2**20}m",
+        "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),  # the default of 200 is for a cluster
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={QUIET}",
     }
 
