@@ -196,12 +196,14 @@ def measure(
     empty: str = "drop",
     config: Any = None,
     pseudonymise: bool | str = False,
+    query: str | None = None,
 ) -> Agreement:
     """Measure how much annotators agree.
 
     ``source`` is a path, a glob, a list of paths, ``"example:NAME"``, any dataframe narwhals
     knows, an iterable of (item, annotator, label[, time]), a matrix of counts (items × classes),
     or a tally. Exports of annotation tools are recognised; ``question`` to ``config`` are about them.
+    With ``query`` it is a database: ``"postgresql://…"`` or an SQLite file.
 
     >>> import spagree
     >>> agreement = spagree.measure("example:krippendorff2011")
@@ -228,6 +230,7 @@ def measure(
         "empty": empty,
         "config": config,
         "pseudonymise": pseudonymise,
+        "query": query,
     }
     counted = ready(source)
     if counted is not None:

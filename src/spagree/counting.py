@@ -31,6 +31,7 @@ COUNTING: Mapping[str, Any] = {
     "empty": "drop",
     "config": None,
     "pseudonymise": False,
+    "query": None,
     "duplicates": "error",
     "first": None,
     "normalize": False,

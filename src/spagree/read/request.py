@@ -33,6 +33,7 @@ class ReadOptions(TypedDict, total=False):
     empty: str
     config: Any
     pseudonymise: bool | str
+    query: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Request:
     empty: str = "drop"
     config: Any = None
     pseudonymise: bool | str = False
+    query: str | None = None
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -62,8 +64,8 @@ class Request:
 
     @property
     def may_be_export(self) -> bool:
-        """Whether a tool may have written it: not when the user says it is a table, or has no header."""
-        return self.format not in layouts.FORMATS and self.header
+        """Whether a tool may have written it: not when the user says it is a table, or has no header, or asks."""
+        return self.format not in layouts.FORMATS and self.header and self.query is None
 
     def is_plain(self, tool: str) -> bool:
         """Whether the user reads what a tool wrote as a table: by naming the column of the label."""
@@ -97,6 +99,14 @@ class Request:
         """A tool writes files with names for what is in them: nothing else can be read as its export."""
         if self.format != "auto" and self.format not in layouts.FORMATS:
             raise UsageError(f"--format {self.format} reads files of that tool, with a header; leave it out")
+
+    def refuse_for_databases(self) -> None:
+        """Options that only make sense for files."""
+        named = {"encoding": self.encoding is not None, "no-header": not self.header}
+        named[f"format {self.format}"] = self.format not in ("auto", *layouts.FORMATS)
+        for option, is_given in named.items():
+            if is_given:
+                raise UsageError(f"--{option} is for files, and --query reads a table of a database; leave one out")
 
     def columns(self) -> Question:
         """What the user said about the columns of a table."""
