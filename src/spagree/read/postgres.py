@@ -37,7 +37,7 @@ BOOLEAN, BINARY, NUMERIC, MOMENT = 16, 17, 1700, 1184
 TYPES = {BOOLEAN: "BOOLEAN", 20: "BIGINT", 21: "BIGINT", 23: "BIGINT", 26: "BIGINT", 700: "DOUBLE", 701: "DOUBLE",
          1082: "DATE", 1114: "TIMESTAMP", MOMENT: "TIMESTAMP"}  # fmt: skip
 MOST_DIGITS = 38
-EXACT = 2**53  # whole numbers up to here are exact as floats
+EXACT = 2**53  # whole numbers below are exact as floats; rounded ones may land on it
 LINES = (1 << 21, 1 << 28)  # the longest line; buffers grow with it: the small one first
 
 
@@ -217,8 +217,8 @@ def _csv(path: Path, types: dict[str, str], longest: int) -> str:
 
 def _refuse_inexact(store: Any, column: str, name: str, source: str) -> None:
     """Numbers of any length became floats: not when that joins two that differ."""
-    if store.execute(f"SELECT 1 FROM cells WHERE isfinite({column}) AND abs({column}) > {EXACT} LIMIT 1").fetchall():
+    if store.execute(f"SELECT 1 FROM cells WHERE isfinite({column}) AND abs({column}) >= {EXACT} LIMIT 1").fetchall():
         raise DataError(
-            f"{source}: column {shown(name)} holds numbers above {EXACT:,}, which would lose digits; "
+            f"{source}: column {shown(name)} holds numbers from {EXACT:,} on, which would lose digits; "
             "cast it in the query, to bigint or to text"
         )
