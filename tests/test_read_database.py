@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ import spagree
 from command import Run
 from databases import Keep, in_postgres, in_sqlite
 from postgres import Server
-from spagree.read import read
+from spagree.read import read, store
 
 pytestmark = pytest.mark.xdist_group("postgres")
 
@@ -231,6 +232,16 @@ class TestQueries:
             spagree.measure(source, query=ALL, time="at")
         guessed = keep(f"{LONG}, created_at text", [(*row, "soon") for row in TRIPLES])
         assert "time_ignored" in {warning.code for warning in spagree.measure(guessed, query=ALL).warnings}
+
+    def test_that_answer_with_more_than_there_is_room_for_are_a_file_error(
+        self, keep: Keep, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        small = {"memory_limit": "20MB", "temp_directory": "", "threads": "1"}
+        monkeypatch.setattr(store, "connect", lambda: duckdb.connect(config=small))
+        numbers = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)"
+        many = f"{numbers} SELECT '{'x' * 500} ' || i AS item, i AS annotator, i AS label FROM n"
+        with pytest.raises(spagree.FileError, match=r"the rows cannot be kept.*free disk or memory"):
+            read(keep(LONG, TRIPLES), query=many)
 
 
 class TestTheCommand:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -244,13 +247,24 @@ class TestTheServer:
 
     def test_that_does_not_answer_is_given_up(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         """A listener that never says a word; the limit is what the user says, here two seconds."""
-        import socket
-
         monkeypatch.setenv("PGCONNECT_TIMEOUT", "2")
         with socket.create_server(("127.0.0.1", 0)) as silent:
             began = time.monotonic()
             code, _, err = run("score", f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/x", "--query", ALL)
         assert code == 4 and "timeout" in err and time.monotonic() - began < 20
+
+    @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_is_told_when_the_user_stops(self, source: str, postgres: Server, sent: int, code: int) -> None:
+        query = "SELECT 1 AS item, 2 AS annotator, pg_sleep(60)::text AS label"
+        waiting = subprocess.Popen([sys.executable, "-m", "spagree", "score", source, "--query", query])
+        copying = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY %' AND state = 'active'"
+        try:
+            wait_until(lambda: bool(postgres.run(copying)))
+            waiting.send_signal(sent)
+            assert waiting.wait(20) == code
+            wait_until(lambda: not postgres.run(copying))
+        finally:
+            waiting.kill()
 
     def test_an_error_late_in_the_rows_is_an_error(self, source: str) -> None:
         late = "SELECT i AS item, 1 AS annotator, 1 / (50000 - i) AS label FROM generate_series(1, 100000) AS i"
@@ -267,12 +281,8 @@ class TestTheServer:
         for query in (ALL, "SELECT 1 AS x", "SELECT * FROM nowhere", "SELECT item, label FROM labels WHERE false"):
             with pytest.raises(spagree.SpagreeError) if query != ALL else pytest.MonkeyPatch.context():
                 spagree.measure(source, query=query)
-        others = (
-            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-        )
-        deadline = time.monotonic() + 10
-        while postgres.run(others) != [(0,)]:
-            assert time.monotonic() < deadline
+        others = "SELECT 1 FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        wait_until(lambda: not postgres.run(others))
 
     def test_without_its_library_the_extra_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "psycopg", None)
@@ -285,9 +295,13 @@ def terminate(server: Server) -> None:
     ending = (
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'COPY %' AND pid <> pg_backend_pid()"
     )
-    for _ in range(200):
-        if server.run(ending):
-            return
+    wait_until(lambda: bool(server.run(ending)))
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
         time.sleep(0.05)
 
 

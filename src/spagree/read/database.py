@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ def query_table(source: Any, statement: str, scratch: Path) -> Table:
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         connection = store.connect()
-        engine.fill(query, positions, connection)
+        with _explained(query.name):
+            engine.fill(query, positions, connection)
         first = connection.table("cells").limit(SAMPLE_ROWS).fetchall()
         if not first:
             raise DataError(f"{query.name}: the query found no rows; check its conditions")
@@ -39,6 +41,18 @@ def query_table(source: Any, statement: str, scratch: Path) -> Table:
         return nw.from_native(connection.table("cells"))
 
     return Table(query.name, columns, load, is_ordered=False, sample=sample)
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Rows that find no room, neither in memory nor on disk."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise FileError(f"{name}: the rows cannot be kept ({reason}); free disk or memory") from error
 
 
 def _spread(row: Sequence[object], positions: Sequence[int], width: int) -> tuple[object, ...]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from psycopg import Column, Connection
     from psycopg.pq.abc import PGconn, PGresult
 
-CONNECT_SECONDS = "10"
+CONNECT_SECONDS, CANCEL_SECONDS = "10", 5
 # A server that vanished is noticed after a minute, not after the two hours of the system.
 PATIENCE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 # The text of values does not depend on settings of the server. This is also the first query of the
@@ -157,7 +157,7 @@ def _download(connection: Connection[Any], copy: str, file: IO[bytes]) -> None:
 
     server = connection.pgconn
     server.send_query(copy.encode())
-    with DefaultSelector() as waiting:  # can be interrupted, unlike a call that blocks
+    with DefaultSelector() as waiting, _cancelled_on_interrupt(connection):
         waiting.register(server.socket, EVENT_READ)
         result = _result(server, waiting)
         if result.status == ExecStatus.COPY_OUT:
@@ -165,6 +165,16 @@ def _download(connection: Connection[Any], copy: str, file: IO[bytes]) -> None:
             result = _result(server, waiting)
     if result.status != ExecStatus.COMMAND_OK:
         raise error_from_result(result)
+
+
+@contextmanager
+def _cancelled_on_interrupt(connection: Connection[Any]) -> Iterator[None]:
+    """Who stops waiting does not leave the server working."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        connection.cancel_safe(timeout=CANCEL_SECONDS)
+        raise
 
 
 def _receive(server: PGconn, waiting: DefaultSelector, file: IO[bytes]) -> None:
