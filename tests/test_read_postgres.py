@@ -162,7 +162,7 @@ class TestThePassword:
         ("database", lambda s: s.address.replace("/postgres", "/nowhere"), ALL, 4),
         ("user", lambda s: s.address.replace(USER, "nobody", 1), ALL, 4),
         ("port", lambda s: s.address.replace(str(s.port), "1"), ALL, 4),
-        ("host", lambda s: s.address.replace("127.0.0.1", "nowhere.invalid"), ALL, 4),
+        ("host", lambda s: s.address.replace("127.0.0.1", "%2Fnowhere"), ALL, 4),
         ("no query", lambda s: s.address, None, 2),
         ("spelling", lambda s: f"postgresql://{USER}:{s.password}@127.0.0.1:{s.port}/postgres", ALL, 2),
         ("parameter", lambda s: f"{s.address}?nothing={s.password}", ALL, 2),

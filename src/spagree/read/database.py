@@ -72,7 +72,7 @@ def _address(source: Any) -> str:
 def _file(address: str) -> str:
     """The path of an SQLite file, written as a path or as sqlite:///path."""
     path = Path(address.removeprefix(addresses.SQLITE))
-    if "://" in str(address) and not address.startswith(addresses.SQLITE):
+    if "://" in address and not address.startswith(addresses.SQLITE):
         raise UsageError(f"{addresses.public(address)}: {addresses.KNOWN}; export the rows as CSV or Parquet")
     if not path.is_file():
         raise FileError(

@@ -17,7 +17,8 @@ from typing import IO, TYPE_CHECKING, Any
 from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError
 from spagree.read.addresses import not_understood, public, refuse_ambiguous, without_secrets
 from spagree.read.files import new_file
-from spagree.read.query import Query, refused
+from spagree.read.query import EXACT, Query, refused
+from spagree.read.store import LONGEST_LINE, USUAL_LINE
 from spagree.read.tables import cell, shown
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ BOOLEAN, BINARY, NUMERIC, MOMENT = 16, 17, 1700, 1184
 TYPES = {BOOLEAN: "BOOLEAN", 20: "BIGINT", 21: "BIGINT", 23: "BIGINT", 26: "BIGINT", 700: "DOUBLE", 701: "DOUBLE",
          1082: "DATE", 1114: "TIMESTAMP", MOMENT: "TIMESTAMP"}  # fmt: skip
 MOST_DIGITS = 38
-EXACT = 2**53  # whole numbers below are exact as floats; rounded ones may land on it
-LINES = (1 << 21, 1 << 28)  # the longest line; buffers grow with it: the small one first
 
 
 @contextmanager
@@ -207,7 +206,7 @@ def _load(store: Any, path: Path, types: dict[str, str], name: str) -> None:
     """
     import duckdb
 
-    for longest in LINES:
+    for longest in (USUAL_LINE, LONGEST_LINE):
         try:
             store.execute(f"CREATE TABLE cells AS SELECT * FROM {_csv(path, types, longest)}")
         except (duckdb.InvalidInputException, duckdb.ConversionException) as error:

@@ -15,11 +15,10 @@ from typing import Any
 
 from spagree.errors import DataError, FileError, SpagreeError
 from spagree.read.files import SQLITE, new_file
-from spagree.read.query import Query, refused
+from spagree.read.query import EXACT, Query, refused
 from spagree.read.tables import cell, shown
 
 ROWS_AT_ONCE = 20_000
-EXACT = 2**53  # whole numbers up to here are exact as floats
 TYPES: Mapping[Any, str] = {None: "VARCHAR", int: "BIGINT", float: "DOUBLE", str: "VARCHAR"}
 TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
 
@@ -112,9 +111,9 @@ def _retyped(store: Any, column: str, before: Kind, found: Kind, place: str) -> 
 
 
 def _refuse_inexact(numbers: Sequence[int], place: str) -> None:
-    if any(abs(number) > EXACT for number in numbers):
+    if any(abs(number) >= EXACT for number in numbers):
         raise DataError(
-            f"{place} holds whole numbers above {EXACT:,} beside fractions, and would lose digits; "
+            f"{place} holds whole numbers from {EXACT:,} on beside fractions, and would lose digits; "
             "make it one type in the query: CAST(… AS TEXT)"
         )
 
