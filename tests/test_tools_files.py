@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import spagree
+from postgres import Server
 from spagree.read import Annotations, read, read_all
 
 Write = Callable[[str, Any], Path]
@@ -209,6 +210,16 @@ def test_doccano_database_has_the_long_form(tmp_path: Path) -> None:
         connection.execute("INSERT INTO labels_category VALUES (4,3,1,2,'2026-01-01 00:00:03')")
     connection.close()
     assert list(read_all(path)) == ["1/label", "2/label"]
+
+
+@pytest.mark.xdist_group("postgres")
+def test_doccano_in_postgresql_is_read_alike(postgres: Server) -> None:
+    server = postgres.another("doccano")
+    server.run(DOCCANO_SCHEMA.replace("_at text", "_at timestamptz"))
+    found = read(server.address)
+    assert rows(found) == [("1", "ann", '["A", "B"]'), ("1", "bob", "A")]
+    assert found.understood.format == "doccano"
+    assert found.frame.collect()["time"].to_list() == [1767225602, 1767225603]
 
 
 # ── Argilla ──

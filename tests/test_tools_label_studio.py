@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import spagree
+from postgres import Server
 from spagree.read import Annotations, read, read_all
 
 CONFIG = """<View><Text name="text" value="$text"/>
@@ -358,7 +359,7 @@ def test_an_unknown_database_is_refused_with_the_known_ones(tmp_path: Path) -> N
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE a (b)")
     connection.close()
-    with pytest.raises(spagree.FileError, match="neither of Label Studio nor of doccano"):
+    with pytest.raises(spagree.UsageError, match=r"tables 'a', and not one of Label Studio or doccano; .*--query"):
         read(path)
 
 
@@ -457,59 +458,62 @@ def test_a_question_on_which_all_agree_is_still_a_question_in_csv(tmp_path: Path
     assert spagree.measure(path, question="text").spa.value == 1  # who insists may
 
 
-class FakePsycopg(types.ModuleType):
-    """The little of psycopg that is used, over SQLite: booleans and times come as PostgreSQL's text."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__("psycopg")
-        self.path, self.asked = path, ""
-
-    def connect(self, address: str, connect_timeout: int) -> Any:
-        self.asked = address
-        return Connection(self.path)
-
-
-class Connection:
-    read_only = False
-
-    def __init__(self, path: Path) -> None:
-        self.inner = sqlite3.connect(path)
-
-    def execute(self, query: str) -> Any:
-        assert self.read_only
-        return self.inner.execute(query)
-
-    def close(self) -> None:
-        self.inner.close()
+POSTGRES = (
+    SCHEMA.replace("data text", "data jsonb")
+    .replace("result text", "result jsonb")
+    .replace("bool", "boolean")
+    .replace("datetime", "timestamptz")
+)
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakePsycopg:
-    fake = FakePsycopg(database(tmp_path))
-    monkeypatch.setitem(sys.modules, "psycopg", fake)
-    return fake
+def server(postgres: Server, tmp_path: Path) -> Server:
+    """The same rows as in the SQLite file, in the types that Label Studio has in PostgreSQL."""
+    import psycopg
+
+    label_studio = postgres.another("labelstudio")
+    label_studio.run(*filter(str.strip, POSTGRES.split(";")))
+    source = sqlite3.connect(database(tmp_path))
+    with psycopg.connect(label_studio.address) as target, target.cursor() as cursor:
+        for table in re.findall(r"CREATE TABLE (\w+)", SCHEMA):
+            for row in source.execute(f"SELECT * FROM {table}"):
+                texts = [None if value is None else str(value) for value in row]
+                cursor.execute(f"INSERT INTO {table} VALUES ({', '.join(['%s'] * len(row))})", texts)
+    source.close()
+    return label_studio
 
 
-ADDRESS = "postgresql://ls:secret@db.example.com/labelstudio"
+@pytest.mark.xdist_group("postgres")
+class TestPostgreSQL:
+    @pytest.mark.parametrize("options", [{}, {"format": "label-studio"}])
+    def test_gives_the_same_annotations(self, server: Server, tmp_path: Path, options: dict[str, str]) -> None:
+        found, same = (
+            read(source, question="mood", **options) for source in (server.address, database(other(tmp_path)))
+        )
+        assert rows(found) == EXPECTED
+        assert found.frame.collect().to_native().equals(same.frame.collect().to_native())  # times as well
+        assert (found.left_out, found.cautions) == (same.left_out, same.cautions)
+        assert found.understood.source == server.name and found.understood.format == "label-studio"
 
+    def test_is_a_plain_table_with_a_query(self, server: Server) -> None:
+        query = "SELECT task_id, completed_by_id AS annotator, (result->0->'value'->'choices'->>0) AS label, id AS time FROM task_completion WHERE NOT was_cancelled"
+        found = spagree.measure(server.address, query=query, duplicates="last")
+        assert found.understood and found.understood.format == "long" and found.data.annotators == 3
 
-def test_a_postgresql_database_is_read_through_its_driver(server: FakePsycopg) -> None:
-    found = read(ADDRESS, format="label-studio", question="mood")
-    assert rows(found) == EXPECTED
-    assert server.asked == ADDRESS
-    assert found.understood.source == "postgresql://db.example.com/labelstudio"
+    def test_with_other_tables_points_to_the_export(self, server: Server) -> None:
+        server.run("ALTER TABLE task_completion DROP COLUMN updated_by_id")
+        with pytest.raises(spagree.FileError, match=r"column c\.updated_by_id does not exist.*use an export"):
+            read(server.address)
 
+    def test_without_a_server_nothing_is_known(self) -> None:
+        with pytest.raises(spagree.FileError, match="cannot be read") as caught:
+            read("postgresql://ls:hidden1@127.0.0.1:1/labelstudio", format="label-studio")
+        assert "hidden1" not in str(caught.value)
 
-def test_a_server_needs_the_name_of_the_tool(server: FakePsycopg) -> None:
-    with pytest.raises(spagree.UsageError, match="--format label-studio") as caught:
-        read(ADDRESS)
-    assert "secret" not in str(caught.value)
-
-
-def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(spagree.MissingExtraError, match=r"spagree\[postgres\]"):
-        read(ADDRESS, format="label-studio")
+    def test_without_the_driver_the_extra_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "psycopg", None)
+        with pytest.raises(spagree.MissingExtraError, match=r"spagree\[postgres\]"):
+            read("postgresql://ls@db.example.com/labelstudio", format="label-studio")
 
 
 def test_data_with_the_name_of_a_control_is_no_question(tmp_path: Path) -> None:

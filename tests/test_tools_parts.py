@@ -98,11 +98,6 @@ def test_several_files_are_looked_at_by_their_first(save: Save, tmp_path: Path) 
     assert found.name.endswith("a.csv and others, 2 files in all")
 
 
-def test_a_password_is_never_part_of_a_name(tmp_path: Path) -> None:
-    found = origin.look(["postgres://me:p@ss@db:5432/x"], None, tmp_path)
-    assert (found.shape, found.name) == ("server", "postgres://db:5432/x")
-
-
 @pytest.mark.parametrize("source", ["nowhere.csv", "no\0thing", "http://x.org/a.csv"])
 def test_faults_of_the_file_system_stay_what_they_are(source: str, tmp_path: Path) -> None:
     with pytest.raises(SpagreeError) as plain:

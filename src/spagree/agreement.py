@@ -219,12 +219,14 @@ def measure(
     pseudonymise: bool | str = False,
     engine: str | None = None,
     spark_master: str | None = None,
+    query: str | None = None,
 ) -> Agreement:
     """Measure how much annotators agree.
 
     ``source`` is a path, a glob, a list of paths, ``"example:NAME"``, any dataframe narwhals
     knows, an iterable of (item, annotator, label[, time]), a matrix of counts (items × classes),
     or a tally. Exports of annotation tools are recognised; ``question`` to ``config`` are about them.
+    With ``query`` it is a database: ``"postgresql://…"`` or an SQLite file.
 
     >>> import spagree
     >>> agreement = spagree.measure("example:krippendorff2011")
@@ -253,6 +255,7 @@ def measure(
         "pseudonymise": pseudonymise,
         "engine": engine,
         "spark_master": spark_master,
+        "query": query,
     }
     counted = ready(source)
     if counted is not None:

@@ -86,6 +86,7 @@ def score(
     Long tables (one annotation per row), wide tables (items × annotators) and count tables (items ×
     classes); CSV, TSV, JSON lines, Parquet, Arrow, Excel, plain or as .gz/.zst; saved tallies. Exports of
     Label Studio, Prodigy, doccano, Argilla, MTurk, Ground Truth, Appen, Toloka, Labelbox, potato and others.
+    Databases: postgresql://… or an SQLite file, with --query.
     """
     from spagree.agreement import measure, measure_all
 

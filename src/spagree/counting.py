@@ -33,6 +33,7 @@ COUNTING: Mapping[str, Any] = {
     "pseudonymise": False,
     "engine": None,
     "spark_master": None,
+    "query": None,
     "duplicates": "error",
     "first": None,
     "normalize": False,

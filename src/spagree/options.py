@@ -23,6 +23,11 @@ def _options(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 reading_options = _options(
     click.argument("source", nargs=-1, required=True),
+    click.option(
+        "--query",
+        metavar="SQL",
+        help="Read what this SELECT answers; SOURCE is then postgresql://USER@HOST/DATABASE or an SQLite file.",
+    ),
     click.option("--item", metavar="COLUMN", help="Column of the item; guessed from its name otherwise."),
     click.option("--annotator", metavar="COLUMN", help="Column of the annotator; optional."),
     click.option(

@@ -3,6 +3,7 @@
 source ─ files ─ kind ─┬ delimited, json_text, spreadsheet ─ store ┐
                        ├ parquet ─────────────────────────── store ┼─ Table ─ layouts ─ Annotations
                        └ arrow ───────────────────────────── frames┤
+databases and a query ─ database ─ postgres, sqlite ──────── store ┤
 data frames, triples, matrices ───────────────────── frames, records┘
 exports of annotation tools ─ tools ─────────────────────────────────────────── Annotations
 """
@@ -104,6 +105,8 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
         if tool is not None and not request.is_plain(tool.name):
             asked = request.asked(scratch)
             return tools.read_export(origin, tool, asked, request.rules(), missing=request.missing_texts, every=every)
+    if request.query is not None:
+        request.refuse_for_databases()
     request.refuse_for_tables(origin.name if origin else "this")
     request.refuse_tool()
     annotations = _plain(source, origin.tables if origin else (), request, scratch)
@@ -155,6 +158,10 @@ def _table(source: Any, files: Sequence[File], question: Question, request: Requ
     """The table behind any kind of source."""
     from spagree.read import frames, records
 
+    if request.query is not None:
+        from spagree.read import database
+
+        return database.query_table(source, request.query, scratch)
     if records.is_matrix(source):
         request.refuse_engine()
         one = (question.label,) if question.label is not None else None

@@ -94,8 +94,10 @@ def _wrong_numbers(frame: nw.LazyFrame[Any]) -> list[Any]:
     value = nw.col(COUNT)
     schema = frame.collect_schema()
     fault = value.is_null() | (value < 0) | (value > LARGEST_COUNT)
+    if not schema[COUNT].is_integer():
+        fault = fault | (value % 1 != 0)
     if schema[COUNT].is_float():
-        fault = fault | value.is_nan() | (value % 1 != 0)
+        fault = fault | value.is_nan()
     shown_columns = [LABEL, COUNT, *([ROW] if ROW in schema else [])]
     collected = frame.filter(fault).select(shown_columns).head(SHOWN_PROBLEMS + 1).collect()
     return [tuple(row) for row in collected.rows()]

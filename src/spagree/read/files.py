@@ -15,11 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from spagree.errors import DataError, FileError, MissingExtraError, UsageError
+from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
+from spagree.read import addresses, query
 
 URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 GZIP, ZSTD, PARQUET, ARROW = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"ARROW1"
 ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+SQLITE = b"SQLite format 3\x00"
 BINARY_KINDS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
                 ".ipc": "arrow", ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel"}  # fmt: skip
 JSON_KINDS = {".jsonl": "json lines", ".ndjson": "json lines"}
@@ -60,13 +62,22 @@ def _expand(source: Any, scratch: Path) -> list[File]:
     if text == "-":
         return [_standard_input(scratch)]
     if URL.match(text):
-        raise FileError(f"{text}: a URL is not fetched; download it first and give the path of the file")
+        raise _not_a_file(text)
     if "\0" in text:
         raise FileError(f"{text!r}: not a path: it holds a NUL character; check the name")
     path = Path(text)
     if not path.exists() and any(character in text for character in "*?["):
         return _matches(text, scratch)
     return [_readable(path, text, scratch)]
+
+
+def _not_a_file(address: str) -> SpagreeError:
+    """A database needs a query; anything else that is not here has to be fetched by the user."""
+    name = addresses.public(address)
+    if addresses.is_server(address) or address.startswith(addresses.SQLITE):
+        return query.needed(name, ())
+    more = "" if address.startswith(("http://", "https://")) else f"; {addresses.KNOWN}"
+    return FileError(f"{name}: a URL is not fetched; download it first and give the path of the file{more}")
 
 
 def _matches(pattern: str, scratch: Path) -> list[File]:
@@ -86,7 +97,9 @@ def _readable(path: Path, name: str, scratch: Path) -> File:
         with path.open("rb") as stream:
             return File(path, name) if path.is_file() else spool(stream, name, scratch)
     except FileNotFoundError:
-        raise FileError(f"{name}: no such file; check the path (working directory: {Path.cwd()})") from None
+        raise FileError(
+            f"{addresses.public(name)}: no such file; check the path (working directory: {Path.cwd()})"
+        ) from None
     except PermissionError:
         raise FileError(f"{name}: no permission to read it; change its permissions (chmod +r)") from None
     except FileError:
@@ -205,6 +218,8 @@ def _kind_by_magic(file: File, start: bytes) -> str | None:
         return "excel"
     if start.startswith(ZIP):
         return _kind_of_zip(file)
+    if start.startswith(SQLITE):
+        raise query.needed(file.name, ())
     return None
 
 

@@ -76,7 +76,7 @@ def _timed(
     if TIME not in names:
         return frame, ()
     try:
-        if table.is_text:
+        if _is_text_in_duckdb(frame):
             return times.seconds_from_text(frame, table.name, names[TIME]), ()
         return times.from_frame(frame, names[TIME], is_guess), ()
     except DataError as error:
@@ -85,6 +85,11 @@ def _timed(
         reason = str(error).splitlines()[0].partition(";")[0]
     message = f"column {shown(names[TIME])} was not used as the time of annotation: {reason}"
     return frame.drop(TIME), (Caution("time_ignored", message),)
+
+
+def _is_text_in_duckdb(frame: nw.LazyFrame[Any]) -> bool:
+    """Text files, and texts in Parquet or a database: there every cell can be checked before it is used."""
+    return frame.implementation is nw.Implementation.DUCKDB and frame.collect_schema()[TIME] == nw.String
 
 
 def wide(table: Table, question: Question) -> Layout:

@@ -37,6 +37,7 @@ class ReadOptions(TypedDict, total=False):
     pseudonymise: bool | str
     engine: str | None
     spark_master: str | None
+    query: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Request:
     pseudonymise: bool | str = False
     engine: str | None = None
     spark_master: str | None = None
+    query: str | None = None
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -68,8 +70,9 @@ class Request:
 
     @property
     def may_be_export(self) -> bool:
-        """Whether a tool may have written it: not when the user says it is a table, has no header, or is big data."""
-        return self.format not in layouts.FORMATS and self.header and self.engine in (None, DUCKDB)
+        """Whether a tool may have written it: not a named table, one without header, a query or big data."""
+        is_export = self.format not in layouts.FORMATS and self.header and self.query is None
+        return is_export and self.engine in (None, DUCKDB)
 
     def is_plain(self, tool: str) -> bool:
         """Whether the user reads what a tool wrote as a table: by naming the column of the label."""
@@ -118,6 +121,14 @@ class Request:
         reads = {POLARS: ("parquet", "arrow"), DUCKDB: ("parquet", "text")}
         if self.engine is not None and kind not in reads[self.engine]:
             raise UsageError(f"--engine {self.engine} does not read {name} ({kind}); leave it out, or use Parquet")
+
+    def refuse_for_databases(self) -> None:
+        """Options that only make sense for files."""
+        named = {"encoding": self.encoding is not None, "no-header": not self.header, "engine": self.engine is not None}
+        named[f"format {self.format}"] = self.format not in ("auto", *layouts.FORMATS)
+        for option, is_given in named.items():
+            if is_given:
+                raise UsageError(f"--{option} is for files, and --query reads a table of a database; leave one out")
 
     def columns(self) -> Question:
         """What the user said about the columns of a table."""

@@ -19,7 +19,8 @@ class Table:
     ``cell(position)`` (so that no name of the user can collide with ours, nor two names that
     differ only in case), plus ``row`` where the engine keeps an order. Only what is asked for is
     read: that is what makes a narrow question to a broad file cheap. ``is_positional``: the roles
-    follow from the position, as in triples, so nothing was guessed.
+    follow from the position, as in triples, so nothing was guessed. ``sample``: the first rows; those of a
+    query are there once ``load`` has run it.
     """
 
     name: str
@@ -28,7 +29,7 @@ class Table:
     is_text: bool = False
     is_ordered: bool = True
     is_positional: bool = False
-    sample: tuple[tuple[object, ...], ...] = ()
+    sample: Sequence[tuple[object, ...]] = ()
     cautions: tuple[Caution, ...] = ()
 
 

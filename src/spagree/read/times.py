@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -20,7 +21,7 @@ SECONDS = f"coalesce(CASE WHEN isfinite({NUMBER}) THEN {NUMBER} END, CASE WHEN i
 
 
 def seconds_from_text(frame: nw.LazyFrame[Any], source: str, column: str) -> nw.LazyFrame[Any]:
-    """The time column of a text file as seconds; refuses what is neither a number nor a date.
+    """A time column of text as seconds; refuses what is neither a number nor a date.
 
     Written in the engine's own language (the frame is a duckdb table) because narwhals has no
     cast that turns failures into nulls, and a failure must be reported with its row.
@@ -29,8 +30,9 @@ def seconds_from_text(frame: nw.LazyFrame[Any], source: str, column: str) -> nw.
     unreadable = relation.filter(f"{TIME} IS NOT NULL AND {SECONDS} IS NULL")
     total = unreadable.aggregate("count(*)").fetchall()[0][0]
     if total:
-        first = unreadable.project(f'"{ROW}", {TIME}').limit(SHOWN_PROBLEMS).fetchall()
-        problems = [f"{source}: row {row}: column {shown(column)}: {shown(value)}" for row, value in first]
+        numbered = f', "{ROW}"' if ROW in relation.columns else ""
+        first = unreadable.project(f"{TIME}{numbered}").limit(SHOWN_PROBLEMS).fetchall()
+        problems = [f"{source}: {_row(row)}column {shown(column)}: {shown(value)}" for value, *row in first]
         raise DataError(
             f"{total:,} values of the time column are neither a number (unix seconds) nor an ISO 8601 date; "
             "correct them, or name another column with --time",
@@ -39,6 +41,10 @@ def seconds_from_text(frame: nw.LazyFrame[Any], source: str, column: str) -> nw.
         )
     seconds: nw.LazyFrame[Any] = nw.from_native(relation.project(f"* REPLACE ({SECONDS} AS {TIME})"))
     return seconds
+
+
+def _row(number: Sequence[int]) -> str:
+    return f"row {number[0]}: " if number else ""
 
 
 def from_frame(frame: nw.LazyFrame[Any], column: str, is_guess: bool) -> nw.LazyFrame[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,13 +118,19 @@ def write_parquet(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, for
     with explained_faults(frame):
         if is_spark(frame):
             frame.to_native().write.parquet(str(path), mode="overwrite" if force else "errorifexists")
-        elif frame.implementation is nw.Implementation.DASK:
+            return
+        if frame.implementation is nw.Implementation.DASK:
             refuse_existing(path, force=force)
             frame.to_native().to_parquet(str(path), write_index=False, overwrite=force)
-        elif frame.implementation.is_pandas_like():  # whose index is the order before sorting
-            write_atomically(path, nw.maybe_reset_index(frame.collect()).write_parquet, force=force)
-        else:
-            write_atomically(path, frame.sink_parquet, force=force)
+            return
+        write_atomically(path, _writer(frame), force=force)
+
+
+def _writer(frame: nw.LazyFrame[Any]) -> Callable[[Path], Any]:
+    """What writes one file; the index of pandas, the order before sorting, is no column of ours."""
+    if frame.implementation.is_pandas_like():
+        return nw.maybe_reset_index(frame.collect()).write_parquet
+    return frame.sink_parquet
 
 
 def _through_parquet(relation: Any) -> polars.DataFrame:

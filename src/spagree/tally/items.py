@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -73,7 +73,7 @@ class ItemTable:
     """The item counts behind an agreement, still on the engine that holds them."""
 
     counts: nw.LazyFrame[Any]
-    source: Any
+    source: Any = field(repr=False)  # an address may hold a password
 
     def frame(self, worst: int | None = None) -> Any:
         """In the kind of frame the user came with; polars for files and triples. A lazy one knows agreement only.

@@ -193,7 +193,9 @@ def _keep_one(named: nw.LazyFrame[Any], policy: DuplicatePolicy) -> nw.LazyFrame
         )
     if TIME in order:
         _refuse_unknown_times(named, f"--duplicates {policy}")
-    return named.unique(subset=[ITEM, ANNOTATOR], keep=policy, order_by=order)
+    # Labels of the same time are settled by the label: the same answer in every run, where rows have no order.
+    ties = [] if ROW in order else [LABEL]
+    return named.unique(subset=[ITEM, ANNOTATOR], keep=policy, order_by=[*order, *ties])
 
 
 def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:

@@ -2,49 +2,28 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
-from spagree.errors import FileError, MissingExtraError
-from spagree.read.tools.origin import SERVER, Origin, connect
-
-Query = str
+from spagree.errors import FileError, UsageError
+from spagree.read import postgres, sqlite
+from spagree.read.tools.origin import SERVER, Origin
 
 
 @contextmanager
 def opened(origin: Origin) -> Iterator[Any]:
     """A connection that can only read; every fault of the database is explained."""
+    is_server = origin.shape == SERVER
     try:
-        with closing(_postgres(origin.path) if origin.shape == SERVER else connect(origin.path)) as connection:
+        with postgres.opened(origin.path) if is_server else sqlite.opened(origin.path, origin.name) as connection:
             yield connection
-    except Exception as error:
-        if not _is_fault(error):
-            raise
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise FileError(
-            f"{origin.name}: the database cannot be read ({reason}); check the path and the permissions, "
-            "or use an export of the tool"
-        ) from error
+    except UsageError as error:  # the queries are ours: the tables are not those of the tool
+        reason = str(error).partition("; --query")[0]
+        raise FileError(f"{reason}; are these the tables of the tool? use an export of it instead") from None
 
 
-def _postgres(address: str) -> Any:
-    try:
-        import psycopg
-    except ImportError:
-        raise MissingExtraError("postgres", "reading a PostgreSQL database") from None
-    connection = psycopg.connect(address, connect_timeout=10)
-    connection.read_only = True
-    return connection
-
-
-def _is_fault(error: Exception) -> bool:
-    """Whether a database raised it, whichever library was used."""
-    return isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg")
-
-
-def rows(connection: Any, query: Query) -> Sequence[tuple[Any, ...]]:
+def rows(connection: Any, query: str) -> Sequence[tuple[Any, ...]]:
     """All rows of a query; what is asked for is cast to text, so that both kinds of database answer alike."""
     found: Sequence[tuple[Any, ...]] = connection.execute(query).fetchall()
     return found

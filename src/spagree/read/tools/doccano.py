@@ -33,7 +33,7 @@ CONFIRMED = """
 
 def recognise(origin: Origin) -> bool:
     """An archive of one file per member, or the tables of its database."""
-    if origin.shape == DATABASE:
+    if origin.shape in (DATABASE, SERVER):
         return origin.has("labels_category", "examples_example")
     return origin.shape == ARCHIVE and any(_is_member(file) for file in origin.files)
 

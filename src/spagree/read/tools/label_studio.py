@@ -21,7 +21,7 @@ OWN = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at",
 
 def recognise(origin: Origin) -> bool:
     """Tasks with annotations, one row per annotation, or the tables of its database."""
-    if origin.shape == DATABASE:
+    if origin.shape in (DATABASE, SERVER):
         return origin.has("task_completion", "htx_user")
     is_tasks = origin.shape == OBJECTS and origin.has("annotations", "data")
     is_rows = origin.shape in (OBJECTS, TABLE) and origin.has("annotation_id", "annotator", "lead_time")

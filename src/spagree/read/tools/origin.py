@@ -9,21 +9,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from spagree.errors import FileError, SpagreeError
+from spagree.read import addresses, postgres, sqlite
 from spagree.read.encodings import as_utf8
-from spagree.read.files import ZIP, File, gather, head, new_file, with_kind
+from spagree.read.files import SQLITE, ZIP, File, gather, head, new_file, with_kind
 from spagree.read.json_text import DECODER
 
-SQLITE = b"SQLite format 3\x00"
-ADDRESSES = ("postgresql://", "postgres://")
 HEAD = 1 << 20
 SHOWN_OBJECTS = 20
 MOST_FILES = 2_000_000
@@ -63,8 +60,9 @@ class Origin:
 def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Origin:
     """The origin behind the sources; faults of the file system are explained as for any file."""
     single = _single(sources)
-    if single.startswith(ADDRESSES):
-        return Origin(_without_password(single), SERVER, path=single)
+    if addresses.is_server(single):
+        return Origin(addresses.public(single), SERVER, dict.fromkeys(postgres.tables(single), ""), path=single)
+    single = single.removeprefix(addresses.SQLITE)
     if single and Path(single).is_dir():
         return _folder(Path(single))
     if single and Path(single).is_file():
@@ -88,12 +86,6 @@ def _single(sources: Sequence[Any]) -> str:
     return "" if "\0" in text or text == "-" else text
 
 
-def _without_password(address: str) -> str:
-    """An address as messages show it."""
-    scheme, _, rest = address.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
-
-
 def _folder(path: Path) -> Origin:
     names: dict[str, str] = {}
     for folder, _, files in os.walk(path):
@@ -110,24 +102,11 @@ def _special(file: File, scratch: Path) -> Origin | None:
     except FileError:
         return None
     if start == SQLITE:
-        return Origin(file.name, DATABASE, _tables(file.path), path=str(file.path))
+        tables = sqlite.tables(str(file.path), file.name)
+        return Origin(file.name, DATABASE, dict.fromkeys(tables, ""), path=str(file.path))
     if start.startswith(ZIP):
         return _archive(file, scratch)
     return None
-
-
-def _tables(path: Path) -> dict[str, str]:
-    try:
-        with closing(connect(str(path))) as connection:
-            rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    except sqlite3.Error:
-        return {}
-    return {name: "" for (name,) in rows}
-
-
-def connect(path: str) -> sqlite3.Connection:
-    """The database, read-only: whoever works with it meanwhile is not disturbed."""
-    return sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
 
 
 def _archive(file: File, scratch: Path) -> Origin | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from spagree.errors import FileError, UsageError
+from spagree.errors import UsageError
+from spagree.read.query import needed
 from spagree.read.tools.origin import DATABASE, SERVER, Origin
 from spagree.read.tools.tool import Tool
 
@@ -40,14 +41,11 @@ def find(origin: Origin, format: str) -> Tool | None:
     """The tool the user named, or the one that recognises its own; None for a plain table."""
     if format in MODULES:
         return load(format)
-    if origin.shape == SERVER:
-        raise UsageError(f"{origin.name}: say which tool keeps its data there: --format label-studio or doccano")
     found = [tool for tool in map(load, MODULES) if tool.recognise(origin)]
     if len(found) > 1:
         names = ", ".join(f"--format {tool.name}" for tool in found)
         titles = " and of ".join(tool.title for tool in found)
         raise UsageError(f"{origin.name}: could be an export of {titles}; say which: {names}, or --format long")
-    if not found and origin.shape == DATABASE:
-        known = "Label Studio nor of doccano"
-        raise FileError(f"{origin.name}: an SQLite database, but neither of {known}; export the annotations as a table")
+    if not found and origin.shape in (DATABASE, SERVER):
+        raise needed(origin.name, origin.keys)
     return found[0] if found else None

@@ -1,0 +1,91 @@
+"""Addresses of databases: what messages call them, and what in them nobody may see.
+
+A password stands in an address more often than it should, and written in more ways than one. What is
+shown is therefore put together from the parts that are known to be harmless.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, unquote
+
+from spagree.errors import UsageError
+
+SERVERS = ("postgresql://", "postgres://")
+SQLITE = "sqlite:///"
+KNOWN = "databases that can be asked are PostgreSQL (postgresql://…) and SQLite (a file, or sqlite:///path)"
+HARMLESS = ("service", "host", "port", "user", "dbname")
+PORT = re.compile(r":([^\]/,:]*)(?=[,/]|$)")
+SECRET = re.compile(r"(?i)pass|secret|token")
+PAIR = re.compile(r"(?i)(\w*(?:pass|secret|token)\w*\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)")
+HIDDEN = "…"
+
+
+def is_server(address: object) -> bool:
+    """Whether it is the address of a PostgreSQL server.
+
+    >>> is_server("postgres://db/labels"), is_server("labels.csv")
+    (True, False)
+    """
+    return isinstance(address, str) and address.startswith(SERVERS)
+
+
+def public(address: str) -> str:
+    """The address as messages show it: user, host, port, database.
+
+    >>> public("postgresql://me:secret@db:5432/labels?password=other&host=db2")
+    'postgresql://me@db:5432/labels?host=db2'
+    >>> public("host=db password=secret")
+    'host=db password=…'
+    """
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        return PAIR.sub(rf"\1{HIDDEN}", address)
+    before, _, parameters = rest.partition("?")
+    credentials, at, place = before.rpartition("@")
+    if not at and "@" in parameters:  # perhaps a password with a question mark
+        place = before.partition(":")[0]
+    place = PORT.sub(lambda found: found[0] if found[1].isdigit() else f":{HIDDEN}", place)
+    kept = "&".join(f"{key}={value}" for key, value in _parameters(parameters) if key in HARMLESS)
+    return f"{scheme}://{credentials.partition(':')[0]}{at}{place}{'?' if kept else ''}{kept}"
+
+
+def _parameters(text: str) -> list[tuple[str, str]]:
+    pairs = (part.partition("=") for part in text.split("&"))
+    return [(key, value) for key, _, value in pairs]
+
+
+def without_secrets(text: str, address: str) -> str:
+    """What a driver says, without the password of the address in any spelling.
+
+    >>> without_secrets("no entry for p@ss", "postgresql://me:p%40ss@db/labels")
+    'no entry for …'
+    """
+    for secret in sorted(_secrets(address), key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return PAIR.sub(rf"\1{HIDDEN}", text)
+
+
+def _secrets(address: str) -> set[str]:
+    before, _, parameters = address.partition("://")[2].partition("?")
+    found = [before.rpartition("@")[0].partition(":")[2]]
+    found += [value for key, value in _parameters(parameters) if SECRET.search(key)]
+    plain = {unquote(secret) for secret in found if secret}
+    return {*filter(None, found), *plain, *(quote(secret, safe="") for secret in plain)}
+
+
+def refuse_ambiguous(address: str) -> None:
+    """An address whose parts cannot be told apart: half of the password would be taken for the host, and shown."""
+    before, _, parameters = address.partition("://")[2].partition("?")
+    user, at, place = before.partition("@")
+    ports = [port for port in PORT.findall(place if at else before) if not port.isdigit() and port]
+    if "@" in place or (at and "/" in user) or ports or (not at and ":" in before and "@" in parameters):
+        raise not_understood(address)
+
+
+def not_understood(address: str) -> UsageError:
+    """The error for an address with special characters, or none at all; it shows no more than is safe."""
+    return UsageError(
+        f"{public(address)}: the address cannot be understood; write postgresql://USER@HOST:PORT/DATABASE with "
+        "special characters percent-encoded (%40 for @, %2F for /), and leave the password to PGPASSWORD or ~/.pgpass"
+    )
