@@ -18,7 +18,7 @@ import json, sys, duckdb
 real = duckdb.connect
 def connect(*arguments, **options):
     connection = real(*arguments, **options)
-    connection.execute(f"SET memory_limit = '{sys.argv[2]}'; SET threads = 2")
+    connection.execute(f"SET memory_limit = '{sys.argv[2]}'; SET temp_directory = '{sys.argv[3]}'; SET threads = 2")
     return connection
 duckdb.connect = connect
 import spagree
@@ -26,16 +26,21 @@ print(json.dumps(spagree.measure(sys.argv[1]).to_dict()))
 """
 
 
+def measured(path: Path, memory: str, disk: Path | str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", SMALL_MEMORY, path, memory, disk]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("suffix", "memory"), [(".parquet", "60MB"), (".csv", "110MB")])
+@pytest.mark.parametrize(("suffix", "memory"), [(".parquet", "30MB"), (".csv", "60MB")])
 def test_what_does_not_fit_into_memory_is_moved_to_disk(suffix: str, memory: str, tmp_path: Path) -> None:
-    """With so little memory the hash table of 600,000 items, or the table of the text, has to spill."""
     found = spagree.simulate(items=600_000, annotators=300, per_item=2, classes=4, seed=1).frame.drop("time")
     path = tmp_path / f"votes{suffix}"
     found.write_parquet(path) if suffix == ".parquet" else found.write_csv(path)
-    done = subprocess.run(
-        [sys.executable, "-c", SMALL_MEMORY, path, memory], capture_output=True, text=True, check=False
-    )
+    without_disk = measured(path, memory, "")
+    assert "spagree.errors.FileError" in without_disk.stderr
+    assert "Out of Memory" in without_disk.stderr
+    done = measured(path, memory, tmp_path / "spill")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == spagree.measure(found).to_dict()
 
