@@ -32,6 +32,7 @@ reading_options = _options(
         help="Column of the label. In wide and count tables: a column of labels or counts; may be repeated.",
     ),
     click.option("--time", metavar="COLUMN", help="Column with the time of each annotation."),
+    click.option("--text", metavar="COLUMN", help="Column with the item's text, shown with the hardest items."),
     click.option(
         "--format",
         default="auto",
