@@ -175,6 +175,20 @@ class Agreement(Presented):
         """
         return self._evidence().development(steps)
 
+    def plan(self, half_width: float | None = None, most: int | None = None) -> polars.DataFrame:
+        """What an interval of value ± ``half_width`` takes, with up to ``most`` annotations per item.
+
+        One row per half-width, ``route`` (a ``fresh`` data set, ``new_items`` beside those there are, the
+        ``same_items``) and number of annotations per item; ``best`` marks the fewest annotations of each route. Without
+        a half-width, the round ones next below what there is. Intervals are over items.
+
+        >>> import spagree
+        >>> rows = spagree.measure("example:sparse").plan(half_width=0.02).filter("best")
+        >>> rows.select("route", "annotations_per_item", "more_annotations").rows()
+        [('fresh', 4, 3520), ('new_items', 4, 2612)]
+        """
+        return self._evidence().plan(half_width, most)
+
     def _evidence(self) -> Breakdowns:
         if self._breakdowns is None:
             raise UsageError("breakdowns need what was measured; take the agreement that measure() returned")

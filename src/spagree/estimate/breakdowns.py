@@ -19,6 +19,7 @@ from spagree.estimate.generalise import to_new_annotators
 from spagree.estimate.overlap import Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.peers import Peers, peers
+from spagree.estimate.planning import plan
 from spagree.estimate.profile import Floats, profile
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import Estimate
@@ -82,6 +83,11 @@ class Breakdowns:
         if self.annotations is None:
             raise UsageError(NO_MOMENTS)
         return development(self.annotations, steps, self._measured, self.metric)
+
+    def plan(self, half_width: float | None, most: int | None) -> polars.DataFrame:
+        """What a narrower interval takes."""
+        now = self._measured(self.tally)
+        return plan(self.tally, self.weights, self.metric, now, half_width=half_width, most=most)
 
     def _measured(self, tally: Tally) -> Estimate:
         return measured(tally, self.weights, self.level, self.metric)
