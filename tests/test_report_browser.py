@@ -17,7 +17,19 @@ from browser import Browser, started
 
 pytestmark = pytest.mark.xdist_group("browser")
 
-CHARTS = ["by-n", "schemes", "overlap", "chance", "classes", "confusion", "items", "annotators", "pairs", "development"]
+CHARTS = [
+    "by-n",
+    "schemes",
+    "overlap",
+    "chance",
+    "classes",
+    "confusion",
+    "items",
+    "annotators",
+    "pairs",
+    "development",
+    "plan",
+]
 HOSTILE = (
     "</script><script>window.pwned = 1</script>",
     "<img src=x onerror='window.pwned = 1'>",
@@ -85,6 +97,7 @@ def test_it_draws_every_chart_without_errors_and_without_asking_for_anything(bro
         assert marks["annotators"] == marks["overlap"] == 25
         assert marks["pairs"] > 500
         assert marks["development"] > 40
+        assert marks["plan"] == 5
         assert visit.errors == []
         assert visit.requests == [sparse.as_uri()]
         assert visit.violations() == []

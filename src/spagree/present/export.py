@@ -45,6 +45,7 @@ def tables(measured: Shown) -> dict[str, polars.DataFrame]:
         "annotators": measured.annotators,
         "pairs": measured.pairs,
         "development": measured.development,
+        "plan": measured.plan,
     }
     found: dict[str, polars.DataFrame] = {
         "schemes": polars.DataFrame(_estimates(measured.findings.schemes, "scheme"), infer_schema_length=None),

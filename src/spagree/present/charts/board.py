@@ -102,6 +102,12 @@ class Charts:
         tips = {"when": "time", "kind": "what", **AGREEMENT, "size": "rests on"}
         return _finished(spread.development(found, tips, temporal=temporal))
 
+    def plan(self) -> Any:
+        """How precise the number becomes with more items, annotated in the cheapest way."""
+        self._value()
+        tips = {"precision": "precision", "new": "new items", "made": "annotations in all"}
+        return _finished(spread.plan(rows.plan_rows(self._evidence), tips))
+
     def _lines(self, found: list[rows.Row], name: str, title: str) -> Any:
         spa = self._value()
         tips = {"name": name, **AGREEMENT, "size": "rests on"}

@@ -30,9 +30,11 @@ def domain(values: Iterable[float | None], lowest: float = 0.0) -> tuple[float, 
     low, high = min(known) - PAD, max(known) + PAD
     widen = max(0.0, NARROWEST - (high - low)) / 2
     low, high = low - widen, high + widen
+    if low < lowest:
+        low, high = lowest, max(high, lowest + NARROWEST)
     if high > 1:
         low, high = min(low, 1 - NARROWEST), 1.0
-    return round(max(low, lowest), 2), round(high, 2)
+    return round(low, 2), round(high, 2)
 
 
 def across(rows: Rows, title: str, tips: Tips, *, reference: float | None = None, lowest: float = 0.0) -> Any:

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
+from spagree.errors import DataError
 from spagree.estimate import Estimate
 from spagree.estimate.overlap import THIN
+from spagree.estimate.planning import NEW_ITEMS
 from spagree.present.charts.intervals import CHANCE_KINDS, CHOSEN, FEW, OTHER
 from spagree.present.evidence import MOST_PEOPLE, Evidence
 from spagree.present.wording import count, figure, interval, is_date, limits, moment, percent, short_names
@@ -206,6 +208,31 @@ def seconds(time: Any) -> float:
     if isinstance(time, date):
         return datetime(time.year, time.month, time.day, tzinfo=UTC).timestamp()
     return float(time)
+
+
+def plan_rows(evidence: Evidence) -> list[Row]:
+    """Where things stand, and the cheapest way to each narrower interval by annotating new items."""
+    spa, there = evidence.findings.spa, evidence.findings.data.annotations
+    found = [row for row in evidence.plan.rows(named=True) if row["route"] == NEW_ITEMS and row["best"]]
+    if spa.low is None or spa.high is None or not found:
+        raise DataError(f"nothing to plan with: {evidence.plan['undefined'][0]}")
+    half = (spa.high - spa.low) / 2
+    now = {"half_width": half, "annotations": there, "items": 0, "more_annotations": 0, "annotations_per_item": 0}
+    return [{**_place(row), **_design(row)} for row in (now, *found)]
+
+
+def _place(row: Mapping[str, Any]) -> Row:
+    return {"annotations": row["annotations"], "half_width": row["half_width"]}
+
+
+def _design(row: Mapping[str, Any]) -> Row:
+    more, n = row["more_annotations"], row["annotations_per_item"]
+    return {
+        "precision": f"±{figure(row['half_width'], 2)}",
+        "made": f"{row['annotations']:,}",
+        "new": f"{row['items']:,} items, {n:,} annotations each" if more else "none",
+        "words": f"{more:,} more" if more else "now",
+    }
 
 
 def strongest(edges: list[Row], each: int = STRONGEST) -> list[Row]:

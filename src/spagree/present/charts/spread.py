@@ -39,22 +39,16 @@ def development(rows: Rows, tips: Tips, *, temporal: bool) -> Any:
     return alt.layer(band, line, points).properties(width=WIDTH, height=HEIGHT)
 
 
-def plan(rows: Rows, tips: Tips, current: Rows = ()) -> Any:
-    """The precision more annotations would bring: rows of ``annotations, half_width, design``."""
+def plan(rows: Rows, tips: Tips) -> Any:
+    """The precision more annotations would bring: rows of ``annotations, half_width, words``, the first being now."""
     alt = load_altair()
-    designs = list(dict.fromkeys(row["design"] for row in rows))
-    x = alt.X("annotations", type="quantitative", title="annotations", scale=alt.Scale(type="log"), axis=_few_ticks())
+    ends = [row["annotations"] for row in rows]
+    scale = alt.Scale(type="log", nice=False, domain=[min(ends) * 0.9, max(ends) * 2.6])
+    ticks = alt.Axis(tickCount=4, format="~s", grid=False)
+    x = alt.X("annotations", type="quantitative", title="annotations in all", scale=scale, axis=ticks)
     y = alt.Y("half_width", type="quantitative", title="± around the number", scale=alt.Scale(zero=True))
-    names = {"title": "annotations per item", "sort": designs}
-    colour = alt.Color("design", type="nominal", scale=alt.Scale(scheme="viridis"), **names)
-    dash = alt.StrokeDash("design", type="nominal", **names)
-    lines = chart_of(rows).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
-    points = chart_of(rows).mark_point(filled=True, size=45, opacity=1)
-    marked = points.encode(x=x, y=y, color=colour, tooltip=tooltip(tips))
-    now = chart_of(current).mark_point(shape="cross", size=120, filled=True, style="name", opacity=1)
-    here = [now.encode(x=x, y=y, tooltip=tooltip(tips))] if current else []
-    return alt.layer(lines, marked, *here).properties(width=WIDTH, height=HEIGHT)
-
-
-def _few_ticks() -> Any:
-    return load_altair().Axis(tickCount=4, format="~s")
+    base = chart_of(rows).encode(x=x, y=y)
+    line = base.mark_line(strokeWidth=2)
+    points = base.mark_point(filled=True, size=80, opacity=1).encode(tooltip=tooltip(tips))
+    words = base.mark_text(align="left", dx=9, dy=-6, fontSize=12, style="name", aria=False).encode(text="words:N")
+    return alt.layer(line, points, words).properties(width=WIDTH, height=HEIGHT)

@@ -28,7 +28,7 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
     """Vega-Lite's configuration for every chart of an agreement.
 
     >>> theme(PAGE)["range"]["category"]
-    ['var(--accent)', 'var(--quiet)', 'var(--warn)']
+    ['var(--accent)', 'var(--quiet)', 'var(--warn)', 'var(--ink)']
     """
     words = {"labelColor": colours["ink"], "titleColor": colours["soft"], "labelFont": FONT, "titleFont": FONT}
     sizes = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
@@ -47,7 +47,7 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
         },
         "legend": {**words, **sizes, "orient": "top", "direction": "horizontal", "symbolOpacity": 1},
         "range": {
-            "category": [colours["accent"], colours["quiet"], colours["warn"]],
+            "category": [colours["accent"], colours["quiet"], colours["warn"], colours["ink"]],
             "heatmap": {"scheme": RAMP},
         },
         "rule": {"color": colours["quiet"]},

@@ -8,13 +8,29 @@ from pathlib import PurePath
 from typing import Any
 
 from spagree.estimate.cautions import REMEDY
+from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
+from spagree.present.charts.board import Charts
 from spagree.present.evidence import Evidence
-from spagree.present.report.parts import Facts, Quote, Section, Steps
+from spagree.present.report.figures import drawn
+from spagree.present.report.parts import Column, Facts, Quote, Section, Steps, Table, table
 from spagree.present.sentence import REFERENCE, for_paper, interval_name
-from spagree.present.wording import count, percent, printable
+from spagree.present.wording import count, figure, percent, printable
 from spagree.read.annotations import Understood
 
 NAMED = 3
+ROUTES = {
+    NEW_ITEMS: "new items beside these",
+    SAME_ITEMS: "more annotations of these items",
+    FRESH: "a new data set from scratch",
+}
+PLAN = (
+    Column("target", "precision", "words"),
+    Column("way", "way", "words"),
+    Column("annotations_per_item", "annotations per item", "count"),
+    Column("items", "items", "count"),
+    Column("more_annotations", "annotations to make", "count"),
+    Column("annotations", "annotations in all", "count"),
+)
 BIBTEX = """@misc{norregaard2022sparse,
   title = {Sparse Probability of Agreement},
   author = {Nørregaard, Jeppe and Derczynski, Leon},
@@ -25,10 +41,28 @@ BIBTEX = """@misc{norregaard2022sparse,
 
 
 def following(evidence: Evidence) -> Section:
-    """Suggestions that follow from what was found."""
+    """Suggestions that follow from what was found, and what more annotations would bring."""
     steps = tuple(_steps(evidence))
+    found = drawn(
+        "plan",
+        "How many annotations does a more precise number take?",
+        "From where things stand (now) to a narrower interval, by annotating new items like these in the cheapest way. "
+        "Lower is more precise, further right more work; halving the interval takes about four times as much.",
+        Charts(evidence).plan,
+        lambda: _plan(evidence),
+    )
     lead = "Suggestions that follow from the figures above."
-    return Section("next", "What to do next?", lead, [Steps(steps)] if steps else [])
+    return Section("next", "What to do next?", lead, [*([Steps(steps)] if steps else []), found])
+
+
+def _plan(evidence: Evidence) -> Table:
+    """The cheapest design of each route."""
+    best = [row for row in evidence.plan.rows(named=True) if row["best"]]
+    rows = [{**row, "way": ROUTES[row["route"]], "target": f"±{figure(row['half_width'])}"} for row in best]
+    note = "The cheapest design of each kind."
+    if any(row["assumed"] for row in best):
+        note += " Some rest on what is usual rather than on these data: items have too few annotations to tell."
+    return table("plan", "Designs that reach a precision", rows, PLAN, note=note)
 
 
 def _steps(evidence: Evidence) -> Iterator[str]:
@@ -90,10 +124,11 @@ def _facts(
             yield "Rule", printable(rule, 200)
     else:
         yield "Read from", "a tally: counts made before"
-    people = "not known" if data.annotators is None else count(data.annotators, "annotator")
-    yield "Data", f"{count(data.items, 'item')}, {count(data.annotations, 'annotation')}, annotators: {people}"
+    people = "annotators not known" if data.annotators is None else count(data.annotators, "annotator")
+    yield "Data", f"{count(data.items, 'item')}, {count(data.annotations, 'annotation')}, {people}"
     yield "Measure", f"Sparse Probability of Agreement, {findings.spa.weights} weights, {findings.metric} labels"
-    yield "Interval", f"{interval_name(findings.spa)}, {findings.spa.method}; it covers {findings.spa.covers}"
+    kind = "Wilson's score interval" if findings.spa.method == "wilson" else findings.spa.method
+    yield "Interval", f"{interval_name(findings.spa)}: {kind}; it covers {findings.spa.covers}"
     given = ", ".join(f"{name} = {printable(str(value))}" for name, value in options.items())
     yield "Options", given or "none besides the defaults"
     yield "Software", f"spagree {version}, Python {platform.python_version()}"

@@ -59,7 +59,7 @@ def _precision(findings: Findings) -> Verdict:
     state: State = "ok" if half <= PRECISE else "look" if half <= ROUGH else "problem"
     rough = "" if state == "ok" else " That is rough: more items would help."
     few = f" It rests on {count(findings.data.pairable_items, 'item')}."
-    return Verdict(state, "Precision", f"The number is known to about ±{figure(half, 2)}.{rough}{few}", "#next")
+    return Verdict(state, "Precision", f"The number is known to about ±{figure(half, 2)}.{rough}{few}", "#figure-plan")
 
 
 def _coverage(findings: Findings) -> Verdict:
