@@ -136,6 +136,11 @@ def test_sorting_goes_both_ways_by_value_and_says_so(browser: Browser, sparse: P
         heading.locator("button").click()
         assert heading.get_attribute("aria-sort") == "descending"
         assert page.evaluate(cells) == sorted(page.evaluate(cells), reverse=True)
+        page.locator("#table-annotators thead th").nth(2).locator("button").click()
+        lower = [
+            float(text.split()[0]) for text in page.locator("#table-annotators tbody td.interval").all_inner_texts()
+        ]
+        assert len(lower) == 25 and lower == sorted(lower)
         names = page.locator("#table-annotators thead th").nth(0)
         names.locator("button").press("Enter")
         assert page.locator("#table-annotators tbody th").first.inner_text() == "a01"

@@ -209,5 +209,5 @@ def test_a_source_is_called_by_its_last_name() -> None:
     assert (
         source_name(Understood("/data/a.csv and others, 3 files in all", "long")) == "a.csv and others, 3 files in all"
     )
-    assert source_name(Understood("polars frame", "long")) == "polars frame"
+    assert source_name(Understood("polars frame", "long")) == "annotations in a polars frame"
     assert source_name(None) == "a saved tally"

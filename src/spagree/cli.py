@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -134,7 +135,12 @@ class _Written:
             option = "--report" if self.report else "--export"
             raise UsageError(f"{option} is about one question; choose it with --question instead of --all-questions")
         if self.report:
+            from spagree.present.charts import load_altair
+
+            load_altair()  # a missing extra is said now, not after an hour of counting
             refuse_existing(self.report, force=self.force)
+        if self.export:
+            refuse_existing(Path(self.export) / "agreement.json", force=self.force)
 
     def write(self, agreement: Any) -> None:
         """Say where, on stderr: standard output is for the figures."""

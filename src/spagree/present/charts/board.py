@@ -79,7 +79,8 @@ class Charts:
         """Agreement of every two of the busiest annotators, as a heat map; pairs with few shared items are pale."""
         self._value()
         tips = {"down": "annotator", "across": "other", **AGREEMENT, "size": "shared"}
-        return _finished(heat.heat(rows.pair_rows(self._evidence), ("annotator", "other"), "agreement", tips))
+        titles = ("annotator", "other")
+        return _finished(heat.heat(rows.pair_rows(self._evidence), titles, "agreement", tips, lowest=None))
 
     def overlap(self) -> Any:
         """Who annotated items together, as a graph; refused for more annotators than can be told apart."""

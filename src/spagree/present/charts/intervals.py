@@ -22,7 +22,7 @@ def domain(values: Iterable[float | None], lowest: float = 0.0) -> tuple[float, 
     """A scale around the values, within what an agreement can be and never too narrow.
 
     >>> domain([0.70, 0.72]), domain([0.98, 1.0]), domain([])
-    ((0.6, 0.82), (0.78, 1.0), (0.0, 1.0))
+    ((0.61, 0.81), (0.8, 1.0), (0.0, 1.0))
     """
     known = [value for value in values if value is not None]
     if not known:

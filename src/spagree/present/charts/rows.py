@@ -98,7 +98,9 @@ def confusion_rows(evidence: Evidence) -> list[Row]:
     some = evidence.classes.sort("annotations", "class", descending=[True, False]).head(MOST_CLASSES)
     classes = {row["class"]: row for row in some.rows(named=True)}
     names = short_names(classes, NAME)
-    mixed = {(row["class"], row["other"]): row["probability"] for row in evidence.confusion.rows(named=True)}
+    both = evidence.confusion.select("class", "other", "probability")
+    drawn = both.join(some.select("class"), on="class").join(some.select(other="class"), on="other")
+    mixed = {(one, other): probability for one, other, probability in drawn.rows()}
     rows = []
     for given, row in classes.items():
         never = None if row["agreement"] is None else 0.0

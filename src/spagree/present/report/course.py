@@ -32,7 +32,7 @@ def course(evidence: Evidence) -> Section:
         lambda: _development(evidence),
     )
     lead = "Whether annotators found together, or drifted apart."
-    return Section("course", "How did it develop?", lead, [found])
+    return Section("course", "Development", "How did it develop?", lead, [found])
 
 
 def _development(evidence: Evidence) -> Table:

@@ -7,12 +7,12 @@ from typing import Any
 from spagree.estimate import NOMINAL
 from spagree.present.charts import rows
 from spagree.present.charts.board import Charts
+from spagree.present.charts.heat import MOST_WORDS
 from spagree.present.evidence import MOST_PEOPLE, Evidence
 from spagree.present.report.figures import drawn, sentence
-from spagree.present.report.parts import Column, Figure, Section, Table, table
+from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, table
 from spagree.present.wording import count
 
-MOST_ROWS = 100
 DIFFERENT = (
     "Being different is not being wrong: somebody who disagrees with all the others may be the only one who read the "
     "guideline. Look before you judge."
@@ -92,7 +92,9 @@ def where(evidence: Evidence) -> Section:
         lambda: _bins(evidence),
     )
     lead = "Classes and items that cost most agreement. This is where a guideline can be improved."
-    return Section("where", "Where do people disagree?", lead, [classes, confusion, spread, _hardest(evidence)])
+    return Section(
+        "where", "Where", "Where do people disagree?", lead, [classes, confusion, spread, _hardest(evidence)]
+    )
 
 
 def _first(evidence: Evidence, name: str, one: str, many: str) -> str:
@@ -147,7 +149,9 @@ def who(evidence: Evidence) -> Section:
     title, lead = "Who disagrees?", DIFFERENT
     lacking = evidence.lacks("annotators")
     if lacking:
-        return Section("who", title, lead, [Figure("annotators", "Annotators", "", None, absent=sentence(lacking))])
+        return Section(
+            "who", "Who", title, lead, [Figure("annotators", "Annotators", "", None, absent=sentence(lacking))]
+        )
     annotators = drawn(
         "annotators",
         "Annotators and the others",
@@ -159,15 +163,18 @@ def who(evidence: Evidence) -> Section:
     pairs = drawn(
         "pairs",
         "Every two annotators",
-        "The brighter, the more two annotators agree; the number says how many items they share. Pale cells "
-        "with an outline (and *) rest on fewer than 10 of them: too few to judge. Empty: they never met."
-        + _busiest(evidence),
+        f"The brighter, the more two annotators agree{_numbers(evidence)}. Pale cells with an outline (and *) rest on "
+        f"fewer than 10 shared items: too few to judge. Empty: they never met.{_busiest(evidence)}",
         charts.pairs,
         lambda: _cut("pairs", "Pairs of annotators, least agreement first", evidence.pairs, PAIRS, "pairs"),
     )
-    return Section("who", title, lead, [annotators, pairs])
+    return Section("who", "Who", title, lead, [annotators, pairs])
 
 
 def _busiest(evidence: Evidence) -> str:
     size = evidence.annotators.height
     return f" Only the {MOST_PEOPLE} busiest of {size:,} annotators are drawn." if size > MOST_PEOPLE else ""
+
+
+def _numbers(evidence: Evidence) -> str:
+    return "; the number says how many items they share" if evidence.annotators.height <= MOST_WORDS else ""

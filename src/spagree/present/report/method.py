@@ -18,6 +18,7 @@ from spagree.present.wording import count, figure, percent, printable
 from spagree.read.annotations import Understood
 
 NAMED = 3
+OBJECTS = (" frame", "count matrix")
 ROUTES = {
     NEW_ITEMS: "new items beside these",
     SAME_ITEMS: "more annotations of these items",
@@ -52,7 +53,7 @@ def following(evidence: Evidence) -> Section:
         lambda: _plan(evidence),
     )
     lead = "Suggestions that follow from the figures above."
-    return Section("next", "What to do next?", lead, [*([Steps(steps)] if steps else []), found])
+    return Section("next", "Next steps", "What to do next?", lead, [*([Steps(steps)] if steps else []), found])
 
 
 def _plan(evidence: Evidence) -> Table:
@@ -109,7 +110,7 @@ def method(evidence: Evidence, understood: Understood | None, options: Mapping[s
     if quote:
         parts.append(Quote("For your paper", quote, (REFERENCE, BIBTEX)))
     lead = "Enough to compute it again and to cite it."
-    return Section("method", "How was it computed?", lead, parts)
+    return Section("method", "Method", "How was it computed?", lead, parts)
 
 
 def _facts(
@@ -142,4 +143,5 @@ def source_name(understood: Understood | None) -> str:
     """
     if understood is None:
         return "a saved tally"
-    return printable(PurePath(understood.source).name or understood.source, 80)
+    name = PurePath(understood.source).name or understood.source
+    return printable(f"annotations in a {name}" if name.endswith(OBJECTS) else name, 80)

@@ -10,6 +10,7 @@ from spagree.present.wording import change, figure, limits, number, percent, pri
 
 Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval"]
 NOTHING = "–"
+MOST_ROWS = 100
 LONGEST_NAME, LONGEST_WORDS = 60, 240
 
 
@@ -85,6 +86,7 @@ class Section:
     """A question and its answer."""
 
     id: str
+    short: str
     title: str
     lead: str
     parts: Sequence[Figure | Table | Facts | Verdicts | Steps | Quote]

@@ -55,9 +55,10 @@
     waiting = setTimeout(drawAll, 150);
   });
 
-  // Sorting: numbers by their full value, names as people sort them; what is missing stays last.
+  // Sorting: numbers by their full value, intervals by their lower end, names as people sort them; what is missing
+  // stays last.
   const key = (cell) => {
-    const value = cell.dataset.value;
+    const value = cell.dataset.value ?? cell.dataset.sort;
     if (value === undefined) return cell.textContent;
     return value === "" ? null : Number(value);
   };

@@ -10,7 +10,7 @@ from spagree.present.charts import rows
 from spagree.present.charts.board import Charts
 from spagree.present.evidence import MOST_PEOPLE, Evidence
 from spagree.present.report.figures import drawn, sentence
-from spagree.present.report.parts import Column, Figure, Section, Table, Verdicts, table
+from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, Verdicts, table
 from spagree.present.report.verdicts import verdicts
 from spagree.present.sentence import chance_gap
 from spagree.present.terminal import WIDE_GAP
@@ -46,7 +46,7 @@ def trust(evidence: Evidence) -> Section:
         "Does agreement depend on how many people were asked?",
         "Each dot: the items with so many annotations; the line through it is the interval, the dashed line the number "
         "above. Where dots rise or fall clearly, easy or hard items were annotated more often, and no single number "
-        "is right for all of them.",
+        "is right for all of them. The p above says how often luck alone would make such a trend.",
         charts.by_n,
         lambda: _by_n(evidence),
     )
@@ -61,15 +61,16 @@ def trust(evidence: Evidence) -> Section:
     answers = Verdicts(verdicts(evidence))
     lead = "What a careful colleague would check before quoting the number."
     return Section(
-        "trust", "Can I trust it?", lead, [answers, by_n, schemes, *_overlap(evidence), *_left_out(findings)]
+        "trust", "Trust", "Can I trust it?", lead, [answers, by_n, schemes, *_overlap(evidence), *_left_out(findings)]
     )
 
 
 def _by_n(evidence: Evidence) -> Table:
     columns = (Column("name", "annotations", "count"), Column("many", "items", "count"), *AGREEMENT)
     items = {row.n: row.items for row in evidence.findings.missingness.by_n}
-    found = [{**row, "many": items[row["name"]]} for row in rows.by_n_rows(evidence)]
-    return table("by-n", "Agreement by number of annotations", found, columns)
+    found = [{**row, "many": items[row["name"]]} for row in rows.by_n_rows(evidence)[:MOST_ROWS]]
+    note = f"The first {MOST_ROWS} of {len(items):,} numbers of annotations." if len(items) > MOST_ROWS else ""
+    return table("by-n", "Agreement by number of annotations", found, columns, note=note)
 
 
 def _schemes(evidence: Evidence) -> Table:
@@ -146,7 +147,7 @@ def chance(evidence: Evidence) -> Section:
     kappa, spa = evidence.findings.chance["spa_kappa"], evidence.findings.spa
     if kappa.value is not None and kappa.expected is not None and spa.value is not None:
         lead += f" {chance_gap(kappa.expected)}" if spa.value - kappa.value > WIDE_GAP else ""
-    return Section("chance", "What is left beyond chance?", lead, [found])
+    return Section("chance", "Chance", "What is left beyond chance?", lead, [found])
 
 
 def _chance(evidence: Evidence) -> Table:

@@ -97,7 +97,8 @@ def _assumption(findings: Findings) -> Verdict | None:
         )
     if test.p < DOUBTFUL:
         return Verdict("look", title, f"Doubtful: {more}.", link)
-    return Verdict("ok", title, f"Agreement does not depend on the number of annotations ({p_value(test.p)}).", link)
+    none = "No sign that agreement depends on the number of annotations"
+    return Verdict("ok", title, f"{none} ({p_value(test.p)}).", link)
 
 
 def _schemes(findings: Findings) -> Verdict | None:
@@ -105,7 +106,7 @@ def _schemes(findings: Findings) -> Verdict | None:
     if not values:
         return None
     apart = any(warning.code == "schemes_diverge" for warning in findings.warnings)
-    words = f"Seven ways to weigh the items give {figure(min(values), 2)} to {figure(max(values), 2)}."
+    words = f"All ways to weigh the items give {figure(min(values), 2)} to {figure(max(values), 2)}."
     if apart:
         return Verdict("problem", "Weights", f"{words} The answer depends on the choice.", "#figure-schemes")
     return Verdict("ok", "Weights", f"{words} The choice hardly matters.", "#figure-schemes")
