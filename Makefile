@@ -61,6 +61,11 @@ kappa-study: $(READY)
 study-figures: $(READY)
 	$(BIN)/python benchmarks/study_figures.py
 
+# The pages and pictures of docs/report.md.
+.PHONY: example-reports
+example-reports: $(READY)
+	$(BIN)/python benchmarks/example_reports.py
+
 # In an environment of its own: mutmut 3.8 does not work with pytest 9.
 mutation:
 	$(PYTHON) -m venv .venv-mutation

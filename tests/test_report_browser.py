@@ -105,11 +105,11 @@ def test_it_draws_every_chart_without_errors_and_without_asking_for_anything(bro
 
 def test_the_number_and_the_verdict_are_on_the_first_screen(browser: Browser, sparse: Path) -> None:
     with browser.visit(sparse) as visit:
-        for part in (".value", "p.words", ".bar", ".checks"):
+        for part in (".value", "p.sentence", ".bar", ".checks"):
             box = visit.page.locator(part).bounding_box()
             assert box["y"] + box["height"] < 900
         assert visit.page.locator(".value").inner_text() == "0.576"
-        assert "58% of the time" in visit.page.locator("p.words").inner_text()
+        assert "58% of the time" in visit.page.locator("p.sentence").inner_text()
 
 
 def test_a_tooltip_shows_worded_figures(browser: Browser, sparse: Path) -> None:
@@ -318,6 +318,15 @@ def test_on_paper_every_table_is_open(browser: Browser, sparse: Path, tmp_path: 
         assert visit.page.locator("details[open]").count() == 0
         visit.page.emulate_media(media="print")
         assert visit.page.locator("nav").is_hidden()
+
+
+def test_tables_are_set_in_one_size_and_names_are_not_torn(browser: Browser, sparse: Path) -> None:
+    with browser.visit(sparse) as visit:
+        visit.page.evaluate(OPEN)
+        sizes = "[...new Set([...document.querySelectorAll('main td, main tbody th')].map(e => getComputedStyle(e).fontSize))]"
+        assert len(visit.page.evaluate(sizes)) == 1
+        lines = "[...document.querySelectorAll('#table-hardest tbody th')].map(e => e.getClientRects()[0].height)"
+        assert max(visit.page.evaluate(lines)) < 40
 
 
 def test_the_keyboard_reaches_everything(browser: Browser, sparse: Path) -> None:
