@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import duckdb
@@ -109,6 +110,20 @@ def test_the_command_shows_it_in_the_report(tmp_path: Path, run: Run) -> None:
     page = tmp_path / "page.html"
     assert run("score", tmp_path / "labels.csv", "--text", "question text", "--report", page)[0] == 0
     assert "Is it red?" in page.read_text("utf-8")
+
+
+def test_the_list_of_items_shows_it(tmp_path: Path, run: Run) -> None:
+    FRAME.write_csv(tmp_path / "labels.csv")
+    code, out, _ = run("items", tmp_path / "labels.csv", "--text", "question text")
+    assert code == 0 and "Is it red?" in out.splitlines()[1]
+    code, out, _ = run("items", tmp_path / "labels.csv", "--text", "question text", "--json", "--worst", 1)
+    assert [row["text"] for row in json.loads(out)] == ["Is it red?"]
+
+
+@pytest.mark.parametrize("command", ["classes", "annotators", "pairs", "tally"])
+def test_commands_that_would_not_show_it_do_not_take_it(command: str, run: Run) -> None:
+    code, _, err = run(command, "example:sparse", "--text", "item")
+    assert code == 2 and "No such option" in err and "--text" in err
 
 
 def test_the_worst_items_come_first_and_more_annotations_before_fewer() -> None:

@@ -14,7 +14,7 @@ import click
 from spagree import lists
 from spagree.console import draw, print_json, say, working
 from spagree.errors import SpagreeError, UsageError, unknown_name
-from spagree.options import own_weights, reading_options, words
+from spagree.options import own_weights, reading_options, text_option, words
 from spagree.options import to_python as _reading
 from spagree.studies.command import paper
 from spagree.version import __version__
@@ -54,6 +54,7 @@ def cli() -> None:
 
 @cli.command(short_help="Measure the agreement in a file, a glob, standard input or example:NAME.")
 @reading_options
+@text_option
 @click.option(
     "--weights",
     default="annotations_m1",

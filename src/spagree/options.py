@@ -32,7 +32,6 @@ reading_options = _options(
         help="Column of the label. In wide and count tables: a column of labels or counts; may be repeated.",
     ),
     click.option("--time", metavar="COLUMN", help="Column with the time of each annotation."),
-    click.option("--text", metavar="COLUMN", help="Column with the item's text, shown with the hardest items."),
     click.option(
         "--format",
         default="auto",
@@ -67,6 +66,11 @@ reading_options = _options(
     click.option("--first", type=int, metavar="K", help="Use only the first K annotations of each item, by time."),
     click.option("--encoding", metavar="NAME", help="Text encoding of the file, if it is not UTF-8 or UTF-16."),
     click.option("--no-header", is_flag=True, help="The file has no header; columns are called 1, 2, 3, …"),
+)
+
+
+text_option = click.option(
+    "--text", metavar="COLUMN", help="Column with the item's text, to be shown with the hardest items."
 )
 
 

@@ -79,7 +79,8 @@ def where(evidence: Evidence) -> Section:
         "confusion",
         "What are they taken for?",
         "Each row adds up to 100%: what a second annotator says when the first one says the class on the left. The "
-        "diagonal is agreement; bright cells beside it are classes taken for one another." + _commonest(evidence),
+        "diagonal is agreement; bright cells beside it are classes taken for one another. Pale rows rest on fewer than "
+        "10 items." + _commonest(evidence),
         charts.confusion,
         lambda: _cut("confusion", "Classes taken for one another", evidence.confusion, CONFUSION, "pairs of classes"),
     )

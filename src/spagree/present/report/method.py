@@ -118,7 +118,8 @@ def _facts(
 ) -> Iterator[tuple[str, str]]:
     findings, data = evidence.findings, evidence.findings.data
     if understood is not None:
-        yield "Read from", f"{source_name(understood)}, as a {understood.format} table"
+        kind = "export" if understood.rules else "table"
+        yield "Read from", f"{source_name(understood)}, as a {understood.format} {kind}"
         roles = (f"{role} = {printable(name)}" for role, name in understood.columns.items())
         yield "Columns", ", ".join(roles)
         for rule in understood.rules:
