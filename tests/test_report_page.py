@@ -110,6 +110,12 @@ def test_the_page_brings_all_it_runs_and_names_no_address(sparse: str) -> None:
     assert len(sparse.encode()) < 1_500_000
 
 
+def test_the_library_comes_with_its_licence(sparse: str) -> None:
+    comment = sparse.partition("<!--\n")[2].partition("-->")[0]
+    assert "Vega-Lite" in comment and "Redistributions in binary form must reproduce" in comment
+    assert "--" not in comment
+
+
 def test_specs_cannot_leave_their_script_element() -> None:
     rows = [(item, who, f"</script><script>x({who})") for item in range(12) for who in "ab"]
     html = page_of(rows)

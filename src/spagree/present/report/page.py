@@ -64,6 +64,7 @@ def render(top: Headline, sections: Sequence[Section], version: str) -> str:
         style=style,
         script=script,
         library=library,
+        licence=_file("library-licence.txt"),
         specs=in_script(specs),
         theme=in_script(theme(PAGE)),
     )
