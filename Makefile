@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint check bench coverage-study annotator-coverage-study mutation clean kappa-study study-figures
+.PHONY: demo test system lint check bench coverage-study annotator-coverage-study mutation clean kappa-study study-figures
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "spagree needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)")'
@@ -21,11 +21,17 @@ demo: $(READY)
 	$(BIN)/spagree score example:sparse > demo/summary.txt
 	$(BIN)/spagree score example:sparse --json > demo/agreement.json
 	$(BIN)/spagree items example:sparse --worst 10 > demo/hardest-items.txt
+	$(BIN)/spagree score example:sparse --report demo/report.html --export demo/tables --force > /dev/null
 	@echo
-	@echo "Written: demo/summary.txt, demo/agreement.json, demo/hardest-items.txt"
+	@echo "Written: demo/summary.txt, demo/agreement.json, demo/hardest-items.txt, demo/tables/"
+	@echo "Report: $(CURDIR)/demo/report.html (open it in a browser)"
 	@echo "Next: $(BIN)/spagree score YOUR.csv    or    $(BIN)/spagree examples"
 
-test: $(READY) lint check
+test: $(READY) system lint check
+
+# Programs the tests drive, such as a browser: installed where that can be done, otherwise their tests are skipped.
+system:
+	@sh tests/system.sh
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -71,6 +77,11 @@ kappa-study: $(READY)
 # Figures of the three studies, from their CSV files.
 study-figures: $(READY)
 	$(BIN)/python benchmarks/study_figures.py
+
+# The pages and pictures of docs/report.md.
+.PHONY: example-reports
+example-reports: $(READY)
+	$(BIN)/python benchmarks/example_reports.py
 
 # In an environment of its own: mutmut 3.8 does not work with pytest 9.
 mutation:

@@ -27,6 +27,7 @@ HEAVY = {
     "pandas",
     "pyarrow",
     "altair",
+    "jinja2",
     "pyspark",
     "fastexcel",
     "zstandard",
@@ -74,7 +75,7 @@ def test_measuring_a_file_loads_no_optional_library(tmp_path: Path) -> None:
     path.write_text("item,annotator,label\n1,a,x\n1,b,x\n")
     loaded = loaded_after(f"import spagree; spagree.measure({str(path)!r}).to_json()")
     # Not pandas and pyarrow: where they are installed duckdb 1 looks them up by itself.
-    assert loaded & {"altair", "pyspark", "fastexcel", "zstandard", "psycopg", "dask", "modin"} == set()
+    assert loaded & {"altair", "jinja2", "pyspark", "fastexcel", "zstandard", "psycopg", "dask", "modin"} == set()
 
 
 @pytest.mark.parametrize("name", spagree.__all__)

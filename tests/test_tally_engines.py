@@ -263,8 +263,7 @@ MANY = spagree.simulate(items=40, annotators=9, per_item=3, classes=3, seed=2).f
 
 
 def worst_rows(frame: Any, worst: int) -> list[tuple[Any, ...]]:
-    found = nw.from_native(spagree.measure(frame).items(worst)).lazy()
-    return rows(found.select("item", "annotations", "agreement"))
+    return spagree.measure(frame).hardest(worst).select("item", "annotations", "agreement").rows()
 
 
 @pytest.mark.slow
@@ -273,15 +272,15 @@ def test_every_engine_finds_the_worst_items_itself(engine: str) -> None:
     every = worst_rows(MANY, 1_000)
     assert len(every) == 40
     assert worst_rows(ENGINES[engine](MANY), 7) == every[:7]
+    hardest = spagree.measure(ENGINES[engine](MANY)).hardest(3)
+    assert hardest.rows() == spagree.measure(MANY).hardest(3).rows()
 
 
 @pytest.mark.slow
 @on("polars lazy", "duckdb", "dask", "spark")
 def test_lazy_frames_stay_lazy(engine: str) -> None:
     frame = ENGINES[engine](MANY)
-    agreement = spagree.measure(frame)
-    for found in (agreement.items(), agreement.items(3)):
-        assert type(found) is type(frame)
+    assert type(spagree.measure(frame).items()) is type(frame)
 
 
 @pytest.mark.slow
@@ -298,9 +297,9 @@ def test_every_engine_writes_its_items_itself(engine: str, tmp_path: Path) -> No
     agreement.write_items(path, force=True)
 
 
-def test_a_worst_item_list_needs_a_length() -> None:
-    with pytest.raises(UsageError, match="worst 0: how many items to list, 1 or more"):
-        spagree.measure(MANY).items(0)
+def test_a_list_of_the_hardest_items_needs_a_length() -> None:
+    with pytest.raises(UsageError, match=r"hardest\(0\): how many items to list, 1 or more"):
+        spagree.measure(MANY).hardest(0)
 
 
 # Hashes prove that nobody annotated an item twice ------------------------------------------------------------------

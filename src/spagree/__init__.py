@@ -5,7 +5,7 @@ The flow goes one way, through one narrow waist:
     read      any source → Annotations          files, dataframes, triples, count matrices
     tally     Annotations → Tally                integers that merge with +; LiveTally grows and shrinks
     estimate  Tally → Findings                   weights, SPA, intervals, the assumption check
-    present   Findings → text, JSON, notebook
+    present   Findings → text, JSON, notebook, charts, one HTML page
 
     >>> import spagree
     >>> agreement = spagree.measure("example:krippendorff2011")

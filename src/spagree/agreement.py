@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from spagree.counting import ready, refuse_late, tally_of
+from spagree.counting import given, ready, refuse_late, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import (
     DEFAULT,
@@ -27,7 +26,7 @@ from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.generalise import ANNOTATORS, ITEMS, Generalise, check_generalise
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.similarity import NOMINAL, Metric, Similarity
-from spagree.present import document, figure, interval, to_html, to_text
+from spagree.present.presented import Presented
 from spagree.read import ReadOptions, read, read_all
 from spagree.read.annotations import Annotations, Caution, Understood
 from spagree.tally.count import count
@@ -35,14 +34,13 @@ from spagree.tally.engines import write_parquet
 from spagree.tally.items import ItemCounts, ItemTable
 from spagree.tally.policies import DuplicatePolicy, Policies
 from spagree.tally.tally import Tally
-from spagree.version import __version__
 
 if TYPE_CHECKING:
     import polars
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Agreement:
+class Agreement(Presented):
     """How much annotators agree, with everything needed to trust the number.
 
     Made by :func:`measure`; shows itself as a summary in a terminal and a table in a notebook.
@@ -52,6 +50,8 @@ class Agreement:
     understood: Understood | None = None
     _items: ItemTable | None = field(default=None, repr=False)
     _breakdowns: Breakdowns | None = field(default=None, repr=False, compare=False)
+    options: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """The options of :func:`measure` that were given, except where they are secret."""
 
     @property
     def spa(self) -> Estimate:
@@ -83,22 +83,19 @@ class Agreement:
         """What a careful colleague would point out."""
         return self.findings.warnings
 
-    def items(self, worst: int | None = None) -> Any:
+    def items(self) -> Any:
         """Agreement of each item, least first: ``item, annotations, agreement, entropy, votes``.
 
         On a lazy source (polars LazyFrame, duckdb, dask, PySpark) a lazy frame of the same kind, without
         entropy and votes; on a dataframe one of the same kind; on files and triples a polars DataFrame. Items with a
-        single annotation have no agreement and come last. Entropy is in bits. The ``worst`` so many are found where
-        the data lives; only they come home.
+        single annotation have no agreement and come last. Entropy is in bits.
 
         >>> import spagree
         >>> agreement = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "no")])
         >>> agreement.items().rows()
         [('q1', 2, 0.0, 1.0, 'no 1, yes 1'), ('q2', 1, None, None, 'no 1')]
         """
-        if worst is not None and worst < 1:
-            raise UsageError(f"worst {worst}: how many items to list, 1 or more")
-        return self._item_table().frame(worst)
+        return self._item_table().frame()
 
     def write_items(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write ``item, annotations, agreement`` of every item to a Parquet file, where the data lives.
@@ -113,10 +110,29 @@ class Agreement:
         """
         write_parquet(self._item_table().agreement(), path, force=force)
 
-    def _item_table(self) -> ItemTable:
-        if self._items is None:
-            raise UsageError("a tally holds no single items; measure the annotations themselves")
-        return self._items
+    def hardest(self, most: int = 20) -> polars.DataFrame:
+        """The items with the least agreement, on any source: ``item, annotations, agreement, entropy, votes``.
+
+        They are found where the data lives; only they come home. Of equal agreement, more annotations come first.
+        Where a column of text was named, also ``text`` and ``texts``, the number of different texts an item has.
+
+        >>> import spagree
+        >>> spagree.measure("example:sparse").hardest(1).select("annotations", "agreement").rows()
+        [(3, 0.0)]
+        """
+        if most < 1:
+            raise UsageError(f"hardest({most}): how many items to list, 1 or more")
+        return self._item_table().worst(most)
+
+    def distribution(self) -> polars.DataFrame:
+        """How many items have which agreement: ``annotations, agreement, items``.
+
+        >>> import spagree
+        >>> agreement = spagree.measure([(1, "ann", "yes"), (1, "bob", "no"), (2, "ann", "no"), (2, "bob", "no")])
+        >>> agreement.distribution().rows()
+        [(2, 0.0, 1), (2, 1.0, 1)]
+        """
+        return self._evidence().distribution()
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class, least first: the probability that a second annotator chose it if a first did.
@@ -142,9 +158,12 @@ class Agreement:
         """
         return self._evidence().annotators(self.spa.value)
 
-    def pairs(self, least: int = 1) -> polars.DataFrame:
-        """Agreement, Cohen's kappa and Scott's pi of every two annotators who share ``least`` items, least first."""
-        return self._evidence().pairs(least)
+    def pairs(self, least: int = 1, busiest: int | None = None) -> polars.DataFrame:
+        """Agreement, Cohen's kappa and Scott's pi of every two annotators who share ``least`` items, least first.
+
+        ``busiest`` looks only at so many annotators, those who made most annotations.
+        """
+        return self._evidence().pairs(least, busiest)
 
     def overlap(self) -> Overlap:
         """Who annotated items together: teams that never met, thin bridges, annotators on their own.
@@ -156,37 +175,42 @@ class Agreement:
         """
         return self._evidence().overlap()
 
+    def _item_table(self) -> ItemTable:
+        if self._items is None:
+            raise UsageError("a tally holds no single items; measure the annotations themselves")
+        return self._items
+
+    def development(self, steps: int = 40) -> polars.DataFrame:
+        """How agreement developed: one row per step in time, each with about as many annotations.
+
+        ``spa`` is what would have been measured then, from all annotations up to ``time``; ``recent`` is that of the
+        items finished lately, whose last annotation is among the latest eighth of the steps. Intervals are over items.
+
+        >>> import spagree
+        >>> rows = [(1, "ann", "yes", 60), (2, "ann", "no", 65), (1, "bob", "yes", 70), (2, "bob", "yes", 80)]
+        >>> spagree.measure(rows).development(steps=2).select("time", "annotations", "items", "spa").rows()
+        [(65, 2, 0, None), (80, 4, 2, 0.5)]
+        """
+        return self._evidence().development(steps)
+
+    def plan(self, half_width: float | None = None, most: int | None = None) -> polars.DataFrame:
+        """What an interval of value ± ``half_width`` takes, with up to ``most`` annotations per item.
+
+        One row per half-width, ``route`` (a ``fresh`` data set, ``new_items`` beside those there are, the
+        ``same_items``) and number of annotations per item; ``best`` marks the fewest annotations of each route. Without
+        a half-width, the round ones next below what there is. Intervals are over items.
+
+        >>> import spagree
+        >>> rows = spagree.measure("example:sparse").plan(half_width=0.02).filter("best")
+        >>> rows.select("route", "annotations_per_item", "more_annotations").rows()
+        [('fresh', 4, 3520), ('new_items', 4, 2612)]
+        """
+        return self._evidence().plan(half_width, most)
+
     def _evidence(self) -> Breakdowns:
         if self._breakdowns is None:
             raise UsageError("breakdowns need what was measured; take the agreement that measure() returned")
         return self._breakdowns
-
-    def to_dict(self) -> dict[str, Any]:
-        """All figures as plain values, in full precision."""
-        return document(self.findings, __version__)
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """All figures as JSON, in the documented format.
-
-        >>> import json, spagree
-        >>> agreement = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "yes")])
-        >>> json.loads(agreement.to_json())["spa"]["value"]
-        1.0
-        """
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
-
-    def __repr__(self) -> str:
-        data = self.data
-        shown = f"SPA {figure(self.spa.value)} ({interval(self.spa)})"
-        return (
-            f"<Agreement: {shown}, {data.pairable_items:,} of {data.items:,} items, {data.annotations:,} annotations>"
-        )
-
-    def __str__(self) -> str:
-        return to_text(self.findings, self.understood, __version__)
-
-    def _repr_html_(self) -> str:
-        return to_html(self.findings)
 
 
 def measure(
@@ -196,6 +220,7 @@ def measure(
     annotator: str | None = None,
     label: str | Sequence[str] | None = None,
     time: str | None = None,
+    text: str | None = None,
     format: str = "auto",
     weights: str | CustomWeights = DEFAULT,
     level: float = 0.95,
@@ -242,6 +267,7 @@ def measure(
         "annotator": annotator,
         "label": label,
         "time": time,
+        "text": text,
         "format": format,
         "missing": missing,
         "encoding": encoding,
@@ -258,11 +284,12 @@ def measure(
         "query": query,
     }
     counted = ready(source)
+    asked = {**reading, "duplicates": duplicates, "first": first, "normalize": normalize}
     if counted is not None:
-        refuse_late({**reading, "duplicates": duplicates, "first": first, "normalize": normalize})
+        refuse_late(asked)
         items = ItemTable(counted.counts(), None) if isinstance(counted, ItemCounts) else None
         return estimating.of_tally(tally_of(counted), items)
-    return estimating.agreement(read(source, **reading), policies, source)
+    return replace(estimating.agreement(read(source, **reading), policies, source), options=_told(asked))
 
 
 def measure_all(
@@ -296,7 +323,16 @@ def measure_all(
     if ready(source) is not None:
         raise UsageError("a tally holds one question; measure it with measure() (without --all-questions)")
     found = read_all(source, **reading)
-    return {question: estimating.agreement(annotations, policies, source) for question, annotations in found.items()}
+    options = _told({**reading, "duplicates": duplicates, "first": first, "normalize": normalize})
+    return {
+        question: replace(estimating.agreement(annotations, policies, source), options=options)
+        for question, annotations in found.items()
+    }
+
+
+def _told(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked, for the record: a salt stays secret, and a configuration is long."""
+    return {name: True if name in ("pseudonymise", "config") else value for name, value in given(options).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +370,9 @@ class _Estimating:
         behind = self.breakdowns(counted.tally, counted.counts, counted.annotations)
         findings = self.generalised(counted.tally, behind)
         findings = replace(findings, warnings=findings.warnings + behind.cautions() + counted.cautions)
-        return Agreement(findings, annotations.understood, ItemTable(counted.counts, source), behind)
+        return Agreement(
+            findings, annotations.understood, ItemTable(counted.counts, source, counted.annotations), behind
+        )
 
     def of_tally(self, tally: Tally, items: ItemTable | None) -> Agreement:
         behind = self.breakdowns(tally, None if items is None else items.counts)

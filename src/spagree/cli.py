@@ -5,14 +5,16 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from spagree import lists
 from spagree.console import draw, print_json, say, working
-from spagree.errors import SpagreeError, unknown_name
-from spagree.options import own_weights, reading_options, words
+from spagree.errors import SpagreeError, UsageError, unknown_name
+from spagree.options import own_weights, reading_options, text_option, words
 from spagree.options import to_python as _reading
 from spagree.studies.command import paper
 from spagree.version import __version__
@@ -41,6 +43,7 @@ def cli() -> None:
     \b
     spagree score labels.csv                    one number with an honest interval
     spagree score 'parts/*.parquet' --json      the same for programs
+    spagree score labels.csv --report page.html one page to look at, print or send
     spagree score labels.csv --require 0.7      a gate for pipelines
     spagree score example:sparse                try it on data that ships with spagree
 
@@ -51,6 +54,7 @@ def cli() -> None:
 
 @cli.command(short_help="Measure the agreement in a file, a glob, standard input or example:NAME.")
 @reading_options
+@text_option
 @click.option(
     "--weights",
     default="annotations_m1",
@@ -78,8 +82,20 @@ def cli() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
 @click.option("--require", type=float, metavar="X", help="Exit with 1 if the interval's lower end is below X.")
 @click.option("--all-questions", is_flag=True, help="Score each question of a tool's export.")
+@click.option("--report", metavar="FILE", help="Also write one HTML page with charts and tables, to look at or send.")
+@click.option("--export", metavar="FOLDER", help="Also write every table as CSV and all figures as JSON.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
 def score(
-    weights: str, level: float, as_json: bool, require: float | None, all_questions: bool, **options: Any
+    *,
+    weights: str,
+    level: float,
+    as_json: bool,
+    require: float | None,
+    all_questions: bool,
+    report: str | None,
+    export: str | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Measure the agreement in SOURCE: files, globs, - for standard input, or example:NAME.
 
@@ -90,16 +106,54 @@ def score(
     """
     from spagree.agreement import measure, measure_all
 
+    written = _Written(report, export, force, all_questions)
     with working("counting annotations"):
         order = words(options.pop("order"))
         asked = {"weights": own_weights(weights), "level": level, "order": order, **_reading(options)}
         found = measure_all(**asked) if all_questions else {"": measure(**asked)}
     _print_all(found, as_json)
+    for agreement in found.values():
+        written.write(agreement)
     for question, agreement in found.items():
         if agreement.spa.value is None:
             raise SpagreeError(_about(question) + str(agreement.spa.undefined))
     if require is not None:
         _gate(found, require)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """Files that a score leaves behind; refused before anything is counted."""
+
+    report: str | None
+    export: str | None
+    force: bool
+    all_questions: bool
+
+    def __post_init__(self) -> None:
+        from spagree.write import refuse_existing
+
+        if self.all_questions and (self.report or self.export):
+            option = "--report" if self.report else "--export"
+            raise UsageError(f"{option} is about one question; choose it with --question instead of --all-questions")
+        if self.report:
+            from spagree.present.charts import load_altair
+
+            load_altair()  # a missing extra is said now, not after an hour of counting
+            refuse_existing(self.report, force=self.force)
+        if self.export:
+            refuse_existing(Path(self.export) / "agreement.json", force=self.force)
+
+    def write(self, agreement: Any) -> None:
+        """Say where, on stderr: standard output is for the figures."""
+        if self.report:
+            with working("drawing the report"):
+                agreement.report(self.report, force=self.force)
+            click.echo(f"wrote {self.report}", err=True)
+        if self.export:
+            with working("writing tables"):
+                paths = agreement.export(self.export, force=self.force)
+            click.echo(f"wrote {len(paths)} files to {self.export}", err=True)
 
 
 def _about(question: str) -> str:

@@ -20,6 +20,7 @@ COUNTING: Mapping[str, Any] = {
     "annotator": None,
     "label": None,
     "time": None,
+    "text": None,
     "format": "auto",
     "missing": (),
     "encoding": None,
@@ -54,9 +55,18 @@ def ready(source: Any) -> Tally | ItemCounts | None:
 
 def refuse_late(options: Mapping[str, Any]) -> None:
     """Options that say how to count come too late for what was counted."""
-    given = [name for name, value in options.items() if value != COUNTING[name]]
-    if given:
-        raise UsageError(f"{', '.join(given)}: no effect on a tally; say it when the annotations are counted")
+    names = list(given(options))
+    if names:
+        raise UsageError(f"{', '.join(names)}: no effect on a tally; say it when the annotations are counted")
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that differ from what is done anyway.
+
+    >>> given({"first": 2, "missing": (), "duplicates": "error"})
+    {'first': 2}
+    """
+    return {name: value for name, value in options.items() if value != COUNTING[name]}
 
 
 def tally_of(ready: Tally | ItemCounts) -> Tally:

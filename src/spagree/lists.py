@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from spagree.console import draw, print_json, say, working
-from spagree.options import own_weights, reading_options, to_python, words
+from spagree.options import own_weights, reading_options, text_option, to_python, words
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,23 +45,25 @@ def _rows(frame: Any, worst: int) -> list[dict[str, Any]]:
 
 @click.command(short_help="List the items annotators agree least on.")
 @reading_options
+@text_option
 @_worst("items")
 @json_option
 @click.option("-o", "--output", metavar="FILE", help="Write the agreement of every item to a Parquet file instead.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def items(worst: int, as_json: bool, output: str | None, force: bool, **options: Any) -> None:
-    """List the items of SOURCE that annotators agree least on, with their votes."""
+    """List the items of SOURCE that annotators agree least on, with their votes and, where named, their text."""
     from spagree.present.breakdowns import plain_rows, table
 
     if output is not None:
         _write_items(output, force, options)
         return
+    named = options["text"] is not None
     with working("counting annotations"):
-        rows = list(_measured(options).items(worst).rows(named=True))
+        rows = list(_measured(options).hardest(worst).rows(named=True))
     if as_json:
         print_json(plain_rows(rows))
     else:
-        _draw(table(rows, ("agreement", "annotations", "entropy", "item", "votes")))
+        _draw(table(rows, ("agreement", "annotations", "entropy", "item", "votes", *(["text"] if named else []))))
 
 
 @click.command(short_help="List the classes annotators agree least on, and what they are taken for.")

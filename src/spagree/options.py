@@ -76,6 +76,11 @@ reading_options = _options(
 )
 
 
+text_option = click.option(
+    "--text", metavar="COLUMN", help="Column with the item's text, to be shown with the hardest items."
+)
+
+
 def to_python(options: dict[str, Any]) -> dict[str, Any]:
     """Command-line spelling → Python spelling."""
     header = not options.pop("no_header")

@@ -13,14 +13,17 @@ from spagree.errors import UsageError
 from spagree.estimate.annotators import annotators
 from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.classes import classes, confusion
+from spagree.estimate.development import development, measured
 from spagree.estimate.findings import Findings
 from spagree.estimate.generalise import to_new_annotators
 from spagree.estimate.overlap import Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.peers import Peers, peers
-from spagree.estimate.profile import Floats
+from spagree.estimate.planning import plan
+from spagree.estimate.profile import Floats, profile
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.estimate.votes import Votes, votes
+from spagree.estimate.uncertainty import Estimate
+from spagree.estimate.votes import Votes, similar_profile, votes
 from spagree.estimate.weights import ByN, CustomWeights, weigh_at
 from spagree.read.annotations import Caution
 from spagree.tally.codes import Codes, encode, encode_few
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     import polars
 
 MOST_FROM_A_CLUSTER = 50_000_000
+NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"
 NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
 
 
@@ -57,13 +61,37 @@ class Breakdowns:
         """Agreement of each annotator with the others, and SPA without them."""
         return annotators(self.codes, self.peers, self.by_n(), spa, self.level)
 
-    def pairs(self, least: int = 1) -> polars.DataFrame:
-        """Agreement and kappa of every two annotators who share at least so many items."""
-        return pairs(self.codes, self.similarity, self.level, least)
+    def pairs(self, least: int = 1, busiest: int | None = None) -> polars.DataFrame:
+        """Agreement and kappa of every two annotators who share at least so many items, among the busiest."""
+        codes = self.codes if busiest is None else self.codes.of_busiest(busiest)
+        return pairs(codes, self.similarity, self.level, least)
+
+    def distribution(self) -> polars.DataFrame:
+        """Pairable items by their number of annotations and their agreement."""
+        import polars
+
+        found = profile(self.tally) if self.metric.rule == NOMINAL else similar_profile(self.votes)
+        columns = {"annotations": found.n, "agreement": found.agreement, "items": found.items.astype(np.int64)}
+        grouped = polars.DataFrame(columns).group_by("annotations", "agreement").agg(polars.col("items").sum())
+        return grouped.sort("annotations", "agreement")
 
     def overlap(self) -> Overlap:
         """Who annotated items together."""
         return overlap(self.codes)
+
+    def development(self, steps: int) -> polars.DataFrame:
+        """SPA as it was at the end of each step in time."""
+        if self.annotations is None:
+            raise UsageError(NO_MOMENTS)
+        return development(self.annotations, steps, self._measured, self.metric)
+
+    def plan(self, half_width: float | None, most: int | None) -> polars.DataFrame:
+        """What a narrower interval takes."""
+        now = self._measured(self.tally)
+        return plan(self.tally, self.weights, self.metric, now, half_width=half_width, most=most)
+
+    def _measured(self, tally: Tally) -> Estimate:
+        return measured(tally, self.weights, self.level, self.metric)
 
     def cautions(self) -> tuple[Caution, ...]:
         """What to say about the overlap, where looking at it costs little."""

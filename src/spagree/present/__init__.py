@@ -1,4 +1,4 @@
-"""Findings → text, JSON and notebook; the only place where numbers become words."""
+"""Findings → text, JSON, notebook, charts and the report; the only place where numbers become words."""
 
 from spagree.present.document import document
 from spagree.present.notebook import to_html

@@ -11,7 +11,7 @@ from rich.text import Text
 from spagree.present.wording import figure, printable
 
 FEW = "few"
-NAMES = ("item", "class", "annotator", "other", "votes")
+NAMES = ("item", "class", "annotator", "other", "votes", "text")
 INTERVALS = {"interval": ("low", "high"), "kappa interval": ("cohen_kappa_low", "cohen_kappa_high")}
 TITLES = {
     "cohen_kappa": "kappa",
@@ -44,7 +44,9 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column in columns:
         right = column not in (*NAMES, *INTERVALS)
-        shown.add_column(TITLES.get(column, column), justify="right" if right else "left", no_wrap=column != "votes")
+        shown.add_column(
+            TITLES.get(column, column), justify="right" if right else "left", no_wrap=column not in ("votes", "text")
+        )
     for row in rows:
         few = bool(row.get(FEW))
         shown.add_row(*(Text(_cell(row, column)) for column in columns), style="dim" if few else "")
@@ -59,7 +61,7 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
     if value is None:
         return "–"
     if column in NAMES:
-        return printable(str(value), LONG if column in ("item", "votes") else SHORT)
+        return printable(str(value), LONG if column in ("item", "votes", "text") else SHORT)
     return _number(column, value, few=bool(row.get(FEW)))
 
 

@@ -7,7 +7,7 @@ terminal: control characters and invisible direction marks are shown, not obeyed
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from spagree.estimate import Estimate
 
@@ -55,9 +55,27 @@ def interval(found: Estimate, digits: int = 3) -> str:
     >>> interval(Estimate(0.5, 0.1, 0.31, 0.69, 0.95, "flat"))
     '0.310 to 0.690'
     """
-    if found.low is None or found.high is None:
-        return "undefined"
-    return f"{figure(found.low, digits)} to {figure(found.high, digits)}"
+    return limits(found.low, found.high, digits)
+
+
+def limits(low: float | None, high: float | None, digits: int = 3) -> str:
+    """Two ends of a range as text.
+
+    >>> limits(0.31, 0.69), limits(None, None)
+    ('0.310 to 0.690', 'undefined')
+    """
+    return "undefined" if low is None or high is None else f"{figure(low, digits)} to {figure(high, digits)}"
+
+
+def change(value: float | None) -> str:
+    """A difference with its sign.
+
+    >>> change(0.0123), change(-0.5), change(0.0), change(None)
+    ('+0.012', '−0.500', '0', '–')
+    """
+    if value is None:
+        return "–"
+    return "0" if value == 0 else f"{value:+.3f}".replace("-", "−")
 
 
 def p_value(p: float) -> str:
@@ -85,6 +103,28 @@ def number(value: float) -> str:
     ('3', '2.5')
     """
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def moment(seconds: float) -> str:
+    """A time in words: a date where the number can only be one, otherwise the number itself.
+
+    >>> moment(1709301900.0), moment(17.0)
+    ('2024-03-01 14:05', '17')
+    """
+    from datetime import UTC, datetime
+
+    if not is_date(seconds):
+        return number(seconds)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+
+
+def is_date(seconds: float) -> bool:
+    """Whether a number is seconds since 1970 rather than a count of something: the years 1990 to 2100.
+
+    >>> is_date(1709301900), is_date(17)
+    (True, False)
+    """
+    return 631152000 <= seconds <= 4102444800
 
 
 def printable(text: str, width: int = SHORT) -> str:
@@ -116,6 +156,26 @@ def quoted(label: str) -> str:
     """
     shown = printable(label, 24)
     return shown if label and label == label.strip() else f"'{shown}'"
+
+
+def short_names(names: Iterable[str], width: int = SHORT) -> dict[str, str]:
+    """Foreign names made harmless and short, and still as different as they were.
+
+    >>> short_names(["yes", "a" * 50 + "1", "a" * 50 + "2"], width=8)["a" * 50 + "2"]
+    '(2) aaa…'
+    >>> short_names(["", " no"])
+    {'': "''", ' no': "' no'"}
+    """
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        plain = bool(name) and name == name.strip()
+        shown = printable(name, width) if plain else f"'{printable(name, width - 2)}'"
+        number = 1
+        while shown in found.values():
+            number += 1
+            shown = printable(f"({number}) {name}", width)
+        found[name] = shown
+    return found
 
 
 def label_list(labels: Mapping[str, int], most: int = 6) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
+TEXT = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,11 @@ class Annotations:
     """A lazy frame of annotations and what was understood on the way.
 
     Columns of ``frame``: ``item`` and ``label`` always (null = missing, counted by the tally);
-    ``annotator`` where known; ``time`` (a number or a datetime) where there is one; ``row``, the
-    1-based position in the source, where the engine keeps an order; ``count`` where one row
-    stands for several annotations (count tables), never together with ``annotator``. ``left_out``
-    counts what the rules of a reader took out of an export before: skips, drafts and the like.
+    ``annotator`` where known; ``time`` (a number or a datetime) where there is one; ``text`` of the
+    item where its column was named; ``row``, the 1-based position in the source, where the engine keeps
+    an order; ``count`` where one row stands for several annotations (count tables), never together with
+    ``annotator``. ``left_out`` counts what the rules of a reader took out of an export before: skips,
+    drafts and the like.
     """
 
     frame: nw.LazyFrame[Any]

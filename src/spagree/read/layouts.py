@@ -10,7 +10,7 @@ import narwhals as nw
 
 from spagree.errors import ColumnError, DataError, UsageError
 from spagree.read import cells, columns, times
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TEXT, TIME, Caution
 from spagree.read.tables import Table, cell, listed, shown
 
 SHOWN_EXAMPLES = 3
@@ -27,10 +27,15 @@ class Question:
     labels: tuple[str, ...] | None = None
     time: str | None = None
     missing: tuple[str, ...] = ()
+    text: str | None = None
 
     def named(self) -> Mapping[str, str | None]:
         """The roles that stand for one column each."""
-        return {ITEM: self.item, ANNOTATOR: self.annotator, LABEL: self.label, TIME: self.time}
+        return {ITEM: self.item, ANNOTATOR: self.annotator, LABEL: self.label, TIME: self.time, TEXT: self.text}
+
+    def also(self) -> tuple[str, ...]:
+        """The role that is never guessed."""
+        return (TEXT,) if self.text is not None else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ def long(table: Table, question: Question) -> Layout:
             f"--label names several columns ({listed(question.labels)}); say what they hold: "
             "--format wide (one column per annotator) or --format counts (one column per class)"
         )
-    roles = columns.resolve(table.columns, question.named(), (ITEM, ANNOTATOR, LABEL, TIME))
+    roles = columns.resolve(table.columns, question.named(), (ITEM, ANNOTATOR, LABEL, TIME, *question.also()))
     lacking = [role for role in (ITEM, LABEL) if role not in roles.positions]
     if lacking:
         raise _unknown_columns(table, lacking, roles)
@@ -95,23 +100,25 @@ def _is_text_in_duckdb(frame: nw.LazyFrame[Any]) -> bool:
 def wide(table: Table, question: Question) -> Layout:
     """One row per item, one column per annotator; an empty cell was not annotated."""
     item, guessed, annotators = _broad(table, question, "annotator")
-    frame, cautions = cells.in_one_type(table.load(_needed(item, annotators)), annotators)
-    unpivoted = _unpivoted(frame, table, item, annotators, variable=ANNOTATOR, value=LABEL)
+    text = _text(table, question)
+    frame, cautions = cells.in_one_type(table.load(_needed(item, annotators, text)), annotators)
+    unpivoted = _unpivoted(frame, table, item, annotators, text, variable=ANNOTATOR, value=LABEL)
     unpivoted = unpivoted.filter(~nw.col(LABEL).is_null())  # an empty cell is no annotation that got lost
-    names = {**_item_name(table, item), ANNOTATOR: _names(table, annotators)}
+    names = {**_item_name(table, item), ANNOTATOR: _names(table, annotators), **_text_name(table, text)}
     return Layout(cells.with_missing(unpivoted, question.missing), "wide", names, guessed, cautions)
 
 
 def counts(table: Table, question: Question) -> Layout:
     """One row per item, one column per class; each cell says how many annotators chose the class."""
     item, guessed, classes = _broad(table, question, "class")
-    frame = table.load(_needed(item, classes))
+    text = _text(table, question)
+    frame = table.load(_needed(item, classes, text))
     if not table.is_text:
         cells.refuse_text_counts(frame, table, classes)
         frame, _ = cells.in_one_type(frame, classes)
-    unpivoted = _unpivoted(frame, table, item, classes, variable=LABEL, value=COUNT)
+    unpivoted = _unpivoted(frame, table, item, classes, text, variable=LABEL, value=COUNT)
     checked = cells.whole_counts(unpivoted, table)
-    names = {**_item_name(table, item), LABEL: _names(table, classes)}
+    names = {**_item_name(table, item), LABEL: _names(table, classes), **_text_name(table, text)}
     return Layout(checked, "counts", names, guessed)
 
 
@@ -122,13 +129,14 @@ def _broad(table: Table, question: Question, what: str) -> tuple[int | None, fro
             raise UsageError(f"--{role} {shown(name)} has no meaning here: every column is one {what}; leave it out")
     labels = question.labels or ((question.label,) if question.label is not None else None)
     chosen = None if labels is None else columns.several(table.columns, labels)
-    roles = columns.resolve(table.columns, {ITEM: question.item}, (ITEM,))
-    item = roles.positions.get(ITEM)
+    roles = columns.resolve(table.columns, question.named(), (ITEM, *question.also()))
+    item, text = roles.positions.get(ITEM), roles.positions.get(TEXT)
     if chosen is not None and item in chosen:
         if question.item is not None:
             raise ColumnError(f"column {shown(question.item)} was given for --item and for --label; name it once")
         item = None
-    others = [i for i, name in enumerate(table.columns) if i != item and name] if chosen is None else chosen
+    every = [i for i, name in enumerate(table.columns) if i not in (item, text) and name]
+    others = every if chosen is None else chosen
     if not others:
         raise ColumnError(f"{table.name}: no {what} columns besides the item; columns: {listed(table.columns)}")
     if item is None and chosen is None:
@@ -164,8 +172,16 @@ def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> Non
         seen[name.casefold()] = name
 
 
-def _needed(item: int | None, others: Sequence[int]) -> list[int]:
-    return [*others] if item is None else [item, *others]
+def _text(table: Table, question: Question) -> int | None:
+    return None if question.text is None else columns.find(table.columns, question.text, f"--{TEXT}")
+
+
+def _text_name(table: Table, text: int | None) -> dict[str, str]:
+    return {} if text is None else {TEXT: table.columns[text]}
+
+
+def _needed(item: int | None, others: Sequence[int], text: int | None) -> list[int]:
+    return list(dict.fromkeys(position for position in (item, *others, text) if position is not None))
 
 
 def _unpivoted(
@@ -173,13 +189,16 @@ def _unpivoted(
     table: Table,
     item: int | None,
     others: Sequence[int],
+    text: int | None,
     *,
     variable: str,
     value: str,
 ) -> nw.LazyFrame[Any]:
     """One row per cell. Names get a mark while they are column names, so that none can collide."""
-    kept = [ITEM, *([ROW] if table.is_ordered else [])]
+    kept = [ITEM, *([ROW] if table.is_ordered else []), *([] if text is None else [TEXT])]
     prepared = frame.with_columns((nw.col(ROW) if item is None else nw.col(cell(item))).alias(ITEM))
+    if text is not None:
+        prepared = prepared.with_columns(nw.col(cell(text)).alias(TEXT))
     if frame.implementation is nw.Implementation.DUCKDB:
         return _unnested(prepared, [*kept], {cell(p): table.columns[p] for p in others}, variable, value)
     marked = [nw.col(cell(p)).alias("=" + table.columns[p]) for p in others]

@@ -24,6 +24,7 @@ class ReadOptions(TypedDict, total=False):
     annotator: str | None
     label: str | Sequence[str] | None
     time: str | None
+    text: str | None
     format: str
     missing: Sequence[str]
     encoding: str | None
@@ -48,6 +49,7 @@ class Request:
     annotator: str | None = None
     label: str | Sequence[str] | None = None
     time: str | None = None
+    text: str | None = None
     format: str = "auto"
     missing: Sequence[str] = ()
     encoding: str | None = None
@@ -106,6 +108,11 @@ class Request:
                     "leave it out, or name the tool with --format"
                 )
 
+    def refuse_text(self, tool: str) -> None:
+        """The text of items is a column of a table; an export of a tool has it wherever the tool likes."""
+        if self.text is not None:
+            raise UsageError(f"--text names a column of a table, and this is a {tool} export; leave it out")
+
     def refuse_tool(self) -> None:
         """A tool writes files with names for what is in them: nothing else can be read as its export."""
         if self.format != "auto" and self.format not in layouts.FORMATS:
@@ -132,13 +139,13 @@ class Request:
 
     def columns(self) -> Question:
         """What the user said about the columns of a table."""
-        texts = self.missing_texts
+        one, several = None, None
         if self.label is None or isinstance(self.label, str):
-            return Question(self.item, self.annotator, self.label, None, self.time, texts)
-        names = tuple(str(name) for name in self.label)
-        if len(names) == 1:
-            return Question(self.item, self.annotator, names[0], None, self.time, texts)
-        return Question(self.item, self.annotator, None, names or None, self.time, texts)
+            one = self.label
+        else:
+            names = tuple(str(name) for name in self.label)
+            one, several = (names[0], None) if len(names) == 1 else (None, names or None)
+        return Question(self.item, self.annotator, one, several, self.time, self.missing_texts, self.text)
 
     def asked(self, scratch: Path) -> Asked:
         """What the reader of a tool needs to know."""

@@ -6,7 +6,7 @@ and no table of items × annotators is ever laid out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,12 @@ class Codes:
     def items(self) -> int:
         """How many items there are."""
         return int(self.item[-1]) + 1 if len(self.item) else 0
+
+    def of_busiest(self, most: int) -> Codes:
+        """The same with all but the annotators who made most annotations unknown; of equals the first by name."""
+        made = np.bincount(self.annotator[self.annotator >= 0], minlength=len(self.annotators))
+        rest = np.argsort(-made, kind="stable")[most:]
+        return replace(self, annotator=np.where(np.isin(self.annotator, rest), UNKNOWN, self.annotator))
 
     @cached_property
     def unknown(self) -> int:

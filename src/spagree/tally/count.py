@@ -116,11 +116,11 @@ def item_sums(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 def item_agreement(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """(item, annotations, agreement), least agreement first; null where there is no pair."""
+    """(item, annotations, agreement), least agreement and most annotations first; null where there is no pair."""
     n = nw.col(N).cast(nw.Float64)
     agreement = nw.when(nw.col(N) > 1).then(nw.col(PAIRS).cast(nw.Float64) / (n * (n - 1))).alias("agreement")
     found = item_sums(counts).with_columns(agreement).select(ITEM, nw.col(N).alias("annotations"), "agreement")
-    return found.sort("agreement", ITEM, nulls_last=True)
+    return found.sort("agreement", "annotations", ITEM, descending=[False, True, False], nulls_last=True)
 
 
 def _tally(

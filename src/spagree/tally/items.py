@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from spagree.read.annotations import ITEM, TEXT
 from spagree.tally.count import Counted, item_agreement, tally_counts
-from spagree.tally.engines import to_polars
+from spagree.tally.engines import column_names, to_polars
 from spagree.tally.tally import Tally, add_counts
 
 if TYPE_CHECKING:
@@ -74,22 +75,31 @@ class ItemTable:
 
     counts: nw.LazyFrame[Any]
     source: Any = field(repr=False)  # an address may hold a password
+    annotations: nw.LazyFrame[Any] | None = None
 
-    def frame(self, worst: int | None = None) -> Any:
-        """In the kind of frame the user came with; polars for files and triples. A lazy one knows agreement only.
+    def worst(self, most: int) -> polars.DataFrame:
+        """The items with the least agreement, those with more annotations first; only these come home."""
+        found = to_polars(self.agreement().filter(~nw.col("agreement").is_null()).head(most))
+        chosen = nw.col(ITEM).is_in(found[ITEM].to_list())
+        said = said_of(to_polars(self.counts.filter(chosen)))
+        joined = found.join(said, on=ITEM, how="left", maintain_order="left")
+        if self.annotations is None or TEXT not in column_names(self.annotations):
+            return joined
+        texts = texts_of(to_polars(self.annotations.filter(chosen).select(ITEM, TEXT)))
+        return joined.join(texts, on=ITEM, how="left", maintain_order="left")
 
-        The ``worst`` items are found by the engine: no more of them than that come home.
-        """
-        agreement = self.agreement() if worst is None else self.agreement().head(worst)
+    def frame(self) -> Any:
+        """In the kind of frame the user came with; polars for files and triples. A lazy one knows agreement only."""
+        agreement = self.agreement()
         try:
             came_as = nw.from_native(self.source)
         except TypeError:
             found = to_polars(agreement)
-            return found.with_columns(self._said(found, worst).get_columns())
+            return found.with_columns(self._said(found).get_columns())
         if isinstance(came_as, nw.LazyFrame):
             return agreement.to_native()
         here = agreement.collect()
-        said = self._said(here.select("item").to_polars(), worst)
+        said = self._said(here.select("item").to_polars())
         entropy, votes = said["entropy"].to_list(), said["votes"].to_list()
         return here.with_columns(
             nw.new_series("entropy", entropy, nw.Float64, backend=here.implementation),
@@ -100,10 +110,9 @@ class ItemTable:
         """(item, annotations, agreement), least agreement first, still on the engine."""
         return item_agreement(self.counts)
 
-    def _said(self, items: polars.DataFrame, worst: int | None) -> polars.DataFrame:
+    def _said(self, items: polars.DataFrame) -> polars.DataFrame:
         """Entropy and votes, in the order of the items."""
-        wanted = self.counts if worst is None else self.counts.filter(nw.col("item").is_in(items["item"].to_list()))
-        found = said_of(to_polars(wanted))
+        found = said_of(to_polars(self.counts))
         return items.select("item").join(found, on="item", how="left", maintain_order="left").drop("item")
 
 
@@ -125,6 +134,20 @@ def said_of(counts: polars.DataFrame) -> polars.DataFrame:
     entropy = count.sum().log(2) - (count * count.log(2)).sum() / count.sum()
     entropy = polars.when(count.sum() > 1).then(polars.when(polars.len() > 1).then(entropy).otherwise(0.0))
     return ordered.group_by("item", maintain_order=True).agg(entropy.alias("entropy"), (said + more).alias("votes"))
+
+
+def texts_of(found: polars.DataFrame) -> polars.DataFrame:
+    """(item, text, texts): one text of each item, always the same, and how many different ones there are.
+
+    >>> import polars
+    >>> texts_of(polars.DataFrame({"item": [1, 1, 2], "text": ["b", "a", None]})).rows()
+    [(1, 'a', 2), (2, None, 0)]
+    """
+    import polars
+
+    text = polars.col(TEXT).cast(polars.String)
+    some = found.with_columns(text).group_by(ITEM, maintain_order=True)
+    return some.agg(text.min(), text.drop_nulls().n_unique().cast(polars.Int64).alias("texts"))
 
 
 def item_counts(counted: Counted) -> ItemCounts:

@@ -1,6 +1,14 @@
 """Every chart, drawn once with Altair and saved as SVG, PDF or PNG without a browser or a network.
 
-A chart takes plain rows (dictionaries), so that it serves any stage that has some.
+A chart takes plain rows (dictionaries), so that it serves any stage that has some. Here is what all charts need, and
+the lines and points of the studies; beside it one module per kind of chart an agreement has:
+
+    theme      colours and fonts, for paper and for pages that are light or dark
+    intervals  figures with their intervals: schemes, numbers of annotations, coefficients, classes, annotators
+    heat       classes taken for one another, pairs of annotators
+    network    who annotated items together
+    spread     how item agreement is distributed, how it developed, what more annotations would bring
+    board      agreement.charts: one method per chart
 """
 
 from __future__ import annotations
@@ -52,7 +60,7 @@ def lines(rows: Rows, x: Axis, y: Axis, colour: Axis, *, dash: Axis | None = Non
         encoded["strokeDash"] = alt.StrokeDash(dash.field, type="nominal", title=dash.title, sort=names, **legend)
     if detail:
         encoded["detail"] = alt.Detail(detail, type="nominal")
-    return _sized(_chart(rows).mark_line(strokeWidth=1.4).encode(**encoded))
+    return _sized(chart_of(rows).mark_line(strokeWidth=1.4).encode(**encoded))
 
 
 def points(rows: Rows, x: Axis, y: Axis, colour: Axis, *, size: int = 30, labels: bool = False) -> Any:
@@ -63,7 +71,7 @@ def points(rows: Rows, x: Axis, y: Axis, colour: Axis, *, size: int = 30, labels
     if labels:
         vertical = vertical.axis(labelLimit=260)
     spoken = len(rows) <= MOST_SPOKEN  # a screen reader cannot read out a cloud, and its words are most of the file
-    mark = _chart(rows).mark_point(filled=True, size=size, opacity=0.75, aria=spoken)
+    mark = chart_of(rows).mark_point(filled=True, size=size, opacity=0.75, aria=spoken)
     drawn = mark.encode(x=_x(x), y=vertical, color=_colour(rows, colour))
     return drawn.properties(width=420) if labels else _sized(drawn)
 
@@ -71,7 +79,7 @@ def points(rows: Rows, x: Axis, y: Axis, colour: Axis, *, size: int = 30, labels
 def level(value: float, axis: str = "y") -> Any:
     """A thin dashed rule, for a reference value."""
     alt = load_altair()
-    rule = _chart([{"value": value}]).mark_rule(strokeDash=[3, 3], color="#888888")
+    rule = chart_of([{"value": value}]).mark_rule(strokeDash=[3, 3], color="#888888")
     return rule.encode(**{axis: (alt.Y if axis == "y" else alt.X)("value", type="quantitative")})
 
 
@@ -118,7 +126,8 @@ def load_altair() -> Any:
     return altair
 
 
-def _chart(rows: Rows) -> Any:
+def chart_of(rows: Rows) -> Any:
+    """A chart that carries its rows with it."""
     alt = load_altair()
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 

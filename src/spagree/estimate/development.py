@@ -1,0 +1,263 @@
+"""How agreement developed: what SPA was at each moment, and what it is on the items finished lately.
+
+Annotations are cut into steps of about equally many, in the order of time. An item touched in a step goes from one
+(n, A, T) to another (MATH §2), so the cells at the end of each step follow from those before by what arrived and what
+left: one pass over the annotations, however many steps there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from spagree.errors import DataError, UsageError
+from spagree.estimate.profile import exact_mean, profile
+from spagree.estimate.runs import Ints, counted, run_of_each
+from spagree.estimate.similarity import NOMINAL, Metric
+from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, estimate, undefined
+from spagree.estimate.votes import similar_profile, similar_votes
+from spagree.estimate.weights import CUSTOM, CustomWeights, weigh
+from spagree.read.annotations import ITEM, LABEL, TIME
+from spagree.tally.engines import column_names, to_polars
+from spagree.tally.live import LiveTally
+from spagree.tally.tally import Cell, Tally, text
+
+if TYPE_CHECKING:
+    import polars
+
+NO_TIMES = "when annotations were made is not known; name the column of the time with --time (time=)"
+MOST_STEPS = 1_000
+RECENT = 8  # "lately" is the last eighth of the annotations
+
+Tallies = tuple[list[Tally], list[Tally]]
+"""For each step: all items as they stood at its end; the items whose last annotation fell into it, as they are."""
+
+
+def development(
+    annotations: nw.LazyFrame[Any], steps: int, measure: Callable[[Tally], Estimate], metric: Metric
+) -> polars.DataFrame:
+    """One row per step; ``measure`` turns the tally of a step into its figure."""
+    _check_steps(steps)
+    timed = _in_steps(annotations, steps)
+    so_far, finished = _tallies(timed) if metric.rule == NOMINAL else _live_tallies(timed)
+    recent = _recent(finished)
+    rows = [_row(measure(whole), whole, measure(late), late) for whole, late in zip(so_far, recent, strict=True)]
+    return _frame(timed, rows)
+
+
+def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: Metric) -> Estimate:
+    """SPA of a tally under the chosen weights alone, as :func:`spagree.estimate.findings.find` has it.
+
+    Own weights that do not reach all numbers of annotations, as they may not early on, leave it undefined.
+    """
+    name = weights if isinstance(weights, str) else CUSTOM
+    if not tally.pairable_items:
+        return undefined(NOT_PAIRABLE, level, name)
+    similar = None if metric.rule == NOMINAL else similar_votes(tally, metric)
+    found = profile(tally) if similar is None else similar_profile(similar)
+    try:
+        by_n = weigh(weights, tally, similar).by_n
+    except UsageError as error:
+        return undefined(str(error), level, name)
+    return estimate(exact_mean(found, by_n), found, found.weights(by_n), level, name)
+
+
+def _check_steps(steps: int) -> None:
+    if not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
+        raise UsageError(f"steps {steps!r}: a whole number from 1 to {MOST_STEPS:,}, for example 40")
+
+
+# Steps ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Annotations with a time, as parallel integers; step s ends at ``ends[s]``."""
+
+    item: Ints
+    label: Ints
+    step: Ints
+    labels: Sequence[str]
+    ends: polars.Series
+    without_time: int
+
+    @property
+    def steps(self) -> int:
+        """How many steps there are: fewer than asked for where many annotations share a time."""
+        return len(self.ends)
+
+
+def _in_steps(frame: nw.LazyFrame[Any], steps: int) -> Timed:
+    """Bring items, labels and times home; annotations of one moment stay in one step."""
+    if TIME not in column_names(frame):
+        raise UsageError(NO_TIMES)
+    home = to_polars(frame.select(ITEM, LABEL, TIME))
+    known = home.filter(home[TIME].is_finite() if home[TIME].dtype.is_float() else home[TIME].is_not_null())
+    if not known.height:
+        raise DataError(f"none of the {home.height:,} annotations has a time; name another column with --time (time=)")
+    size = min(steps, known.height)
+    last = -(-np.arange(1, size + 1) * known.height // size) - 1
+    ends = known[TIME].sort().gather(last).unique(maintain_order=True)
+    step = ends.search_sorted(known[TIME], side="left").to_numpy().astype(np.int64)
+    item, _ = _coded(known[ITEM])
+    label, labels = _coded(known[LABEL])
+    return Timed(item, label, step, [text(each) for each in labels], ends, home.height - known.height)
+
+
+def _coded(values: polars.Series) -> tuple[Ints, polars.Series]:
+    """Values as numbers, in any order, and what the numbers stand for."""
+    known = values.unique()
+    codes = known.to_frame("value").with_row_index("code")
+    found = values.to_frame("value").join(codes, on="value", how="left", maintain_order="left")["code"]
+    return found.to_numpy().astype(np.int64), known
+
+
+# Items in time -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class States:
+    """An item as it was after each step that touched it; sorted by item, then by step."""
+
+    item: Ints
+    step: Ints
+    n: Ints
+    pairs: Ints
+    triples: Ints
+
+    def cells(self, step: Ints, chosen: Ints | slice = slice(None)) -> list[Counter[Cell]]:
+        """How many of the chosen states fall into each cell, for each ``step`` given beside them."""
+        import polars
+
+        columns = {"step": step, "n": self.n[chosen], "pairs": self.pairs[chosen], "triples": self.triples[chosen]}
+        found: list[Counter[Cell]] = [Counter() for _ in range(int(self.step.max()) + 1)]
+        for place, *cell, items in polars.DataFrame(columns).group_by(list(columns)).len().iter_rows():
+            found[place][Cell(*cell)] += items
+        return found
+
+
+def _tallies(timed: Timed) -> Tallies:
+    """The tallies of nominal labels, from what arrives in each cell and what leaves it."""
+    size = timed.steps
+    keys, given = counted((timed.item * len(timed.labels) + timed.label) * size + timed.step)
+    entry, step = keys // size, keys % size
+    item, label = entry // len(timed.labels), entry % len(timed.labels)
+    states = _states(item, step, given, _running(entry, given))
+    final = np.flatnonzero(np.diff(states.item, append=-1))
+    earlier = np.flatnonzero(np.diff(states.item, append=-1) == 0)
+    arrived, left = states.cells(states.step), states.cells(states.step[earlier + 1], earlier)
+    stayed = states.cells(states.step[final], final)
+    first_pair = np.full(len(final), size)  # the step in which an item becomes pairable; never: after the last
+    np.minimum.at(first_pair, states.item, np.where(states.n > 1, states.step, size))
+    pairable = _labels(np.maximum(step, first_pair[item]), label, given, timed)
+    in_the_end = np.where(first_pair < size, states.step[final], size)
+    finished = _labels(in_the_end[item], label, given, timed)
+    so_far = [Tally(cells, pairable_labels=labels) for cells, labels in _piled(arrived, left, pairable)]
+    return so_far, [Tally(cells, pairable_labels=labels) for cells, labels in zip(stayed, finished, strict=True)]
+
+
+def _states(item: Ints, step: Ints, given: Ints, after: Ints) -> States:
+    """From (item, label, step) with its new annotations and all until then: n, A and T change additively."""
+    before = after - given
+    pairs = after * (after - 1) - before * (before - 1)
+    triples = after * (after - 1) * (after - 2) - before * (before - 1) * (before - 2)
+    order = np.lexsort((step, item))
+    item, step = item[order], step[order]
+    starts = np.flatnonzero((np.diff(item, prepend=-1) != 0) | (np.diff(step, prepend=-1) != 0))
+    item, step = item[starts], step[starts]
+    n, pairs, triples = (_running(item, np.add.reduceat(each[order], starts)) for each in (given, pairs, triples))
+    return States(item, step, n, pairs, triples)
+
+
+def _running(keys: Ints, values: Ints) -> Ints:
+    """Running sums that start anew with each key; equal keys stand together.
+
+    >>> _running(np.array([4, 4, 4, 7, 7]), np.array([1, 2, 3, 10, 1])).tolist()
+    [1, 3, 6, 10, 11]
+    """
+    total = np.cumsum(values)
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    return total - (total - values)[first][run_of_each(keys)]
+
+
+def _labels(step: Ints, label: Ints, given: Ints, timed: Timed) -> list[Counter[str]]:
+    """Annotations per label, for each step they are counted from; those of later steps are left out."""
+    import polars
+
+    found: list[Counter[str]] = [Counter() for _ in range(timed.steps + 1)]
+    frame = polars.DataFrame({"step": step, "label": label, "given": given})
+    for place, code, count in frame.group_by("step", "label").agg(polars.col("given").sum()).iter_rows():
+        found[place][timed.labels[code]] += count
+    return found[:-1]
+
+
+def _piled(
+    arrived: list[Counter[Cell]], left: list[Counter[Cell]], labels: list[Counter[str]]
+) -> Iterator[tuple[Counter[Cell], Counter[str]]]:
+    """Cells and labels at the end of each step."""
+    cells: Counter[Cell] = Counter()
+    pairable: Counter[str] = Counter()
+    for more, less, new in zip(arrived, left, labels, strict=True):
+        cells, pairable = cells + more - less, pairable + new
+        yield cells, pairable
+
+
+def _live_tallies(timed: Timed) -> Tallies:
+    """The tallies for a metric, which needs the labels of each item: one annotation after the other."""
+    final = np.zeros(timed.item.max() + 1, dtype=np.int64)
+    np.maximum.at(final, timed.item, timed.step)
+    whole, parts = LiveTally(), [LiveTally() for _ in range(timed.steps)]
+    so_far = []
+    order = np.argsort(timed.step, kind="stable")
+    for rows in np.split(order, np.cumsum(np.bincount(timed.step))[:-1]):
+        for row in rows.tolist():
+            annotation = (int(timed.item[row]), row, timed.labels[timed.label[row]])
+            whole.add(*annotation)
+            parts[final[annotation[0]]].add(*annotation)
+        so_far.append(whole.tally())
+    return so_far, [part.tally() for part in parts]
+
+
+def _recent(finished: list[Tally]) -> list[Tally]:
+    """The items of the latest steps: those of several, for single ones hold few items.
+
+    An item belongs to one step, so windows that share no step share no item.
+    """
+    width = max(1, len(finished) // RECENT)
+    ends = range(1, len(finished) + 1)
+    return [sum(finished[max(0, end - width) : end], Tally()) for end in ends]
+
+
+# The frame -----------------------------------------------------------------------------------
+
+
+def _row(whole: Estimate, so_far: Tally, late: Estimate, recent: Tally) -> dict[str, Any]:
+    return {
+        "annotations": so_far.annotations,
+        "items": so_far.pairable_items,
+        "spa": whole.value,
+        "low": whole.low,
+        "high": whole.high,
+        "undefined": whole.undefined,
+        "recent_items": recent.pairable_items,
+        "recent": late.value,
+        "recent_low": late.low,
+        "recent_high": late.high,
+        "recent_undefined": late.undefined,
+    }
+
+
+def _frame(timed: Timed, rows: list[dict[str, Any]]) -> polars.DataFrame:
+    import polars
+
+    kinds = {"annotations": polars.Int64, "items": polars.Int64, "recent_items": polars.Int64}
+    words = {"undefined": polars.String, "recent_undefined": polars.String}
+    schema = {name: (kinds | words).get(name, polars.Float64) for name in rows[0]}
+    frame = polars.DataFrame(rows, schema=schema)
+    without = polars.lit(timed.without_time, dtype=polars.Int64).alias("without_time")
+    return frame.with_columns(without).insert_column(0, timed.ends.alias(TIME))

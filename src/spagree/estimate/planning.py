@@ -1,0 +1,287 @@
+"""How many annotations an interval of a given width takes (MATH §9).
+
+With n annotations of an item its agreement has the variance Var(n) of MATH §5, so I items have the standard error
+√(Var(n)/I): the width of the interval is known before anything is annotated. Three routes lead to a narrower one:
+a fresh data set, new items beside those there are, and more annotations of the same items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from math import comb, sqrt
+from typing import TYPE_CHECKING, Any
+
+from spagree.errors import UsageError
+from spagree.estimate.adaptive import PRIOR_WEIGHT, adaptive_shape
+from spagree.estimate.profile import total
+from spagree.estimate.similarity import NOMINAL, Metric
+from spagree.estimate.uncertainty import Estimate, wilson
+from spagree.estimate.votes import Votes, similar_votes
+from spagree.estimate.weights import CustomWeights, weigh_at
+from spagree.tally.tally import Tally
+
+if TYPE_CHECKING:
+    import polars
+
+FRESH, NEW_ITEMS, SAME_ITEMS = "fresh", "new_items", "same_items"
+FINEST, WIDEST = 1e-6, 0.5
+TARGETS = 4
+USUAL_MOST, LARGEST_MOST = 10, 1_000
+ENDLESS = 10**9  # annotations of an item: what only the difference between items is left of
+
+NO_SPREAD = "all items agree equally, so how many are needed to see how they differ cannot be told"
+FLOOR = "not reachable: items differ, and further annotations of the same items do not change that"
+TOO_FEW = "not reachable with as few annotations per item; allow more of them, or annotate new items"
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the agreement of an item varies: the variance for a pair, and what pairs have in common.
+
+    >>> Shape(0.25, 0.0, 0.0).variance(2), Shape(0.25, 0.0, 0.0).variance(4)  # pairs that tell as much as items
+    (0.25, 0.041666666666666664)
+    """
+
+    pair: float
+    sharing: float
+    """Covariance of two pairs that share an annotation: t3 − θ²."""
+    disjoint: float
+    """Covariance of two pairs that share none, the variance between items: m2 − θ²."""
+
+    def variance(self, n: int) -> float:
+        """Var(n) of MATH §5."""
+        return (self.pair + 2 * (n - 2) * self.sharing + comb(n - 2, 2) * self.disjoint) / comb(n, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Σk, Σk² and Σk²·Var over items: all that the width of their interval needs."""
+
+    weight: float = 0.0
+    squares: float = 0.0
+    noise: float = 0.0
+
+    def plus(self, items: int, k: float, variance: float) -> Standing:
+        """The same with further items of weight k."""
+        return Standing(self.weight + items * k, self.squares + items * k * k, self.noise + items * k * k * variance)
+
+    def half_width(self, spa: float, level: float) -> float:
+        """Half the width of the interval, as SPA's is made."""
+        low, high = wilson(spa, sqrt(self.noise) / self.weight, self.weight**2 / self.squares, level)
+        return (high - low) / 2
+
+
+def plan(
+    tally: Tally,
+    weights: str | CustomWeights,
+    metric: Metric,
+    spa: Estimate,
+    *,
+    half_width: float | None = None,
+    most: int | None = None,
+) -> polars.DataFrame:
+    """One row per half-width, route and number of annotations per item; ``spa`` is that of the tally."""
+    _check_half_width(half_width)
+    allowed = _allowed(tally, weights, most)
+    reached = None if spa.low is None or spa.high is None else (spa.high - spa.low) / 2
+    targets = [half_width] if half_width is not None else _targets(reached or WIDEST)
+    if spa.undefined or not spa.stderr:
+        return _frame([_row(target, undefined=spa.undefined or NO_SPREAD) for target in targets])
+    found = None if metric.rule == NOMINAL else similar_votes(tally, metric)
+    present = Present(tally, weights, spa, found, allowed)
+    return _frame([row for target in targets for row in present.rows(target)])
+
+
+def _check_half_width(given: float | None) -> None:
+    if given is not None and not (isinstance(given, int | float) and FINEST <= given < WIDEST):
+        raise UsageError(f"half_width {given!r}: half the width of an interval, below 0.5; for example 0.02")
+
+
+def _allowed(tally: Tally, weights: str | CustomWeights, most: int | None) -> list[int]:
+    """Annotations per item to look at: no more than there are annotators, unless asked for."""
+    if most is not None and not (isinstance(most, int) and 2 <= most <= LARGEST_MOST):
+        raise UsageError(f"most {most!r}: annotations per item, a whole number from 2 to {LARGEST_MOST:,}")
+    known = len(tally.annotators or ())
+    end = most or (min(known, USUAL_MOST) if known > 1 else USUAL_MOST)
+    own = [n for n in range(2, end + 1) if not isinstance(weights, Mapping) or n in weights]
+    if not own:
+        raise UsageError(f"custom weights: none given for 2 to {end} annotations of an item; give some to plan with")
+    return own
+
+
+def _targets(reached: float) -> list[float]:
+    """The round half-widths next below what is reached.
+
+    >>> _targets(0.027), _targets(0.5)
+    ([0.02, 0.01, 0.005, 0.003], [0.05, 0.03, 0.02, 0.01])
+    """
+    rounds = (digit / 10**place for place in range(2, 7) for digit in (5, 3, 2, 1))
+    return list(islice((each for each in rounds if each < reached), TARGETS))
+
+
+@dataclass(frozen=True)
+class Present:
+    """What there is, and what of it a plan needs."""
+
+    tally: Tally
+    weights: str | CustomWeights
+    spa: Estimate
+    found: Votes | None
+    allowed: Sequence[int]
+
+    @cached_property
+    def k(self) -> dict[int, float]:
+        """Weights relative to the largest, for all numbers of annotations that occur or may."""
+        counts = sorted({*self.allowed, *(n for n in self.tally.items_by_n if n > 1)})
+        by_n = weigh_at(counts, self.weights, self.tally, self.found).by_n
+        largest = max(by_n.values())
+        return {n: float(weight / largest) for n, weight in by_n.items()}
+
+    @cached_property
+    def shape(self) -> Shape:
+        """From the shape of `adaptive`; a pair varies by θ(1 − θ) where labels agree or do not."""
+        spread = float(self.spa) * (1 - float(self.spa))
+        if self.found is None:
+            a, b = adaptive_shape(self.tally)
+            return Shape(spread, a * spread, b * spread)
+        pairable = self.found.pairable()
+        pair = _pair_spread(pairable)
+        a, b = adaptive_shape(self.tally, pairable)
+        # Pairs that share an annotation have no more in common than a pair with itself.
+        return Shape(pair * spread, min(a, pair) * spread, min(b, pair) * spread)
+
+    @cached_property
+    def standing(self) -> Standing:
+        """With the standard error as it was measured."""
+        rough = self.after(0)
+        return Standing(rough.weight, rough.squares, (float(self.spa.stderr or 0) * rough.weight) ** 2)
+
+    def after(self, n: int, scale: float = 1.0) -> Standing:
+        """As the variance foresees it, when all items have been annotated n times at least."""
+        standing = Standing()
+        for now, items in self.tally.items_by_n.items():
+            then = max(now, n)
+            if then > 1:
+                standing = standing.plus(items, self.k[then], scale * self.shape.variance(then))
+        return standing
+
+    def width(self, standing: Standing) -> float:
+        """Half the width of the interval."""
+        return standing.half_width(float(self.spa), self.spa.level)
+
+    @cached_property
+    def reached(self) -> float:
+        """Half the width of the interval there is."""
+        return self.width(self.standing)
+
+    def assumed(self, n: int) -> bool:
+        """Whether Var(n) rests more on the prior of `adaptive` than on these data."""
+        return any(n >= size and self._evidence(size) < PRIOR_WEIGHT for size in (3, 4))
+
+    def _evidence(self, size: int) -> int:
+        """Annotations beyond those that say nothing about ``size`` annotations of an item."""
+        return sum(items * (n - size + 1) for n, items in self.tally.items_by_n.items() if n >= size)
+
+    def rows(self, target: float) -> Iterator[Row]:
+        """All routes to one half-width, the best of each marked."""
+        fresh = [self._items(FRESH, Standing(), 0, target, n) for n in self.allowed]
+        new = [self._items(NEW_ITEMS, self.standing, self.tally.annotations, target, n) for n in self.allowed]
+        yield from _best(fresh)
+        yield from _best(new)
+        yield from _best([self._same(target)])
+
+    def _items(self, route: str, start: Standing, there: int, target: float, n: int) -> Row:
+        """So many items, annotated n times each, on top of what there is at the start."""
+        k, variance = self.k[n], self.shape.variance(n)
+        enough = start.weight > 0 and self.reached <= target
+        items = 0 if enough else _smallest(lambda size: self.width(start.plus(size, k, variance)) <= target)
+        more = items * n
+        return _row(target, route, n=n, items=items, annotations=there + more, more=more, assumed=self.assumed(n))
+
+    def _same(self, target: float) -> Row:
+        """All items brought to n annotations, with the smallest n that does."""
+        there = self.tally.annotations
+        if self.reached <= target:
+            return _row(target, SAME_ITEMS, items=0, annotations=there, more=0, assumed=False)
+        # The measured standard error at the start, the foreseen one in relation to it afterwards.
+        scale = self.standing.noise / self.after(0).noise
+        for n in self.allowed:
+            if self.width(self.after(n, scale)) <= target:
+                short = [(items, n - now) for now, items in self.tally.items_by_n.items() if now < n]
+                more, items = sum(size * gap for size, gap in short), sum(size for size, _ in short)
+                total = there + more
+                return _row(target, SAME_ITEMS, n=n, items=items, annotations=total, more=more, assumed=self.assumed(n))
+        least = Standing().plus(self.tally.items, 1.0, scale * self.shape.variance(ENDLESS))
+        reason = FLOOR if self.width(least) > target else TOO_FEW
+        return _row(target, SAME_ITEMS, assumed=self.assumed(self.allowed[-1]), undefined=reason)
+
+
+def _pair_spread(found: Votes) -> float:
+    """Var(s) of a pair of annotations in relation to θ(1 − θ), with the weights of annotations_m1."""
+    weight = found.items * (found.n - 1)
+    matrix = found.similarity
+    squared = found.smoothed(found.count, None if matrix is None else matrix**2) - 1
+    squares = found.per_group(found.count * squared) / (found.n * (found.n - 1))
+    size = total(weight)
+    theta = total(weight * found.agreement) / size
+    return (total(weight * squares) / size - theta**2) / (theta * (1 - theta))
+
+
+def _smallest(enough: Callable[[int], bool]) -> int:
+    """The smallest whole number from 1 on that is enough, where all larger ones are.
+
+    >>> _smallest(lambda size: size * size >= 50)
+    8
+    """
+    high = 1
+    while not enough(high):
+        high *= 2
+    low = high // 2  # not enough, or 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _row(
+    target: float,
+    route: str | None = None,
+    *,
+    n: int | None = None,
+    items: int | None = None,
+    annotations: int | None = None,
+    more: int | None = None,
+    assumed: bool | None = None,
+    undefined: str | None = None,
+) -> Row:
+    return {
+        "half_width": target,
+        "route": route,
+        "annotations_per_item": n,
+        "items": items,
+        "annotations": annotations,
+        "more_annotations": more,
+        "best": False,
+        "assumed": assumed,
+        "undefined": undefined,
+    }
+
+
+def _best(rows: list[Row]) -> list[Row]:
+    """Mark the row with the fewest annotations to be made, of equals that with the fewest per item."""
+    known = [row for row in rows if row["undefined"] is None]
+    best = min(known, key=lambda row: row["more_annotations"], default=None)
+    return [{**row, "best": row is best} for row in rows]
+
+
+def _frame(rows: list[Row]) -> polars.DataFrame:
+    import polars
+
+    kinds = {"half_width": polars.Float64, "route": polars.String, "undefined": polars.String}
+    truth = {"best": polars.Boolean, "assumed": polars.Boolean}
+    return polars.DataFrame(rows, schema={name: (kinds | truth).get(name, polars.Int64) for name in rows[0]})

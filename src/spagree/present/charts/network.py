@@ -1,0 +1,95 @@
+"""Who annotated items together, as a graph: annotators are near one another when they share many items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from spagree.present.charts import Rows, chart_of, load_altair
+from spagree.present.charts.intervals import Tips, tooltip
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SIDE, STEPS = 440, 300
+THIN_WIDTH, THICK_WIDTH = 0.8, 5.0
+NEAR = 1e-3  # people on one spot still push each other apart
+
+
+def network(nodes: Rows, edges: Rows, tips: Tips, edge_tips: Tips) -> Any:
+    """Nodes of ``name, place`` and edges of ``one, other, shared, thin``; thin edges are dashed."""
+    alt = load_altair()
+    at = places([row["name"] for row in nodes], {(row["one"], row["other"]): row["shared"] for row in edges})
+    placed = [{**row, "x": at[row["name"]][0], "y": at[row["name"]][1]} for row in nodes]
+    most = max((row["shared"] for row in edges), default=1)
+    lines = [{**row, **_ends(at, row["one"], row["other"])} for row in edges]
+    axis = {"axis": None, "scale": alt.Scale(domain=[-0.14, 1.14], nice=False, zero=False), "type": "quantitative"}
+    width = alt.Scale(domain=[1, most], range=[THIN_WIDTH, THICK_WIDTH], type="sqrt")
+    drawn = chart_of(lines).mark_rule(opacity=0.6)
+    links = drawn.encode(
+        x=alt.X("x", **axis),
+        y=alt.Y("y", **axis),
+        x2="x2",
+        y2="y2",
+        strokeWidth=alt.StrokeWidth("shared", type="quantitative", scale=width, legend=None),
+        strokeDash=alt.condition("datum.thin", alt.value([4, 3]), alt.value([1, 0])),
+        tooltip=tooltip(edge_tips),
+    )
+    dots = chart_of(placed).mark_circle(size=160, opacity=1)
+    people = dots.encode(x=alt.X("x", **axis), y=alt.Y("y", **axis), tooltip=tooltip(tips))
+    names = chart_of(placed).mark_text(dy=-14, fontSize=11, style="name", aria=False, limit=110)
+    labels = names.encode(x=alt.X("x", **axis), y=alt.Y("y", **axis), text="name:N")
+    return alt.layer(links, people, labels).properties(width=SIDE, height=SIDE)
+
+
+def _ends(at: Mapping[str, tuple[float, float]], one: str, other: str) -> dict[str, float]:
+    (x, y), (x2, y2) = at[one], at[other]
+    return {"x": x, "y": y, "x2": x2, "y2": y2}
+
+
+def places(names: Sequence[str], shared: Mapping[tuple[str, str], int]) -> dict[str, tuple[float, float]]:
+    """A place in the unit square for each name: people repel each other, shared items attract.
+
+    Fruchterman and Reingold's method from a fixed start, so that the same data give the same picture.
+
+    >>> at = places(["ann", "bob", "cyd"], {("ann", "bob"): 9})
+    >>> sorted(at) == ["ann", "bob", "cyd"] and all(0 <= end <= 1 for place in at.values() for end in place)
+    True
+    """
+    import numpy as np
+
+    size = len(names)
+    angle = 2 * np.pi * np.arange(size) / max(1, size)
+    spot = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    if size > 1:
+        pull = _pull(names, shared)
+        ideal = 1.8 / np.sqrt(size)
+        for step in range(STEPS):
+            spot = spot + _moved(spot, pull, ideal) * 0.12 * (1 - step / STEPS)
+    low, high = (spot.min(axis=0), spot.max(axis=0)) if size > 1 else (np.zeros(2), np.full(2, 2.0))
+    unit = np.round((spot - low) / np.maximum(high - low, NEAR), 4)
+    return {name: (float(x), float(y)) for name, (x, y) in zip(names, unit, strict=True)}
+
+
+def _pull(names: Sequence[str], shared: Mapping[tuple[str, str], int]) -> NDArray[np.float64]:
+    import numpy as np
+
+    place = {name: number for number, name in enumerate(names)}
+    pull = np.zeros((len(names), len(names)))
+    for (one, other), count in shared.items():
+        pull[place[one], place[other]] = pull[place[other], place[one]] = count
+    return np.asarray(np.sqrt(pull / max(1.0, pull.max())))
+
+
+def _moved(spot: NDArray[np.float64], pull: NDArray[np.float64], ideal: float) -> NDArray[np.float64]:
+    """The direction each one is drawn to, of length one at most; a weak pull to the middle keeps teams in view."""
+    import numpy as np
+
+    apart = spot[:, None, :] - spot[None, :, :]
+    distance = np.maximum(np.sqrt((apart**2).sum(axis=2)), NEAR)
+    force = ideal**2 / distance - pull * distance**2 / ideal
+    np.fill_diagonal(force, 0.0)
+    moved = (apart / distance[:, :, None] * force[:, :, None]).sum(axis=1) - 0.3 * spot
+    length = np.maximum(np.sqrt((moved**2).sum(axis=1, keepdims=True)), NEAR)
+    return np.asarray(moved / length * np.minimum(length, 1.0))

@@ -1,0 +1,61 @@
+"""Colours and fonts: real ones for paper and notebooks, names of CSS variables for pages that are light or dark.
+
+The page's stylesheet gives the variables their colours, so a drawn chart follows light, dark and print by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+RAMP = "viridis"  # as readable for people who see colours differently, and in grey
+
+# Okabe and Ito's blue and vermilion, dark enough on white; see style.css for the others.
+PAPER: Mapping[str, str] = {
+    "ink": "#1b2733",
+    "soft": "#5a6875",
+    "line": "#d5dbe1",
+    "accent": "#0072b2",
+    "warn": "#b34a00",
+    "quiet": "#7b8794",
+    "page": "#ffffff",
+}
+PAGE: Mapping[str, str] = {name: f"var(--{name})" for name in PAPER}
+
+
+def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
+    """Vega-Lite's configuration for every chart of an agreement.
+
+    >>> theme(PAGE)["range"]["category"]
+    ['var(--accent)', 'var(--quiet)', 'var(--warn)', 'var(--ink)']
+    """
+    words = {"labelColor": colours["ink"], "titleColor": colours["soft"], "labelFont": FONT, "titleFont": FONT}
+    sizes = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+    return {
+        "background": None if colours is PAGE else colours["page"],
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": {
+            **words,
+            **sizes,
+            "gridColor": colours["line"],
+            "domainColor": colours["line"],
+            "tickColor": colours["line"],
+            "titlePadding": 8,
+            "labelLimit": 150,
+        },
+        "legend": {**words, **sizes, "orient": "top", "direction": "horizontal", "symbolOpacity": 1},
+        "range": {
+            "category": [colours["accent"], colours["quiet"], colours["warn"], colours["ink"]],
+            "heatmap": {"scheme": RAMP},
+        },
+        "rule": {"color": colours["quiet"]},
+        "bar": {"color": colours["accent"]},
+        "line": {"color": colours["accent"]},
+        "area": {"color": colours["accent"]},
+        "point": {"color": colours["accent"]},
+        "circle": {"color": colours["accent"]},
+        "text": {"color": colours["ink"], "font": FONT},
+        "style": {"reference": {"stroke": colours["soft"]}, "name": {"fill": colours["ink"]}},
+    }

@@ -1,0 +1,41 @@
+"""How it developed."""
+
+from __future__ import annotations
+
+from spagree.present.charts import rows
+from spagree.present.charts.board import Charts
+from spagree.present.evidence import Evidence
+from spagree.present.report.figures import drawn
+from spagree.present.report.parts import Column, Section, Table, table
+from spagree.present.wording import moment
+
+DEVELOPMENT = (
+    Column("when", "until", "words"),
+    Column("annotations", "annotations", "count"),
+    Column("spa", "so far"),
+    Column("interval", "interval", "interval"),
+    Column("items", "items", "count"),
+    Column("recent", "finished lately"),
+    Column("lately", "interval", "interval", ("recent_low", "recent_high")),
+    Column("recent_items", "items", "count"),
+)
+
+
+def course(evidence: Evidence) -> Section:
+    """Agreement over time, where there are times."""
+    found = drawn(
+        "development",
+        "Agreement over time",
+        "So far: what would have been measured at that moment, from everything up to it. Finished lately: only the "
+        "items whose last annotation came in the latest eighth, so a change shows sooner. The bands are the intervals.",
+        Charts(evidence).development,
+        lambda: _development(evidence),
+    )
+    lead = "Whether annotators found together, or drifted apart."
+    return Section("course", "Development", "How did it develop?", lead, [found])
+
+
+def _development(evidence: Evidence) -> Table:
+    found = evidence.development.rows(named=True)
+    lines = [{**row, "when": moment(rows.seconds(row["time"]))} for row in found]
+    return table("development", "Agreement over time", lines, DEVELOPMENT)

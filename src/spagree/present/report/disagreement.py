@@ -1,0 +1,181 @@
+"""Where people disagree, and who does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spagree.estimate import NOMINAL
+from spagree.present.charts import rows
+from spagree.present.charts.board import Charts
+from spagree.present.charts.heat import MOST_WORDS
+from spagree.present.evidence import MOST_PEOPLE, Evidence
+from spagree.present.report.figures import drawn, sentence
+from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, table
+from spagree.present.wording import count
+
+DIFFERENT = (
+    "Being different is not being wrong: somebody who disagrees with all the others may be the only one who read the "
+    "guideline. Look before you judge."
+)
+
+CLASSES = (
+    Column("class", "class", "name"),
+    Column("agreement", "agreement"),
+    Column("interval", "interval", "interval"),
+    Column("annotations", "annotations", "count"),
+    Column("share", "share", "percent"),
+    Column("items", "items", "count"),
+)
+CONFUSION = (
+    Column("class", "first says", "name"),
+    Column("other", "second says", "name"),
+    Column("probability", "probability"),
+    Column("pairs", "pairs", "count"),
+    Column("items", "items", "count"),
+)
+ITEMS = (
+    Column("item", "item", "name"),
+    Column("votes", "votes", "words"),
+    Column("agreement", "agreement"),
+    Column("annotations", "annotations", "count"),
+)
+BINS = (
+    Column("range", "agreement", "words"),
+    Column("items", "items", "count"),
+    Column("share", "share", "words"),
+)
+ANNOTATORS = (
+    Column("annotator", "annotator", "name"),
+    Column("agreement", "agreement with others"),
+    Column("interval", "interval", "interval"),
+    Column("shared", "shared items", "count"),
+    Column("annotations", "annotations", "count"),
+    Column("coverage", "of all items", "percent"),
+    Column("spa_without", "number without them"),
+    Column("change", "change", "change"),
+)
+PAIRS = (
+    Column("annotator", "annotator", "name"),
+    Column("other", "other", "name"),
+    Column("agreement", "agreement"),
+    Column("interval", "interval", "interval"),
+    Column("cohen_kappa", "Cohen's kappa"),
+    Column("shared", "shared items", "count"),
+)
+
+
+def where(evidence: Evidence) -> Section:
+    """Classes, confusion, the distribution of item agreement, the hardest items."""
+    charts = Charts(evidence)
+    classes = drawn(
+        "classes",
+        "Which classes are hard?",
+        "If one annotator chose the class, how likely is it that a second one did, too? Hollow dots rest on fewer than "
+        "10 items." + _first(evidence, "classes", "class", "classes"),
+        charts.classes,
+        lambda: _cut("classes", "Agreement of each class", evidence.classes, CLASSES, "classes"),
+    )
+    confusion = drawn(
+        "confusion",
+        "What are they taken for?",
+        "Each row adds up to 100%: what a second annotator says when the first one says the class on the left. The "
+        "diagonal is agreement; bright cells beside it are classes taken for one another. Pale rows rest on fewer than "
+        "10 items." + _commonest(evidence),
+        charts.confusion,
+        lambda: _cut("confusion", "Classes taken for one another", evidence.confusion, CONFUSION, "pairs of classes"),
+    )
+    spread = drawn(
+        "items",
+        "Is it a few items, or all of them?",
+        "How many items have which agreement. A tall bar at 1 and a few at the left: a handful of hard items. A broad "
+        "hill: the guideline as a whole is unclear.",
+        charts.items,
+        lambda: _bins(evidence),
+    )
+    lead = "Classes and items that cost most agreement. This is where a guideline can be improved."
+    return Section(
+        "where", "Where", "Where do people disagree?", lead, [classes, confusion, spread, _hardest(evidence)]
+    )
+
+
+def _first(evidence: Evidence, name: str, one: str, many: str) -> str:
+    """What a chart of many names leaves out."""
+    if evidence.lacks(name):
+        return ""
+    size = getattr(evidence, name).height
+    return f" The {rows.MOST_LINES} lowest of {count(size, one, many)} are drawn." if size > rows.MOST_LINES else ""
+
+
+def _commonest(evidence: Evidence) -> str:
+    size = evidence.findings.data.classes
+    return f" The {rows.MOST_CLASSES} commonest of {size:,} classes are drawn." if size > rows.MOST_CLASSES else ""
+
+
+def _cut(id: str, caption: str, frame: Any, columns: tuple[Column, ...], many: str) -> Table:
+    hidden = frame.height - MOST_ROWS
+    note = f"The first {MOST_ROWS} of {frame.height:,} {many}." if hidden > 0 else ""
+    return table(id, caption, frame.head(MOST_ROWS).rows(named=True), columns, note=note)
+
+
+def _bins(evidence: Evidence) -> Table:
+    columns = (
+        Column("range", "agreement", "words"),
+        Column("items", "items", "count"),
+        Column("share", "share", "words"),
+    )
+    return table("items", "Items by their agreement", rows.bin_rows(evidence), columns)
+
+
+def _hardest(evidence: Evidence) -> Table | Figure:
+    """The items to talk about, with their votes and their text."""
+    title = "The hardest items"
+    lacking = evidence.lacks("hardest")
+    if lacking:
+        return Figure("hardest", title, "", None, absent=sentence(lacking))
+    frame = evidence.hardest
+    named = "text" in frame.columns
+    columns = (ITEMS[0], *([Column("text", "text", "words")] if named else []), *ITEMS[1:])
+    several = int((frame["texts"] > 1).sum()) if named else 0
+    notes = [f"The {frame.height} with the least agreement, most annotations first."]
+    if evidence.findings.metric != NOMINAL:
+        notes.append("Agreement counts equal labels only here.")
+    if several:
+        notes.append(f"{count(several, 'item')} came with more than one text; one of them is shown.")
+    return table("hardest", title, frame.rows(named=True), columns, note=" ".join(notes))
+
+
+def who(evidence: Evidence) -> Section:
+    """Annotators and pairs of annotators."""
+    charts = Charts(evidence)
+    title, lead = "Who disagrees?", DIFFERENT
+    lacking = evidence.lacks("annotators")
+    if lacking:
+        return Section(
+            "who", "Who", title, lead, [Figure("annotators", "Annotators", "", None, absent=sentence(lacking))]
+        )
+    annotators = drawn(
+        "annotators",
+        "Annotators and the others",
+        "How often somebody else gave the same label on items they share; the dashed line is the number above. Hollow "
+        "dots rest on fewer than 10 items." + _first(evidence, "annotators", "annotator", "annotators"),
+        charts.annotators,
+        lambda: _cut("annotators", "Agreement of each annotator", evidence.annotators, ANNOTATORS, "annotators"),
+    )
+    pairs = drawn(
+        "pairs",
+        "Every two annotators",
+        f"The brighter, the more two annotators agree{_numbers(evidence)}. Pale cells with an outline (and *) rest on "
+        f"fewer than 10 shared items: too few to judge. Empty: they never met.{_busiest(evidence)}",
+        charts.pairs,
+        lambda: _cut("pairs", "Pairs of annotators, least agreement first", evidence.pairs, PAIRS, "pairs"),
+    )
+    return Section("who", "Who", title, lead, [annotators, pairs])
+
+
+def _busiest(evidence: Evidence) -> str:
+    size = evidence.annotators.height
+    return f" Only the {MOST_PEOPLE} busiest of {size:,} annotators are drawn." if size > MOST_PEOPLE else ""
+
+
+def _numbers(evidence: Evidence) -> str:
+    return "; the number says how many items they share" if evidence.annotators.height <= MOST_WORDS else ""

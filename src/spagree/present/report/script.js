@@ -1,0 +1,112 @@
+"use strict";
+// Charts, sorting and downloads. The page is complete without: every number stands in its tables.
+(() => {
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const specs = read("specs");
+  const theme = read("theme");
+  const PHONE = 480;
+
+  // A chart is as wide as its column, and names get less room on a phone.
+  const fitted = (spec, room) => {
+    const narrow = room < PHONE;
+    const square = spec.width === spec.height;
+    const width = Math.max(220, Math.min(room, spec.width + (square ? 120 : 180)));
+    return {
+      ...spec,
+      width,
+      height: square ? width + 20 : spec.height,
+      autosize: { type: square ? "fit" : "fit-x", contains: "padding" },
+      config: {
+        ...theme,
+        axis: { ...theme.axis, labelLimit: narrow ? 110 : 170 },
+        legend: { ...theme.legend, direction: narrow ? "vertical" : "horizontal" },
+      },
+    };
+  };
+
+  const draw = (place) =>
+    vegaEmbed(place, fitted(specs[place.dataset.chart], place.clientWidth), {
+      mode: "vega-lite",
+      ast: true, // the page's policy allows no eval
+      renderer: "svg",
+      actions: false,
+      defaultStyle: false,
+      logLevel: 1,
+      tooltip: { disableDefaultStyle: true },
+    }).then(() => place.setAttribute("data-drawn", ""), (error) => {
+      place.textContent = "The chart could not be drawn; its numbers are in the table.";
+      console.error(error);
+    });
+
+  const charts = [...document.querySelectorAll(".chart")];
+  const widths = new WeakMap();
+  const drawAll = () => {
+    for (const place of charts) {
+      if (widths.get(place) !== place.clientWidth) {
+        widths.set(place, place.clientWidth);
+        draw(place);
+      }
+    }
+  };
+  drawAll();
+  let waiting;
+  addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(drawAll, 150);
+  });
+
+  // Sorting: numbers by their full value, intervals by their lower end, names as people sort them; what is missing
+  // stays last.
+  const key = (cell) => {
+    const value = cell.dataset.value ?? cell.dataset.sort;
+    if (value === undefined) return cell.textContent;
+    return value === "" ? null : Number(value);
+  };
+  const compare = (a, b) => (typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true }));
+  const sort = (heading) => {
+    const place = heading.cellIndex;
+    const body = heading.closest("table").tBodies[0];
+    const down = heading.getAttribute("aria-sort") === "ascending";
+    const rows = [...body.rows].map((row) => [key(row.cells[place]), row]);
+    const known = rows.filter(([value]) => value !== null).sort((a, b) => compare(a[0], b[0]));
+    if (down) known.reverse();
+    for (const other of heading.parentNode.cells) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+    body.append(...[...known, ...rows.filter(([value]) => value === null)].map(([, row]) => row));
+  };
+  for (const button of document.querySelectorAll(".sort")) {
+    button.addEventListener("click", () => sort(button.closest("th")));
+  }
+
+  // CSV: a text that a spreadsheet would run as a formula gets an apostrophe in front.
+  const FORMULA = /^[\s"']*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
+  const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const exported = (cell) => {
+    if (cell.dataset.value !== undefined) return cell.dataset.value;
+    const text = cell.textContent;
+    return quoted(FORMULA.test(text) ? `'${text}` : text);
+  };
+  const csv = (table) => [...table.rows].map((row) => [...row.cells].map(exported).join(",")).join("\r\n") + "\r\n";
+  for (const button of document.querySelectorAll(".download")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const name = button.dataset.table;
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([csv(document.getElementById(`table-${name}`))], { type: "text/csv" }));
+      link.download = `${name}.csv`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    });
+  }
+
+  // On paper nothing can be opened: everything is.
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const each of closed) each.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const each of closed) each.open = false;
+  });
+  document.documentElement.setAttribute("data-ready", "");
+})();

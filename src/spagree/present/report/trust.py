@@ -1,0 +1,167 @@
+"""The first screens: whether the number can be trusted, and what is left of it beyond chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spagree.estimate import Findings
+from spagree.estimate.overlap import Overlap, Team
+from spagree.present.charts import rows
+from spagree.present.charts.board import Charts
+from spagree.present.evidence import MOST_PEOPLE, Evidence
+from spagree.present.report.figures import drawn, sentence
+from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, Verdicts, table
+from spagree.present.report.verdicts import verdicts
+from spagree.present.sentence import chance_gap
+from spagree.present.terminal import WIDE_GAP
+from spagree.present.wording import printable
+from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
+
+MOST_NAMED, MOST_TEAMS = 8, 20
+
+AGREEMENT = (Column("value", "agreement"), Column("interval", "interval", "interval"))
+SCHEMES = {
+    "flat": "every item counts the same",
+    "annotations": "an item counts by its annotations",
+    "annotations_m1": "an item counts by its annotations less one",
+    "edge": "an item counts by its pairs of annotations",
+    "inv_var": "an item counts by how precisely it speaks, were all classes as common",
+    "inv_var_class": "an item counts by how precisely it speaks, with classes as common as here",
+    "adaptive": "an item counts by how precisely it speaks, estimated from these items",
+}
+COEFFICIENTS = {
+    "spa_kappa": "SPA beyond chance; chance: labels as often as they were used here",
+    "krippendorff_alpha": "Krippendorff's alpha; chance: two labels drawn from all that were given",
+    "fleiss_kappa": "Fleiss' kappa, generalised; chance: classes by their mean share",
+    "gwet_ac1": "Gwet's AC1; chance: small where one class is very common",
+    "brennan_prediger": "Brennan and Prediger; chance: all classes equally likely",
+}
+
+
+def trust(evidence: Evidence) -> Section:
+    """Coverage, the assumption, the weights, the overlap, what was left out."""
+    charts, findings = Charts(evidence), evidence.findings
+    by_n = drawn(
+        "by-n",
+        "Does agreement depend on how many people were asked?",
+        "Each dot: the items with so many annotations; the line through it is the interval, the dashed line the number "
+        "above. Where dots rise or fall clearly, easy or hard items were annotated more often, and no single number "
+        "is right for all of them. The p above says how often luck alone would make such a trend.",
+        charts.by_n,
+        lambda: _by_n(evidence),
+    )
+    schemes = drawn(
+        "schemes",
+        "Does it matter how items are weighted?",
+        "The same data under all seven weighting schemes. They should lie close together; the filled dot in the "
+        "accent colour is the one used above.",
+        charts.schemes,
+        lambda: _schemes(evidence),
+    )
+    answers = Verdicts(verdicts(evidence))
+    lead = "What a careful colleague would check before quoting the number."
+    return Section(
+        "trust", "Trust", "Can I trust it?", lead, [answers, by_n, schemes, *_overlap(evidence), *_left_out(findings)]
+    )
+
+
+def _by_n(evidence: Evidence) -> Table:
+    columns = (Column("name", "annotations", "count"), Column("many", "items", "count"), *AGREEMENT)
+    items = {row.n: row.items for row in evidence.findings.missingness.by_n}
+    found = [{**row, "many": items[row["name"]]} for row in rows.by_n_rows(evidence)[:MOST_ROWS]]
+    note = f"The first {MOST_ROWS} of {len(items):,} numbers of annotations." if len(items) > MOST_ROWS else ""
+    return table("by-n", "Agreement by number of annotations", found, columns, note=note)
+
+
+def _schemes(evidence: Evidence) -> Table:
+    found = [{**row, "means": SCHEMES.get(row["name"], "your own weights")} for row in rows.scheme_rows(evidence)]
+    columns = (Column("name", "scheme", "name"), *AGREEMENT, Column("means", "meaning", "words"))
+    return table("schemes", "All weighting schemes", found, columns)
+
+
+def _overlap(evidence: Evidence) -> Iterator[Figure | Table]:
+    lacking = evidence.lacks("overlap")
+    title = "Who annotated items together?"
+    if lacking:
+        yield Figure("overlap", title, "", None, absent=sentence(lacking))
+        return
+    found = evidence.overlap
+    if found.annotators <= MOST_PEOPLE:
+        reading = (
+            "Dots are annotators, lines the items two of them share: the thicker, the more; dashed below five. Groups "
+            "without a line between them were never compared. Of everybody the strongest four links are drawn, and all "
+            "that hold groups together."
+        )
+        yield drawn("overlap", title, reading, Charts(evidence).overlap, lambda: _teams(found))
+    else:
+        reason = f"{found.annotators:,} annotators are too many for a picture; the table says who is connected."
+        yield Figure("overlap", title, "", None, _teams(found), absent=reason)
+
+
+def _teams(found: Overlap) -> Table:
+    lines = [_team("team", team) for team in found.teams[:MOST_TEAMS]]
+    lines += [
+        {**_team("thinly connected", bridge.team), "shared": bridge.items} for bridge in found.thin_bridges[:MOST_TEAMS]
+    ]
+    if found.alone:
+        lines.append(_team("share no item with anybody", Team(found.alone, 0)) | {"items": None})
+    columns = (
+        Column("kind", "group", "words"),
+        Column("size", "annotators", "count"),
+        Column("items", "items", "count"),
+        Column("shared", "items shared with others", "count"),
+        Column("names", "who", "words"),
+    )
+    return table("teams", "Groups of annotators connected by items", lines, columns)
+
+
+def _team(kind: str, team: Team) -> rows.Row:
+    names = ", ".join(printable(name, 24) for name in team.annotators[:MOST_NAMED])
+    more = f" and {len(team.annotators) - MOST_NAMED:,} more" if len(team.annotators) > MOST_NAMED else ""
+    return {"kind": kind, "size": len(team.annotators), "items": team.items, "shared": None, "names": names + more}
+
+
+def _left_out(findings: Findings) -> Iterator[Table]:
+    if not findings.data.left_out:
+        return
+    found = [
+        {"why": LEFT_OUT.get(why, f"after the first {why.removeprefix(AFTER_FIRST)} of their item"), "size": size}
+        for why, size in findings.data.left_out.items()
+    ]
+    columns = (Column("why", "reason", "words"), Column("size", "annotations", "count"))
+    yield table("left-out", "Annotations that were not used", found, columns)
+
+
+def chance(evidence: Evidence) -> Section:
+    """Coefficients with observed and expected agreement."""
+    found = drawn(
+        "chance",
+        "Agreement beyond chance",
+        "Diamond: the agreement that was observed. Triangle: the agreement that blind guessing would reach. Dot: how "
+        "far people got on the way from the triangle to 1, with its interval. 0 is no better than guessing, 1 is full "
+        "agreement.",
+        Charts(evidence).chance,
+        lambda: _chance(evidence),
+    )
+    lead = "Some agreement comes by luck. These coefficients take it off; each has its own idea of luck."
+    kappa, spa = evidence.findings.chance["spa_kappa"], evidence.findings.spa
+    if kappa.value is not None and kappa.expected is not None and spa.value is not None:
+        lead += f" {chance_gap(kappa.expected)}" if spa.value - kappa.value > WIDE_GAP else ""
+    return Section("chance", "Chance", "What is left beyond chance?", lead, [found])
+
+
+def _chance(evidence: Evidence) -> Table:
+    found = [
+        {"name": name, "value": each.value, "low": each.low, "high": each.high, "observed": each.observed}
+        | {"expected": each.expected, "means": each.undefined or COEFFICIENTS[name]}
+        for name, each in evidence.findings.chance.items()
+    ]
+    columns = (
+        Column("name", "coefficient", "name"),
+        Column("value", "value"),
+        Column("interval", "interval", "interval"),
+        Column("observed", "observed"),
+        Column("expected", "by chance"),
+        Column("means", "meaning", "words"),
+    )
+    return table("chance", "Chance-corrected coefficients", found, columns)

@@ -1,0 +1,169 @@
+"""Can I trust it: what a careful colleague checks, each answered by fine, look or problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from spagree.estimate import Findings
+from spagree.estimate.overlap import Overlap
+from spagree.present.evidence import Evidence
+from spagree.present.report.parts import Verdict
+from spagree.present.wording import count, escape_controls, figure, number, p_value, percent
+
+PRECISE, ROUGH = 0.05, 0.1  # half of the interval
+DOUBTFUL = 0.05  # p of the assumption check, from which on it is worth a look
+WELL_COVERED, MUCH_LEFT_OUT = 0.5, 0.1
+# Warnings that a verdict of its own already says.
+SAID = {"missingness", "schemes_diverge", "low_coverage", "few_items", "disconnected_teams", "thin_bridge", "repeats"}
+
+State = Literal["ok", "look", "problem"]
+
+
+def verdicts(evidence: Evidence) -> tuple[Verdict, ...]:
+    """All verdicts, in the order a reader asks."""
+    findings = evidence.findings
+    found = [
+        _precision(findings),
+        _coverage(findings),
+        _assumption(findings),
+        _schemes(findings),
+        _chance(findings),
+        _overlap(evidence),
+        _left_out(findings),
+        *_warnings(findings),
+    ]
+    return tuple(verdict for verdict in found if verdict)
+
+
+def in_short(found: Sequence[Verdict]) -> Verdict:
+    """All verdicts in one: the worst of them, and how many say so.
+
+    >>> in_short([Verdict("ok", "Coverage", ""), Verdict("problem", "Assumption", "")]).words
+    '1 of 2 checks shows a problem: assumption.'
+    """
+    for state, says in (("problem", "a problem"), ("look", "something to look at")):
+        named = [verdict.title.lower() for verdict in found if verdict.state == state]
+        if named:
+            shows = "shows" if len(named) == 1 else "show"
+            words = f"{len(named)} of {len(found)} checks {shows} {says}: {', '.join(named)}."
+            return Verdict("problem" if state == "problem" else "look", "In short", words)
+    return Verdict("ok", "In short", f"All {len(found)} checks are fine.")
+
+
+def _precision(findings: Findings) -> Verdict:
+    spa = findings.spa
+    if spa.value is None or spa.low is None or spa.high is None:
+        return Verdict("problem", "Precision", f"There is no interval: {spa.undefined}.")
+    half = (spa.high - spa.low) / 2
+    state: State = "ok" if half <= PRECISE else "look" if half <= ROUGH else "problem"
+    rough = "" if state == "ok" else " That is rough: more items would help."
+    few = f" It rests on {count(findings.data.pairable_items, 'item')}."
+    return Verdict(state, "Precision", f"The number is known to about ±{figure(half, 2)}.{rough}{few}", "#figure-plan")
+
+
+def _coverage(findings: Findings) -> Verdict:
+    data = findings.data
+    if not data.pairable_items:
+        return Verdict("problem", "Coverage", "No item has two annotations, so nothing can be compared.")
+    share = data.pairable_items / data.items
+    words = f"{data.pairable_items:,} of {count(data.items, 'item')} ({percent(share)}) have two or more annotations"
+    spread = data.annotations_per_item
+    if spread:
+        ends = f"{spread.min:,}" if spread.min == spread.max else f"{spread.min:,} to {spread.max:,}"
+        words += f"; annotations per item: {ends}, median {number(spread.median)}"
+    if share >= WELL_COVERED:
+        return Verdict("ok", "Coverage", f"{words}.")
+    return Verdict(
+        "look", "Coverage", f"{words}. The number speaks for these alone, unless they were chosen at random."
+    )
+
+
+def _assumption(findings: Findings) -> Verdict | None:
+    test = findings.missingness
+    title, link = "Assumption", "#figure-by-n"
+    if not test.by_n:
+        return None
+    if len(test.by_n) == 1:
+        return Verdict(
+            "ok", title, f"Every item used has {count(test.by_n[0].n, 'annotation')}, so it cannot be broken."
+        )
+    if test.p is None or test.z is None:
+        return Verdict("look", title, f"It cannot be tested: {test.undefined}.", link)
+    more = f"items with more annotations agree {'less' if test.z < 0 else 'more'} ({p_value(test.p)})"
+    if test.broken:
+        return Verdict(
+            "problem", title, f"Broken: {more}. One number for all items then depends on who was asked how often.", link
+        )
+    if test.p < DOUBTFUL:
+        return Verdict("look", title, f"Doubtful: {more}.", link)
+    none = "No sign that agreement depends on the number of annotations"
+    return Verdict("ok", title, f"{none} ({p_value(test.p)}).", link)
+
+
+def _schemes(findings: Findings) -> Verdict | None:
+    values = [found.value for found in findings.schemes.values() if found.value is not None]
+    if not values:
+        return None
+    apart = any(warning.code == "schemes_diverge" for warning in findings.warnings)
+    words = f"All ways to weigh the items give {figure(min(values), 2)} to {figure(max(values), 2)}."
+    if apart:
+        return Verdict("problem", "Weights", f"{words} The answer depends on the choice.", "#figure-schemes")
+    return Verdict("ok", "Weights", f"{words} The choice hardly matters.", "#figure-schemes")
+
+
+def _chance(findings: Findings) -> Verdict | None:
+    kappa = findings.chance["spa_kappa"]
+    if kappa.value is None or kappa.expected is None or kappa.low is None:
+        return None
+    blindly = f"labels picked blindly would ({percent(kappa.expected)})"
+    if kappa.low > 0:
+        return Verdict("ok", "Beyond chance", f"People agree clearly more often than {blindly}.", "#chance")
+    return Verdict("problem", "Beyond chance", f"People do not clearly agree more often than {blindly}.", "#chance")
+
+
+def _overlap(evidence: Evidence) -> Verdict:
+    lacking = evidence.lacks("overlap")
+    if lacking:
+        return Verdict("look", "Overlap", f"Not known: {lacking}.")
+    state, words = _connected(evidence.overlap)
+    return Verdict(state, "Overlap", words, "#overlap")
+
+
+def _connected(found: Overlap) -> tuple[State, str]:
+    people = count(found.annotators, "annotator")
+    if len(found.teams) > 1:
+        return "problem", (
+            f"{people} form {len(found.teams):,} teams that never annotated an item together: nothing says whether "
+            "the teams agree with one another."
+        )
+    if found.thin_bridges:
+        team = found.thin_bridges[-1]
+        return "look", (
+            f"A team of {len(team.team.annotators):,} shares only {count(team.items, 'item')} with all the others: "
+            "whether they agree hangs on these."
+        )
+    if found.alone:
+        return "look", f"{count(len(found.alone), 'annotator')} of {found.annotators:,} share no item with anybody."
+    if found.unknown:
+        return "look", f"{count(found.unknown, 'annotation')} do not say who made them."
+    return "ok", f"All {people} are connected by items they share."
+
+
+def _left_out(findings: Findings) -> Verdict:
+    data = findings.data
+    lost = sum(data.left_out.values())
+    if not lost:
+        return Verdict("ok", "Left out", "Every annotation that was read was used; none was given twice.")
+    share = lost / (lost + data.annotations)
+    state: State = "look" if share > MUCH_LEFT_OUT else "ok"
+    return Verdict(state, "Left out", f"{count(lost, 'annotation')} ({percent(share)}) were not used.", "#left-out")
+
+
+def _warnings(findings: Findings) -> Iterator[Verdict]:
+    """What the readers and the tally said and no verdict above does."""
+    for warning in findings.warnings:
+        if warning.code not in SAID:
+            title = warning.code.replace("_", " ").capitalize()
+            words = escape_controls(warning.message)
+            yield Verdict("look", title, words[0].upper() + words[1:])

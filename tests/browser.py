@@ -1,0 +1,97 @@
+"""A real Chromium for tests of pages: offline, and whatever goes wrong in it is kept."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
+"""
+DRAWN = "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart[data-drawn]').length"
+
+
+def chromium() -> str:
+    """The path of a Chromium, or a skip that says what is missing."""
+    for name in NAMES:
+        found = shutil.which(name)
+        if found:
+            return found
+    pytest.skip("no Chromium on this machine; tests/system.sh installs one where it can")
+
+
+@dataclass
+class Visit:
+    """An open page, and what it said, asked for and tried."""
+
+    page: Any
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+
+    def violations(self) -> list[str]:
+        return list(self.page.evaluate("window.violations"))
+
+    def marks(self, chart: str) -> int:
+        """Shapes that were drawn: dots, cells, lines, bars."""
+        shapes = f"[data-chart='{chart}'] svg .mark-symbol path, [data-chart='{chart}'] svg .mark-rect path"
+        return int(self.page.locator(shapes).count())
+
+
+class Browser:
+    """One Chromium for many visits."""
+
+    def __init__(self, chromium: Any) -> None:
+        self._chromium = chromium
+
+    @contextmanager
+    def visit(self, path: Path, *, width: int = 1100, script: bool = True, **options: Any) -> Iterator[Visit]:
+        context = self._chromium.new_context(
+            viewport={"width": width, "height": 900}, java_script_enabled=script, offline=True, **options
+        )
+        try:
+            page = context.new_page()
+            visit = Visit(page)
+            page.on("console", lambda message: visit.errors.append(f"{message.type}: {message.text}"))
+            page.on("pageerror", lambda error: visit.errors.append(str(error)))
+            page.on("request", lambda request: visit.requests.append(request.url))
+            page.on("dialog", lambda dialog: (visit.dialogs.append(dialog.message), dialog.dismiss()))
+            if script:
+                page.add_init_script(WATCH)
+            page.goto(path.as_uri())
+            if script:
+                page.wait_for_function(DRAWN)
+            yield visit
+        finally:
+            context.close()
+
+
+@contextmanager
+def started() -> Iterator[Browser]:
+    """Start the browser, and end it."""
+    path = chromium()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        try:
+            yield Browser(running)
+        finally:
+            running.close()

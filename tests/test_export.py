@@ -1,0 +1,128 @@
+"""agreement.export(): one CSV per table and the JSON, safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import polars
+import pytest
+
+import spagree
+from command import Run
+from spagree.present.export import neutralised
+
+ALL = [
+    "annotators",
+    "chance",
+    "classes",
+    "confusion",
+    "development",
+    "distribution",
+    "items",
+    "pairs",
+    "plan",
+    "schemes",
+]
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", '"=1', "'=1", "＝1", "＋1", "－1", "＠x", " \t @x"]
+HARMLESS = ["yes", "a=b", "1-2", "x@y.org", "", "'quoted'", "5 + 5", "ＡＢ"]
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    return polars.read_csv(path, infer_schema_length=None).rows(named=True)
+
+
+def test_every_table_is_written_and_holds_what_the_methods_say(tmp_path: Path) -> None:
+    found = spagree.measure("example:sparse")
+    paths = found.export(tmp_path / "new" / "tables")
+    assert sorted(path.stem for path in paths if path.suffix == ".csv") == ALL
+    assert (
+        polars.read_csv(tmp_path / "new" / "tables" / "classes.csv")
+        .drop("undefined")
+        .equals(found.classes().drop("undefined"))
+    )
+    items = polars.read_csv(tmp_path / "new" / "tables" / "items.csv")
+    assert (
+        items.columns == ["item", "annotations", "agreement", "entropy", "votes"] and items.height == found.data.items
+    )
+    assert json.loads((tmp_path / "new" / "tables" / "agreement.json").read_text("utf-8")) == found.to_dict()
+    schemes = {row["scheme"]: row["value"] for row in rows(tmp_path / "new" / "tables" / "schemes.csv")}
+    assert schemes == {name: each.value for name, each in found.schemes.items()}
+    alpha = next(
+        row for row in rows(tmp_path / "new" / "tables" / "chance.csv") if row["coefficient"] == "krippendorff_alpha"
+    )
+    assert (alpha["observed"], alpha["expected"]) == (
+        found.chance["krippendorff_alpha"].observed,
+        found.chance["krippendorff_alpha"].expected,
+    )
+
+
+def test_a_tally_exports_what_it_knows(tmp_path: Path) -> None:
+    paths = spagree.measure(spagree.tally("example:sparse")).export(tmp_path)
+    known = {path.stem for path in paths}
+    assert {"schemes", "chance", "classes", "confusion", "distribution", "agreement"} <= known
+    assert not {"items", "annotators", "pairs", "development"} & known
+
+
+def test_undefined_figures_are_empty_and_say_why(tmp_path: Path) -> None:
+    spagree.measure([("q1", "ann", "yes")]).export(tmp_path)
+    for row in rows(tmp_path / "schemes.csv"):
+        assert row["value"] is None and row["undefined"] == "no item has two annotations, so no agreement can be seen"
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_a_formula_is_neutralised(formula: str) -> None:
+    assert neutralised(polars.DataFrame({"label": [formula]})).item() == f"'{formula}"
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_other_text_stays_as_it_is(text: str) -> None:
+    assert neutralised(polars.DataFrame({"label": [text]})).item() == text
+
+
+def test_numbers_stay_numbers_and_nothing_stays_nothing() -> None:
+    frame = polars.DataFrame({"change": [-0.5, None], "label": [None, "=x"], "n": [-1, 2]})
+    assert neutralised(frame).rows() == [(-0.5, None, -1), (None, "'=x", 2)]
+
+
+def test_labels_items_and_annotators_are_all_neutralised(tmp_path: Path) -> None:
+    source = [(f"={item}", f"@{who}", f"-{(item + who) % 2}") for item in range(12) for who in range(3)]
+    for path in spagree.measure(source).export(tmp_path):
+        if path.suffix == ".csv":
+            text = path.read_text("utf-8")
+            assert not [cell for line in text.splitlines() for cell in line.split(",") if cell[:1] in ("=", "@")]
+    assert "'=0" in (tmp_path / "items.csv").read_text("utf-8")
+    assert "'@0" in (tmp_path / "pairs.csv").read_text("utf-8")
+
+
+@pytest.mark.parametrize("kind", ["lazy", "pandas", "duckdb"])
+def test_items_of_any_frame_are_written(kind: str, tmp_path: Path) -> None:
+    frame = polars.DataFrame({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": list("xxxy")})
+    source = {"lazy": frame.lazy(), "pandas": frame.to_pandas(), "duckdb": duckdb.sql("SELECT * FROM frame")}[kind]
+    spagree.measure(source).export(tmp_path)
+    found = {row["item"]: row["agreement"] for row in rows(tmp_path / "items.csv")}
+    assert found == {1: 1.0, 2: 0.0}
+
+
+def test_existing_files_are_kept_and_nothing_else_is_written(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("mine")
+    found = spagree.measure("example:sparse")
+    with pytest.raises(spagree.FileError, match="exists already"):
+        found.export(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["pairs.csv"]
+    found.export(tmp_path, force=True)
+    assert (tmp_path / "pairs.csv").read_text("utf-8").startswith("annotator,other,shared")
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(spagree.FileError, match="cannot be made"):
+        spagree.measure("example:sparse").export(tmp_path / "file" / "folder")
+
+
+def test_the_command_exports_and_counts_the_files(tmp_path: Path, run: Run) -> None:
+    code, _, err = run("score", "example:sparse", "--export", tmp_path / "out", "--json")
+    assert code == 0 and f"wrote {len(ALL) + 1} files to {tmp_path / 'out'}" in err
+    assert run("score", "example:sparse", "--export", tmp_path / "out")[0] == 4
+    assert run("score", "example:sparse", "--export", tmp_path / "out", "--force")[0] == 0

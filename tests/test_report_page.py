@@ -1,0 +1,335 @@
+"""What stands in the report: every section on every kind of source, and in words what is missing and why."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import sys
+from html import unescape
+from pathlib import Path
+
+import duckdb
+import pandas
+import polars
+import pytest
+
+import spagree
+from command import Run
+from spagree.present.report import page
+from spagree.present.report.page import drawing_library
+
+VERSION = "1.2.3"
+SECTIONS = ["trust", "chance", "where", "who", "course", "next", "method"]
+FULL = [
+    ("q1", "ann", "yes", 1),
+    ("q1", "bob", "yes", 2),
+    ("q2", "ann", "yes", 3),
+    ("q2", "bob", "no", 4),
+    ("q3", "bob", "no", 5),
+    ("q3", "cyd", "no", 6),
+    ("q3", "ann", "yes", 7),
+    ("q4", "cyd", "no", 8),
+]
+
+
+def text_of(html: str) -> str:
+    """The words of the page, as read aloud."""
+    body = re.sub(r"<(script|style)\b.*?</\1>", " ", html, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def section(html: str, name: str) -> str:
+    start = html.index(f'<section id="{name}"')
+    return text_of(html[start : html.index("</section>", start)])
+
+
+def page_of(source: object, **options: object) -> str:
+    return page(spagree.measure(source, **options), VERSION)
+
+
+@pytest.fixture(scope="module")
+def sparse() -> str:
+    return page_of("example:sparse")
+
+
+def test_the_sections_come_in_the_order_a_manager_asks(sparse: str) -> None:
+    assert re.findall(r'<section id="(\w+)"', sparse) == SECTIONS
+    assert re.findall(r'<li><a href="#(\w+)">', sparse) == SECTIONS
+
+
+def test_the_headline_says_the_number_its_interval_and_its_meaning(sparse: str) -> None:
+    top = text_of(sparse).partition("Can I trust it? What a careful")[0]
+    assert "0.576" in top
+    assert "Two random annotators agree on a random item 58% of the time" in top
+    assert "95% interval: 0.536 to 0.615" in top
+    assert "Labels picked blindly would agree 26% of the time." in top
+    assert "All 7 checks are fine." in top
+
+
+def test_every_scheme_and_coefficient_stands_in_a_table(sparse: str) -> None:
+    found = spagree.measure("example:sparse")
+    for name in found.schemes:
+        assert f">{name}</th>" in sparse
+    for name, coefficient in found.chance.items():
+        assert f">{name}</th>" in sparse
+        assert f'data-value="{coefficient.observed}"' in sparse and f'data-value="{coefficient.expected}"' in sparse
+
+
+def test_the_method_says_enough_to_do_it_again(sparse: str) -> None:
+    said = section(sparse, "method")
+    assert "Read from example:sparse, as a long table" in said
+    assert "item = item, annotator = annotator, label = label, time = time" in said
+    assert f"spagree {VERSION}" in said
+    assert "these annotators, new items" in said
+    assert "none besides the defaults" in said
+    assert "Inter-annotator agreement was 0.576" in said
+    assert "arXiv:2208.06161" in said
+
+
+def test_the_same_input_gives_the_same_bytes(sparse: str) -> None:
+    assert page_of("example:sparse") == sparse
+
+
+def test_the_page_brings_all_it_runs_and_names_no_address(sparse: str) -> None:
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', sparse)
+    assert policy is not None
+    allowed = unescape(policy[1])
+    scripts = re.findall(r"<script>(.*?)</script>", sparse, flags=re.DOTALL)
+    style = re.findall(r"<style>(.*?)</style>", sparse, flags=re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (*scripts, *style)]
+    assert len(scripts) == 2 and len(style) == 1
+    assert allowed == (
+        f"default-src 'none'; script-src 'sha256-{hashes[0]}' 'sha256-{hashes[1]}'; style-src 'sha256-{hashes[2]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    ours = sparse.replace(drawing_library(), "")
+    assert "http:" not in ours and "https:" not in ours and "url(" not in ours and "@import" not in ours
+    assert not re.search(r"\son\w+=", ours) and ' style="' not in ours
+    assert len(sparse.encode()) < 1_500_000
+
+
+def test_the_library_comes_with_its_licence(sparse: str) -> None:
+    comment = sparse.partition("<!--\n")[2].partition("-->")[0]
+    assert "Vega-Lite" in comment and "Redistributions in binary form must reproduce" in comment
+    assert "--" not in comment
+
+
+def test_specs_cannot_leave_their_script_element() -> None:
+    rows = [(item, who, f"</script><script>x({who})") for item in range(12) for who in "ab"]
+    html = page_of(rows)
+    specs = html.partition('<script type="application/json" id="specs">')[2].partition("</script>")[0]
+    assert "\\u003c/script>" in specs and "<" not in specs
+
+
+# Sources that do not tell everything ---------------------------------------------------------
+
+
+def test_a_saved_tally_has_no_items_and_no_annotators(tmp_path: Path) -> None:
+    path = tmp_path / "counted.json"
+    spagree.save(spagree.tally("example:sparse"), path)
+    html = page_of(str(path))
+    assert "0.576" in html
+    assert "A tally holds no single items; measure the annotations themselves." in section(html, "where")
+    assert "A tally does not say who annotated" in section(html, "who")
+    assert "A tally does not say when" in section(html, "course")
+    assert "a tally: counts made before" in section(html, "method")
+    assert '<div class="chart" data-chart="confusion">' in html
+
+
+def test_without_annotators_their_sections_say_so() -> None:
+    frame = polars.DataFrame(FULL, schema=["item", "annotator", "label", "time"], orient="row").drop(
+        "annotator", "time"
+    )
+    html = page_of(frame)
+    assert "Who annotated is not known; name the column of the annotator" in section(html, "who")
+    assert "Overlap. Not known" in section(html, "trust")
+    assert "annotators not known" in section(html, "method")
+    assert "The hardest items" in section(html, "where")
+
+
+def test_without_times_the_course_says_so() -> None:
+    html = page_of([row[:3] for row in FULL])
+    assert "When annotations were made is not known" in section(html, "course")
+
+
+def test_nothing_pairable_still_makes_a_page() -> None:
+    html = page_of([("q1", "ann", "yes"), ("q2", "bob", "no")])
+    top = text_of(html)
+    assert "Agreement is undefined: no item has two annotations" in top
+    assert re.findall(r'<section id="(\w+)"', html) == SECTIONS
+    assert 'class="chart"' not in html and '<svg class="bar"' not in html
+    assert "Let a second annotator label some of the items" in section(html, "next")
+    assert "Coverage. No item has two annotations" in section(html, "trust")
+    assert "NaN" not in text_of(html) and "None" not in text_of(html)
+
+
+def test_one_class_has_no_chance_correction_and_nothing_to_confuse() -> None:
+    html = page_of([(item, who, "yes") for item in range(12) for who in "ab"])
+    assert "All annotations carry one label, so agreement by chance is certain." in section(html, "chance")
+    assert "agreement is 1 by necessity" in section(html, "trust")
+    assert "Every item that was used has 2 annotations: there is nothing to compare." in section(html, "trust")
+
+
+def test_one_item_has_a_value_and_no_interval() -> None:
+    html = page_of([("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q1", "cyd", "no")])
+    said = section(html, "trust")
+    assert "There is no interval: only one item has two annotations" in said
+    assert "All annotations belong to one item" in said
+    assert "–" in said
+
+
+def test_no_figure_is_ever_not_a_number(tmp_path: Path) -> None:
+    for source in (FULL, [("q1", "ann", "yes")], [("q1", "ann", "a"), ("q1", "bob", "b")]):
+        html = page_of(source).replace(drawing_library(), "")
+        assert "NaN" not in html and "Infinity" not in html
+
+
+# Sources of any kind -------------------------------------------------------------------------
+
+
+def test_every_kind_of_frame_gives_the_same_tables() -> None:
+    frame = polars.DataFrame(FULL, schema=["item", "annotator", "label", "time"], orient="row")
+    sources = [frame, frame.lazy(), frame.to_pandas(), frame.to_arrow(), duckdb.sql("SELECT * FROM frame")]
+    pages = [re.findall(r"<tbody>.*?</tbody>", page_of(each), flags=re.DOTALL) for each in sources]
+    assert all(each == pages[0] for each in pages) and len(pages[0]) > 8
+
+
+def test_whole_numbers_as_names_are_shown_as_they_are() -> None:
+    frame = pandas.DataFrame({"item": [1, 1, 2, 2], "annotator": [7, 8, 7, 8], "label": [0, 0, 0, 1]})
+    html = page_of(frame)
+    assert ">7</th>" in html and ">0 1, 1 1</td>" in html
+
+
+def test_the_folders_of_a_file_are_nobodys_business(tmp_path: Path) -> None:
+    folder = tmp_path / "secret-client"
+    folder.mkdir()
+    path = folder / "labels.csv"
+    path.write_text("item,annotator,label\n1,a,x\n1,b,x\n2,a,x\n2,b,y\n")
+    html = page_of(str(path))
+    assert "labels.csv" in html and "secret-client" not in html
+
+
+def test_options_are_told_and_secrets_are_not(tmp_path: Path) -> None:
+    html = page_of(FULL, first=2, duplicates="last", pseudonymise="pepper")
+    said = section(html, "method")
+    assert "duplicates = last" in said and "first = 2" in said and "pseudonymise = True" in said
+    assert "pepper" not in html and ">ann<" not in html
+    assert "after the first 2 of their item" in section(html, "trust")
+
+
+def test_many_annotators_get_a_table_instead_of_a_picture() -> None:
+    rows = [
+        (item, f"a{(item + who) % 45:02}", "yes" if (item * who) % 3 else "no")
+        for item in range(300)
+        for who in range(3)
+    ]
+    html = page_of(rows)
+    assert "45 annotators are too many for a picture" in section(html, "trust")
+    assert 'data-chart="overlap"' not in html and 'data-chart="pairs"' in html
+    assert "Only the 40 busiest of 45 annotators are drawn." in section(html, "who")
+    assert "The 40 lowest of 45 annotators are drawn." in section(html, "who")
+
+
+def test_many_classes_are_cut_and_said() -> None:
+    rows = [(item, who, f"c{(item + who * (item % 2)) % 130:03}") for item in range(400) for who in range(2)]
+    html = page_of(rows)
+    assert "The 30 commonest of 130 classes are drawn." in section(html, "where")
+    assert "The first 100 of 130 classes." in section(html, "where")
+
+
+@pytest.mark.slow
+def test_a_million_items_make_a_page_of_ordinary_size() -> None:
+    drawn = spagree.simulate(items=1_000_000, annotators=300, classes=4, per_item=2, seed=1)
+    html = page_of(drawn.frame.lazy())
+    assert len(html.encode()) < 1_600_000
+    assert "1,000,000 of 1,000,000 items" in section(html, "trust")
+    assert html.count("<tr>") < 700
+
+
+# Text ----------------------------------------------------------------------------------------
+
+
+def with_texts(texts: dict[str, list[str | None]]) -> polars.DataFrame:
+    rows = [
+        (item, who, label, text)
+        for item, given in texts.items()
+        for who, label, text in zip("ab", "xy", given, strict=True)
+    ]
+    return polars.DataFrame(rows, schema=["item", "annotator", "label", "sentence"], orient="row")
+
+
+def test_the_hardest_items_show_their_text_escaped_and_shortened() -> None:
+    frame = with_texts({"q1": ["<b>bold</b>", "<b>bold</b>"], "q2": ["long " * 100, "long " * 100], "q3": [None, None]})
+    html = page_of(frame, item="item", text="sentence")
+    said = section(html, "where")
+    assert "<b>bold</b>" in said and "<b>bold" not in html.replace("&lt;b&gt;bold", "")
+    assert "long long" in said and "long " * 60 not in said and "…" in said
+    assert "came with more than one text" not in said
+
+
+def test_several_texts_of_one_item_are_said() -> None:
+    frame = with_texts({"q1": ["alpha", "omega"], "q2": ["same", "same"]})
+    said = section(page_of(frame, item="item", text="sentence"), "where")
+    assert "1 item came with more than one text; one of them is shown." in said
+    assert "alpha" in said and "omega" not in said
+
+
+# Writing -------------------------------------------------------------------------------------
+
+
+def test_an_existing_page_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("mine")
+    found = spagree.measure(FULL)
+    with pytest.raises(spagree.FileError, match="exists already"):
+        found.report(path)
+    assert path.read_text() == "mine"
+    assert found.report(path, force=True) == path
+    assert path.read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_the_command_writes_a_page_and_says_where(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "page.html"
+    code, out, err = run("score", "example:sparse", "--report", path, "--json")
+    assert code == 0 and json.loads(out)["spa"]["value"] == pytest.approx(0.576, abs=1e-3)
+    assert err == f"wrote {path}\n"
+    assert path.read_text("utf-8").count("<section") == len(SECTIONS) + 1
+
+
+def test_the_command_refuses_before_it_counts(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("mine")
+    code, out, err = run("score", "nowhere.csv", "--report", path)
+    assert (code, out) == (4, "") and "exists already" in err
+    assert run("score", "example:sparse", "--report", path, "--force")[0] == 0
+
+
+@pytest.mark.parametrize("option", ["--report", "--export"])
+def test_several_questions_have_no_page(option: str, tmp_path: Path, run: Run) -> None:
+    code, _, err = run("score", "example:sparse", "--all-questions", option, tmp_path / "out")
+    assert code == 2
+    assert f"{option} is about one question; choose it with --question" in err
+
+
+def test_nothing_pairable_writes_the_page_and_fails_as_before(tmp_path: Path, run: Run) -> None:
+    source = tmp_path / "single.csv"
+    source.write_text("item,annotator,label\n1,a,x\n2,b,y\n")
+    code, _, err = run("score", source, "--report", tmp_path / "page.html")
+    assert code == 3 and "no item has two annotations" in err
+    assert "undefined" in (tmp_path / "page.html").read_text("utf-8")
+
+
+def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(spagree.MissingExtraError, match=r"spagree\[charts\]"):
+        spagree.measure(FULL).report(tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_jinja_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = spagree.measure(FULL)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(spagree.MissingExtraError, match="writing a report"):
+        found.report(tmp_path / "page.html")

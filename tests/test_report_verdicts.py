@@ -1,0 +1,213 @@
+"""Can I trust it: every verdict in every state, from data that deserve it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars
+import pytest
+
+import spagree
+from spagree.present.evidence import Evidence
+from spagree.present.report.method import _steps, source_name
+from spagree.present.report.parts import Cell, Column, Verdict, cell, table
+from spagree.present.report.verdicts import in_short, verdicts
+from spagree.read.annotations import Understood
+
+Rows = list[tuple[Any, ...]]
+
+
+def judged(source: Any, **options: Any) -> dict[str, Verdict]:
+    found = verdicts(Evidence(spagree.measure(source, **options)))
+    return {verdict.title: verdict for verdict in found}
+
+
+def pairs_of(items: int, agree: float = 0.8, people: str = "abc") -> Rows:
+    """Items with two annotations each, in turn by the same people."""
+    rows: Rows = []
+    for item in range(items):
+        one, other = people[item % len(people)], people[(item + 1) % len(people)]
+        label = "xyz"[item % 3]
+        rows += [(item, one, label), (item, other, label if (item * 7) % 10 < agree * 10 else "other")]
+    return rows
+
+
+def test_good_data_are_fine_throughout() -> None:
+    found = judged("example:sparse")
+    assert list(found) == ["Precision", "Coverage", "Assumption", "Weights", "Beyond chance", "Overlap", "Left out"]
+    assert {verdict.state for verdict in found.values()} == {"ok"}
+    assert {(verdict.icon, verdict.word) for verdict in found.values()} == {("✓", "fine")}
+
+
+@pytest.mark.parametrize(
+    ("items", "state", "says"),
+    [(2000, "ok", "about ±0.02"), (100, "look", "That is rough"), (20, "problem", "That is rough")],
+)
+def test_precision(items: int, state: str, says: str) -> None:
+    found = judged(pairs_of(items))["Precision"]
+    assert found.state == state and says in found.words and f"{items:,} items" in found.words
+
+
+def test_no_interval_is_a_problem() -> None:
+    found = judged([("q1", "a", "x"), ("q1", "b", "x")])["Precision"]
+    assert found.state == "problem" and "There is no interval: only one item" in found.words
+
+
+def test_coverage() -> None:
+    rows = pairs_of(30)
+    singles = [(f"single{number}", "a", "x") for number in range(70)]
+    fine, thin = judged(rows)["Coverage"], judged([*rows, *singles])["Coverage"]
+    assert fine.state == "ok" and "30 of 30 items (100%)" in fine.words and "per item: 2, median 2" in fine.words
+    assert thin.state == "look" and "30 of 100 items (30%)" in thin.words and "speaks for these alone" in thin.words
+    assert judged(singles)["Coverage"].state == "problem"
+
+
+def test_an_assumption_that_cannot_be_broken() -> None:
+    found = judged(pairs_of(30))["Assumption"]
+    assert found.state == "ok" and found.words == "Every item used has 2 annotations, so it cannot be broken."
+
+
+def test_an_assumption_that_is_broken_and_weights_that_matter() -> None:
+    drawn = spagree.simulate(items=600, per_item=5, adaptive=True, seed=1)
+    found = judged(drawn.frame)
+    assert found["Assumption"].state == "problem"
+    assert "items with more annotations agree less (p < 0.001)" in found["Assumption"].words
+    assert found["Weights"].state == "problem" and "depends on the choice" in found["Weights"].words
+
+
+def test_an_assumption_in_doubt() -> None:
+    drawn = spagree.simulate(items=60, per_item=(2, 4), seed=17)
+    p = spagree.measure(drawn.frame).missingness.p
+    assert p is not None and 0.01 < p < 0.05
+    found = judged(drawn.frame)["Assumption"]
+    assert found.state == "look" and found.words.startswith("Doubtful: items with more annotations agree ")
+
+
+def test_an_assumption_that_cannot_be_tested() -> None:
+    rows = [(item, who, "x") for item in range(6) for who in range(2 + item % 2)]
+    found = judged(rows)["Assumption"]
+    assert found.state == "look" and "agreement does not vary enough" in found.words
+
+
+def test_no_better_than_chance() -> None:
+    rows = [(item, who, "xy"[(item * (who + 3) // 2) % 2]) for item in range(40) for who in range(2)]
+    found = judged(rows)["Beyond chance"]
+    assert found.state == "problem" and "do not clearly agree more often" in found.words
+
+
+def test_teams_that_never_met() -> None:
+    rows = pairs_of(40, people="abc") + [(f"t{item}", who, label) for item, who, label in pairs_of(40, people="uvw")]
+    found = judged(rows)["Overlap"]
+    assert found.state == "problem" and "6 annotators form 2 teams that never annotated an item together" in found.words
+
+
+def test_teams_that_hang_on_a_few_items() -> None:
+    rows = pairs_of(40, people="abc") + [(f"t{item}", who, label) for item, who, label in pairs_of(40, people="uvw")]
+    found = judged([*rows, ("bridge", "a", "x"), ("bridge", "u", "x")])["Overlap"]
+    assert found.state == "look" and "A team of 3 shares only 1 item with all the others" in found.words
+
+
+def test_somebody_alone() -> None:
+    found = judged([*pairs_of(30), ("own", "hermit", "x")])["Overlap"]
+    assert found.state == "look" and found.words == "1 annotator of 4 share no item with anybody."
+
+
+def test_somebody_unknown() -> None:
+    frame = polars.DataFrame([*pairs_of(30), (0, None, "x")], schema=["item", "annotator", "label"], orient="row")
+    found = judged(frame)["Overlap"]
+    assert found.state == "look" and "1 annotation do not say who made them" in found.words
+
+
+def test_what_was_left_out() -> None:
+    rows = pairs_of(30)
+    repeated = judged([*rows, rows[0]])["Left out"]
+    assert repeated.state == "ok" and repeated.words == "1 annotation (2%) were not used."
+    many = judged([*rows, *((None, "a", "x") for _ in range(30))])["Left out"]
+    assert many.state == "look" and "30 annotations (33%)" in many.words
+
+
+def test_other_warnings_are_passed_on_once() -> None:
+    rows = [(item, who, "Yes" if who == "a" else "yes") for item in range(12) for who in "ab"]
+    found = judged(rows)
+    assert found["Label variants"].state == "look"
+    assert found["Label variants"].words.startswith("Labels that differ only in spelling")
+    few = judged(pairs_of(5))
+    assert not [title for title in few if "Few" in title]
+
+
+def test_in_short() -> None:
+    ok, look, bad = (Verdict(state, state, "") for state in ("ok", "look", "problem"))
+    assert in_short([ok, ok]).words == "All 2 checks are fine." and in_short([ok]).state == "ok"
+    assert in_short([ok, look]).words == "1 of 2 checks shows something to look at: look."
+    assert in_short([ok, look, bad, bad]).words == "2 of 4 checks show a problem: problem, problem."
+    assert in_short([look, bad]).state == "problem"
+
+
+# What to do next -----------------------------------------------------------------------------
+
+
+def steps(source: Any) -> list[str]:
+    return list(_steps(Evidence(spagree.measure(source))))
+
+
+def test_the_commonest_confusion_is_named() -> None:
+    said = steps("example:sparse")
+    assert said[0].startswith("Make the difference between “A” and “B” clearer: ")
+    top = spagree.measure("example:sparse").confusion().row(0, named=True)
+    assert f"{top['items']} items got both" in said[0]
+
+
+def test_who_to_talk_to_agrees_clearly_less() -> None:
+    drawn = spagree.simulate(items=900, annotators=9, quality=(0.2, 1.0), per_item=4, seed=5)
+    found = spagree.measure(drawn.frame)
+    talk = next(step for step in steps(drawn.frame) if step.startswith("Talk to"))
+    assert "a01" in talk and "a09" not in talk
+    below = found.annotators().filter(polars.col("high") < found.spa.value)
+    assert below.height > 0
+
+
+def test_a_broken_assumption_comes_first() -> None:
+    drawn = spagree.simulate(items=600, per_item=5, adaptive=True, seed=1)
+    assert "--first 2" in steps(drawn.frame)[0]
+
+
+def test_full_agreement_leaves_little_to_do() -> None:
+    assert steps([(item, who, "xy"[item % 2]) for item in range(20) for who in "ab"]) == []
+
+
+# Cells ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "shown", "value"),
+    [
+        (Column("x", "x"), {"x": 0.12345}, "0.123", 0.12345),
+        (Column("x", "x"), {"x": None}, "–", None),
+        (Column("agreement", "x"), {"agreement": 0.5, "few": True}, "0.500*", 0.5),
+        (Column("x", "x"), {"x": 0.5, "few": True}, "0.500", 0.5),
+        (Column("x", "x", "count"), {"x": 12345}, "12,345", 12345),
+        (Column("x", "x", "percent"), {"x": 0.256}, "26%", 0.256),
+        (Column("x", "x", "change"), {"x": -0.02}, "−0.020", -0.02),
+        (Column("x", "x", "interval"), {"low": 0.1, "high": 0.2}, "0.100 to 0.200", 0.1),
+        (Column("x", "x", "interval"), {"low": None, "high": None}, "–", None),
+        (Column("x", "x", "name"), {"x": "a\u202eb"}, "a\\u202eb", "a\\u202eb"),
+        (Column("x", "x", "name"), {"x": ""}, "''", ""),
+        (Column("x", "x", "words"), {"x": "long" * 100}, "long" * 59 + "lon…", "long" * 59 + "lon…"),
+    ],
+)
+def test_a_value_in_words(column: Column, row: dict[str, Any], shown: str, value: Any) -> None:
+    assert cell(row, column) == Cell(shown, value, column.is_number)
+
+
+def test_a_star_is_explained_where_there_is_one() -> None:
+    columns = [Column("agreement", "agreement")]
+    assert table("t", "T", [{"agreement": 0.5, "few": True}], columns).note == "* rests on fewer than 10 items."
+    assert table("t", "T", [{"agreement": 0.5, "few": False}], columns, note="Cut.").note == "Cut."
+
+
+def test_a_source_is_called_by_its_last_name() -> None:
+    assert (
+        source_name(Understood("/data/a.csv and others, 3 files in all", "long")) == "a.csv and others, 3 files in all"
+    )
+    assert source_name(Understood("polars frame", "long")) == "annotations in a polars frame"
+    assert source_name(None) == "a saved tally"
