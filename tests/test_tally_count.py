@@ -155,8 +155,8 @@ def test_an_item_far_too_large_is_refused_before_anything_overflows(n: int) -> N
 def test_agreement_of_each_item_least_first() -> None:
     found = counted(long_frame(parse("a aa aab ab aa b abc")))
     assert rows(item_agreement(found.counts)) == [
-        ("q3", 2, 0.0),
         ("q6", 3, 0.0),
+        ("q3", 2, 0.0),
         ("q2", 3, 1 / 3),
         ("q1", 2, 1.0),
         ("q4", 2, 1.0),
