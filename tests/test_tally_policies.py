@@ -407,3 +407,10 @@ def test_an_annotation_without_a_time_has_no_place_in_the_order(policies: Polici
         count(annotations, policies)
     known = Annotations(nw.from_native(frame.drop_nulls().lazy()), Understood("test", "long"))
     assert count(known, policies).tally.annotations == 2
+
+
+def test_of_repeats_with_the_same_label_the_first_in_time_stays() -> None:
+    frame = votes(("q1", "a", "x", 5), ("q1", "a", "x", 3), ("q1", "a", "x", 9), ("q1", "b", "y", 1))
+    found = counted(frame).annotations
+    assert found is not None
+    assert sorted(found.collect().select("annotator", "time").rows()) == [("a", 3), ("b", 1)]

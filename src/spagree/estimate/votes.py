@@ -69,7 +69,7 @@ class Votes:
         if matrix is None:
             return entries
         smooth = np.empty_like(entries)
-        step = max(1, CELLS_AT_ONCE // len(self.labels))
+        step = max(1, min(len(self.items), CELLS_AT_ONCE // len(self.labels)))
         for start in range(0, len(self.items), step):
             chosen = (self.group >= start) & (self.group < start + step)
             table = np.zeros((step, len(self.labels)))

@@ -184,9 +184,10 @@ def _count_repeats(frame: nw.LazyFrame[Any], *keys: str) -> int:
 
 
 def _keep_one(named: nw.LazyFrame[Any], policy: DuplicatePolicy) -> nw.LazyFrame[Any]:
-    if policy == "error":
-        return named.unique(subset=[ITEM, ANNOTATOR, LABEL], keep="any")
     order = _time_order(named)
+    if policy == "error":  # they have the same label: which one stays decides when it was given, and nothing else
+        keep: Literal["first", "any"] = "first" if order else "any"
+        return named.unique(subset=[ITEM, ANNOTATOR, LABEL], keep=keep, order_by=order or None)
     if not order:
         raise UsageError(
             f"--duplicates {policy} needs an order, and this source has none: name a time column (--time, time=)"
