@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spagree.estimate import CUSTOM, NOMINAL, Estimate, Findings
 from spagree.estimate.generalise import ANNOTATORS
-from spagree.present.wording import count, figure, interval, p_value, percent
+from spagree.present.wording import count, figure, interval, p_value, percent, percent_range
 from spagree.tally.policies import AFTER_FIRST
 
 MOST_WEIGHTS = 8
@@ -25,7 +25,8 @@ def in_words(findings: Findings) -> str:
     if spa.low is None or spa.high is None:
         return f"{meaning}; no interval, because {spa.undefined}."
     new = "new annotators and more items" if spa.generalise == ANNOTATORS else "more items"
-    return f"{meaning}; with {new} like these, between {percent(spa.low)} and {percent(spa.high)}."
+    low, high = percent_range(spa.low, spa.high)
+    return f"{meaning}; with {new} like these, between {low} and {high}."
 
 
 def interval_name(found: Estimate) -> str:

@@ -49,6 +49,19 @@ def percent(value: float) -> str:
     return ">99.99999%" if value > 0.5 else "<0.00001%"
 
 
+def percent_range(low: float, high: float) -> tuple[str, str]:
+    """The ends of a range in percent, with as many decimals as it takes to tell them apart.
+
+    >>> percent_range(0.31, 0.69), percent_range(0.5871, 0.5898), percent_range(0.5, 0.5)
+    (('31%', '69%'), ('58.7%', '59.0%'), ('50%', '50%'))
+    """
+    plain = percent(low), percent(high)
+    if low == high or plain[0] != plain[1]:
+        return plain
+    ends = ((f"{low:.{places}%}", f"{high:.{places}%}") for places in range(1, MOST_DIGITS))
+    return next((pair for pair in ends if pair[0] != pair[1]), plain)
+
+
 def interval(found: Estimate, digits: int = 3) -> str:
     """The interval as text.
 
