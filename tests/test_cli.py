@@ -14,6 +14,7 @@ import pytest
 
 import spagree
 from command import Run
+from spagree.cli import _signals_of_duckdb
 
 SPAGREE = [sys.executable, "-m", "spagree"]
 
@@ -368,3 +369,16 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
         [*SPAGREE, "score", "nowhere.csv", "--debug"], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert done.returncode != 0 and "Traceback" in done.stderr and "FileError" in done.stderr
+
+
+@pytest.mark.parametrize(("signalled", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143), (None, 130)])
+def test_a_signal_that_duckdb_turns_into_an_error_is_an_interrupt(signalled: BaseException | None, code: int) -> None:
+    """Exit code 1 would say that the gate was not met."""
+    with pytest.raises(SystemExit) as stopped, _signals_of_duckdb():
+        raise RuntimeError("Query interrupted") from signalled
+    assert stopped.value.code == code
+
+
+def test_other_errors_of_the_runtime_stay_errors() -> None:
+    with pytest.raises(RuntimeError, match="something else"), _signals_of_duckdb():
+        raise RuntimeError("something else")

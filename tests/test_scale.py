@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import spagree
-from spagree.errors import DataError, DuplicateError, FileError
+from spagree.errors import DataError, DuplicateError, FileError, UsageError
 
 SMALL_MEMORY = """
 import json, sys, duckdb
@@ -97,3 +97,76 @@ def test_one_damaged_file_among_many_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(FileError, match=r"part-0003.parquet: truncated or damaged Parquet"):
         spagree.measure(tmp_path / "*.parquet")
+
+
+# The same on every engine that reads files ------------------------------------------------------------------------
+
+on_engines = pytest.mark.parametrize("engine", ["duckdb", "polars"])
+
+
+@on_engines
+def test_names_of_folders_replace_no_column(engine: str, tmp_path: Path) -> None:
+    """duckdb and polars take folders called label=gold for a column of that name, unless told not to."""
+    folder = tmp_path / "label=gold"
+    folder.mkdir()
+    VOTES.write_parquet(folder / "a.parquet")
+    found = spagree.measure(tmp_path / "*" / "*.parquet", engine=engine)
+    assert found.to_dict() == spagree.measure(VOTES).to_dict()
+
+
+@on_engines
+def test_brackets_in_a_name_are_literal(engine: str, tmp_path: Path) -> None:
+    folder = tmp_path / "br[1]ack*et"
+    folder.mkdir()
+    VOTES.write_parquet(folder / "a b.parquet")
+    assert spagree.measure(folder / "a b.parquet", engine=engine).to_dict() == spagree.measure(VOTES).to_dict()
+
+
+@on_engines
+def test_files_without_rows_are_refused(engine: str, tmp_path: Path) -> None:
+    VOTES.clear().write_parquet(tmp_path / "none.parquet")
+    with pytest.raises(DataError, match="columns and no data rows"):
+        spagree.measure(tmp_path / "none.parquet", engine=engine)
+
+
+@on_engines
+def test_a_list_in_a_cell_is_no_label(engine: str, tmp_path: Path) -> None:
+    VOTES.with_columns(pl.concat_list("label")).write_parquet(tmp_path / "lists.parquet")
+    with pytest.raises(DataError, match=r"the column of the label holds List.*several values in a cell"):
+        spagree.measure(tmp_path / "lists.parquet", engine=engine)
+
+
+@on_engines
+def test_the_order_of_columns_does_not_matter_and_a_damaged_file_is_named(engine: str, tmp_path: Path) -> None:
+    VOTES.head(600).write_parquet(tmp_path / "a.parquet")
+    VOTES.tail(-600).select("label", "item", "annotator").write_parquet(tmp_path / "b.parquet")
+    assert spagree.measure(tmp_path / "*.parquet", engine=engine).to_dict() == spagree.measure(VOTES).to_dict()
+    (tmp_path / "b.parquet").write_bytes((tmp_path / "b.parquet").read_bytes()[:-30])
+    with pytest.raises(FileError, match=r"b.parquet: .*truncated or damaged"):
+        spagree.measure(tmp_path / "*.parquet", engine=engine)
+
+
+TWICE = pl.concat([VOTES.with_columns(time=pl.lit(1.0)), VOTES.with_columns(time=pl.lit(2.0), label=pl.lit("A"))])
+
+
+@on_engines
+def test_a_time_that_is_no_number_is_no_time(engine: str, tmp_path: Path) -> None:
+    """Engines sort NaN first, last or nowhere."""
+    TWICE.with_columns(time=pl.lit(float("nan"))).write_parquet(tmp_path / "nan.parquet")
+    with pytest.raises(DataError, match="2,400 of these annotations have no time"):
+        spagree.measure(tmp_path / "nan.parquet", engine=engine, duplicates="last")
+
+
+def test_a_guessed_time_that_cannot_be_used_is_not_replaced_by_the_order_of_rows(tmp_path: Path) -> None:
+    text = TWICE.with_columns(time=pl.lit("2024-01-0") + pl.col("time").cast(int).cast(str))
+    text.write_parquet(tmp_path / "text.parquet")
+    wanted = spagree.measure(TWICE, duplicates="last").spa
+    assert spagree.measure(tmp_path / "text.parquet", duplicates="last").spa == wanted
+    with pytest.raises(UsageError, match="--duplicates last needs an order, and column 'time' was not used"):
+        spagree.measure(tmp_path / "text.parquet", engine="polars", duplicates="last")
+    assert spagree.measure(tmp_path / "text.parquet", engine="polars", duplicates="last", time="time").spa == wanted
+
+
+def test_texts_that_are_no_times_are_the_fault_of_the_data() -> None:
+    with pytest.raises(DataError, match="--time 'time': not all of its texts are ISO 8601 dates"):
+        spagree.measure(TWICE.with_columns(time=pl.lit("yesterday")).lazy(), duplicates="last", time="time")

@@ -359,3 +359,19 @@ def test_a_fault_of_spark_is_explained() -> None:
 def test_other_faults_are_left_as_they_are() -> None:
     with pytest.raises(ZeroDivisionError), engines.explained_faults(nw.from_native(MANY.lazy())):
         1 / 0  # noqa: B018
+
+
+# One item with very many annotations ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@every_engine
+@pytest.mark.parametrize("times", [63, 64, 511, 513, 70_000])
+def test_counters_that_overflow_are_counted_again_with_more_room(engine: str, times: int) -> None:
+    """The last of ten classes has the highest bits of its word: 512 annotations of it leave 64 bits."""
+    others = [(f"r{item}", place) for item in range(30) for place in range(10)]
+    frame = pl.DataFrame([*others, *[("x", 9)] * times, ("x", 3)], schema=["item", "label"], orient="row")
+    found = counted(ENGINES[engine](frame)).tally
+    assert found.patterns is not None
+    assert found == counted(frame).tally
+    assert found.patterns[(("3", 1), ("9", times))] == 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -310,7 +311,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given  # wherever it stands: it is typed in haste
     try:
-        cli.main(args=[each for each in given if each != "--debug"], prog_name="spagree", standalone_mode=False)
+        with _signals_of_duckdb():
+            cli.main(args=[each for each in given if each != "--debug"], prog_name="spagree", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -322,6 +324,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _complain(str(error))
         sys.exit(error.exit_code)
     sys.exit(0)
+
+
+@contextmanager
+def _signals_of_duckdb() -> Iterator[None]:
+    """A signal during a query of duckdb arrives as an error of its own, behind which the signal's stands."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "Query interrupted" not in str(error):
+            raise
+        behind = error.__cause__ or error.__context__
+        sys.exit(TERMINATED if isinstance(behind, SystemExit) else INTERRUPTED)
 
 
 def _complain(message: str) -> None:

@@ -8,18 +8,19 @@ from typing import Any
 import narwhals as nw
 
 from spagree.errors import SHOWN_PROBLEMS, DataError
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, Caution
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, Caution
 from spagree.read.tables import Table, cell, shown
 
 LARGEST_COUNT = 2**53
 
 
 def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Null where a label or id is NaN, or a label is one of the texts that mean missing."""
+    """Null where a label, id or time is NaN, or a label is one of the texts that mean missing."""
     schema = frame.collect_schema()
+    _refuse_nested(schema)
     changed = [
         nw.when(~nw.col(role).is_nan()).then(nw.col(role)).alias(role)
-        for role in (ITEM, LABEL, ANNOTATOR)
+        for role in (ITEM, LABEL, ANNOTATOR, TIME)
         if role in schema and schema[role].is_float()
     ]
     cleaned = frame.with_columns(*changed) if changed else frame
@@ -27,6 +28,16 @@ def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFra
         return cleaned
     is_missing = nw.col(LABEL).cast(nw.String).is_in([str(text) for text in missing])
     return cleaned.with_columns(nw.when(~is_missing).then(nw.col(LABEL)).alias(LABEL))
+
+
+def _refuse_nested(schema: nw.Schema) -> None:
+    """A list or a record in a cell is no label and no id; annotation tools' sets of choices come as text."""
+    for role in (ITEM, ANNOTATOR, LABEL):
+        if role in schema and schema[role].is_nested():
+            raise DataError(
+                f"the column of the {role} holds {schema[role]}, several values in a cell; "
+                "make each cell one text or number first"
+            )
 
 
 def in_one_type(frame: nw.LazyFrame[Any], positions: Sequence[int]) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,26 +99,42 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
     """Parquet files, scanned by polars; read at once when they are temporary."""
     import polars
 
-    return _scanned(files, name, "Parquet", polars.scan_parquet, polars.read_parquet)
+    # Names are taken literally, and folders called key=value are no columns.
+    scan = partial(polars.scan_parquet, glob=False, hive_partitioning=False)
+    return _scanned(files, name, "Parquet", scan, polars.read_parquet)
 
 
 def _scanned(files: Sequence[File], name: str, kind: str, scan: Any, read: Any) -> Table:
     import polars
 
+    parts = [_opened(file, kind, scan, read) for file in files]
+    names = parts[0].collect_schema().names()
+    first = dict(parts[0].collect_schema())
+    for file, part in zip(files, parts, strict=True):
+        schema = dict(part.collect_schema())
+        if schema != first:  # compared by name: the order of columns does not matter
+            raise DataError(
+                f"{file.name}: its columns {schema} differ from those of {files[0].name}: "
+                f"{first}; files that are read together need the same columns"
+            )
+    whole = polars.concat([part.select(names) for part in parts])
+    if not whole.select(polars.len()).collect().item():
+        raise DataError(f"{name}: columns and no data rows; check that the export finished")
+    return frame_table(whole, name)
+
+
+def _opened(file: File, kind: str, scan: Any, read: Any) -> Any:
+    """The file as a lazy frame whose columns are known."""
+    import polars
+
     try:
-        parts = [_part(file, scan, read) for file in files]
-        schemas = [part.collect_schema() for part in parts]
+        part = _part(file, scan, read)
+        part.collect_schema()
     except (polars.exceptions.PolarsError, OSError) as error:
         raise FileError(
-            f"{name}: not a readable {kind} file: truncated or damaged ({error}); copy or download it again"
+            f"{file.name}: not a readable {kind} file: truncated or damaged ({error}); copy or download it again"
         ) from error
-    for file, schema in zip(files, schemas, strict=True):
-        if schema != schemas[0]:
-            raise DataError(
-                f"{file.name}: its columns {dict(schema)} differ from those of {files[0].name}: "
-                f"{dict(schemas[0])}; files that are read together need the same columns"
-            )
-    return frame_table(polars.concat(parts), name)
+    return part
 
 
 def _part(file: File, scan: Any, read: Any) -> Any:

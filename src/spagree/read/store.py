@@ -154,7 +154,8 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
 
 
 def _scan(*files: File) -> str:
-    return f"read_parquet({_listed(files)})"
+    # Folders called key=value are no columns: they would silently replace those of the files.
+    return f"read_parquet({_listed(files)}, hive_partitioning = false)"
 
 
 def _listed(files: Sequence[File]) -> str:

@@ -65,9 +65,11 @@ def from_frame(frame: nw.LazyFrame[Any], column: str, is_guess: bool) -> nw.Lazy
 
 
 def _parsed(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:
-    """Text as datetimes; eager engines fail at once, each with an error of its own."""
+    """Text as datetimes. Tried before it is needed, so that what cannot be parsed is not a fault of the count."""
     try:
-        return frame.with_columns(nw.col(TIME).str.to_datetime())
+        parsed = frame.with_columns(nw.col(TIME).str.to_datetime())
+        parsed.select(nw.col(TIME).max()).collect()
+        return parsed
     except Exception as error:
         reason = str(error).splitlines()[0]
         raise DataError(

@@ -14,14 +14,17 @@ from typing import Any
 
 import narwhals as nw
 
+from spagree.errors import FileError
 from spagree.read.annotations import COUNT, ITEM, LABEL
 from spagree.tally.engines import column_names, rows
 from spagree.tally.tally import Pattern, text
 
 MOST_PATTERNS = 300_000
-MOST_WORDS = 4
-CLASSES_PER_WORD = 10
+MOST_CLASSES = 40
+# Classes per word: ten leave six bits each, enough for most data; two leave 31, more than an item may have.
+NARROW, WIDE = 10, 2
 BITS = 62  # of a signed 64-bit word: the sign and one bit to see an overflow stay free
+OVERFLOWN = 1 << BITS  # all bits of the labels are 0, which no item's are
 MOST_ROWS_AT_HOME = 1_000_000
 
 
@@ -30,10 +33,11 @@ class _Packing:
     """Which bits of which word hold the count of each label."""
 
     labels: Sequence[Any]
+    classes_per_word: int
 
     @property
     def words(self) -> int:
-        return -(-len(self.labels) // CLASSES_PER_WORD)
+        return -(-len(self.labels) // self.classes_per_word)
 
     @property
     def bits(self) -> int:
@@ -55,15 +59,27 @@ class _Packing:
 
 def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[Pattern, int] | None:
     """Items per combination of label counts, or None where they are too many to be a summary."""
-    packing = _Packing(list(labels))
-    if labels and packing.words <= MOST_WORDS and _fits(frame, labels, packing):
-        found = rows(_packed(frame, packing).head(MOST_PATTERNS + 1))
-        if len(found) > MOST_PATTERNS:
+    for classes_per_word in (NARROW, WIDE) if 0 < len(labels) <= MOST_CLASSES else ():
+        packing = _Packing(list(labels), classes_per_word)
+        found = _packed_rows(frame, packing) if _fits(frame, labels, packing) else None
+        if found is not None and len(found) > MOST_PATTERNS:
             return None
-        unpacked = [(packing.unpack(words), n, items) for n, *words, items in (map(int, row) for row in found)]
-        if all(sum(counts.values()) == n for counts, n, _ in unpacked):
+        unpacked = [(packing.unpack(words), n, items) for n, *words, items in found or ()]
+        # A counter that overflows its bits carries into the next, so that the digits no longer add up.
+        if found is not None and all(sum(counts.values()) == n for counts, n, _ in unpacked):
             return _gathered((counts, items) for counts, _, items in unpacked)
     return _patterns_at_home(frame, labels)
+
+
+def _packed_rows(frame: nw.LazyFrame[Any], packing: _Packing) -> list[list[int]] | None:
+    """The packed pass, brought home; None on an engine that refuses sums beyond 64 bits."""
+    try:
+        found = rows(_packed(frame, packing).head(MOST_PATTERNS + 1))
+    except FileError as error:
+        if "overflow" in str(error.__cause__).lower():
+            return None
+        raise
+    return [[int(value) for value in row] for row in found]
 
 
 def size(frame: nw.LazyFrame[Any]) -> nw.Expr:
@@ -96,7 +112,8 @@ def _packed(frame: nw.LazyFrame[Any], packing: _Packing) -> nw.LazyFrame[Any]:
     sums = (
         frame.with_columns(*columns).group_by(ITEM).agg(size(frame).alias("n"), *(nw.col(name).sum() for name in names))
     )
-    whole = sums.with_columns(nw.col("n", *names).cast(nw.Int64))
+    # Some engines widen a sum beyond 64 bits.
+    whole = sums.with_columns(nw.col("n").cast(nw.Int64), nw.col(*names).clip(upper_bound=OVERFLOWN).cast(nw.Int64))
     return whole.group_by("n", *names).agg(nw.len().alias("items"))
 
 

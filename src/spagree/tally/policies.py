@@ -170,7 +170,7 @@ def _settle_repeats(clean: Clean, annotations: Annotations, policy: DuplicatePol
     same = _count_repeats(named, ITEM, ANNOTATOR, LABEL)
     if policy == "error" and same < repeats:
         raise _conflict_error(named, annotations)
-    kept = _keep_one(named, policy)
+    kept = _keep_one(named, policy, annotations.cautions)
     anonymous = clean.frame.filter(nw.col(ANNOTATOR).is_null())
     caution = Caution("repeats", _repeats_message(repeats, same, policy))
     return clean.without("repeated", repeats, nw.concat([kept, anonymous]), caution)
@@ -183,7 +183,7 @@ def _count_repeats(frame: nw.LazyFrame[Any], *keys: str) -> int:
     return int(rows(extra.select(nw.col("extra").sum()))[0][0] or 0)
 
 
-def _keep_one(named: nw.LazyFrame[Any], policy: DuplicatePolicy) -> nw.LazyFrame[Any]:
+def _keep_one(named: nw.LazyFrame[Any], policy: DuplicatePolicy, cautions: Iterable[Caution]) -> nw.LazyFrame[Any]:
     order = _time_order(named)
     if policy == "error":  # they have the same label: which one stays decides when it was given, and nothing else
         keep: Literal["first", "any"] = "first" if order else "any"
@@ -192,11 +192,22 @@ def _keep_one(named: nw.LazyFrame[Any], policy: DuplicatePolicy) -> nw.LazyFrame
         raise UsageError(
             f"--duplicates {policy} needs an order, and this source has none: name a time column (--time, time=)"
         )
-    if TIME in order:
+    if TIME not in order:
+        _refuse_ignored_time(cautions, policy)
+    else:
         _refuse_unknown_times(named, f"--duplicates {policy}")
     # Labels of the same time are settled by the label: the same answer in every run, where rows have no order.
     ties = [] if ROW in order else [LABEL]
     return named.unique(subset=[ITEM, ANNOTATOR], keep=policy, order_by=[*order, *ties])
+
+
+def _refuse_ignored_time(cautions: Iterable[Caution], policy: DuplicatePolicy) -> None:
+    """Some engines can use a guessed time that others cannot: the order of rows must not take its place in silence."""
+    for caution in cautions:
+        if caution.code == "time_ignored":
+            raise UsageError(
+                f"--duplicates {policy} needs an order, and {caution.message}; name it with --time (time=)"
+            )
 
 
 def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
