@@ -22,13 +22,14 @@ GB = 1024**3
 LEAST_FREE = GB  # memory that is left to the others on the machine
 
 MEASURED = """
-import json, time
+import json, resource, time
 start, value = time.perf_counter(), None
 {job}
 seconds = time.perf_counter() - start
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))  # of this process alone
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 print()
-print(json.dumps([seconds, int(peak.split()[1]) / 1024**2, value]))
+print(json.dumps([seconds, int(peak.split()[1]) / 1024**2, value, sum(each.ru_utime + each.ru_stime for each in used)]))
 """
 
 
@@ -41,12 +42,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """``memory`` in GB; ``failure`` is empty when the job came to its end."""
+    """``memory`` in GB; ``failure`` is empty when the job came to its end; ``cpu`` seconds of all its threads."""
 
     seconds: float
     memory: float
     value: Any = None
     failure: str = ""
+    cpu: float = 0.0
 
 
 def run(job: str, limits: Limits, python: str = sys.executable) -> Outcome:
@@ -72,8 +74,8 @@ def watched(arguments: list[str], limits: Limits, *, reports: bool) -> Outcome:
         printed = text(out)
     if failure or not reports:
         return Outcome(seconds, peak, printed, failure)
-    own_seconds, own_peak, value = json.loads(printed.splitlines()[-1])
-    return Outcome(own_seconds, max(own_peak, peak), value)
+    own_seconds, own_peak, value, cpu = json.loads(printed.splitlines()[-1])
+    return Outcome(own_seconds, max(own_peak, peak), value, cpu=cpu)
 
 
 def watch(process: subprocess.Popen[bytes], limits: Limits) -> tuple[float, str]:

@@ -77,8 +77,10 @@ def measured(jobs: dict[str, str], path: Path, rounds: int) -> dict[str, Outcome
                 continue
             now = run(job.replace("{path}", str(path)), Limits())
             old = best.get(name, now)
-            best[name] = Outcome(min(now.seconds, old.seconds), max(now.memory, old.memory), now.value, now.failure)
-            print(f"  {name:36} {now.failure or f'{now.seconds:8.2f} s {now.memory:6.2f} GB'}", flush=True)
+            least = min(now.seconds, old.seconds), max(now.memory, old.memory)
+            best[name] = Outcome(*least, now.value, now.failure, min(now.cpu, old.cpu))
+            said = f"{now.seconds:8.2f} s {now.cpu:8.2f} s CPU {now.memory:6.2f} GB"
+            print(f"  {name:36} {now.failure or said}", flush=True)
     return best
 
 
@@ -99,6 +101,7 @@ def rows_of(design: Design, best: dict[str, Outcome], disk: float) -> list[resul
             "order": design.order,
             "job": name,
             "seconds": f"{outcome.seconds:.3f}",
+            "cpu_seconds": f"{outcome.cpu:.3f}",
             "memory_gb": f"{outcome.memory:.3f}",
             "failure": outcome.failure,
             "file_gb": f"{disk:.3f}",

@@ -119,11 +119,16 @@ def growth(rows: Iterable[Row]) -> str:
     return f"{times / sizes:.2f}"
 
 
+def cpu(row: Row) -> float:
+    return float(row["cpu_seconds"])
+
+
 def ratio(found: Mapping[tuple[str, str], Row], job: str, size: str, reference: str) -> str:
+    """Of the time, and of the work: what all threads together computed, which other programs disturb less."""
     one, other = found.get((job, size)), found.get((reference, size))
     if one is None or other is None or one["failure"] or other["failure"]:
         return ""
-    return f"{seconds(one) / seconds(other):.2f}"
+    return f"{seconds(one) / seconds(other):.2f} ({cpu(one) / cpu(other):.2f})"
 
 
 def scale_table(rows: Sequence[Row]) -> list[str]:
@@ -151,7 +156,8 @@ def scale_section(folder: Path) -> list[str]:
         "process of its own, and its time includes the start of its libraries.",
         "",
         "- *exponent*: slope of log time over log annotations between the two largest sizes; 1 is linear growth.",
-        f"- *÷ two-level*, *÷ per item*: time in relation to “{REFERENCE}” and to “{PER_ITEM}”, at the largest size.",
+        f"- *÷ two-level*, *÷ per item*: time in relation to “{REFERENCE}” and to “{PER_ITEM}”, at the largest size;",
+        "  in brackets the same of the CPU seconds of all threads, which other programs on the machine disturb less.",
         "- The two-level queries compute the same agreement by hand, without intervals, checks or cautions; the",
         "  answers are compared. spagree without duplicate check reads item and label, as they do.",
         "",
