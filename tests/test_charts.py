@@ -14,7 +14,7 @@ import spagree
 from spagree.present.charts.board import Charts
 from spagree.present.charts.intervals import domain
 from spagree.present.charts.network import places
-from spagree.present.charts.rows import development_rows, network_rows, people, strongest
+from spagree.present.charts.rows import development_rows, in_order, network_rows, people, strongest
 from spagree.present.charts.theme import PAGE, PAPER, theme
 from spagree.present.evidence import Evidence
 from spagree.present.wording import change, is_date, limits, moment, short_names
@@ -101,6 +101,27 @@ def test_rows_of_the_confusion_chart_are_distributions(sparse: spagree.Agreement
         sums[row["down"]] = sums.get(row["down"], 0) + row["value"]
     assert sorted(sums) == ["A", "B", "C", "D"]
     assert all(math.isclose(total, 1) for total in sums.values())
+
+
+def test_rows_of_the_confusion_chart_are_distributions_under_a_metric_too() -> None:
+    rows = [(item, who, (item * who) % 5) for item in range(60) for who in range(3)]
+    nominal, interval = (spagree.measure(rows, metric=metric) for metric in ("nominal", "interval"))
+    assert interval.classes()["agreement"].sum() > nominal.classes()["agreement"].sum()
+    one, other = (values(found.charts.confusion(), 0) for found in (nominal, interval))
+    assert [row["value"] for row in one] == [row["value"] for row in other]
+    assert math.isclose(sum(row["value"] for row in one), 5)
+    same = {row["down"]: row["value"] for row in one if row["down"] == row["across"]}
+    expected = dict(nominal.classes().select("class", "agreement").rows())
+    assert same == pytest.approx(expected, abs=1e-12)
+
+
+def test_numbers_as_classes_stand_in_their_order() -> None:
+    labels = ("10", "9", "9", "-1", "-1", "-1")  # neither the commonest first nor as text
+    rows = [(item, who, labels[(item + who * (item % 3)) % 6]) for item in range(60) for who in range(2)]
+    names = list(dict.fromkeys(row["down"] for row in values(spagree.measure(rows).charts.confusion(), 0)))
+    assert names == ["-1", "9", "10"]
+    assert in_order([{"class": "nan"}, {"class": "1"}]) == [{"class": "nan"}, {"class": "1"}]
+    assert in_order([{"class": "b"}, {"class": "1"}]) == [{"class": "b"}, {"class": "1"}]
 
 
 def test_the_chart_of_pairs_is_symmetric_and_marks_small_cells(sparse: spagree.Agreement) -> None:

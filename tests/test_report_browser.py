@@ -49,6 +49,7 @@ HOSTILE = (
     "' onmouseover='alert(1)",
 )
 COLUMNS = ("</th><script>alert(2)</script>", "=who", "{{label}}", "<img src=y onerror=alert(3)>")
+OBJECT_NAMES = ("constructor", "toString", "valueOf", "hasOwnProperty", "__proto__", "isPrototypeOf")
 OPEN = "document.querySelectorAll('details').forEach(each => each.open = true)"
 
 
@@ -224,6 +225,28 @@ def test_names_that_start_alike_stay_apart_in_charts(browser: Browser, hostile: 
         names = visit.page.locator("[data-chart='classes'] .role-axis-label text").all_text_contents()
         alike = [name for name in names if "xxxx" in name]
         assert len(alike) == len(set(alike)) == 2
+
+
+def test_names_that_every_object_has_are_drawn_in_full(browser: Browser, tmp_path: Path) -> None:
+    """Vega keeps names as keys of objects, where these are found without having been put there."""
+    draw = random.Random(3)
+    rows = [
+        (item, who, draw.choice(OBJECT_NAMES)) for item in range(200) for who in draw.sample(OBJECT_NAMES, 5)
+    ]  # every two share more than ten items
+    found = spagree.measure([*rows, *((f"{name} too", name, name) for name in OBJECT_NAMES)])
+    with browser.visit(found.report(tmp_path / "page.html")) as visit:
+        size = len(OBJECT_NAMES)
+        cells = {
+            chart: visit.page.locator(f"[data-chart='{chart}'] svg .role-mark.mark-rect path").count()
+            for chart in ("confusion", "pairs")
+        }
+        assert cells == {"confusion": size**2, "pairs": size * (size - 1)}
+        for chart in ("classes", "annotators"):
+            assert visit.marks(chart) == size
+            names = visit.page.locator(f"[data-chart='{chart}'] .role-axis-label text").all_text_contents()
+            assert {f"'{name}'" for name in OBJECT_NAMES} <= set(names)
+        assert visit.marks("overlap") == size
+        assert visit.errors == []
 
 
 def test_the_policy_is_what_keeps_scripts_out(browser: Browser, sparse: Path, tmp_path: Path) -> None:

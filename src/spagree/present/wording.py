@@ -13,6 +13,11 @@ from spagree.estimate import Estimate
 
 MOST_DIGITS = 6
 SHORT = 40
+# What every JavaScript object has already: a library that keeps names as keys of one would find these there.
+TAKEN = frozenset(
+    "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__ __proto__ constructor hasOwnProperty "
+    "isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf".split()
+)
 
 
 def figure(value: float | None, digits: int = 3) -> str:
@@ -178,10 +183,12 @@ def short_names(names: Iterable[str], width: int = SHORT) -> dict[str, str]:
     '(2) aaa…'
     >>> short_names(["", " no"])
     {'': "''", ' no': "' no'"}
+    >>> short_names(["toString"])
+    {'toString': "'toString'"}
     """
     found: dict[str, str] = {}
     for name in dict.fromkeys(names):
-        plain = bool(name) and name == name.strip()
+        plain = bool(name) and name == name.strip() and name not in TAKEN
         shown = printable(name, width) if plain else f"'{printable(name, width - 2)}'"
         number = 1
         while shown in found.values():
