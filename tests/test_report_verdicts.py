@@ -89,10 +89,44 @@ def test_an_assumption_that_cannot_be_tested() -> None:
     assert found.state == "look" and "agreement does not vary enough" in found.words
 
 
+def uneven(items: int) -> Rows:
+    """Items with two and with four annotations agree, those with three do not: no trend, and yet no single number."""
+    sizes = {2: "xx", 3: "xyz", 4: "yyyy"}
+    return [
+        (f"{n}-{item}", f"p{who}", label if item % 10 else "xyyz"[who])
+        for n, labels in sizes.items()
+        for item in range(items)
+        for who, label in enumerate(labels)
+    ]
+
+
+def test_an_assumption_without_a_trend_that_does_not_hold_either() -> None:
+    found = judged(uneven(60))["Assumption"]
+    assert found.state == "look"
+    assert (
+        found.words.startswith("No trend (p = ") and "differ by their number of annotations (p < 0.001)" in found.words
+    )
+
+
 def test_no_better_than_chance() -> None:
     rows = [(item, who, "xy"[(item * (who + 3) // 2) % 2]) for item in range(40) for who in range(2)]
     found = judged(rows)["Beyond chance"]
     assert found.state == "problem" and "do not clearly agree more often" in found.words
+
+
+def test_hardly_better_than_chance_is_worth_a_look() -> None:
+    rows = [(item, who, "no" if (item * 7 + who * item) % 20 < 2 else "yes") for item in range(900) for who in range(2)]
+    kappa = spagree.measure(rows).chance["spa_kappa"]
+    assert kappa.low is not None and kappa.high is not None and 0 < kappa.low < kappa.high < 0.4
+    found = judged(rows)["Beyond chance"]
+    assert found.state == "look" and "much of the agreement is what chance alone would give" in found.words
+    assert f"spa_kappa is {kappa.value:.2f} ({kappa.low:.2f} to {kappa.high:.2f})" in found.words
+
+
+def test_by_a_metric_agreement_is_no_frequency() -> None:
+    rows = [(item, who, str(item % 5 + (item + who) % 3 % 2)) for item in range(60) for who in range(2)]
+    found = judged(rows, metric="interval")["Beyond chance"]
+    assert "agree clearly more than labels picked blindly would" in found.words and "often" not in found.words
 
 
 def test_teams_that_never_met() -> None:
@@ -109,21 +143,50 @@ def test_teams_that_hang_on_a_few_items() -> None:
 
 def test_somebody_alone() -> None:
     found = judged([*pairs_of(30), ("own", "hermit", "x")])["Overlap"]
-    assert found.state == "look" and found.words == "1 annotator of 4 share no item with anybody."
+    assert found.state == "look"
+    assert found.words == "1 of 4 annotators shares no item with anybody (2% of the annotations)."
+
+
+def test_somebody_alone_who_did_next_to_nothing_is_a_note() -> None:
+    found = judged([*pairs_of(300), ("own", "hermit", "x"), ("too", "nun", "x")])["Overlap"]
+    assert found.state == "ok"
+    assert (
+        found.words
+        == "2 of 5 annotators share no item with anybody (0.3% of the annotations); the others are connected."
+    )
+
+
+def test_two_are_both() -> None:
+    assert judged(pairs_of(30, people="ab"))["Overlap"].words == "Both annotators are connected by items they share."
 
 
 def test_somebody_unknown() -> None:
     frame = polars.DataFrame([*pairs_of(30), (0, None, "x")], schema=["item", "annotator", "label"], orient="row")
     found = judged(frame)["Overlap"]
-    assert found.state == "look" and "1 annotation do not say who made them" in found.words
+    assert found.state == "look" and "1 annotation does not say who made it" in found.words
 
 
 def test_what_was_left_out() -> None:
     rows = pairs_of(30)
     repeated = judged([*rows, rows[0]])["Left out"]
-    assert repeated.state == "ok" and repeated.words == "1 annotation (2%) were not used."
+    assert repeated.state == "ok" and repeated.words == "1 annotation (2%) was not used."
     many = judged([*rows, *((None, "a", "x") for _ in range(30))])["Left out"]
     assert many.state == "look" and "30 annotations (33%)" in many.words
+
+
+def test_annotations_that_stand_alone_are_not_called_used() -> None:
+    rows = pairs_of(30)
+    assert judged(rows)["Left out"].words == "No annotation was dropped as missing or repeated."
+    one, more = judged([*rows, ("s1", "a", "x")]), judged([*rows, ("s1", "a", "x"), ("s2", "a", "x")])
+    assert one["Left out"].words.endswith("; 1 annotation stands alone on its item and says nothing about agreement.")
+    assert more["Left out"].words.endswith(
+        "; 2 annotations stand alone on their items and say nothing about agreement."
+    )
+
+
+def test_weights_that_give_the_same_say_it_once() -> None:
+    found = judged(pairs_of(30))["Weights"].words
+    assert found.startswith("All ways to weigh the items give 0.") and " to 0" not in found
 
 
 def test_other_warnings_are_passed_on_once() -> None:
@@ -131,6 +194,7 @@ def test_other_warnings_are_passed_on_once() -> None:
     found = judged(rows)
     assert found["Label variants"].state == "look"
     assert found["Label variants"].words.startswith("Labels that differ only in spelling")
+    assert judged([(item, who, "x") for item in range(12) for who in "ab"])["One class"].words.endswith("necessity.")
     few = judged(pairs_of(5))
     assert not [title for title in few if "Few" in title]
 
@@ -139,7 +203,9 @@ def test_in_short() -> None:
     ok, look, bad = (Verdict(state, state, "") for state in ("ok", "look", "problem"))
     assert in_short([ok, ok]).words == "All 2 checks are fine." and in_short([ok]).state == "ok"
     assert in_short([ok, look]).words == "1 of 2 checks shows something to look at: look."
-    assert in_short([ok, look, bad, bad]).words == "2 of 4 checks show a problem: problem, problem."
+    assert in_short([ok, look, bad, bad]).words == (
+        "2 of 4 checks show a problem: problem, problem; 1 shows something to look at: look."
+    )
     assert in_short([look, bad]).state == "problem"
 
 
