@@ -11,6 +11,7 @@ import polars
 import pytest
 
 import spagree
+from spagree.estimate.standouts import mean_agreement
 from spagree.present.charts.board import Charts
 from spagree.present.charts.intervals import domain
 from spagree.present.charts.network import places
@@ -139,7 +140,7 @@ def test_annotators_stand_in_the_order_of_their_agreement(sparse: spagree.Agreem
     rows = values(sparse.charts.annotators(), 2)
     assert [row["name"] for row in rows] == sparse.annotators()["annotator"].to_list()
     reference = values(sparse.charts.annotators(), 0)
-    assert reference == [{"value": sparse.spa.value}]
+    assert reference == [{"value": mean_agreement(sparse.annotators())}]
 
 
 def test_chance_shows_what_a_coefficient_is_made_of(sparse: spagree.Agreement) -> None:

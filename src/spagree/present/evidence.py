@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from spagree.errors import SpagreeError
 from spagree.estimate import Findings
 from spagree.estimate.overlap import Overlap
+from spagree.estimate.standouts import mean_agreement
 
 if TYPE_CHECKING:
     import polars
@@ -117,6 +118,11 @@ class Evidence:
     def plan(self) -> polars.DataFrame:
         """Precision of other designs."""
         return self.measured.plan()
+
+    @cached_property
+    def usual(self) -> float | None:
+        """What annotators are compared with: the agreement with the others of an annotation drawn at random."""
+        return mean_agreement(self.annotators)
 
     def lacks(self, name: str) -> str | None:
         """Why there is no such evidence, in words; None where there is."""

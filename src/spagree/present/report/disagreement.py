@@ -13,6 +13,7 @@ from spagree.present.report.figures import drawn, sentence
 from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, table
 from spagree.present.wording import count
 
+MANY = 5  # annotations of an item, from which on its agreement has a shape
 DIFFERENT = (
     "Being different is not being wrong: somebody who disagrees with all the others may be the only one who read the "
     "guideline. Look before you judge."
@@ -70,15 +71,15 @@ def where(evidence: Evidence) -> Section:
     classes = drawn(
         "classes",
         "Which classes are hard?",
-        "If one annotator chose the class, how likely is it that a second one did, too? Hollow dots rest on fewer than "
-        "10 items." + _first(evidence, "classes", "class", "classes"),
+        f"If one annotator chose the class, {_how_likely(evidence)} Hollow dots rest on fewer than 10 items."
+        + _first(evidence, "classes", "class", "classes"),
         charts.classes,
         lambda: _cut("classes", "Agreement of each class", evidence.classes, CLASSES, "classes"),
     )
     confusion = drawn(
         "confusion",
         "What are they taken for?",
-        "Each row adds up to 100%: what a second annotator says when the first one says the class on the left. The "
+        "What a second annotator says when the first one says the class on the left. " + _adds_up(evidence) + "The "
         "diagonal is agreement; bright cells beside it are classes taken for one another. Pale rows rest on fewer than "
         "10 items." + _commonest(evidence),
         charts.confusion,
@@ -87,8 +88,7 @@ def where(evidence: Evidence) -> Section:
     spread = drawn(
         "items",
         "Is it a few items, or all of them?",
-        "How many items have which agreement. A tall bar at 1 and a few at the left: a handful of hard items. A broad "
-        "hill: the guideline as a whole is unclear.",
+        f"How many items have which agreement. {_spread(evidence)}",
         charts.items,
         lambda: _bins(evidence),
     )
@@ -104,6 +104,42 @@ def _first(evidence: Evidence, name: str, one: str, many: str) -> str:
         return ""
     size = getattr(evidence, name).height
     return f" The {rows.MOST_LINES} lowest of {count(size, one, many)} are drawn." if size > rows.MOST_LINES else ""
+
+
+def _how_likely(evidence: Evidence) -> str:
+    if evidence.findings.metric == NOMINAL:
+        return "how likely is it that a second one did, too?"
+    return "how much does a second one agree on average, 1 being the same label?"
+
+
+def _how_often(evidence: Evidence) -> str:
+    if evidence.findings.metric == NOMINAL:
+        return "How often somebody else gave the same label"
+    return "How much somebody else agrees on average"
+
+
+def _spread(evidence: Evidence) -> str:
+    """How to read the bars, which depends on what values an item can have: with few annotations only a few."""
+    by_n = evidence.findings.missingness.by_n
+    if evidence.findings.metric == NOMINAL and by_n:
+        if by_n[-1].n == 2:  # noqa: PLR2004 (a pair agrees or not)
+            return (
+                "Two annotations agree or they do not, so only 0 and 1 can occur: the bars say how many items are "
+                "disputed, not how badly. A third annotation would tell slips from hard items."
+            )
+        few = sum(row.items for row in by_n if row.n < MANY)
+        if 2 * few > sum(row.items for row in by_n):
+            return (
+                "Items with few annotations can only have a few values (two annotations: 0 or 1; three: 0, 0.33 or 1), "
+                "so gaps between the bars mean nothing. The more stands near 1, the more the rest is a matter of "
+                "single items."
+            )
+    return "A tall bar at 1 and a few at the left: a handful of hard items. A broad hill: the guideline is unclear."
+
+
+def _adds_up(evidence: Evidence) -> str:
+    """Rows are whole only where no class is cut."""
+    return "" if evidence.findings.data.classes > rows.MOST_CLASSES else "Each row adds up to 100%. "
 
 
 def _commonest(evidence: Evidence) -> str:
@@ -156,8 +192,8 @@ def who(evidence: Evidence) -> Section:
     annotators = drawn(
         "annotators",
         "Annotators and the others",
-        "How often somebody else gave the same label on items they share; the dashed line is the number above. Hollow "
-        "dots rest on fewer than 10 items." + _first(evidence, "annotators", "annotator", "annotators"),
+        f"{_how_often(evidence)} on items they share; the dashed line is the mean of all annotations. Hollow dots rest "
+        "on fewer than 10 items." + _first(evidence, "annotators", "annotator", "annotators"),
         charts.annotators,
         lambda: _cut("annotators", "Agreement of each annotator", evidence.annotators, ANNOTATORS, "annotators"),
     )

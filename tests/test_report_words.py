@@ -1,0 +1,58 @@
+"""What the page says in words: true for these data, whatever they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from test_report_page import page_of, section, text_of
+
+Rows = list[tuple[Any, ...]]
+
+
+def numbers(items: int = 60) -> Rows:
+    return [(f"q{item}", f"p{who}", str(item % 5 + (item + who) % 3 % 2)) for item in range(items) for who in range(2)]
+
+
+def annotated(n: int, items: int = 40) -> Rows:
+    return [(f"q{item}", f"p{who}", "xy"[(item * who) % 3 % 2]) for item in range(items) for who in range(n)]
+
+
+def test_by_a_metric_nothing_is_called_a_probability() -> None:
+    html = page_of(numbers(), metric="interval")
+    said = text_of(html)
+    assert "how likely is it" not in said and "How often somebody else" not in said
+    assert "how much does a second one agree on average, 1 being the same label?" in section(html, "where")
+    assert "How much somebody else agrees on average on items they share" in section(html, "who")
+    assert "mean agreement of a second annotator" in html and "probability that a second annotator" not in html
+
+
+def test_rows_of_a_confusion_add_up_only_where_no_class_is_cut() -> None:
+    few = [(f"q{item}", f"p{who}", f"c{(item + who * (item % 2)) % 30:03}") for item in range(90) for who in range(2)]
+    many = [(f"q{item}", f"p{who}", f"c{(item + who * (item % 2)) % 31:03}") for item in range(93) for who in range(2)]
+    assert "Each row adds up to 100%." in section(page_of(few), "where")
+    assert "adds up" not in section(page_of(many), "where")
+
+
+@pytest.mark.parametrize(
+    ("n", "says"),
+    [
+        (2, "Two annotations agree or they do not, so only 0 and 1 can occur"),
+        (3, "three: 0, 0.33 or 1"),
+        (6, "A tall bar at 1 and a few at the left"),
+    ],
+)
+def test_the_spread_of_items_is_read_for_the_annotations_they_have(n: int, says: str) -> None:
+    said = section(page_of(annotated(n)), "where")
+    assert says in said
+    assert said.count("A tall bar") == (n == 6)
+
+
+def test_by_a_metric_two_annotations_can_agree_in_part() -> None:
+    assert "only 0 and 1 can occur" not in section(page_of(numbers(), metric="interval"), "where")
+
+
+def test_annotators_are_compared_with_their_own_mean() -> None:
+    html = page_of(annotated(3))
+    assert "the dashed line is the mean of all annotations" in section(html, "who")
