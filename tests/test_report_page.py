@@ -158,7 +158,9 @@ def test_nothing_pairable_still_makes_a_page() -> None:
     html = page_of([("q1", "ann", "yes"), ("q2", "bob", "no")])
     top = text_of(html)
     assert "Agreement is undefined: no item has two annotations" in top
-    assert re.findall(r'<section id="(\w+)"', html) == SECTIONS
+    assert re.findall(r'<section id="(\w+)"', html) == re.findall(r'<li><a href="#(\w+)">', html)
+    assert re.findall(r'<section id="(\w+)"', html) == ["trust", "next", "method"]
+    assert top.lower().count("no item has two annotations") == 2 and "undefined" not in html.partition("</strong>")[0]
     assert 'class="chart"' not in html and '<svg class="bar"' not in html
     assert "Let a second annotator label some of the items" in section(html, "next")
     assert "Coverage. No item has two annotations" in section(html, "trust")
@@ -318,7 +320,7 @@ def test_nothing_pairable_writes_the_page_and_fails_as_before(tmp_path: Path, ru
     source.write_text("item,annotator,label\n1,a,x\n2,b,y\n")
     code, _, err = run("score", source, "--report", tmp_path / "page.html")
     assert code == 3 and "no item has two annotations" in err
-    assert "undefined" in (tmp_path / "page.html").read_text("utf-8")
+    assert "<strong>no number</strong>" in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+import spagree
 from test_report_page import page_of, section, text_of
 
 Rows = list[tuple[Any, ...]]
@@ -56,3 +58,36 @@ def test_by_a_metric_two_annotations_can_agree_in_part() -> None:
 def test_annotators_are_compared_with_their_own_mean() -> None:
     html = page_of(annotated(3))
     assert "the dashed line is the mean of all annotations" in section(html, "who")
+
+
+# Chance ----------------------------------------------------------------------------------------
+
+
+def test_guessing_agrees_so_often_or_by_a_metric_so_much() -> None:
+    """Labels that lie close agree in part, so their agreement is no share of the time."""
+    close = [(f"q{item}", f"p{who}", str(10 + (item + who) % 2)) for item in range(60) for who in range(2)]
+    far = [("z", "p0", "0"), ("z", "p1", "10")]
+    nominal, metric = page_of([*close, *far]), page_of([*close, *far], metric="interval")
+    expected = spagree.measure([*close, *far]).chance["spa_kappa"].expected
+    assert f"Labels picked blindly would agree {expected:.0%} of the time." in text_of(nominal)
+    assert re.search(r"Labels picked blindly would agree \d+% on average\.", text_of(metric))
+    assert "would already agree" in section(metric, "chance")
+    assert "of the time" not in text_of(metric)
+
+
+def test_a_kappa_freed_of_its_bias_says_so() -> None:
+    """With four items spa_kappa is not what its columns give; with many nobody would see it."""
+    rows = [
+        (f"q{item}", who, label)
+        for item, labels in enumerate(["xx", "xy", "yy", "yy"])
+        for who, label in zip("ab", labels, strict=True)
+    ]
+    found = spagree.measure(rows).chance["spa_kappa"]
+    assert found.value is not None and found.observed is not None and found.expected is not None
+    plain = (found.observed - found.expected) / (1 - found.expected)
+    assert abs(plain - found.value) > 0.005
+    words = f"spa_kappa is corrected for the bias of small samples; without that it would be {plain:.3f}."
+    assert words in section(page_of(rows), "chance")
+    assert words in " ".join(str(spagree.measure(rows)).split())
+    assert "small samples" not in str(spagree.measure("example:sparse"))
+    assert "small samples" not in str(spagree.measure([(item, who, "x") for item in range(9) for who in "ab"]))

@@ -17,8 +17,8 @@ from spagree.errors import MissingExtraError
 from spagree.estimate import Findings
 from spagree.present.charts.theme import PAGE, theme
 from spagree.present.report.parts import Figure, Section, Verdict
-from spagree.present.sentence import in_words, interval_name
-from spagree.present.wording import escape_controls, figure, interval, percent
+from spagree.present.sentence import by_chance, in_words, interval_name
+from spagree.present.wording import escape_controls, figure, interval
 
 FOLDER = "spagree.present.report"
 DRAWING_LIBRARY = "window.vegaEmbed = vegaEmbed;"
@@ -42,9 +42,8 @@ def headline(findings: Findings, source: str, checks: Verdict) -> Headline:
     """What stands on top of the page."""
     spa, kappa = findings.spa, findings.chance["spa_kappa"]
     if spa.value is None:
-        return Headline(source, "undefined", "", escape_controls(in_words(findings)), "", checks, None)
-    by_luck = None if kappa.expected is None else kappa.expected
-    chance = "" if by_luck is None else f"Labels picked blindly would agree {percent(by_luck)} of the time."
+        return Headline(source, "no number", "", escape_controls(in_words(findings)), "", checks, None)
+    by_luck, chance = kappa.expected, by_chance(findings)
     ends = (spa.value if spa.low is None else spa.low, spa.value if spa.high is None else spa.high)
     bar = (ends[0] * 100, spa.value * 100, ends[1] * 100, None if by_luck is None else by_luck * 100)
     limits = "" if spa.low is None else f"{interval_name(spa)}: {interval(spa)}"

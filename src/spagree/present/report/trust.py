@@ -12,8 +12,7 @@ from spagree.present.evidence import MOST_PEOPLE, Evidence
 from spagree.present.report.figures import drawn, sentence
 from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, Verdicts, table
 from spagree.present.report.verdicts import verdicts
-from spagree.present.sentence import chance_gap
-from spagree.present.terminal import WIDE_GAP
+from spagree.present.sentence import chance_gap, kappa_bias
 from spagree.present.wording import printable
 from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
@@ -144,10 +143,8 @@ def chance(evidence: Evidence) -> Section:
         lambda: _chance(evidence),
     )
     lead = "Some agreement comes by luck. These coefficients take it off; each has its own idea of luck."
-    kappa, spa = evidence.findings.chance["spa_kappa"], evidence.findings.spa
-    if kappa.value is not None and kappa.expected is not None and spa.value is not None:
-        lead += f" {chance_gap(kappa.expected)}" if spa.value - kappa.value > WIDE_GAP else ""
-    return Section("chance", "Chance", "What is left beyond chance?", lead, [found])
+    notes = [words for words in (chance_gap(evidence.findings), kappa_bias(evidence.findings)) if words]
+    return Section("chance", "Chance", "What is left beyond chance?", " ".join([lead, *notes]), [found])
 
 
 def _chance(evidence: Evidence) -> Table:

@@ -60,9 +60,11 @@ def in_short(found: Sequence[Verdict]) -> Verdict:
     return Verdict(next(iter(said)), "In short", f"{'; '.join(said.values())}.")
 
 
-def _precision(findings: Findings) -> Verdict:
+def _precision(findings: Findings) -> Verdict | None:
     spa = findings.spa
-    if spa.value is None or spa.low is None or spa.high is None:
+    if spa.value is None:
+        return None
+    if spa.low is None or spa.high is None:
         return Verdict("problem", "Precision", f"There is no interval: {spa.undefined}.")
     half = (spa.high - spa.low) / 2
     state: State = "ok" if half <= PRECISE else "look" if half <= ROUGH else "problem"
