@@ -10,6 +10,7 @@ from spagree.errors import SpagreeError
 from spagree.estimate import Findings
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.standouts import mean_agreement
+from spagree.present.wording import is_date
 
 if TYPE_CHECKING:
     import polars
@@ -111,8 +112,12 @@ class Evidence:
 
     @cached_property
     def development(self) -> polars.DataFrame:
-        """Agreement over time."""
-        return self.measured.development()
+        """Agreement over time; milliseconds since 1970 as the seconds that everything here expects."""
+        found = self.measured.development()
+        time = found["time"]
+        if not time.dtype.is_numeric() or not all(is_date(each / 1000) for each in time.cast(float)):
+            return found
+        return found.with_columns(time.cast(float) / 1000)
 
     @cached_property
     def plan(self) -> polars.DataFrame:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import DataError
 from spagree.estimate import Estimate
+from spagree.estimate.missingness import ENOUGH_ITEMS
 from spagree.estimate.overlap import THIN
 from spagree.estimate.planning import NEW_ITEMS
 from spagree.present.charts.intervals import CHANCE_KINDS, CHOSEN, FEW, OTHER
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 30
 MOST_LINES = 40
+SIZES = {"classes": "items", "annotators": "shared"}
 BINS = 20
 STRONGEST = 4
 DEVELOPMENT = (
@@ -55,7 +57,7 @@ def by_n_rows(evidence: Evidence) -> list[Row]:
     """Agreement of the items with n annotations, for each n."""
     return [
         {"name": row.n, **_ends(row.agreement), **_said(row.agreement), "items": f"{row.items:,}"}
-        | {"kind": FEW if row.agreement.low is None else CHOSEN}
+        | {"kind": FEW if row.items < ENOUGH_ITEMS else CHOSEN}
         for row in evidence.findings.missingness.by_n
     ]
 
@@ -78,9 +80,21 @@ def _plain(shown: str, interval: str) -> Row:
     return {"shown": shown, "interval": interval}
 
 
+def chosen_lines(found: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Mapping[str, Any]], str]:
+    """The rows to draw, and which they are: of many those that rest on much, since the lowest of all are luck."""
+    known = [row for row in found if row["agreement"] is not None]
+    if len(known) <= MOST_LINES:
+        return known, "with an agreement"
+    sound = [row for row in known if not row["few"]][:MOST_LINES]
+    if sound:
+        return sound, "lowest of those with 10 items or more"
+    common = {id(row) for row in sorted(known, key=lambda row: -row[size])[:MOST_LINES]}
+    return [row for row in known if id(row) in common], "with the most items"
+
+
 def line_rows(found: Sequence[Mapping[str, Any]], column: str, size: str) -> list[Row]:
-    """Rows of a breakdown by name: the first so many, with how much each rests on."""
-    some = [row for row in found if row["agreement"] is not None][:MOST_LINES]
+    """Rows of a breakdown by name: so many as can be read, with how much each rests on."""
+    some, _ = chosen_lines(found, size)
     names = short_names((row[column] for row in some), NAME)
     return [
         {

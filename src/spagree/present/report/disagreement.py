@@ -13,6 +13,7 @@ from spagree.present.report.figures import drawn, sentence
 from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, table
 from spagree.present.wording import count
 
+TELLING = 0.2  # of the pairs have enough items to be drawn
 MANY = 5  # annotations of an item, from which on its agreement has a shape
 DIFFERENT = (
     "Being different is not being wrong: somebody who disagrees with all the others may be the only one who read the "
@@ -80,8 +81,8 @@ def where(evidence: Evidence) -> Section:
         "confusion",
         "What are they taken for?",
         "What a second annotator says when the first one says the class on the left. " + _adds_up(evidence) + "The "
-        "diagonal is agreement; bright cells beside it are classes taken for one another. Pale rows rest on fewer than "
-        "10 items." + _commonest(evidence),
+        "diagonal is the same label again; bright cells beside it are classes taken for one another. Hollow cells with "
+        "a dot rest on fewer than 10 items." + _commonest(evidence),
         charts.confusion,
         lambda: _cut("confusion", "Classes taken for one another", evidence.confusion, CONFUSION, "pairs of classes"),
     )
@@ -102,8 +103,11 @@ def _first(evidence: Evidence, name: str, one: str, many: str) -> str:
     """What a chart of many names leaves out."""
     if evidence.lacks(name):
         return ""
-    size = getattr(evidence, name).height
-    return f" The {rows.MOST_LINES} lowest of {count(size, one, many)} are drawn." if size > rows.MOST_LINES else ""
+    found = getattr(evidence, name)
+    drawn, which = rows.chosen_lines(found.rows(named=True), rows.SIZES[name])
+    if found.height <= rows.MOST_LINES:
+        return ""
+    return f" Of {count(found.height, one, many)} the {len(drawn):,} {which} are drawn."
 
 
 def _how_likely(evidence: Evidence) -> str:
@@ -150,7 +154,8 @@ def _commonest(evidence: Evidence) -> str:
 def _cut(id: str, caption: str, frame: Any, columns: tuple[Column, ...], many: str) -> Table:
     hidden = frame.height - MOST_ROWS
     note = f"The first {MOST_ROWS} of {frame.height:,} {many}." if hidden > 0 else ""
-    return table(id, caption, frame.head(MOST_ROWS).rows(named=True), columns, note=note)
+    found = frame.head(MOST_ROWS).rows(named=True)
+    return table(id, caption, found, columns, note=note, whole=hidden <= 0)
 
 
 def _bins(evidence: Evidence) -> Table:
@@ -197,15 +202,30 @@ def who(evidence: Evidence) -> Section:
         charts.annotators,
         lambda: _cut("annotators", "Agreement of each annotator", evidence.annotators, ANNOTATORS, "annotators"),
     )
-    pairs = drawn(
-        "pairs",
-        "Every two annotators",
-        f"The brighter, the more two annotators agree{_numbers(evidence)}. Pale cells with an outline (and *) rest on "
-        f"fewer than 10 shared items: too few to judge. Empty: they never met.{_busiest(evidence)}",
-        charts.pairs,
-        lambda: _cut("pairs", "Pairs of annotators, least agreement first", evidence.pairs, PAIRS, "pairs"),
+    return Section("who", "Who", title, lead, [annotators, _pairs(evidence)])
+
+
+def _pairs(evidence: Evidence) -> Figure:
+    """A picture where it says something: of pairs who hardly met it would show noise."""
+    title = "Every two annotators"
+    reading = (
+        f"The brighter, the more two annotators agree{_numbers(evidence)}. Hollow cells with a dot (and *) rest on "
+        f"fewer than 10 shared items: too few to judge. Empty: they never met.{_busiest(evidence)}"
     )
-    return Section("who", "Who", title, lead, [annotators, pairs])
+    found = drawn("pairs", title, reading, Charts(evidence).pairs, lambda: _pair_table(evidence))
+    if found.spec is None:
+        return found
+    enough, size = int((~evidence.pairs["few"]).sum()), evidence.pairs.height
+    if enough >= TELLING * size:
+        return found
+    few = f"{f'Only {enough:,}' if enough else 'None'} of the {size:,} pairs who met share 10 items or more"
+    one = "The one pair who met shares fewer than 10 items"
+    absent = f"{one if size == 1 else few}: a picture would show luck. Compare annotators with all the others, above."
+    return Figure("pairs", title, "", None, _pair_table(evidence), absent=absent)
+
+
+def _pair_table(evidence: Evidence) -> Table:
+    return _cut("pairs", "Pairs of annotators, least agreement first", evidence.pairs, PAIRS, "pairs")
 
 
 def _busiest(evidence: Evidence) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -99,10 +100,16 @@ def drawing_library() -> str:
     """Vega, Vega-Lite and vega-embed as one script: what draws the charts in the reader's browser."""
     import vl_convert
 
-    bundle: str = vl_convert.javascript_bundle(DRAWING_LIBRARY)
-    if "</script" in bundle.lower():
-        bundle = bundle.replace("</script", "<\\/script")
-    return bundle
+    return no_end_of_script(vl_convert.javascript_bundle(DRAWING_LIBRARY))
+
+
+def no_end_of_script(code: str) -> str:
+    r"""Code that can stand in a script element; in the texts of a program the sign means the same.
+
+    >>> print(no_end_of_script('"</script></SCRIPT>"'))
+    "<\/script><\/SCRIPT>"
+    """
+    return re.sub(r"</(?=script)", r"<\\/", code, flags=re.IGNORECASE)
 
 
 def _file(name: str) -> str:
