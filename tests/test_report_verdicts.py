@@ -280,7 +280,7 @@ def test_full_agreement_leaves_little_to_do() -> None:
     ],
 )
 def test_a_value_in_words(column: Column, row: dict[str, Any], shown: str, value: Any) -> None:
-    assert cell(row, column) == Cell(shown, value, column.is_number)
+    assert cell(row, column) == Cell(shown, value, column.is_number, row.get("high"))
 
 
 def test_a_star_is_explained_where_there_is_one() -> None:

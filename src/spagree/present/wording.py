@@ -7,7 +7,7 @@ terminal: control characters and invisible direction marks are shown, not obeyed
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from spagree.estimate import Estimate
 
@@ -144,15 +144,14 @@ def moment(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
 
 
-def moments(times: Iterable[float]) -> list[str]:
-    """Times in words; days without their midnight where all of them are days.
+def without_midnight(moments: Sequence[str]) -> list[str]:
+    """Moments in words, as days where all of them are days.
 
-    >>> moments([1709251200.0, 1709337600.0]), moments([1709251200.0, 1709301900.0])
-    (['2024-03-01', '2024-03-02'], ['2024-03-01 00:00', '2024-03-01 14:05'])
+    >>> without_midnight(["2024-03-01 00:00"]), without_midnight(["2024-03-01 00:00", "2024-03-01 14:05"])
+    (['2024-03-01'], ['2024-03-01 00:00', '2024-03-01 14:05'])
     """
-    found = [moment(time) for time in times]
-    days = all(words.endswith(MIDNIGHT) for words in found)
-    return [words.removesuffix(MIDNIGHT) for words in found] if days else found
+    days = all(words.endswith(MIDNIGHT) for words in moments)
+    return [words.removesuffix(MIDNIGHT) if days else words for words in moments]
 
 
 def is_date(seconds: float) -> bool:

@@ -9,7 +9,7 @@ from spagree.estimate import NOMINAL
 from spagree.present.charts import heat, intervals, network, rows, spread
 from spagree.present.charts.theme import theme
 from spagree.present.evidence import MOST_PEOPLE, Evidence, Measured
-from spagree.present.wording import count
+from spagree.present.wording import count, without_midnight
 
 AGREEMENT = {"shown": "agreement", "interval": "interval"}
 
@@ -101,6 +101,8 @@ class Charts:
         """Agreement over time: all items so far, and those finished lately, each with its interval."""
         self._value()
         found, temporal = rows.development_rows(self._evidence)
+        times = without_midnight([row["when"] for row in found])
+        found = [{**row, "when": when} for row, when in zip(found, times, strict=True)]
         tips = {"when": "time", "kind": "what", **AGREEMENT, "size": "rests on"}
         return _finished(spread.development(found, tips, temporal=temporal))
 

@@ -8,7 +8,7 @@ from spagree.present.charts.board import Charts
 from spagree.present.evidence import Evidence
 from spagree.present.report.figures import drawn
 from spagree.present.report.parts import Column, Section, Table, table
-from spagree.present.wording import moments
+from spagree.present.wording import moment, without_midnight
 
 DEVELOPMENT = (
     Column("when", "until", "words"),
@@ -49,6 +49,6 @@ def _window(evidence: Evidence) -> str:
 
 def _development(evidence: Evidence) -> Table:
     found = evidence.development.rows(named=True)
-    times = moments(rows.seconds(row["time"]) for row in found)
+    times = without_midnight([moment(rows.seconds(row["time"])) for row in found])
     lines = [{**row, "when": when} for row, when in zip(found, times, strict=True)]
     return table("development", "Agreement over time", lines, DEVELOPMENT)
