@@ -407,6 +407,12 @@ def test_paper_is_wide_enough(browser: Browser, name: str, request: pytest.Fixtu
         )
         assert page.evaluate(wide) == []
         assert page.evaluate("document.documentElement.scrollWidth") == 673
+        lines = """table => [...table.querySelectorAll('tbody th')].map(name => {
+          const text = document.createRange();
+          text.selectNodeContents(name);
+          return text.getClientRects().length;
+        })"""
+        assert set(page.locator("#table-chance").evaluate(lines)) == {1}  # names are not torn
 
 
 def test_long_tables_are_cut_on_paper_and_say_so(browser: Browser, sparse: Path) -> None:
