@@ -286,7 +286,7 @@ def test_a_metric_takes_no_longer_than_a_few_times_as_much() -> None:
 
 
 def test_an_item_that_comes_back_moves_from_pattern_to_pattern() -> None:
-    """Three steps touch one item; what it was before is not counted beside what it is."""
+    """Three steps touch one item, another gets the same labels in another order: what was is not counted beside."""
     rows = [("q1", "a", "0", 1), ("q1", "b", "2", 1), ("q2", "a", "1", 2), ("q1", "c", "2", 2), ("q2", "b", "0", 3)]
-    rows += [("q1", "d", "2", 3), ("q3", "a", "1", 3)]
+    rows += [("q1", "d", "2", 3), ("q3", "a", "1", 3), ("q4", "a", "2", 1), ("q4", "b", "0", 2)]
     check(rows, 3, metric="interval")

@@ -104,7 +104,7 @@ def _apart(evidence: Evidence) -> Iterator[str]:
         more = f" and {len(low) - NAMED:,} more" if len(low) > NAMED else ""
         yield (
             f"Talk to {names}{more}: clearly less agreement with the others than usual ({figure(evidence.usual, 2)}). "
-            "They may be right, so listen first."
+            "They may be right, or have had harder items: look first."
         )
 
 
