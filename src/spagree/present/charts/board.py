@@ -77,7 +77,7 @@ class Charts:
         return self._lines(found, "annotator", "agreement with the others", reference=self._evidence.usual)
 
     def pairs(self) -> Any:
-        """Agreement of every two of the busiest annotators, as a heat map; pairs with few shared items are pale."""
+        """Agreement of every two of the busiest annotators, as a heat map; hollow where they share few items."""
         self._value()
         tips = {"down": "annotator", "across": "other", **AGREEMENT, "size": "shared"}
         titles = ("annotator", "other")
