@@ -12,6 +12,7 @@ from rich.text import Text
 
 from spagree.estimate import Estimate, Findings
 from spagree.estimate.generalise import ANNOTATORS, ITEMS
+from spagree.estimate.missingness import ALARM
 from spagree.estimate.uncertainty import COVERS
 from spagree.present.sentence import REFERENCE, chance_gap, for_paper, in_words, interval_name, kappa_bias
 from spagree.present.wording import (
@@ -147,6 +148,10 @@ def _assumption(findings: Findings) -> Text:
         direction = "less" if test.z < 0 else "more"
         verdict = f"violated: items with more annotations agree {direction} ({p_value(test.p)})"
         return Text(verdict, style="bold red")
+    between = test.p_of_differences()
+    if between is not None and between < ALARM:
+        differ = f"but items differ by their number of annotations ({p_value(between)})"
+        return Text(f"no trend ({p_value(test.p)}), {differ}", style="yellow")
     return Text(f"no sign against it ({p_value(test.p)})", style="green")
 
 
