@@ -159,12 +159,7 @@ def _cut(id: str, caption: str, frame: Any, columns: tuple[Column, ...], many: s
 
 
 def _bins(evidence: Evidence) -> Table:
-    columns = (
-        Column("range", "agreement", "words"),
-        Column("items", "items", "count"),
-        Column("share", "share", "words"),
-    )
-    return table("items", "Items by their agreement", rows.bin_rows(evidence), columns)
+    return table("items", "Items by their agreement", rows.bin_rows(evidence), BINS)
 
 
 def _hardest(evidence: Evidence) -> Table | Figure:
