@@ -452,8 +452,9 @@ def test_only_boxes_that_scroll_are_stops_for_the_keyboard(browser: Browser, spa
         assert page.locator(".table-box[tabindex]").first.get_attribute("aria-label")
 
 
-def test_on_a_phone_no_title_of_an_axis_is_cut(browser: Browser, sparse: Path) -> None:
-    with browser.visit(sparse, width=360) as visit:
+def test_on_a_phone_no_title_of_an_axis_is_cut(browser: Browser, hostile: Path) -> None:
+    """Long names leave less room for the axis than its title takes."""
+    with browser.visit(hostile, width=360) as visit:
         outside = """() => [...document.querySelectorAll('.chart svg')].flatMap(svg => {
           const room = svg.getBoundingClientRect();
           return [...svg.querySelectorAll('.role-axis-title text')].filter(text => {
