@@ -129,8 +129,8 @@ def test_votes_are_text_with_the_commonest_first_and_not_too_many() -> None:
     labels = [f"l{place:02}" for place in range(SHOWN_LABELS + 1)]
     counts = pl.DataFrame({"item": [1] * len(labels), "label": labels, "count": [1] * (len(labels) - 1) + [5]})
     (row,) = said_of(counts).rows(named=True)
-    assert row["votes"].startswith("l12 5, l00 1, ") and row["votes"].endswith("l10 1, …")
-    assert said_of(counts.head(SHOWN_LABELS))["votes"][0].endswith("l11 1")
+    assert row["votes"].startswith("l12 ×5, l00 ×1, ") and row["votes"].endswith("l10 ×1, …")
+    assert said_of(counts.head(SHOWN_LABELS))["votes"][0].endswith("l11 ×1")
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6))

@@ -25,10 +25,10 @@ ROWS = [
 ]
 FRAME = polars.DataFrame(ROWS, schema=["item", "annotator", "label"], orient="row")
 WORST = [
-    ("many", 4, 0.0, "a 1, b 1, c 1, d 1"),
-    ("few", 2, 0.0, "x 1, y 1"),
-    ("half", 3, 1 / 3, "x 2, y 1"),
-    ("fine", 2, 1.0, "x 2"),
+    ("many", 4, 0.0, "a ×1, b ×1, c ×1, d ×1"),
+    ("few", 2, 0.0, "x ×1, y ×1"),
+    ("half", 3, 1 / 3, "x ×2, y ×1"),
+    ("fine", 2, 1.0, "x ×2"),
 ]
 
 

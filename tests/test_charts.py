@@ -11,13 +11,14 @@ import polars
 import pytest
 
 import spagree
+from spagree.estimate.standouts import mean_agreement
 from spagree.present.charts.board import Charts
 from spagree.present.charts.intervals import domain
 from spagree.present.charts.network import places
-from spagree.present.charts.rows import development_rows, network_rows, people, strongest
+from spagree.present.charts.rows import development_rows, in_order, network_rows, people, strongest
 from spagree.present.charts.theme import PAGE, PAPER, theme
 from spagree.present.evidence import Evidence
-from spagree.present.wording import change, is_date, limits, moment, short_names
+from spagree.present.wording import change, escape_controls, is_date, limits, moment, short_names
 
 NAMES = [name for name in vars(Charts) if not name.startswith("_")]
 
@@ -103,6 +104,27 @@ def test_rows_of_the_confusion_chart_are_distributions(sparse: spagree.Agreement
     assert all(math.isclose(total, 1) for total in sums.values())
 
 
+def test_rows_of_the_confusion_chart_are_distributions_under_a_metric_too() -> None:
+    rows = [(item, who, (item * who) % 5) for item in range(60) for who in range(3)]
+    nominal, interval = (spagree.measure(rows, metric=metric) for metric in ("nominal", "interval"))
+    assert interval.classes()["agreement"].sum() > nominal.classes()["agreement"].sum()
+    one, other = (values(found.charts.confusion(), 0) for found in (nominal, interval))
+    assert [row["value"] for row in one] == [row["value"] for row in other]
+    assert math.isclose(sum(row["value"] for row in one), 5)
+    same = {row["down"]: row["value"] for row in one if row["down"] == row["across"]}
+    expected = dict(nominal.classes().select("class", "agreement").rows())
+    assert same == pytest.approx(expected, abs=1e-12)
+
+
+def test_numbers_as_classes_stand_in_their_order() -> None:
+    labels = ("10", "9", "9", "-1", "-1", "-1")  # neither the commonest first nor as text
+    rows = [(item, who, labels[(item + who * (item % 3)) % 6]) for item in range(60) for who in range(2)]
+    names = list(dict.fromkeys(row["down"] for row in values(spagree.measure(rows).charts.confusion(), 0)))
+    assert names == ["-1", "9", "10"]
+    assert in_order([{"class": "nan"}, {"class": "1"}]) == [{"class": "nan"}, {"class": "1"}]
+    assert in_order([{"class": "b"}, {"class": "1"}]) == [{"class": "b"}, {"class": "1"}]
+
+
 def test_the_chart_of_pairs_is_symmetric_and_marks_small_cells(sparse: spagree.Agreement) -> None:
     rows = values(sparse.charts.pairs(), 0)
     cells = {(row["down"], row["across"]): row for row in rows}
@@ -114,11 +136,52 @@ def test_the_chart_of_pairs_is_symmetric_and_marks_small_cells(sparse: spagree.A
     assert all(row["words"].endswith("*") == row["few"] for row in rows)
 
 
+def test_of_very_many_classes_the_lowest_with_enough_items_are_drawn() -> None:
+    rare = [
+        (f"r{item}", who, f"rare {item} {who}") for item in range(60) for who in range(2)
+    ]  # 120 classes that never agree
+    common = [(item, who, "xy"[item % 2] if item % 5 else "xy"[who]) for item in range(60) for who in range(2)]
+    found = spagree.measure([*rare, *common])
+    assert {row["name"] for row in values(found.charts.classes(), 1)} == {"x", "y"}
+    drawn = values(spagree.measure([*rare, *common[:12]]).charts.classes(), 1)  # none has enough: the commonest
+    assert len(drawn) == 40 and {"x", "y"} < {row["name"] for row in drawn}
+    assert all(row["kind"] == "few" for row in drawn)
+
+
+def test_numbers_of_annotations_of_few_items_are_hollow_and_do_not_stretch_the_axis() -> None:
+    sound = [(item, who, "xy"[who % 2] if item % 4 == 0 else "x") for item in range(400) for who in range(2 + item % 2)]
+    odd = [("odd", who, who) for who in range(6)]
+    drawn = spagree.measure([*sound, *odd]).charts.by_n()
+    rows = {row["name"]: row for row in values(drawn, 2)}
+    assert {n: row["kind"] for n, row in rows.items()} == {2: "chosen", 3: "chosen", 6: "few"}
+    assert {n: row["items"] for n, row in rows.items()} == {2: "200", 3: "200", 6: "1"}
+    scale = drawn.to_dict()["layer"][2]["encoding"]["y"]["scale"]
+    assert rows[6]["value"] == 0 and scale["domain"][0] > 0.4 and scale["clamp"] is True
+    lone = spagree.measure([*sound[:8], *odd]).charts.by_n().to_dict()["layer"][2]["encoding"]["y"]["scale"]
+    assert lone["domain"][0] == 0  # nothing but few: all of it is shown
+
+
+def test_cells_that_rest_on_little_are_hollow_with_a_dot(sparse: spagree.Agreement) -> None:
+    drawn = sparse.charts.pairs()
+    few = [row for row in values(drawn, 0) if row["few"]]
+    dots = values(drawn, 1)
+    assert len(few) > 500 and dots == few
+    hollow = drawn.to_dict()["layer"][0]["encoding"]["fillOpacity"]
+    assert hollow == {"condition": {"test": "datum.few", "value": 0.0}, "value": 1.0}
+
+
+@pytest.mark.parametrize(("items", "ticks"), [(1, 1), (3, 3), (300, 6)])
+def test_items_are_counted_in_whole_numbers(items: int, ticks: int) -> None:
+    drawn = spagree.measure([(item, who, "x") for item in range(items) for who in "ab"]).charts.items().to_dict()
+    axis = drawn["encoding"]["y"]["axis"]
+    assert axis["tickCount"] == ticks and axis["format"] == ",d"
+
+
 def test_annotators_stand_in_the_order_of_their_agreement(sparse: spagree.Agreement) -> None:
     rows = values(sparse.charts.annotators(), 2)
     assert [row["name"] for row in rows] == sparse.annotators()["annotator"].to_list()
     reference = values(sparse.charts.annotators(), 0)
-    assert reference == [{"value": sparse.spa.value}]
+    assert reference == [{"value": mean_agreement(sparse.annotators())}]
 
 
 def test_chance_shows_what_a_coefficient_is_made_of(sparse: spagree.Agreement) -> None:
@@ -187,6 +250,7 @@ def test_people_who_share_items_stand_nearer() -> None:
 def test_hardly_anybody_has_a_place_too(size: int) -> None:
     names = list("ab")[:size]
     assert sorted(places(names, {})) == names
+    assert all(0.5 in place for place in places(names, {}).values())  # in one line, in the middle
 
 
 def test_links_are_thinned_without_losing_a_connection() -> None:
@@ -255,6 +319,12 @@ def test_short_names_stay_as_different_as_they_were() -> None:
     short = short_names(names, 12)
     assert list(short) == names and len(set(short.values())) == len(names)
     assert all(len(name) <= 12 for name in short.values())
+
+
+def test_joined_emoji_stay_joined_and_other_joiners_are_shown() -> None:
+    together = "\U0001f469\u200d\U0001f52c \U0001f3f3\ufe0f\u200d\U0001f308 \U0001f44d\U0001f3fd\u200d\u2642\ufe0f"
+    assert escape_controls(together) == together
+    assert escape_controls("a\u200db\u200d\U0001f52c\u200d") == "a\\u200db\\u200d\U0001f52c\\u200d"
 
 
 def test_differences_limits_and_moments_in_words() -> None:

@@ -249,7 +249,7 @@ def test_items_lists_the_worst_first(run: Run, good: Path) -> None:
         ["1", "2", "0", "q1", "yes", "2"],
     ]
     assert json.loads(run("items", good, "--json", "--worst", 1)[1]) == [
-        {"item": "q2", "annotations": 2, "agreement": 0.0, "entropy": 1.0, "votes": "no 1, yes 1"}
+        {"item": "q2", "annotations": 2, "agreement": 0.0, "entropy": 1.0, "votes": "no ×1, yes ×1"}
     ]
 
 

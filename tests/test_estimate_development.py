@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -268,3 +269,24 @@ def test_an_item_with_very_many_annotations_stays_exact() -> None:
     found = agreement.development(steps=3)
     assert found["spa"][-1] == agreement.spa.value and found["high"][-1] == agreement.spa.high
     assert found["items"].to_list() == [1, 2, 3]
+
+
+@pytest.mark.slow
+def test_a_metric_takes_no_longer_than_a_few_times_as_much() -> None:
+    """One pass over the ways from pattern to pattern, not over the annotations: Python took half a minute for these."""
+    frame = spagree.simulate(items=300_000, per_item=3, annotators=50, classes=5, seed=1).frame
+    numbers = frame.with_columns(pl.col("label").replace_strict(dict(zip("ABCDE", "01234", strict=True))))
+    taken = []
+    for options in ({}, {"metric": "interval"}):
+        agreement = spagree.measure(numbers, **options)
+        start = time.perf_counter()
+        agreement.development()
+        taken.append(time.perf_counter() - start)
+    assert taken[1] < 4 * taken[0] + 2
+
+
+def test_an_item_that_comes_back_moves_from_pattern_to_pattern() -> None:
+    """Three steps touch one item, another gets the same labels in another order: what was is not counted beside."""
+    rows = [("q1", "a", "0", 1), ("q1", "b", "2", 1), ("q2", "a", "1", 2), ("q1", "c", "2", 2), ("q2", "b", "0", 3)]
+    rows += [("q1", "d", "2", 3), ("q3", "a", "1", 3), ("q4", "a", "2", 1), ("q4", "b", "0", 2)]
+    check(rows, 3, metric="interval")

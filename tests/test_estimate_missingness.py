@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from math import sqrt
+from math import exp, sqrt
 from statistics import NormalDist, mean
 
 import pytest
@@ -97,3 +97,23 @@ def test_a_single_item_with_some_n_has_agreement_without_interval() -> None:
 )
 def test_the_assumption_is_broken_below_one_percent(p: float | None, broken: bool) -> None:
     assert Missingness(2.0, p, ()).broken is broken
+
+
+def test_differences_without_a_trend_are_seen() -> None:
+    """Cochran's Q by hand: standard errors from the intervals, rows of fewer than ten items left out."""
+    found = find(
+        tally_of(parse("aa " * 30 + "ab " * 4 + "abc " * 30 + "aab " * 9 + "aaaa " * 30 + "aabb " * 4 + "ababa"))
+    )
+    rows = [row.agreement for row in found.missingness.by_n]
+    assert [row.items for row in found.missingness.by_n] == [34, 39, 34, 1]
+    errors = [((row.high or 0) - (row.low or 0)) / 2 / NormalDist().inv_cdf(0.975) for row in rows[:3]]
+    values = [float(row) for row in rows[:3]]
+    centre = sum(v / e**2 for v, e in zip(values, errors, strict=True)) / sum(e**-2 for e in errors)
+    q = sum((v - centre) ** 2 / e**2 for v, e in zip(values, errors, strict=True))
+    assert found.missingness.p_of_differences() == pytest.approx(exp(-q / 2), rel=1e-9)  # χ² with two degrees
+    assert q > 50 and found.missingness.p is not None and found.missingness.p > 0.05
+
+
+@pytest.mark.parametrize("data", ["aa " * 12, "aa " * 12 + "aaab " * 9, "a b"])
+def test_differences_need_two_rows_of_enough_items(data: str) -> None:
+    assert find(tally_of(parse(data))).missingness.p_of_differences() is None

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
 import json
 from pathlib import Path
 
 import duckdb
+import pandas
 import polars
 import pytest
 
@@ -96,6 +100,35 @@ def test_labels_items_and_annotators_are_all_neutralised(tmp_path: Path) -> None
     assert "'@0" in (tmp_path / "pairs.csv").read_text("utf-8")
 
 
+def test_a_label_cannot_leave_its_cell_at_any_separator(tmp_path: Path) -> None:
+    """Where a comma is the decimal point, spreadsheets split lines at semicolons, others at tabs."""
+    labels = ["a;=1+1", "b\t=1+1", "c,=1+1", 'd";=1+1']
+    source = [(item, who, labels[(item * who) % 4]) for item in range(40) for who in range(3)]
+    spagree.measure(source).export(tmp_path)
+    text = (tmp_path / "classes.csv").read_bytes()
+    assert text.startswith(codecs.BOM_UTF8)
+    for separator in (";", "\t", ","):
+        cells = [cell for row in csv.reader(io.StringIO(text.decode("utf-8-sig")), delimiter=separator) for cell in row]
+        assert not [cell for cell in cells if cell.startswith(("=", "@"))]
+
+
+def test_every_reader_gets_the_same_values_back(tmp_path: Path) -> None:
+    labels = ["a;b", 'say "no"', "'", "Ångström", "two\nlines"]
+    source = [(f"i{item}", who, labels[(item * who) % 5]) for item in range(40) for who in range(3)]
+    found = spagree.measure(source)
+    found.export(tmp_path)
+    expected = found.classes().select("class", "agreement", "low", "few").rows()
+    path = tmp_path / "classes.csv"
+    names = ["class", "agreement", "low", "few"]
+    assert polars.read_csv(path).select(names).rows() == expected
+    assert duckdb.read_csv(str(path)).select("class", "agreement", "low", "few").fetchall() == expected
+    loaded = pandas.read_csv(path, keep_default_na=False, float_precision="round_trip")[names]
+    assert [tuple(row) for row in loaded.itertuples(index=False)] == expected
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        plain = [(row["class"], float(row["agreement"])) for row in csv.DictReader(stream)]
+    assert plain == [row[:2] for row in expected]
+
+
 @pytest.mark.parametrize("kind", ["lazy", "pandas", "duckdb"])
 def test_items_of_any_frame_are_written(kind: str, tmp_path: Path) -> None:
     frame = polars.DataFrame({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": list("xxxy")})
@@ -112,7 +145,7 @@ def test_existing_files_are_kept_and_nothing_else_is_written(tmp_path: Path) -> 
         found.export(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["pairs.csv"]
     found.export(tmp_path, force=True)
-    assert (tmp_path / "pairs.csv").read_text("utf-8").startswith("annotator,other,shared")
+    assert (tmp_path / "pairs.csv").read_text("utf-8").startswith('\ufeff"annotator","other","shared"')
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import spagree
 from spagree.estimate import Estimate, find
 from spagree.present import document, for_paper, in_words, to_html, to_text
 from spagree.present.wording import (
+    change,
     count,
     escape_controls,
     figure,
@@ -42,19 +43,25 @@ def test_a_figure_says_0_or_1_only_when_it_is(value: float, digits: int) -> None
     if shown.startswith((">", "<")):
         assert 0 < value < 1 and (value > 0.999999 if shown[0] == ">" else value < 0.000001)
     else:
-        assert (float(shown) in (0, 1)) == (value in (0, 1))
+        assert (float(shown) in (0, 1)) == (value < 1e-12 or value == 1)
         assert float(shown) == pytest.approx(value, abs=0.51 * 10**-digits)
 
 
 @given(st.floats(0, 1))
 def test_a_percentage_says_0_or_100_only_when_it_is(value: float) -> None:
     shown = percent(value).lstrip("<>").rstrip("%")
-    assert (float(shown) in (0, 100)) == (value in (0, 1))
+    assert (float(shown) in (0, 100)) == (value < 1e-12 or value == 1)
 
 
 def test_negative_figures() -> None:
     assert figure(-0.25) == "-0.250"
     assert figure(-1.0) == "-1"
+    assert figure(-0.99999999) == "<-0.999999" and figure(-1e-9) == ">-0.000001"
+
+
+@pytest.mark.parametrize("noise", [-3e-17, 3e-17, -0.0, 9e-13])
+def test_what_rounding_leaves_of_nothing_is_nothing(noise: float) -> None:
+    assert (figure(noise), percent(noise), change(noise)) == ("0", "0%", "0")
 
 
 @given(st.text())

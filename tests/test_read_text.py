@@ -136,6 +136,6 @@ def test_the_worst_items_come_first_and_more_annotations_before_fewer() -> None:
     ]
     found = spagree.measure([*rows, ("single", "a", "x")]).hardest(2)
     assert found.select("item", "annotations", "votes").rows() == [
-        ("many", 4, "a 1, b 1, c 1, d 1"),
-        ("few", 2, "x 1, y 1"),
+        ("many", 4, "a ×1, b ×1, c ×1, d ×1"),
+        ("few", 2, "x ×1, y ×1"),
     ]

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from html import unescape
+from itertools import combinations
 from pathlib import Path
 
 import duckdb
@@ -158,7 +159,9 @@ def test_nothing_pairable_still_makes_a_page() -> None:
     html = page_of([("q1", "ann", "yes"), ("q2", "bob", "no")])
     top = text_of(html)
     assert "Agreement is undefined: no item has two annotations" in top
-    assert re.findall(r'<section id="(\w+)"', html) == SECTIONS
+    assert re.findall(r'<section id="(\w+)"', html) == re.findall(r'<li><a href="#(\w+)">', html)
+    assert re.findall(r'<section id="(\w+)"', html) == ["trust", "next", "method"]
+    assert top.lower().count("no item has two annotations") == 2 and "undefined" not in html.partition("</strong>")[0]
     assert 'class="chart"' not in html and '<svg class="bar"' not in html
     assert "Let a second annotator label some of the items" in section(html, "next")
     assert "Coverage. No item has two annotations" in section(html, "trust")
@@ -199,7 +202,7 @@ def test_every_kind_of_frame_gives_the_same_tables() -> None:
 def test_whole_numbers_as_names_are_shown_as_they_are() -> None:
     frame = pandas.DataFrame({"item": [1, 1, 2, 2], "annotator": [7, 8, 7, 8], "label": [0, 0, 0, 1]})
     html = page_of(frame)
-    assert ">7</th>" in html and ">0 1, 1 1</td>" in html
+    assert ">7</th>" in html and ">0 ×1, 1 ×1</td>" in html
 
 
 def test_the_folders_of_a_file_are_nobodys_business(tmp_path: Path) -> None:
@@ -229,7 +232,8 @@ def test_many_annotators_get_a_table_instead_of_a_picture() -> None:
     assert "45 annotators are too many for a picture" in section(html, "trust")
     assert 'data-chart="overlap"' not in html and 'data-chart="pairs"' in html
     assert "Only the 40 busiest of 45 annotators are drawn." in section(html, "who")
-    assert "The 40 lowest of 45 annotators are drawn." in section(html, "who")
+    lowest = "Of 45 annotators the 40 lowest of those with 10 items or more are drawn."
+    assert lowest in section(html, "who")
 
 
 def test_many_classes_are_cut_and_said() -> None:
@@ -237,6 +241,39 @@ def test_many_classes_are_cut_and_said() -> None:
     html = page_of(rows)
     assert "The 30 commonest of 130 classes are drawn." in section(html, "where")
     assert "The first 100 of 130 classes." in section(html, "where")
+    assert "Of 130 classes the 40 with the most items are drawn." in section(html, "where")
+    assert 'data-file="classes-first-100"' in html and 'data-file="chance"' in html
+
+
+def met(items: int, annotators: int) -> list[tuple[int, int, int]]:
+    """Every item annotated by two, so that each pair shares the same number of items."""
+    pairs = list(combinations(range(annotators), 2))
+    return [(item, who, (item * who) % 2) for item in range(items) for who in pairs[item % len(pairs)]]
+
+
+def test_pairs_who_hardly_met_are_no_picture() -> None:
+    html = page_of(met(45, 10))
+    said = section(html, "who")
+    assert "None of the 45 pairs who met share 10 items or more: a picture would show luck." in said
+    assert 'data-chart="pairs"' not in html and 'id="table-pairs"' in html
+    assert 'data-chart="pairs"' in page_of(met(450, 10))
+    assert "The one pair who met shares fewer than 10 items" in section(page_of(met(9, 2)), "who")
+    mixed = met(60, 6) + [(f"more {item}", who, item % 3) for item in range(9) for who in (0, 1)]  # 1 of 15 pairs
+    assert "Only 1 of the 15 pairs who met share 10 items or more" in section(page_of(mixed), "who")
+
+
+@pytest.mark.parametrize(
+    ("annotators", "words"),
+    [
+        (2, "2 annotators. Items they share: 0 and 1: 12 items."),
+        (3, "3 annotators. Items they share: 0 and 1: 4 items; 0 and 2: 4 items; 1 and 2: 4 items."),
+    ],
+)
+def test_who_met_is_a_sentence_for_two_or_three(annotators: int, words: str) -> None:
+    html = page_of(met(12, annotators))
+    assert words in section(html, "trust")
+    assert 'data-chart="overlap"' not in html and 'id="table-teams"' in html
+    assert 'data-chart="overlap"' in page_of(met(12, 4))
 
 
 @pytest.mark.slow
@@ -318,7 +355,7 @@ def test_nothing_pairable_writes_the_page_and_fails_as_before(tmp_path: Path, ru
     source.write_text("item,annotator,label\n1,a,x\n2,b,y\n")
     code, _, err = run("score", source, "--report", tmp_path / "page.html")
     assert code == 3 and "no item has two annotations" in err
-    assert "undefined" in (tmp_path / "page.html").read_text("utf-8")
+    assert "<strong>no number</strong>" in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ class Agreement(Presented):
         >>> import spagree
         >>> agreement = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "no")])
         >>> agreement.items().rows()
-        [('q1', 2, 0.0, 1.0, 'no 1, yes 1'), ('q2', 1, None, None, 'no 1')]
+        [('q1', 2, 0.0, 1.0, 'no ×1, yes ×1'), ('q2', 1, None, None, 'no ×1')]
         """
         return self._item_table().frame()
 

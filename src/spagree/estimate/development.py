@@ -24,15 +24,15 @@ from spagree.estimate.votes import similar_profile, similar_votes
 from spagree.estimate.weights import CUSTOM, CustomWeights, weigh
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.tally.engines import column_names, to_polars
-from spagree.tally.live import LiveTally
-from spagree.tally.tally import Cell, Tally, text
+from spagree.tally.patterns import pattern
+from spagree.tally.tally import Cell, Pattern, Tally, text
 
 if TYPE_CHECKING:
     import polars
 
 NO_TIMES = "when annotations were made is not known; name the column of the time with --time (time=)"
 MOST_STEPS = 1_000
-RECENT = 8  # "lately" is the last eighth of the annotations
+RECENT = 8  # "lately" is the last eighth of the steps
 
 Tallies = tuple[list[Tally], list[Tally]]
 """For each step: all items as they stood at its end; the items whose last annotation fell into it, as they are."""
@@ -44,7 +44,7 @@ def development(
     """One row per step; ``measure`` turns the tally of a step into its figure."""
     _check_steps(steps)
     timed = _in_steps(annotations, steps)
-    so_far, finished = _tallies(timed) if metric.rule == NOMINAL else _live_tallies(timed)
+    so_far, finished = _tallies(timed) if metric.rule == NOMINAL else _pattern_tallies(timed)
     recent = _recent(finished)
     rows = [_row(measure(whole), whole, measure(late), late) for whole, late in zip(so_far, recent, strict=True)]
     return _frame(timed, rows)
@@ -207,20 +207,82 @@ def _piled(
         yield cells, pairable
 
 
-def _live_tallies(timed: Timed) -> Tallies:
-    """The tallies for a metric, which needs the labels of each item: one annotation after the other."""
-    final = np.zeros(timed.item.max() + 1, dtype=np.int64)
-    np.maximum.at(final, timed.item, timed.step)
-    whole, parts = LiveTally(), [LiveTally() for _ in range(timed.steps)]
+# Labels in time ------------------------------------------------------------------------------
+
+
+def _pattern_tallies(timed: Timed) -> Tallies:
+    """The tallies for a metric, which needs the labels of each item: from what comes to each pattern and leaves it."""
+    order = np.lexsort((timed.step, timed.item))
+    item, step = timed.item[order], timed.step[order]
+    found, patterns = _patterns(item, timed.label[order], timed.labels)
+    last = np.flatnonzero((np.diff(item, append=-1) != 0) | (np.diff(step, append=-1) != 0))  # of an item in a step
+    item, step, found = item[last], step[last], found[last]
+    final = np.diff(item, append=-1) != 0
+    earlier = np.flatnonzero(~final)
+    arrived = _in_patterns(step, found, patterns, timed.steps)
+    left = _in_patterns(step[earlier + 1], found[earlier], patterns, timed.steps)
+    stayed = _in_patterns(step[final], found[final], patterns, timed.steps)
+    there: Counter[Pattern] = Counter()
     so_far = []
-    order = np.argsort(timed.step, kind="stable")
-    for rows in np.split(order, np.cumsum(np.bincount(timed.step))[:-1]):
-        for row in rows.tolist():
-            annotation = (int(timed.item[row]), row, timed.labels[timed.label[row]])
-            whole.add(*annotation)
-            parts[final[annotation[0]]].add(*annotation)
-        so_far.append(whole.tally())
-    return so_far, [part.tally() for part in parts]
+    for more, less in zip(arrived, left, strict=True):
+        there = there + more - less
+        so_far.append(Tally.from_patterns(there))
+    return so_far, [Tally.from_patterns(each) for each in stayed]
+
+
+def _patterns(item: Ints, label: Ints, labels: Sequence[str]) -> tuple[Ints, list[Pattern]]:
+    """The pattern of its item after each annotation, as numbers, and what they stand for.
+
+    All items take their first annotation at once, then their second, and so on: Python sees each way from one pattern
+    to the next once, not each annotation.
+    """
+    starts = np.flatnonzero(np.diff(item, prepend=-1))
+    sizes = np.diff(starts, append=len(item))
+    longest = np.argsort(-sizes, kind="stable")  # items that have a further annotation stand in front
+    starts, there = starts[longest], np.searchsorted(-sizes[longest], -np.arange(sizes.max()), side="left")
+    found, now = np.empty(len(item), dtype=np.int64), np.zeros(len(starts), dtype=np.int64)
+    numbers: dict[Pattern, int] = {(): 0}
+    known: list[Pattern] = [()]
+    for place, size in enumerate(there.tolist()):
+        rows = starts[:size] + place
+        ways, way = np.unique(now[:size] * len(labels) + label[rows], return_inverse=True)
+        after = [_grown(known[code // len(labels)], labels[code % len(labels)]) for code in ways.tolist()]
+        for each in after:
+            if each not in numbers:
+                numbers[each] = len(known)
+                known.append(each)
+        now[:size] = found[rows] = np.array([numbers[each] for each in after], dtype=np.int64)[way]
+    return found, known
+
+
+def _grown(before: Pattern, label: str) -> Pattern:
+    """A pattern with one more annotation.
+
+    >>> _grown((("no", 1), ("yes", 1)), "yes")
+    (('no', 1), ('yes', 2))
+    """
+    counts = dict(before)
+    return pattern({**counts, label: counts.get(label, 0) + 1})
+
+
+def _in_patterns(step: Ints, number: Ints, patterns: Sequence[Pattern], steps: int) -> list[Counter[Pattern]]:
+    """Items per pattern, for each step."""
+    found: list[Counter[Pattern]] = [Counter() for _ in range(steps)]
+    for key, items in zip(*(each.tolist() for each in counted(step * len(patterns) + number)), strict=True):
+        found[key // len(patterns)][patterns[key % len(patterns)]] += items
+    return found
+
+
+# What was lately -----------------------------------------------------------------------------
+
+
+def window(steps: int) -> int:
+    """How many of the steps are "lately": an eighth of them, and never less than one.
+
+    >>> window(40), window(3)
+    (5, 1)
+    """
+    return max(1, steps // RECENT)
 
 
 def _recent(finished: list[Tally]) -> list[Tally]:
@@ -228,7 +290,7 @@ def _recent(finished: list[Tally]) -> list[Tally]:
 
     An item belongs to one step, so windows that share no step share no item.
     """
-    width = max(1, len(finished) // RECENT)
+    width = window(len(finished))
     ends = range(1, len(finished) + 1)
     return [sum(finished[max(0, end - width) : end], Tally()) for end in ends]
 

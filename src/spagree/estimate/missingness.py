@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import erfc, sqrt
+from statistics import NormalDist
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from spagree.estimate.profile import Profile, exact_mean, total
 from spagree.estimate.uncertainty import Estimate, estimate
 
 ALARM = 0.01
+ENOUGH_ITEMS = 10  # with one number of annotations, to be compared with the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,22 @@ class Missingness:
     def broken(self) -> bool:
         """Whether the assumption is clearly violated."""
         return self.p is not None and self.p < ALARM
+
+    def p_of_differences(self) -> float | None:
+        """How often luck alone would make the rows of ``by_n`` differ so much, in whatever way: Cochran's Q.
+
+        A trend is only one way to depend on n. Rows of few items are left out; None where fewer than two are left.
+        The errors come from the intervals, which have a width at full agreement, too.
+        """
+        rows = [row.agreement for row in self.by_n if row.items >= ENOUGH_ITEMS]
+        if len(rows) < 2:
+            return None
+        # scipy.special alone: scipy.stats takes a second to import for one quantile.
+        from scipy.special import chdtrc
+
+        values, errors = np.array([float(row) for row in rows]), np.array([_error(row) for row in rows])
+        centre = np.average(values, weights=errors**-2.0)
+        return float(chdtrc(len(rows) - 1, (((values - centre) / errors) ** 2).sum()))
 
 
 def missingness(found: Profile, level: float) -> Missingness:
@@ -71,3 +89,8 @@ def _agreement_at(found: Profile, n: int, level: float) -> AgreementAt:
     group = found.only(n)
     value = exact_mean(group, {n: Fraction(1)})
     return AgreementAt(n, group.size, estimate(value, group, np.ones(len(group.n)), level, "flat"))
+
+
+def _error(found: Estimate) -> float:
+    """The standard error its interval stands for."""
+    return ((found.high or 0) - (found.low or 0)) / 2 / NormalDist().inv_cdf(0.5 + found.level / 2)

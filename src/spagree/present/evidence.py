@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from spagree.errors import SpagreeError
 from spagree.estimate import Findings
 from spagree.estimate.overlap import Overlap
+from spagree.estimate.standouts import mean_agreement
+from spagree.present.wording import is_date
 
 if TYPE_CHECKING:
     import polars
@@ -110,13 +112,22 @@ class Evidence:
 
     @cached_property
     def development(self) -> polars.DataFrame:
-        """Agreement over time."""
-        return self.measured.development()
+        """Agreement over time; milliseconds since 1970 as the seconds that everything here expects."""
+        found = self.measured.development()
+        time = found["time"]
+        if not time.dtype.is_numeric() or not all(is_date(each / 1000) for each in time.cast(float)):
+            return found
+        return found.with_columns(time.cast(float) / 1000)
 
     @cached_property
     def plan(self) -> polars.DataFrame:
         """Precision of other designs."""
         return self.measured.plan()
+
+    @cached_property
+    def usual(self) -> float | None:
+        """What annotators are compared with: the agreement with the others of an annotation drawn at random."""
+        return mean_agreement(self.annotators)
 
     def lacks(self, name: str) -> str | None:
         """Why there is no such evidence, in words; None where there is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,14 @@ def write_tables(measured: Shown, figures: str, folder: Path, *, force: bool = F
     for path in paths:
         refuse_existing(path, force=force)
     for path in paths[:-1]:
-        write_atomically(path, neutralised(frames[path.name]).write_csv, force=force)
+        write_atomically(path, partial(_write_csv, neutralised(frames[path.name])), force=force)
     write_atomically(paths[-1], lambda beside: beside.write_text(figures, encoding="utf-8"), force=force)
     return paths
+
+
+def _write_csv(frame: polars.DataFrame, path: Path) -> None:
+    """Every text quoted, since spreadsheets split lines at other characters as well; the mark tells Excel of UTF-8."""
+    frame.write_csv(path, include_bom=True, quote_style="non_numeric")
 
 
 def tables(measured: Shown) -> dict[str, polars.DataFrame]:

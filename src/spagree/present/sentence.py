@@ -8,6 +8,8 @@ from spagree.present.wording import count, figure, interval, p_value, percent, p
 from spagree.tally.policies import AFTER_FIRST
 
 MOST_WEIGHTS = 8
+WIDE_GAP = 0.25  # between agreement and kappa, from which on people ask why
+SEEN = 0.005  # a difference that shows in a table
 
 REFERENCE = "Nørregaard, J. and Derczynski, L. (2022). Sparse Probability of Agreement. arXiv:2208.06161."
 
@@ -35,17 +37,40 @@ def interval_name(found: Estimate) -> str:
     return f"{found.level:.0%} {kind}interval{' for ' + found.covers if found.generalise == ANNOTATORS else ''}"
 
 
-def chance_gap(expected: float) -> str:
-    """Why a kappa is so much lower than the agreement.
+def by_chance(findings: Findings) -> str:
+    """What blind guessing would reach; empty where that is not known."""
+    expected = findings.chance["spa_kappa"].expected
+    if expected is None:
+        return ""
+    return f"Labels picked blindly would {_agree(findings, expected)}."
 
-    >>> print(chance_gap(0.8))
-    Why kappa is lower: annotators who pick labels blindly, ..., would already agree 80% of the time; ...
-    """
+
+def chance_gap(findings: Findings) -> str:
+    """Why kappa is so much lower than the agreement; empty where it is not."""
+    kappa, spa = findings.chance["spa_kappa"], findings.spa
+    if kappa.value is None or kappa.expected is None or spa.value is None or spa.value - kappa.value <= WIDE_GAP:
+        return ""
     blindly = "annotators who pick labels blindly, each as often as it was used here"
     return (
-        f"Why kappa is lower: {blindly}, would already agree {percent(expected)} of the time; "
+        f"Why kappa is lower: {blindly}, would already {_agree(findings, kappa.expected)}; "
         "kappa counts only what goes beyond."
     )
+
+
+def _agree(findings: Findings, share: float) -> str:
+    """Equal labels agree so often; by a metric labels agree so much."""
+    return f"agree {percent(share)} of the time" if findings.metric == NOMINAL else f"agree {percent(share)} on average"
+
+
+def kappa_bias(findings: Findings) -> str:
+    """Why spa_kappa is not quite what its observed and expected agreement give; empty where nobody would notice."""
+    kappa = findings.chance["spa_kappa"]
+    if kappa.value is None or kappa.observed is None or kappa.expected is None:
+        return ""
+    plain = (kappa.observed - kappa.expected) / (1 - kappa.expected)
+    if abs(plain - kappa.value) < SEEN:
+        return ""
+    return f"spa_kappa is corrected for the bias of small samples; without that it would be {figure(plain)}."
 
 
 def for_paper(findings: Findings, version: str) -> str:

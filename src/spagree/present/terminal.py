@@ -12,8 +12,9 @@ from rich.text import Text
 
 from spagree.estimate import Estimate, Findings
 from spagree.estimate.generalise import ANNOTATORS, ITEMS
+from spagree.estimate.missingness import ALARM
 from spagree.estimate.uncertainty import COVERS
-from spagree.present.sentence import REFERENCE, chance_gap, for_paper, in_words, interval_name
+from spagree.present.sentence import REFERENCE, chance_gap, for_paper, in_words, interval_name, kappa_bias
 from spagree.present.wording import (
     count,
     escape_controls,
@@ -30,7 +31,6 @@ from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
 CHART_WIDTH = 26
 MOST_ROWS = 12
-WIDE_GAP = 0.25  # between agreement and kappa, from which on people ask why
 
 
 def summary(findings: Findings, understood: Understood | None, version: str) -> Group:
@@ -148,6 +148,10 @@ def _assumption(findings: Findings) -> Text:
         direction = "less" if test.z < 0 else "more"
         verdict = f"violated: items with more annotations agree {direction} ({p_value(test.p)})"
         return Text(verdict, style="bold red")
+    between = test.p_of_differences()
+    if between is not None and between < ALARM:
+        differ = f"but items differ by their number of annotations ({p_value(between)})"
+        return Text(f"no trend ({p_value(test.p)}), {differ}", style="yellow")
     return Text(f"no sign against it ({p_value(test.p)})", style="green")
 
 
@@ -180,12 +184,10 @@ def _chance_table(findings: Findings) -> Table:
 
 
 def _chance_gap(findings: Findings) -> Iterator[RenderableType]:
-    """Why kappa can be low although people agree: said where it is so."""
-    kappa = findings.chance["spa_kappa"]
-    if kappa.value is None or kappa.expected is None or findings.spa.value is None:
-        return
-    if findings.spa.value - kappa.value > WIDE_GAP:
-        yield Padding(Text(chance_gap(kappa.expected)), (0, 2))
+    """Why kappa can be low although people agree, and differ from its parts: said where it is so."""
+    for words in (chance_gap(findings), kappa_bias(findings)):
+        if words:
+            yield Padding(Text(words), (0, 2))
 
 
 def _by_n_table(findings: Findings) -> Table:

@@ -7,12 +7,20 @@ terminal: control characters and invisible direction marks are shown, not obeyed
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from spagree.estimate import Estimate
 
 MOST_DIGITS = 6
+NOISE = 1e-12  # what rounding leaves of 0
 SHORT = 40
+MIDNIGHT = " 00:00"
+JOINER, PICTURE = "\u200d", "\ufe0f"
+# What every JavaScript object has already: a library that keeps names as keys of one would find these there.
+TAKEN = frozenset(
+    ("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__", "constructor",
+     "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf")
+)  # fmt: skip
 
 
 def figure(value: float | None, digits: int = 3) -> str:
@@ -20,18 +28,23 @@ def figure(value: float | None, digits: int = 3) -> str:
 
     >>> figure(0.7416), figure(1.0), figure(0.99996), figure(1 - 1e-9), figure(0.0), figure(2e-5)
     ('0.742', '1', '0.99996', '>0.999999', '0', '0.00002')
-    >>> figure(None)
-    'undefined'
+    >>> figure(-3e-17), figure(-1e-8), figure(-1 + 1e-9), figure(None)
+    ('0', '>-0.000001', '<-0.999999', 'undefined')
     """
     if value is None:
         return "undefined"
-    if value in (0, 1, -1):
+    if abs(value) < NOISE:
+        return "0"
+    if value in (1, -1):
         return f"{value:.0f}"
     for places in range(digits, MOST_DIGITS + 1):
         shown = f"{value:.{places}f}"
         if float(shown) not in (0, 1, -1):
             return shown
-    return f">{1 - 10**-MOST_DIGITS:.{MOST_DIGITS}f}" if value > 0.5 else f"<{10**-MOST_DIGITS:.{MOST_DIGITS}f}"
+    sign, (inner, outer) = ("", "<>") if value > 0 else ("-", "><")
+    if abs(value) < 0.5:  # nearer to 0 than to 1
+        return f"{inner}{sign}{10**-MOST_DIGITS:.{MOST_DIGITS}f}"
+    return f"{outer}{sign}{1 - 10**-MOST_DIGITS:.{MOST_DIGITS}f}"
 
 
 def percent(value: float) -> str:
@@ -40,8 +53,8 @@ def percent(value: float) -> str:
     >>> percent(0.7416), percent(1), percent(0.998), percent(0.00004)
     ('74%', '100%', '99.8%', '0.004%')
     """
-    if value in (0, 1):
-        return f"{value:.0%}"
+    if abs(value) < NOISE or value == 1:
+        return f"{abs(value):.0%}"
     for places in range(MOST_DIGITS):
         shown = f"{value:.{places}%}"
         if 0 < float(shown[:-1]) < 100 and (0.01 <= value <= 0.99 or places):
@@ -88,7 +101,7 @@ def change(value: float | None) -> str:
     """
     if value is None:
         return "–"
-    return "0" if value == 0 else f"{value:+.3f}".replace("-", "−")
+    return "0" if abs(value) < NOISE else f"{value:+.3f}".replace("-", "−")
 
 
 def p_value(p: float) -> str:
@@ -131,6 +144,16 @@ def moment(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
 
 
+def without_midnight(moments: Sequence[str]) -> list[str]:
+    """Moments in words, as days where all of them are days.
+
+    >>> without_midnight(["2024-03-01 00:00"]), without_midnight(["2024-03-01 00:00", "2024-03-01 14:05"])
+    (['2024-03-01'], ['2024-03-01 00:00', '2024-03-01 14:05'])
+    """
+    days = all(words.endswith(MIDNIGHT) for words in moments)
+    return [words.removesuffix(MIDNIGHT) if days else words for words in moments]
+
+
 def is_date(seconds: float) -> bool:
     """Whether a number is seconds since 1970 rather than a count of something: the years 1990 to 2100.
 
@@ -151,8 +174,23 @@ def printable(text: str, width: int = SHORT) -> str:
 
 
 def escape_controls(text: str) -> str:
-    """Spell out control, format and surrogate characters; line feeds stay."""
-    return "".join(_escape(character) for character in text)
+    r"""Spell out control, format and surrogate characters; line feeds stay, and so do joiners between emoji.
+
+    >>> print(escape_controls("a\u200db"), escape_controls("👩\u200d🔬") == "👩\u200d🔬")
+    a\u200db True
+    """
+    if JOINER not in text:
+        return "".join(_escape(character) for character in text)
+    beside = zip(" " + text, text, text[1:] + " ", strict=False)
+    return "".join(
+        here if here == JOINER and _joins(before, after) else _escape(here) for before, here, after in beside
+    )
+
+
+def _joins(before: str, after: str) -> bool:
+    """Whether a joiner between the two makes one picture of two, which steers nothing."""
+    pictures = ("So", "Sk")  # signs and skin tones
+    return (unicodedata.category(before) in pictures or before == PICTURE) and unicodedata.category(after) == "So"
 
 
 def _escape(character: str) -> str:
@@ -178,10 +216,12 @@ def short_names(names: Iterable[str], width: int = SHORT) -> dict[str, str]:
     '(2) aaa…'
     >>> short_names(["", " no"])
     {'': "''", ' no': "' no'"}
+    >>> short_names(["toString"])
+    {'toString': "'toString'"}
     """
     found: dict[str, str] = {}
     for name in dict.fromkeys(names):
-        plain = bool(name) and name == name.strip()
+        plain = bool(name) and name == name.strip() and name not in TAKEN
         shown = printable(name, width) if plain else f"'{printable(name, width - 2)}'"
         number = 1
         while shown in found.values():

@@ -123,13 +123,13 @@ def said_of(counts: polars.DataFrame) -> polars.DataFrame:
 
     >>> import polars
     >>> said_of(polars.DataFrame({"item": [7, 7, 7], "label": ["no", "yes", "so"], "count": [2, 1, 1]})).rows()
-    [(7, 1.5, 'no 2, so 1, yes 1')]
+    [(7, 1.5, 'no ×2, so ×1, yes ×1')]
     """
     import polars
 
     label, count = polars.col("label").cast(polars.String), polars.col("count")
     ordered = counts.with_columns(label).sort("count", "label", descending=[True, False])
-    said = polars.format("{} {}", "label", "count").head(SHOWN_LABELS).str.join(", ")
+    said = polars.format("{} ×{}", "label", "count").head(SHOWN_LABELS).str.join(", ")
     more = polars.when(polars.len() > SHOWN_LABELS).then(polars.lit(", …")).otherwise(polars.lit(""))
     entropy = count.sum().log(2) - (count * count.log(2)).sum() / count.sum()
     entropy = polars.when(count.sum() > 1).then(polars.when(polars.len() > 1).then(entropy).otherwise(0.0))

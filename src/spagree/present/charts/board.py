@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from spagree.errors import DataError, UsageError
+from spagree.estimate import NOMINAL
 from spagree.present.charts import heat, intervals, network, rows, spread
 from spagree.present.charts.theme import theme
 from spagree.present.evidence import MOST_PEOPLE, Evidence, Measured
-from spagree.present.wording import count
+from spagree.present.wording import count, without_midnight
 
 AGREEMENT = {"shown": "agreement", "interval": "interval"}
 
@@ -53,9 +54,9 @@ class Charts:
     def classes(self) -> Any:
         """Agreement of each class, least first."""
         found = self._evidence.classes.rows(named=True)
-        return self._lines(
-            rows.line_rows(found, "class", "items"), "class", "probability that a second annotator agrees"
-        )
+        nominal = self._evidence.findings.metric == NOMINAL
+        title = "probability that a second annotator agrees" if nominal else "mean agreement of a second annotator"
+        return self._lines(rows.line_rows(found, "class", "items"), "class", title)
 
     def confusion(self) -> Any:
         """Which classes are taken for one another, as a heat map."""
@@ -71,12 +72,12 @@ class Charts:
         return _finished(spread.histogram(rows.bin_rows(self._evidence), tips))
 
     def annotators(self) -> Any:
-        """Agreement of each annotator with the others, least first, beside SPA."""
-        found = self._evidence.annotators.rows(named=True)
-        return self._lines(rows.line_rows(found, "annotator", "shared"), "annotator", "agreement with the others")
+        """Agreement of each annotator with the others, least first, beside the mean of all."""
+        found = rows.line_rows(self._evidence.annotators.rows(named=True), "annotator", "shared")
+        return self._lines(found, "annotator", "agreement with the others", reference=self._evidence.usual)
 
     def pairs(self) -> Any:
-        """Agreement of every two of the busiest annotators, as a heat map; pairs with few shared items are pale."""
+        """Agreement of every two of the busiest annotators, as a heat map; hollow where they share few items."""
         self._value()
         tips = {"down": "annotator", "across": "other", **AGREEMENT, "size": "shared"}
         titles = ("annotator", "other")
@@ -100,6 +101,8 @@ class Charts:
         """Agreement over time: all items so far, and those finished lately, each with its interval."""
         self._value()
         found, temporal = rows.development_rows(self._evidence)
+        times = without_midnight([row["when"] for row in found])
+        found = [{**row, "when": when} for row, when in zip(found, times, strict=True)]
         tips = {"when": "time", "kind": "what", **AGREEMENT, "size": "rests on"}
         return _finished(spread.development(found, tips, temporal=temporal))
 
@@ -109,10 +112,10 @@ class Charts:
         tips = {"precision": "precision", "new": "new items", "made": "annotations in all"}
         return _finished(spread.plan(rows.plan_rows(self._evidence), tips))
 
-    def _lines(self, found: list[rows.Row], name: str, title: str) -> Any:
-        spa = self._value()
+    def _lines(self, found: list[rows.Row], name: str, title: str, reference: float | None = None) -> Any:
+        self._value()
         tips = {"name": name, **AGREEMENT, "size": "rests on"}
-        return _finished(intervals.across(found, title, tips, reference=spa if name == "annotator" else None))
+        return _finished(intervals.across(found, title, tips, reference=reference))
 
     def _value(self) -> float:
         """SPA, without which there is nothing to draw."""

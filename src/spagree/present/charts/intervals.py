@@ -10,6 +10,7 @@ from spagree.present.charts import Rows, chart_of, load_altair
 WIDTH, ROW_HEIGHT, HEIGHT = 560, 26, 260
 NARROWEST = 0.2  # of a scale: differences of a hundredth are not blown up to fill the page
 PAD = 0.02
+MOST_COUNTED = 8  # dots up to which numbers fit above them, on a phone too
 CHOSEN, OTHER, FEW = "chosen", "other", "few"
 CHANCE_KINDS = ("corrected for chance", "observed", "by chance")
 CHANCE_SHAPES = ("circle", "diamond", "triangle-up")
@@ -54,15 +55,22 @@ def across(rows: Rows, title: str, tips: Tips, *, reference: float | None = None
 
 
 def along(rows: Rows, x_title: str, title: str, tips: Tips, *, reference: float | None = None) -> Any:
-    """The same over numbers on the horizontal axis, which stand in ``name``."""
+    """The same over numbers on the horizontal axis, which stand in ``name``; the number of ``items`` stands above.
+
+    What rests on little does not stretch the scale: beyond it, it lies at the edge.
+    """
     alt = load_altair()
-    ends = [row[end] for row in rows for end in ("value", "low", "high")]
-    scale = alt.Scale(domain=domain([*ends, reference]), zero=False, nice=False)
+    sound = [row for row in rows if row["kind"] != FEW] or rows
+    ends = [row[end] for row in sound for end in ("value", "low", "high")]
+    scale = alt.Scale(domain=domain([*ends, reference]), zero=False, nice=False, clamp=True)
     x = alt.X("name", type="ordinal", title=x_title, axis=alt.Axis(labelAngle=0, labelOverlap=True))
     y = alt.Y("value", type="quantitative", title=title, scale=scale, axis=few_ticks())
     layers = [_whisker(rows, y, x), _dot(rows, tips).encode(x=x, y=y)]
     if reference is not None:
         layers.insert(0, _reference(reference, y))
+    if len(rows) <= MOST_COUNTED:
+        above = chart_of(rows).mark_text(fontSize=10, dy=-8, style="count", aria=False)
+        layers.append(above.encode(x=x, y=alt.value(0), text="items:N"))
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
 
 

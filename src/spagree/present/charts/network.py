@@ -68,7 +68,8 @@ def places(names: Sequence[str], shared: Mapping[tuple[str, str], int]) -> dict[
         for step in range(STEPS):
             spot = spot + _moved(spot, pull, ideal) * 0.12 * (1 - step / STEPS)
     low, high = (spot.min(axis=0), spot.max(axis=0)) if size > 1 else (np.zeros(2), np.full(2, 2.0))
-    unit = np.round((spot - low) / np.maximum(high - low, NEAR), 4)
+    wide = high - low > NEAR  # people in one line stand in the middle
+    unit = np.where(wide, np.round((spot - low) / np.where(wide, high - low, 1.0), 4), 0.5)
     return {name: (float(x), float(y)) for name, (x, y) in zip(names, unit, strict=True)}
 
 

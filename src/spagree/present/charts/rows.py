@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import Any
+from math import fsum, isfinite
+from typing import TYPE_CHECKING, Any
 
 from spagree.errors import DataError
 from spagree.estimate import Estimate
+from spagree.estimate.missingness import ENOUGH_ITEMS
 from spagree.estimate.overlap import THIN
 from spagree.estimate.planning import NEW_ITEMS
 from spagree.present.charts.intervals import CHANCE_KINDS, CHOSEN, FEW, OTHER
 from spagree.present.evidence import MOST_PEOPLE, Evidence
 from spagree.present.wording import count, figure, interval, is_date, limits, moment, percent, short_names
 
+if TYPE_CHECKING:
+    import polars
+
 MOST_CLASSES = 30
 MOST_LINES = 40
+SIZES = {"classes": "items", "annotators": "shared"}
 BINS = 20
 STRONGEST = 4
 DEVELOPMENT = (
@@ -51,7 +57,7 @@ def by_n_rows(evidence: Evidence) -> list[Row]:
     """Agreement of the items with n annotations, for each n."""
     return [
         {"name": row.n, **_ends(row.agreement), **_said(row.agreement), "items": f"{row.items:,}"}
-        | {"kind": FEW if row.agreement.low is None else CHOSEN}
+        | {"kind": FEW if row.items < ENOUGH_ITEMS else CHOSEN}
         for row in evidence.findings.missingness.by_n
     ]
 
@@ -74,9 +80,21 @@ def _plain(shown: str, interval: str) -> Row:
     return {"shown": shown, "interval": interval}
 
 
+def chosen_lines(found: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Mapping[str, Any]], str]:
+    """The rows to draw, and which they are: of many those that rest on much, since the lowest of all are luck."""
+    known = [row for row in found if row["agreement"] is not None]
+    if len(known) <= MOST_LINES:
+        return known, "with an agreement"
+    sound = [row for row in known if not row["few"]][:MOST_LINES]
+    if sound:
+        return sound, "lowest of those with 10 items or more"
+    common = {id(row) for row in sorted(known, key=lambda row: -row[size])[:MOST_LINES]}
+    return [row for row in known if id(row) in common], "with the most items"
+
+
 def line_rows(found: Sequence[Mapping[str, Any]], column: str, size: str) -> list[Row]:
-    """Rows of a breakdown by name: the first so many, with how much each rests on."""
-    some = [row for row in found if row["agreement"] is not None][:MOST_LINES]
+    """Rows of a breakdown by name: so many as can be read, with how much each rests on."""
+    some, _ = chosen_lines(found, size)
     names = short_names((row[column] for row in some), NAME)
     return [
         {
@@ -94,20 +112,41 @@ def line_rows(found: Sequence[Mapping[str, Any]], column: str, size: str) -> lis
 
 
 def confusion_rows(evidence: Evidence) -> list[Row]:
-    """Every two of the commonest classes: the probability of the one given the other; agreement on the diagonal."""
+    """Every two of the commonest classes: the probability of the one given the other; the same one on the diagonal."""
     some = evidence.classes.sort("annotations", "class", descending=[True, False]).head(MOST_CLASSES)
-    classes = {row["class"]: row for row in some.rows(named=True)}
+    classes = {row["class"]: row for row in in_order(some.rows(named=True))}
     names = short_names(classes, NAME)
-    both = evidence.confusion.select("class", "other", "probability")
-    drawn = both.join(some.select("class"), on="class").join(some.select(other="class"), on="other")
-    mixed = {(one, other): probability for one, other, probability in drawn.rows()}
+    both = evidence.confusion.join(some.select("class"), on="class", maintain_order="left")
+    mixed = {(one, other): value for one, other, value in both.select("class", "other", "probability").rows()}
+    # Not the agreement of the class: under a metric it counts similar labels, too, and rows would exceed 100%.
+    mixed |= {(given, given): rest for given, rest in _same(both, classes).items()}
     rows = []
     for given, row in classes.items():
-        never = None if row["agreement"] is None else 0.0
         for other in classes:
-            value = row["agreement"] if given == other else mixed.get((given, other), never)
+            value = None if row["agreement"] is None else mixed.get((given, other), 0.0)
             rows.append({"down": names[given], "across": names[other], **_cell(value, few=row["few"])})
     return rows
+
+
+def _same(both: polars.DataFrame, classes: Iterable[str]) -> dict[str, float]:
+    """The probability of the same class once more: what others leave of 1, without the dust of adding up."""
+    different: dict[str, list[float]] = {given: [] for given in classes}
+    for given, value in both.select("class", "probability").rows():
+        different[given].append(value)
+    return {given: round(1 - fsum(values), 12) + 0.0 for given, values in different.items()}
+
+
+def in_order(classes: list[Row]) -> list[Row]:
+    """Classes that are all numbers from the lowest to the highest; others as they come.
+
+    >>> [row["class"] for row in in_order([{"class": label} for label in ("10", "9", "-1.5")])]
+    ['-1.5', '9', '10']
+    """
+    try:
+        values = {row["class"]: float(row["class"]) for row in classes}
+    except ValueError:
+        return classes
+    return sorted(classes, key=lambda row: values[row["class"]]) if all(map(isfinite, values.values())) else classes
 
 
 def _cell(value: float | None, *, few: bool) -> Row:

@@ -14,7 +14,9 @@ def histogram(rows: Rows, tips: Tips) -> Any:
     """Bars from ``start`` to ``end`` with the number of ``items``; the vertical axis starts at zero."""
     alt = load_altair()
     x = alt.X("start", type="quantitative", title="agreement of an item", scale=alt.Scale(domain=[0, 1]), bin="binned")
-    y = alt.Y("items", type="quantitative", title="items", scale=alt.Scale(zero=True), axis=alt.Axis(tickMinStep=1))
+    most = max((row["items"] for row in rows), default=1)
+    whole = alt.Axis(format=",d", tickMinStep=1, tickCount=max(1, min(most, 6)))
+    y = alt.Y("items", type="quantitative", title="items", scale=alt.Scale(zero=True), axis=whole)
     bars = chart_of(rows).mark_bar(binSpacing=2)
     return bars.encode(x=x, x2="end", y=y, tooltip=tooltip(tips)).properties(width=WIDTH, height=SHORTER)
 

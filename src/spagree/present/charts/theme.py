@@ -57,5 +57,9 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
         "point": {"color": colours["accent"]},
         "circle": {"color": colours["accent"]},
         "text": {"color": colours["ink"], "font": FONT},
-        "style": {"reference": {"stroke": colours["soft"]}, "name": {"fill": colours["ink"]}},
+        "style": {
+            "reference": {"stroke": colours["soft"]},
+            "name": {"fill": colours["ink"]},
+            "count": {"fill": colours["soft"]},
+        },
     }

@@ -7,6 +7,7 @@ nothing and runs only what it brings.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from spagree.present.charts import load_altair
@@ -16,7 +17,7 @@ from spagree.present.report.course import course
 from spagree.present.report.disagreement import where, who
 from spagree.present.report.method import following, method, source_name
 from spagree.present.report.page import Headline, headline, render
-from spagree.present.report.parts import Section
+from spagree.present.report.parts import Figure, Section
 from spagree.present.report.trust import chance, trust
 from spagree.present.report.verdicts import in_short, verdicts
 from spagree.write import refuse_existing, write_atomically
@@ -41,8 +42,8 @@ def page(measured: Shown, version: str) -> str:
 
 
 def sections(evidence: Evidence, measured: Shown, version: str) -> list[Section]:
-    """All sections, in the order a manager asks."""
-    return [
+    """All sections, in the order a manager asks; where there is no number, those that still say something."""
+    found = [
         trust(evidence),
         chance(evidence),
         where(evidence),
@@ -51,3 +52,9 @@ def sections(evidence: Evidence, measured: Shown, version: str) -> list[Section]
         following(evidence),
         method(evidence, measured.understood, measured.options, version),
     ]
+    return found if evidence.findings.spa.value is not None else [each for each in map(_said, found) if each.parts]
+
+
+def _said(section: Section) -> Section:
+    """Without the figures that are missing for the one reason the page opens with."""
+    return replace(section, parts=[part for part in section.parts if not isinstance(part, Figure) or part.table])

@@ -13,6 +13,8 @@ from spagree.present.report.figures import drawn, sentence
 from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, table
 from spagree.present.wording import count
 
+TELLING = 0.2  # of the pairs have enough items to be drawn
+MANY = 5  # annotations of an item, from which on its agreement has a shape
 DIFFERENT = (
     "Being different is not being wrong: somebody who disagrees with all the others may be the only one who read the "
     "guideline. Look before you judge."
@@ -70,25 +72,24 @@ def where(evidence: Evidence) -> Section:
     classes = drawn(
         "classes",
         "Which classes are hard?",
-        "If one annotator chose the class, how likely is it that a second one did, too? Hollow dots rest on fewer than "
-        "10 items." + _first(evidence, "classes", "class", "classes"),
+        f"If one annotator chose the class, {_how_likely(evidence)} Hollow dots rest on fewer than 10 items."
+        + _first(evidence, "classes", "class", "classes"),
         charts.classes,
         lambda: _cut("classes", "Agreement of each class", evidence.classes, CLASSES, "classes"),
     )
     confusion = drawn(
         "confusion",
         "What are they taken for?",
-        "Each row adds up to 100%: what a second annotator says when the first one says the class on the left. The "
-        "diagonal is agreement; bright cells beside it are classes taken for one another. Pale rows rest on fewer than "
-        "10 items." + _commonest(evidence),
+        "What a second annotator says when the first one says the class on the left. " + _adds_up(evidence) + "The "
+        "diagonal is the same label again; bright cells beside it are classes taken for one another. Hollow cells with "
+        "a dot rest on fewer than 10 items." + _commonest(evidence),
         charts.confusion,
         lambda: _cut("confusion", "Classes taken for one another", evidence.confusion, CONFUSION, "pairs of classes"),
     )
     spread = drawn(
         "items",
         "Is it a few items, or all of them?",
-        "How many items have which agreement. A tall bar at 1 and a few at the left: a handful of hard items. A broad "
-        "hill: the guideline as a whole is unclear.",
+        f"How many items have which agreement. {_spread(evidence)}",
         charts.items,
         lambda: _bins(evidence),
     )
@@ -102,8 +103,47 @@ def _first(evidence: Evidence, name: str, one: str, many: str) -> str:
     """What a chart of many names leaves out."""
     if evidence.lacks(name):
         return ""
-    size = getattr(evidence, name).height
-    return f" The {rows.MOST_LINES} lowest of {count(size, one, many)} are drawn." if size > rows.MOST_LINES else ""
+    found = getattr(evidence, name)
+    drawn, which = rows.chosen_lines(found.rows(named=True), rows.SIZES[name])
+    if found.height <= rows.MOST_LINES:
+        return ""
+    return f" Of {count(found.height, one, many)} the {len(drawn):,} {which} are drawn."
+
+
+def _how_likely(evidence: Evidence) -> str:
+    if evidence.findings.metric == NOMINAL:
+        return "how likely is it that a second one did, too?"
+    return "how much does a second one agree on average, 1 being the same label?"
+
+
+def _how_often(evidence: Evidence) -> str:
+    if evidence.findings.metric == NOMINAL:
+        return "How often somebody else gave the same label"
+    return "How much somebody else agrees on average"
+
+
+def _spread(evidence: Evidence) -> str:
+    """How to read the bars, which depends on what values an item can have: with few annotations only a few."""
+    by_n = evidence.findings.missingness.by_n
+    if evidence.findings.metric == NOMINAL and by_n:
+        if by_n[-1].n == 2:  # noqa: PLR2004 (a pair agrees or not)
+            return (
+                "Two annotations agree or they do not, so only 0 and 1 can occur: the bars say how many items are "
+                "disputed, not how badly. A third annotation would tell slips from hard items."
+            )
+        few = sum(row.items for row in by_n if row.n < MANY)
+        if 2 * few > sum(row.items for row in by_n):
+            return (
+                "Items with few annotations can only have a few values (two annotations: 0 or 1; three: 0, 0.33 or 1), "
+                "so gaps between the bars mean nothing. The more stands near 1, the more the rest is a matter of "
+                "single items."
+            )
+    return "A tall bar at 1 and a few at the left: a handful of hard items. A broad hill: the guideline is unclear."
+
+
+def _adds_up(evidence: Evidence) -> str:
+    """Rows are whole only where no class is cut."""
+    return "" if evidence.findings.data.classes > rows.MOST_CLASSES else "Each row adds up to 100%. "
 
 
 def _commonest(evidence: Evidence) -> str:
@@ -114,16 +154,12 @@ def _commonest(evidence: Evidence) -> str:
 def _cut(id: str, caption: str, frame: Any, columns: tuple[Column, ...], many: str) -> Table:
     hidden = frame.height - MOST_ROWS
     note = f"The first {MOST_ROWS} of {frame.height:,} {many}." if hidden > 0 else ""
-    return table(id, caption, frame.head(MOST_ROWS).rows(named=True), columns, note=note)
+    found = frame.head(MOST_ROWS).rows(named=True)
+    return table(id, caption, found, columns, note=note, whole=hidden <= 0)
 
 
 def _bins(evidence: Evidence) -> Table:
-    columns = (
-        Column("range", "agreement", "words"),
-        Column("items", "items", "count"),
-        Column("share", "share", "words"),
-    )
-    return table("items", "Items by their agreement", rows.bin_rows(evidence), columns)
+    return table("items", "Items by their agreement", rows.bin_rows(evidence), BINS)
 
 
 def _hardest(evidence: Evidence) -> Table | Figure:
@@ -156,20 +192,35 @@ def who(evidence: Evidence) -> Section:
     annotators = drawn(
         "annotators",
         "Annotators and the others",
-        "How often somebody else gave the same label on items they share; the dashed line is the number above. Hollow "
-        "dots rest on fewer than 10 items." + _first(evidence, "annotators", "annotator", "annotators"),
+        f"{_how_often(evidence)} on items they share; the dashed line is the mean of all annotations. Hollow dots rest "
+        "on fewer than 10 items." + _first(evidence, "annotators", "annotator", "annotators"),
         charts.annotators,
         lambda: _cut("annotators", "Agreement of each annotator", evidence.annotators, ANNOTATORS, "annotators"),
     )
-    pairs = drawn(
-        "pairs",
-        "Every two annotators",
-        f"The brighter, the more two annotators agree{_numbers(evidence)}. Pale cells with an outline (and *) rest on "
-        f"fewer than 10 shared items: too few to judge. Empty: they never met.{_busiest(evidence)}",
-        charts.pairs,
-        lambda: _cut("pairs", "Pairs of annotators, least agreement first", evidence.pairs, PAIRS, "pairs"),
+    return Section("who", "Who", title, lead, [annotators, _pairs(evidence)])
+
+
+def _pairs(evidence: Evidence) -> Figure:
+    """A picture where it says something: of pairs who hardly met it would show noise."""
+    title = "Every two annotators"
+    reading = (
+        f"The brighter, the more two annotators agree{_numbers(evidence)}. Hollow cells with a dot (and *) rest on "
+        f"fewer than 10 shared items: too few to judge. Empty: they never met.{_busiest(evidence)}"
     )
-    return Section("who", "Who", title, lead, [annotators, pairs])
+    found = drawn("pairs", title, reading, Charts(evidence).pairs, lambda: _pair_table(evidence))
+    if found.spec is None:
+        return found
+    enough, size = int((~evidence.pairs["few"]).sum()), evidence.pairs.height
+    if enough >= TELLING * size:
+        return found
+    few = f"{f'Only {enough:,}' if enough else 'None'} of the {size:,} pairs who met share 10 items or more"
+    one = "The one pair who met shares fewer than 10 items"
+    absent = f"{one if size == 1 else few}: a picture would show luck. Compare annotators with all the others, above."
+    return Figure("pairs", title, "", None, _pair_table(evidence), absent=absent)
+
+
+def _pair_table(evidence: Evidence) -> Table:
+    return _cut("pairs", "Pairs of annotators, least agreement first", evidence.pairs, PAIRS, "pairs")
 
 
 def _busiest(evidence: Evidence) -> str:

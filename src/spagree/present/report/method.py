@@ -9,6 +9,7 @@ from typing import Any
 
 from spagree.estimate.cautions import REMEDY
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
+from spagree.estimate.standouts import apart, taken
 from spagree.present.charts.board import Charts
 from spagree.present.evidence import Evidence
 from spagree.present.report.figures import drawn
@@ -82,25 +83,33 @@ def _steps(evidence: Evidence) -> Iterator[str]:
 def _taken(evidence: Evidence) -> Iterator[str]:
     if evidence.lacks("confusion"):
         return
-    top = evidence.confusion.row(0, named=True)
-    one, other = printable(top["class"], 40), printable(top["other"], 40)
+    found = taken(evidence.confusion, evidence.findings.data.labels)
+    if found is None:
+        return
+    one, other = printable(found.one, 40), printable(found.other, 40)
     yield (
-        f"Make the difference between “{one}” and “{other}” clearer: {count(top['items'], 'item')} got both. When one "
-        f"annotator says “{one}”, another says “{other}” {percent(top['probability'])} of the time."
+        f"Make the difference between “{one}” and “{other}” clearer: {count(found.items, 'item')} got both, where the "
+        f"shares of the classes alone would bring about {found.expected:,.0f}. When one annotator says “{one}”, "
+        f"another says “{other}” {percent(found.probability)} of the time."
     )
 
 
 def _apart(evidence: Evidence) -> Iterator[str]:
-    """Annotators who agree less than the number, beyond their intervals."""
-    spa = evidence.findings.spa.value
-    if evidence.lacks("annotators") or spa is None:
+    """Annotators who agree less than the others do, beyond luck."""
+    if evidence.lacks("annotators"):
         return
-    found = evidence.annotators.rows(named=True)
-    low = [row["annotator"] for row in found if row["high"] is not None and not row["few"] and row["high"] < spa]
+    low = apart(evidence.annotators, evidence.findings.spa.level).rows(named=True)
     if low:
-        names = ", ".join(printable(name, 24) for name in low[:NAMED])
+        names = ", ".join(f"{printable(row['annotator'], 24)} ({_on_items(row)})" for row in low[:NAMED])
         more = f" and {len(low) - NAMED:,} more" if len(low) > NAMED else ""
-        yield f"Talk to {names}{more}: they agree with the others clearly less than the average pair does."
+        yield (
+            f"Talk to {names}{more}: clearly less agreement with the others than usual ({figure(evidence.usual, 2)}). "
+            "They may be right, or have had harder items: look first."
+        )
+
+
+def _on_items(row: Mapping[str, Any]) -> str:
+    return f"{figure(row['agreement'], 2)} on {count(row['shared'], 'shared item')}"
 
 
 def method(evidence: Evidence, understood: Understood | None, options: Mapping[str, Any], version: str) -> Section:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,8 +18,8 @@ from spagree.errors import MissingExtraError
 from spagree.estimate import Findings
 from spagree.present.charts.theme import PAGE, theme
 from spagree.present.report.parts import Figure, Section, Verdict
-from spagree.present.sentence import in_words, interval_name
-from spagree.present.wording import escape_controls, figure, interval, percent
+from spagree.present.sentence import by_chance, in_words, interval_name
+from spagree.present.wording import escape_controls, figure, interval
 
 FOLDER = "spagree.present.report"
 DRAWING_LIBRARY = "window.vegaEmbed = vegaEmbed;"
@@ -42,9 +43,8 @@ def headline(findings: Findings, source: str, checks: Verdict) -> Headline:
     """What stands on top of the page."""
     spa, kappa = findings.spa, findings.chance["spa_kappa"]
     if spa.value is None:
-        return Headline(source, "undefined", "", escape_controls(in_words(findings)), "", checks, None)
-    by_luck = None if kappa.expected is None else kappa.expected
-    chance = "" if by_luck is None else f"Labels picked blindly would agree {percent(by_luck)} of the time."
+        return Headline(source, "no number", "", escape_controls(in_words(findings)), "", checks, None)
+    by_luck, chance = kappa.expected, by_chance(findings)
     ends = (spa.value if spa.low is None else spa.low, spa.value if spa.high is None else spa.high)
     bar = (ends[0] * 100, spa.value * 100, ends[1] * 100, None if by_luck is None else by_luck * 100)
     limits = "" if spa.low is None else f"{interval_name(spa)}: {interval(spa)}"
@@ -100,10 +100,16 @@ def drawing_library() -> str:
     """Vega, Vega-Lite and vega-embed as one script: what draws the charts in the reader's browser."""
     import vl_convert
 
-    bundle: str = vl_convert.javascript_bundle(DRAWING_LIBRARY)
-    if "</script" in bundle.lower():
-        bundle = bundle.replace("</script", "<\\/script")
-    return bundle
+    return no_end_of_script(vl_convert.javascript_bundle(DRAWING_LIBRARY))
+
+
+def no_end_of_script(code: str) -> str:
+    r"""Code that can stand in a script element; in the texts of a program the sign means the same.
+
+    >>> print(no_end_of_script('"</script></SCRIPT>"'))
+    "<\/script><\/SCRIPT>"
+    """
+    return re.sub(r"</(?=script)", r"<\\/", code, flags=re.IGNORECASE)
 
 
 def _file(name: str) -> str:

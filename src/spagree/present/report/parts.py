@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from spagree.present.wording import change, figure, limits, number, percent, printable
+from spagree.present.wording import change, escape_controls, figure, limits, number, percent, printable
 
 Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval"]
 NOTHING = "–"
@@ -31,11 +31,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is shown, and the full value to sort and export by."""
+    """What is shown, and the full value to sort and export by; of an interval both ends."""
 
     shown: str
     value: float | str | None
     is_number: bool
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,12 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
+    whole: bool = True
+
+    @property
+    def file(self) -> str:
+        """What its file is called: a part of a table says so."""
+        return self.id if self.whole else f"{self.id}-first-{len(self.rows)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +130,15 @@ class Quote:
 
 
 def table(
-    id: str, caption: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[Column], *, note: str = ""
+    id: str,
+    caption: str,
+    rows: Iterable[Mapping[str, Any]],
+    columns: Sequence[Column],
+    *,
+    note: str = "",
+    whole: bool = True,
 ) -> Table:
-    """Rows → a table of worded cells.
+    """Rows → a table of worded cells; not ``whole`` where there are more rows than these.
 
     >>> one = table("t", "Classes", [{"class": "yes", "agreement": 0.5}], [Column("class", "class", "name"),
     ...             Column("agreement", "agreement")])
@@ -135,19 +148,22 @@ def table(
     filled = tuple(tuple(cell(row, column) for column in columns) for row in rows)
     marked = any(each.shown.endswith("*") and each.is_number for row in filled for each in row)
     stars = "* rests on fewer than 10 items." if marked else ""
-    return Table(id, caption, tuple(columns), filled, " ".join(part for part in (note, stars) if part))
+    return Table(id, caption, tuple(columns), filled, " ".join(part for part in (note, stars) if part), whole)
 
 
 def cell(row: Mapping[str, Any], column: Column) -> Cell:
     """One value in words."""
     if column.kind == "interval":
         low, high = (row[end] for end in column.ends)
-        return Cell(NOTHING if low is None else limits(low, high), low, is_number=False)
+        return Cell(NOTHING if low is None else limits(low, high), low, is_number=False, high=high)
     value = row[column.key]
     if value is None:
         return Cell(NOTHING, None, column.is_number)
     if not column.is_number:
-        text = printable(str(value), LONGEST_NAME if column.kind == "name" else LONGEST_WORDS)
+        if column.kind == "name":
+            name = str(value)
+            return Cell(printable(name, LONGEST_NAME) or "''", escape_controls(name), is_number=False)
+        text = printable(str(value), LONGEST_WORDS)
         return Cell(text or "''", text, is_number=False)
     star = "*" if row.get("few") and column.key in ("agreement", "cohen_kappa") else ""
     return Cell(_number(column.kind, value) + star, value, is_number=True)

@@ -19,6 +19,8 @@
       config: {
         ...theme,
         axis: { ...theme.axis, labelLimit: narrow ? 110 : 170 },
+        // A title may be longer than a narrow axis: it then begins under the names beside it.
+        axisX: narrow ? { titleAnchor: "end", titleLimit: width } : {},
         legend: { ...theme.legend, direction: narrow ? "vertical" : "horizontal" },
       },
     };
@@ -58,7 +60,7 @@
   // Sorting: numbers by their full value, intervals by their lower end, names as people sort them; what is missing
   // stays last.
   const key = (cell) => {
-    const value = cell.dataset.value ?? cell.dataset.sort;
+    const value = cell.dataset.value ?? cell.dataset.low;
     if (value === undefined) return cell.textContent;
     return value === "" ? null : Number(value);
   };
@@ -78,22 +80,40 @@
     button.addEventListener("click", () => sort(button.closest("th")));
   }
 
-  // CSV: a text that a spreadsheet would run as a formula gets an apostrophe in front.
+  // A box that scrolls can be reached and scrolled with the keyboard; one that does not is no stop on the way.
+  const reachable = new ResizeObserver((changes) => {
+    for (const { target } of changes) {
+      const scrolls = target.scrollWidth > target.clientWidth;
+      const names = { tabindex: "0", role: "region", "aria-label": target.dataset.name };
+      for (const [name, value] of Object.entries(names)) {
+        if (scrolls) target.setAttribute(name, value);
+        else target.removeAttribute(name);
+      }
+    }
+  });
+  for (const box of document.querySelectorAll(".table-box")) reachable.observe(box);
+
+  // CSV: every text is quoted, since spreadsheets split lines at other characters as well, and one that a spreadsheet
+  // would run as a formula gets an apostrophe in front. Numbers are plain, and an interval is two of them.
   const FORMULA = /^[\s"']*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
-  const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
   const exported = (cell) => {
-    if (cell.dataset.value !== undefined) return cell.dataset.value;
-    const text = cell.textContent;
+    const { value, low, high, ends, full } = cell.dataset;
+    if (value !== undefined) return value;
+    if (low !== undefined) return `${low},${high}`;
+    if (ends !== undefined) return ends.split(" ").map(quoted).join(",");
+    const text = full ?? cell.textContent;
     return quoted(FORMULA.test(text) ? `'${text}` : text);
   };
+  const MARK = "\uFEFF"; // by which Excel knows UTF-8
   const csv = (table) => [...table.rows].map((row) => [...row.cells].map(exported).join(",")).join("\r\n") + "\r\n";
   for (const button of document.querySelectorAll(".download")) {
     button.hidden = false;
     button.addEventListener("click", () => {
       const name = button.dataset.table;
       const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([csv(document.getElementById(`table-${name}`))], { type: "text/csv" }));
-      link.download = `${name}.csv`;
+      link.href = URL.createObjectURL(new Blob([MARK, csv(document.getElementById(`table-${name}`))], { type: "text/csv" }));
+      link.download = `${button.dataset.file}.csv`;
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     });

@@ -12,12 +12,12 @@ from spagree.present.evidence import MOST_PEOPLE, Evidence
 from spagree.present.report.figures import drawn, sentence
 from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, Verdicts, table
 from spagree.present.report.verdicts import verdicts
-from spagree.present.sentence import chance_gap
-from spagree.present.terminal import WIDE_GAP
-from spagree.present.wording import printable
+from spagree.present.sentence import chance_gap, kappa_bias
+from spagree.present.wording import count, printable
 from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
 MOST_NAMED, MOST_TEAMS = 8, 20
+FEWEST_DRAWN = 3  # annotators up to which a sentence says more than a picture
 
 AGREEMENT = (Column("value", "agreement"), Column("interval", "interval", "interval"))
 SCHEMES = {
@@ -44,9 +44,11 @@ def trust(evidence: Evidence) -> Section:
     by_n = drawn(
         "by-n",
         "Does agreement depend on how many people were asked?",
-        "Each dot: the items with so many annotations; the line through it is the interval, the dashed line the number "
-        "above. Where dots rise or fall clearly, easy or hard items were annotated more often, and no single number "
-        "is right for all of them. The p above says how often luck alone would make such a trend.",
+        "Each dot: the items with so many annotations, their number above it where there is room; the line through it "
+        "is the interval, the dashed line the number at the top of the page. Hollow dots rest on fewer than 10 items; "
+        "those beyond the scale lie at its edge. Where dots rise or fall clearly, easy or hard items were annotated "
+        "more often, and no single number is right for all of them. The p above says how often luck alone would make "
+        "such a trend.",
         charts.by_n,
         lambda: _by_n(evidence),
     )
@@ -70,7 +72,8 @@ def _by_n(evidence: Evidence) -> Table:
     items = {row.n: row.items for row in evidence.findings.missingness.by_n}
     found = [{**row, "many": items[row["name"]]} for row in rows.by_n_rows(evidence)[:MOST_ROWS]]
     note = f"The first {MOST_ROWS} of {len(items):,} numbers of annotations." if len(items) > MOST_ROWS else ""
-    return table("by-n", "Agreement by number of annotations", found, columns, note=note)
+    whole = len(items) <= MOST_ROWS
+    return table("by-n", "Agreement by number of annotations", found, columns, note=note, whole=whole)
 
 
 def _schemes(evidence: Evidence) -> Table:
@@ -86,7 +89,9 @@ def _overlap(evidence: Evidence) -> Iterator[Figure | Table]:
         yield Figure("overlap", title, "", None, absent=sentence(lacking))
         return
     found = evidence.overlap
-    if found.annotators <= MOST_PEOPLE:
+    if found.annotators <= FEWEST_DRAWN:
+        yield Figure("overlap", title, "", None, _teams(found), absent=_shared(evidence))
+    elif found.annotators <= MOST_PEOPLE:
         reading = (
             "Dots are annotators, lines the items two of them share: the thicker, the more; dashed below five. Groups "
             "without a line between them were never compared. Of everybody the strongest four links are drawn, and all "
@@ -96,6 +101,14 @@ def _overlap(evidence: Evidence) -> Iterator[Figure | Table]:
     else:
         reason = f"{found.annotators:,} annotators are too many for a picture; the table says who is connected."
         yield Figure("overlap", title, "", None, _teams(found), absent=reason)
+
+
+def _shared(evidence: Evidence) -> str:
+    """Two or three annotators and the items they share, in words."""
+    met = evidence.pairs.sort("annotator", "other").select("annotator", "other", "shared").rows()
+    pairs = [f"{printable(one, 24)} and {printable(other, 24)}: {count(shared, 'item')}" for one, other, shared in met]
+    size = count(evidence.overlap.annotators, "annotator")
+    return f"{size}. Items they share: {'; '.join(pairs)}." if pairs else f"{size}. They share no item."
 
 
 def _teams(found: Overlap) -> Table:
@@ -144,10 +157,8 @@ def chance(evidence: Evidence) -> Section:
         lambda: _chance(evidence),
     )
     lead = "Some agreement comes by luck. These coefficients take it off; each has its own idea of luck."
-    kappa, spa = evidence.findings.chance["spa_kappa"], evidence.findings.spa
-    if kappa.value is not None and kappa.expected is not None and spa.value is not None:
-        lead += f" {chance_gap(kappa.expected)}" if spa.value - kappa.value > WIDE_GAP else ""
-    return Section("chance", "Chance", "What is left beyond chance?", lead, [found])
+    notes = [words for words in (chance_gap(evidence.findings), kappa_bias(evidence.findings)) if words]
+    return Section("chance", "Chance", "What is left beyond chance?", " ".join([lead, *notes]), [found])
 
 
 def _chance(evidence: Evidence) -> Table:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from spagree.estimate import Findings
+from spagree.estimate import NOMINAL, Findings
+from spagree.estimate.chance import Corrected
+from spagree.estimate.missingness import ALARM, Missingness
 from spagree.estimate.overlap import Overlap
 from spagree.present.evidence import Evidence
+from spagree.present.report.figures import sentence
 from spagree.present.report.parts import Verdict
-from spagree.present.wording import count, escape_controls, figure, number, p_value, percent
+from spagree.present.wording import count, escape_controls, figure, limits, number, p_value, percent
 
 PRECISE, ROUGH = 0.05, 0.1  # half of the interval
 DOUBTFUL = 0.05  # p of the assumption check, from which on it is worth a look
 WELL_COVERED, MUCH_LEFT_OUT = 0.5, 0.1
+MUCH_ALONE = 0.01  # of the annotations, by people who share no item with anybody
+LOW_KAPPA = 0.4  # a convention, no law: below it most readers call agreement beyond chance poor or fair
 # Warnings that a verdict of its own already says.
 SAID = {"missingness", "schemes_diverge", "low_coverage", "few_items", "disconnected_teams", "thin_bridge", "repeats"}
 
@@ -37,23 +42,29 @@ def verdicts(evidence: Evidence) -> tuple[Verdict, ...]:
 
 
 def in_short(found: Sequence[Verdict]) -> Verdict:
-    """All verdicts in one: the worst of them, and how many say so.
+    """All verdicts in one: every check that is not fine, the worst first.
 
     >>> in_short([Verdict("ok", "Coverage", ""), Verdict("problem", "Assumption", "")]).words
     '1 of 2 checks shows a problem: assumption.'
     """
-    for state, says in (("problem", "a problem"), ("look", "something to look at")):
+    said: dict[State, str] = {}
+    states: tuple[tuple[State, str], ...] = (("problem", "a problem"), ("look", "something to look at"))
+    for state, says in states:
         named = [verdict.title.lower() for verdict in found if verdict.state == state]
         if named:
+            of_all = "" if said else f" of {len(found)} checks"
             shows = "shows" if len(named) == 1 else "show"
-            words = f"{len(named)} of {len(found)} checks {shows} {says}: {', '.join(named)}."
-            return Verdict("problem" if state == "problem" else "look", "In short", words)
-    return Verdict("ok", "In short", f"All {len(found)} checks are fine.")
+            said[state] = f"{len(named)}{of_all} {shows} {says}: {', '.join(named)}"
+    if not said:
+        return Verdict("ok", "In short", f"All {len(found)} checks are fine.")
+    return Verdict(next(iter(said)), "In short", f"{'; '.join(said.values())}.")
 
 
-def _precision(findings: Findings) -> Verdict:
+def _precision(findings: Findings) -> Verdict | None:
     spa = findings.spa
-    if spa.value is None or spa.low is None or spa.high is None:
+    if spa.value is None:
+        return None
+    if spa.low is None or spa.high is None:
         return Verdict("problem", "Precision", f"There is no interval: {spa.undefined}.")
     half = (spa.high - spa.low) / 2
     state: State = "ok" if half <= PRECISE else "look" if half <= ROUGH else "problem"
@@ -97,8 +108,17 @@ def _assumption(findings: Findings) -> Verdict | None:
         )
     if test.p < DOUBTFUL:
         return Verdict("look", title, f"Doubtful: {more}.", link)
+    return _differences(test, test.p)
+
+
+def _differences(test: Missingness, trend: float) -> Verdict:
+    """Whether items differ by their number of annotations although they neither rise nor fall with it."""
+    p, link = test.p_of_differences(), "#figure-by-n"
+    if p is not None and p < ALARM:
+        words = f"No trend ({p_value(trend)}), but items differ by their number of annotations ({p_value(p)})"
+        return Verdict("look", "Assumption", f"{words}: one number for all of them hides that.", link)
     none = "No sign that agreement depends on the number of annotations"
-    return Verdict("ok", title, f"{none} ({p_value(test.p)}).", link)
+    return Verdict("ok", "Assumption", f"{none} ({p_value(trend)}).", link)
 
 
 def _schemes(findings: Findings) -> Verdict | None:
@@ -106,7 +126,8 @@ def _schemes(findings: Findings) -> Verdict | None:
     if not values:
         return None
     apart = any(warning.code == "schemes_diverge" for warning in findings.warnings)
-    words = f"All ways to weigh the items give {figure(min(values), 2)} to {figure(max(values), 2)}."
+    ends = dict.fromkeys(figure(end, 2) for end in (min(values), max(values)))
+    words = f"All ways to weigh the items give {' to '.join(ends)}."
     if apart:
         return Verdict("problem", "Weights", f"{words} The answer depends on the choice.", "#figure-schemes")
     return Verdict("ok", "Weights", f"{words} The choice hardly matters.", "#figure-schemes")
@@ -116,21 +137,29 @@ def _chance(findings: Findings) -> Verdict | None:
     kappa = findings.chance["spa_kappa"]
     if kappa.value is None or kappa.expected is None or kappa.low is None:
         return None
-    blindly = f"labels picked blindly would ({percent(kappa.expected)})"
-    if kappa.low > 0:
-        return Verdict("ok", "Beyond chance", f"People agree clearly more often than {blindly}.", "#chance")
-    return Verdict("problem", "Beyond chance", f"People do not clearly agree more often than {blindly}.", "#chance")
+    more = "more often" if findings.metric == NOMINAL else "more"
+    blindly = f"{more} than labels picked blindly would ({percent(kappa.expected)}){_kappa(kappa)}"
+    if kappa.low <= 0:
+        return Verdict("problem", "Beyond chance", f"People do not clearly agree {blindly}.", "#chance")
+    if kappa.high is not None and kappa.high < LOW_KAPPA:
+        poor = "much of the agreement is what chance alone would give"
+        return Verdict("look", "Beyond chance", f"People agree {blindly}, but {poor}.", "#chance")
+    return Verdict("ok", "Beyond chance", f"People agree clearly {blindly}.", "#chance")
+
+
+def _kappa(kappa: Corrected) -> str:
+    return f": spa_kappa is {figure(kappa.value, 2)} ({limits(kappa.low, kappa.high, 2)})"
 
 
 def _overlap(evidence: Evidence) -> Verdict:
     lacking = evidence.lacks("overlap")
     if lacking:
         return Verdict("look", "Overlap", f"Not known: {lacking}.")
-    state, words = _connected(evidence.overlap)
+    state, words = _connected(evidence.overlap, evidence)
     return Verdict(state, "Overlap", words, "#overlap")
 
 
-def _connected(found: Overlap) -> tuple[State, str]:
+def _connected(found: Overlap, evidence: Evidence) -> tuple[State, str]:
     people = count(found.annotators, "annotator")
     if len(found.teams) > 1:
         return "problem", (
@@ -144,20 +173,44 @@ def _connected(found: Overlap) -> tuple[State, str]:
             "whether they agree hangs on these."
         )
     if found.alone:
-        return "look", f"{count(len(found.alone), 'annotator')} of {found.annotators:,} share no item with anybody."
+        return _alone(found.alone, evidence)
     if found.unknown:
-        return "look", f"{count(found.unknown, 'annotation')} do not say who made them."
-    return "ok", f"All {people} are connected by items they share."
+        say = "does not say who made it" if found.unknown == 1 else "do not say who made them"
+        return "look", f"{count(found.unknown, 'annotation')} {say}."
+    all_ = "Both annotators" if found.annotators == 2 else f"All {people}"  # noqa: PLR2004 (both)
+    return "ok", f"{all_} are connected by items they share."
+
+
+def _alone(names: Sequence[str], evidence: Evidence) -> tuple[State, str]:
+    """People who met nobody: worth a look where they made more than a few of the annotations."""
+    everybody = evidence.annotators
+    made = everybody.filter(everybody["annotator"].is_in(names))["annotations"].to_list()
+    share = sum(made) / evidence.findings.data.annotations
+    shares = "shares" if len(names) == 1 else "share"
+    words = f"{len(names):,} of {everybody.height:,} annotators {shares} no item with anybody ({percent(share)} of"
+    rest = "" if share > MUCH_ALONE else "; the others are connected"
+    return "look" if share > MUCH_ALONE else "ok", f"{words} the annotations){rest}."
 
 
 def _left_out(findings: Findings) -> Verdict:
     data = findings.data
     lost = sum(data.left_out.values())
     if not lost:
-        return Verdict("ok", "Left out", "Every annotation that was read was used; none was given twice.")
+        return Verdict("ok", "Left out", f"No annotation was dropped as missing or repeated{_single(findings)}.")
     share = lost / (lost + data.annotations)
     state: State = "look" if share > MUCH_LEFT_OUT else "ok"
-    return Verdict(state, "Left out", f"{count(lost, 'annotation')} ({percent(share)}) were not used.", "#left-out")
+    were = "was" if lost == 1 else "were"
+    words = f"{count(lost, 'annotation')} ({percent(share)}) {were} not used{_single(findings)}."
+    return Verdict(state, "Left out", words, "#left-out")
+
+
+def _single(findings: Findings) -> str:
+    """Annotations that were read and kept, and yet say nothing."""
+    alone = findings.data.annotations - findings.data.pairable_annotations
+    if not alone:
+        return ""
+    stand = "stands alone on its item and says" if alone == 1 else "stand alone on their items and say"
+    return f"; {count(alone, 'annotation')} {stand} nothing about agreement"
 
 
 def _warnings(findings: Findings) -> Iterator[Verdict]:
@@ -166,4 +219,4 @@ def _warnings(findings: Findings) -> Iterator[Verdict]:
         if warning.code not in SAID:
             title = warning.code.replace("_", " ").capitalize()
             words = escape_controls(warning.message)
-            yield Verdict("look", title, words[0].upper() + words[1:])
+            yield Verdict("look", title, sentence(words))
