@@ -18,7 +18,7 @@ import spagree
 TRIPLES = [("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "yes"), ("q2", "bob", "no"), ("q3", "ann", "no")]
 COLUMNS = {name: [row[place] for row in TRIPLES] for place, name in enumerate(["item", "annotator", "label"])}
 LAZY_ROWS = [("q2", 2, 0.0), ("q1", 2, 1.0), ("q3", 1, None)]
-SAID = [(1.0, "no 1, yes 1"), (0.0, "yes 2"), (None, "no 1")]
+SAID = [(1.0, "no ×1, yes ×1"), (0.0, "yes ×2"), (None, "no ×1")]
 ROWS = [(*row, *said) for row, said in zip(LAZY_ROWS, SAID, strict=True)]
 
 

@@ -244,9 +244,9 @@ def test_items_lists_the_worst_first(run: Run, good: Path) -> None:
     code, out, _ = run("items", good)
     assert code == 0
     assert [line.split() for line in out.splitlines()[1:]] == [
-        ["0", "2", "1", "q2", "no", "1,", "yes", "1"],
-        ["1", "3", "0", "q3", "no", "3"],
-        ["1", "2", "0", "q1", "yes", "2"],
+        ["0", "2", "1", "q2", "no", "×1,", "yes", "×1"],
+        ["1", "3", "0", "q3", "no", "×3"],
+        ["1", "2", "0", "q1", "yes", "×2"],
     ]
     assert json.loads(run("items", good, "--json", "--worst", 1)[1]) == [
         {"item": "q2", "annotations": 2, "agreement": 0.0, "entropy": 1.0, "votes": "no ×1, yes ×1"}

@@ -49,7 +49,7 @@ def test_a_page_says_what_is_measured_today(name: str, pages: dict[str, spagree.
 def test_one_of_them_shows_a_broken_assumption(pages: dict[str, spagree.Agreement]) -> None:
     assert [name for name, found in pages.items() if found.missingness.broken] == ["broken-assumption"]
     page = (ROOT / "docs" / "examples" / "broken-assumption.html").read_text("utf-8")
-    assert "checks show a problem: assumption, weights." in page
+    assert "2 of 7 checks show a problem: assumption, weights; 1 shows something to look at: beyond chance." in page
 
 
 def test_one_of_them_has_texts_and_dates() -> None:
