@@ -251,12 +251,12 @@ def met(items: int, annotators: int) -> list[tuple[int, int, int]]:
     return [(item, who, (item * who) % 2) for item in range(items) for who in pairs[item % len(pairs)]]
 
 
-def test_pairs_who_hardly_met_are_no_picture() -> None:
+def test_of_pairs_who_hardly_met_it_is_said_that_the_picture_shows_luck() -> None:
     html = page_of(met(45, 10))
     said = section(html, "who")
-    assert "None of the 45 pairs who met share 10 items or more: a picture would show luck." in said
-    assert 'data-chart="pairs"' not in html and 'id="table-pairs"' in html
-    assert 'data-chart="pairs"' in page_of(met(450, 10))
+    assert "None of the 45 pairs who met share 10 items or more: most of what you see is luck." in said
+    assert 'data-chart="pairs"' in html and 'id="table-pairs"' in html
+    assert "luck" not in section(page_of(met(450, 10)), "who")
     assert "The one pair who met shares fewer than 10 items" in section(page_of(met(9, 2)), "who")
     mixed = met(60, 6) + [(f"more {item}", who, item % 3) for item in range(9) for who in (0, 1)]  # 1 of 15 pairs
     assert "Only 1 of the 15 pairs who met share 10 items or more" in section(page_of(mixed), "who")

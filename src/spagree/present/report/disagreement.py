@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from spagree.estimate import NOMINAL
@@ -201,22 +202,23 @@ def who(evidence: Evidence) -> Section:
 
 
 def _pairs(evidence: Evidence) -> Figure:
-    """A picture where it says something: of pairs who hardly met it would show noise."""
     title = "Every two annotators"
     reading = (
         f"The brighter, the more two annotators agree{_numbers(evidence)}. Hollow cells with a dot (and *) rest on "
         f"fewer than 10 shared items: too few to judge. Empty: they never met.{_busiest(evidence)}"
     )
     found = drawn("pairs", title, reading, Charts(evidence).pairs, lambda: _pair_table(evidence))
-    if found.spec is None:
-        return found
+    return found if found.spec is None else replace(found, reading=_luck(evidence) + reading)
+
+
+def _luck(evidence: Evidence) -> str:
+    """A word of warning where most pairs hardly met: what the picture shows is then noise."""
     enough, size = int((~evidence.pairs["few"]).sum()), evidence.pairs.height
     if enough >= TELLING * size:
-        return found
+        return ""
     few = f"{f'Only {enough:,}' if enough else 'None'} of the {size:,} pairs who met share 10 items or more"
     one = "The one pair who met shares fewer than 10 items"
-    absent = f"{one if size == 1 else few}: a picture would show luck. Compare annotators with all the others, above."
-    return Figure("pairs", title, "", None, _pair_table(evidence), absent=absent)
+    return f"{one if size == 1 else few}: most of what you see is luck. Compare annotators with all the others, above. "
 
 
 def _pair_table(evidence: Evidence) -> Table:
