@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import parse, tally_of
+from spagree.errors import FileError
 from spagree.read.annotations import Annotations, Understood
 from spagree.tally import patterns
 from spagree.tally.count import count
@@ -116,3 +117,25 @@ def test_tallies_carry_their_patterns_through_merging_and_changes() -> None:
     live.remove("r", 0)
     assert live.tally().patterns == {(("a", 1), ("b", 2)): 1}
     assert Tally.from_patterns(live.tally().patterns or {}).cells == live.tally().cells
+
+
+@pytest.mark.parametrize(("cause", "is_repeated"), [("[ARITHMETIC_OVERFLOW] long overflow", True), ("no disk", False)])
+def test_only_an_overflow_is_tried_again_with_more_room(
+    cause: str, is_repeated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Spark does, which refuses sums beyond 64 bits."""
+    rows = [("q", f"c{n}") for n in range(10)] * 2
+    real, tried = patterns.rows, []
+
+    def narrow_fails(query: Any) -> Any:
+        tried.append(query)
+        if len(tried) == 1:
+            raise FileError("could not finish counting") from RuntimeError(cause)
+        return real(query)
+
+    monkeypatch.setattr(patterns, "rows", narrow_fails)
+    if is_repeated:
+        assert found(rows) == expected(rows) and len(tried) == 2
+    else:
+        with pytest.raises(FileError, match="could not finish counting"):
+            found(rows)
