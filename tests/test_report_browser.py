@@ -27,6 +27,7 @@ CHARTS = [
     "confusion",
     "items",
     "annotators",
+    "pairs",
     "development",
     "plan",
 ]
