@@ -155,11 +155,13 @@ def _started_here(builder: Any, master: str) -> Any:
     try:
         with java.java_runtime():
             started = _configured(builder, master).getOrCreate()
-    except Exception:
-        raise
     except BaseException as error:
+        if isinstance(error, Exception) and not is_interruption(error):
+            raise
         java.end(getattr(SparkContext._gateway, "proc", None) or _launched(error))
         SparkContext._gateway = SparkContext._jvm = None
+        if isinstance(error, Exception):
+            raise KeyboardInterrupt from error
         raise
     # Told that nobody listens any more, Java stops the session: a cluster would otherwise believe that it died.
     atexit.register(java.leave, started.sparkContext._gateway.proc)
