@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,14 @@ window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
 """
 DRAWN = "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart[data-drawn]').length"
+
+
+def until(page: Any, expression: str, seconds: float = 60) -> None:
+    """Wait for something in the page; asked from outside, because the page's own policy forbids to evaluate text."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, f"not within {seconds} s: {expression}"
+        page.wait_for_timeout(50)
 
 
 def chromium() -> str:
@@ -77,7 +86,7 @@ class Browser:
                 page.add_init_script(WATCH)
             page.goto(path.as_uri())
             if script:
-                page.wait_for_function(DRAWN)
+                until(page, DRAWN)
             yield visit
         finally:
             context.close()

@@ -14,7 +14,7 @@ import polars
 import pytest
 
 import spagree
-from browser import Browser, started
+from browser import Browser, started, until
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -330,9 +330,7 @@ def test_a_chart_follows_the_width_of_the_window(browser: Browser, sparse: Path)
         chart = visit.page.locator("[data-chart='schemes'] svg")
         before = chart.bounding_box()["width"]
         visit.page.set_viewport_size({"width": 400, "height": 800})
-        visit.page.wait_for_function(
-            "document.querySelector('[data-chart=schemes] svg').getBoundingClientRect().width < 380"
-        )
+        until(visit.page, "document.querySelector('[data-chart=schemes] svg').getBoundingClientRect().width < 380")
         assert before > 600
         assert visit.errors == []
 
@@ -448,7 +446,7 @@ def test_only_boxes_that_scroll_are_stops_for_the_keyboard(browser: Browser, spa
         before = page.evaluate(reached)
         assert all(before) and len(before) <= 2
         page.set_viewport_size({"width": 360, "height": 800})
-        page.wait_for_function("document.querySelectorAll('.table-box[tabindex]').length > 3")
+        until(page, "document.querySelectorAll('.table-box[tabindex]').length > 3")
         assert all(page.evaluate(reached))
         assert page.locator(".table-box[tabindex]").first.get_attribute("aria-label")
 
