@@ -9,23 +9,21 @@ is the agreement of two new annotators on a new item. Everything goes through th
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import numpy as np
+from publish import publish
 
 from spagree.estimate.generalise import two_way
 from spagree.estimate.peers import peers
 from spagree.estimate.uncertainty import wilson
 from spagree.tally.codes import Codes
 
-FOLDER = Path(__file__).parent.parent / "docs" / "studies"
 ITEMS, CLASSES, HARD, SURE = 200, 3, 0.3, 0.7
 BY_N = {n: Fraction(n - 1) for n in range(2, 4)}
 
@@ -206,14 +204,7 @@ def main() -> None:
     chosen = settings()
     with ProcessPoolExecutor(2) as pool:
         rows = list(pool.map(cover, chosen, [rounds] * len(chosen)))
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with (FOLDER / "annotator-coverage.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    text = report(rows, rounds)
-    (FOLDER / "annotator-coverage.md").write_text(text)
-    print(text)
+    publish("annotator-coverage", rows, report(rows, rounds))
 
 
 if __name__ == "__main__":

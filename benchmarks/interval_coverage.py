@@ -10,14 +10,13 @@ The truth is the probability that two annotations of a random item agree, in clo
 from __future__ import annotations
 
 import argparse
-import csv
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from publish import publish
 
 from spagree.estimate.findings import find
 from spagree.estimate.profile import exact_mean, profile
@@ -29,7 +28,6 @@ ITEMS = (10, 30, 100, 300, 1000)
 AGREEMENT = (0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
 DESIGNS = {"2": (2, 2), "2–5": (2, 5), "3": (3, 3)}
 SCHEMES = ("annotations_m1", "adaptive")
-FOLDER = Path(__file__).parent.parent / "docs" / "studies"
 Row = dict[str, str | int | float]
 
 
@@ -138,13 +136,7 @@ def main() -> None:
     for number, setting in enumerate(chosen := list(settings()), start=1):
         print(f"\r{number}/{len(chosen)} {setting}", end="          ", flush=True)
         rows.append(cover(*setting, rounds=rounds))
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with (FOLDER / "interval-coverage.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    (FOLDER / "interval-coverage.md").write_text(report(rows, rounds))
-    print("\n" + report(rows, rounds))
+    publish("interval-coverage", rows, report(rows, rounds))
 
 
 if __name__ == "__main__":

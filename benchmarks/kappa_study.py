@@ -9,12 +9,11 @@ infinitely many such items: (θ − Σπ²)/(1 − Σπ²), with θ the probabil
 from __future__ import annotations
 
 import argparse
-import csv
 from collections import Counter
 from itertools import product
-from pathlib import Path
 
 import numpy as np
+from publish import publish
 
 from spagree.estimate.chance import chance
 from spagree.estimate.weights import weigh
@@ -24,7 +23,6 @@ ITEMS = (10, 20, 40, 100, 400)
 SHARES = {"even": (1 / 3, 1 / 3, 1 / 3), "skewed": (0.8, 0.15, 0.05)}
 KAPPA = (0.2, 0.5, 0.8, 0.95)
 NAMES = ("spa_kappa", "krippendorff_alpha", "fleiss_kappa")
-FOLDER = Path(__file__).parent.parent / "docs" / "studies"
 Row = dict[str, str | int | float]
 
 
@@ -99,13 +97,7 @@ def main() -> None:
     for setting in product(SHARES, KAPPA, ITEMS):
         print(f"\r{setting}", end="          ", flush=True)
         rows.append(study(*setting, rounds=rounds))
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with (FOLDER / "chance-correction.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    (FOLDER / "chance-correction.md").write_text(report(rows, rounds))
-    print("\n" + report(rows, rounds))
+    publish("chance-correction", rows, report(rows, rounds))
 
 
 if __name__ == "__main__":

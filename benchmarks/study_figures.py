@@ -6,12 +6,12 @@ python benchmarks/study_figures.py
 from __future__ import annotations
 
 import csv
-from pathlib import Path
+
+from publish import FOLDER
 
 from spagree.present import charts
 from spagree.present.charts import Axis
 
-FOLDER = Path(__file__).parent.parent / "docs" / "studies"
 COVERAGE = Axis("coverage", "coverage of the 95% interval")
 ITEMS = Axis("items", "items", log=True)
 NAMES = ("spa_kappa", "krippendorff_alpha", "fleiss_kappa")

@@ -8,10 +8,26 @@ from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 Row = tuple[str, str, str]
 Rows = list[Row]
+
+THREE_ITEMS: Rows = [
+    ("q1", "ann", "yes"),
+    ("q1", "bob", "yes"),
+    ("q1", "cyd", "no"),
+    ("q2", "ann", "no"),
+    ("q2", "bob", "no"),
+    ("q3", "ann", "no"),
+    ("q3", "bob", "yes"),
+]
+
+
+def close(exact: Fraction | float | None, tolerance: float = 1e-14) -> object:
+    """What a float is compared with that should be the exact value; None where there is none."""
+    return None if exact is None else pytest.approx(float(exact), abs=tolerance)
 
 
 def rows_of(items: int = 6, annotators: int = 5, labels: str = "xyz") -> st.SearchStrategy[Rows]:

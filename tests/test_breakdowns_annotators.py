@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 import spagree
-from breakdown_oracle import Rows, annotator_agreement, by_item, rows_of, spa, without
+from breakdown_oracle import THREE_ITEMS, Rows, annotator_agreement, by_item, close, rows_of, spa, without
 from spagree.estimate import peers as peers_module
 from spagree.estimate.annotators import NO_OVERLAP, ONE_ITEM
 from spagree.estimate.uncertainty import wilson
@@ -23,20 +23,7 @@ WEIGHTS: dict[str, Callable[[int], Fraction]] = {
     "edge": lambda n: Fraction(comb(n, 2)),
     "inv_var": lambda n: Fraction(comb(n, 2)),
 }
-ROWS = [
-    ("q1", "ann", "yes"),
-    ("q1", "bob", "yes"),
-    ("q1", "cyd", "no"),
-    ("q2", "ann", "no"),
-    ("q2", "bob", "no"),
-    ("q3", "ann", "no"),
-    ("q3", "bob", "yes"),
-    ("q4", "dan", "other"),
-]
-
-
-def close(exact: Fraction | None) -> object:
-    return None if exact is None else pytest.approx(float(exact), abs=1e-14)
+ROWS = [*THREE_ITEMS, ("q4", "dan", "other")]
 
 
 @given(rows_of())

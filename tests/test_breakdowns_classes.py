@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import sqrt
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,25 +11,12 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
 import spagree
-from breakdown_oracle import Rows, by_item, class_agreement, confused, rows_of
+from breakdown_oracle import THREE_ITEMS, Rows, by_item, class_agreement, close, confused, rows_of
 from spagree.estimate.classes import ALONE, ONE_ITEM
 from spagree.estimate.uncertainty import wilson
 from spagree.tally import patterns
 
-ROWS = [
-    ("q1", "ann", "yes"),
-    ("q1", "bob", "yes"),
-    ("q1", "cyd", "no"),
-    ("q2", "ann", "no"),
-    ("q2", "bob", "no"),
-    ("q3", "ann", "no"),
-    ("q3", "bob", "yes"),
-    ("q4", "cyd", "other"),
-]
-
-
-def approx(exact: Fraction | None) -> Any:
-    return None if exact is None else pytest.approx(float(exact), abs=1e-14)
+ROWS = [*THREE_ITEMS, ("q4", "cyd", "other")]
 
 
 @given(rows_of())
@@ -44,7 +29,7 @@ def test_every_class_against_brute_force(rows: Rows) -> None:
         given = [item for item, _, said in rows if said == label]
         assert (row["annotations"], row["items"]) == (len(given), len(set(given)))
         assert row["share"] == pytest.approx(len(given) / len(rows))
-        assert row["agreement"] == approx(class_agreement(rows, label))
+        assert row["agreement"] == close(class_agreement(rows, label))
 
 
 @given(rows_of(4, 4, "vwxyz"))
@@ -59,7 +44,7 @@ def test_confusion_against_brute_force(rows: Rows) -> None:
         counts = [[label for _, label in each] for each in by_item(rows).values()]
         pairs = [each.count(one) * each.count(other) for each in counts]
         assert (row["pairs"], row["items"]) == (sum(pairs), sum(each > 0 for each in pairs))
-        assert row["probability"] == approx(confused(rows, one, other))
+        assert row["probability"] == close(confused(rows, one, other))
 
 
 @given(rows_of())

@@ -289,7 +289,7 @@ def measure(
         refuse_late(asked)
         items = ItemTable(counted.counts(), None) if isinstance(counted, ItemCounts) else None
         return estimating.of_tally(tally_of(counted), items)
-    return replace(estimating.agreement(read(source, **reading), policies, source), options=_told(asked))
+    return estimating.agreement(read(source, **reading), policies, source, asked)
 
 
 def measure_all(
@@ -323,10 +323,9 @@ def measure_all(
     if ready(source) is not None:
         raise UsageError("a tally holds one question; measure it with measure() (without --all-questions)")
     found = read_all(source, **reading)
-    options = _told({**reading, "duplicates": duplicates, "first": first, "normalize": normalize})
+    asked = {**reading, "duplicates": duplicates, "first": first, "normalize": normalize}
     return {
-        question: replace(estimating.agreement(annotations, policies, source), options=options)
-        for question, annotations in found.items()
+        question: estimating.agreement(annotations, policies, source, asked) for question, annotations in found.items()
     }
 
 
@@ -365,14 +364,15 @@ class _Estimating:
     def findings(self, tally: Tally) -> Findings:
         return find(tally, self.weights, self.level, self.resample(), self.similarity())
 
-    def agreement(self, annotations: Annotations, policies: Policies, source: Any) -> Agreement:
+    def agreement(
+        self, annotations: Annotations, policies: Policies, source: Any, asked: Mapping[str, Any]
+    ) -> Agreement:
         counted = count(annotations, policies)
         behind = self.breakdowns(counted.tally, counted.counts, counted.annotations)
         findings = self.generalised(counted.tally, behind)
         findings = replace(findings, warnings=findings.warnings + behind.cautions() + counted.cautions)
-        return Agreement(
-            findings, annotations.understood, ItemTable(counted.counts, source, counted.annotations), behind
-        )
+        items = ItemTable(counted.counts, source, counted.annotations)
+        return Agreement(findings, annotations.understood, items, behind, _told(asked))
 
     def of_tally(self, tally: Tally, items: ItemTable | None) -> Agreement:
         behind = self.breakdowns(tally, None if items is None else items.counts)

@@ -20,14 +20,15 @@ from spagree.estimate.overlap import Overlap, is_cheap, is_small, overlap, overl
 from spagree.estimate.pairs import pairs
 from spagree.estimate.peers import Peers, peers
 from spagree.estimate.planning import plan
-from spagree.estimate.profile import Floats, profile
+from spagree.estimate.profile import Floats
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import Estimate
-from spagree.estimate.votes import Votes, similar_profile, votes
+from spagree.estimate.votes import Votes, profile_of, votes
 from spagree.estimate.weights import ByN, CustomWeights, weigh_at
 from spagree.read.annotations import Caution
+from spagree.read.frames import is_spark
 from spagree.tally.codes import Codes, encode, encode_few
-from spagree.tally.engines import is_spark, to_polars
+from spagree.tally.engines import to_polars
 from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Breakdowns:
         """Pairable items by their number of annotations and their agreement."""
         import polars
 
-        found = profile(self.tally) if self.metric.rule == NOMINAL else similar_profile(self.votes)
+        found = profile_of(self.tally, self.similar)
         columns = {"annotations": found.n, "agreement": found.agreement, "items": found.items.astype(np.int64)}
         grouped = polars.DataFrame(columns).group_by("annotations", "agreement").agg(polars.col("items").sum())
         return grouped.sort("annotations", "agreement")
@@ -128,10 +129,15 @@ class Breakdowns:
             raise UsageError(f"{NO_PATTERNS}; measure the annotations themselves")
         return _votes_of_items(to_polars(self.counts))
 
+    @property
+    def similar(self) -> Votes | None:
+        """The votes, where labels are more or less similar; None where only equal ones agree."""
+        return None if self.metric.rule == NOMINAL else self.votes
+
     @cached_property
     def similarity(self) -> Floats | None:
         """How much two labels agree under the metric; None where only equal ones do."""
-        return None if self.metric.rule == NOMINAL else self.votes.similarity
+        return None if self.similar is None else self.similar.similarity
 
     @cached_property
     def codes(self) -> Codes:
@@ -154,8 +160,7 @@ class Breakdowns:
         """Weights for the numbers of annotations that occur, or would occur without one annotator."""
         occur = [n for n in self.tally.items_by_n if n > 1]
         needed = sorted({m for n in occur for m in (n, n - 1) if m > 1})
-        similar = None if self.metric.rule == NOMINAL else self.votes
-        return weigh_at(needed, self.weights if scheme is None else scheme, self.tally, similar).by_n
+        return weigh_at(needed, self.weights if scheme is None else scheme, self.tally, self.similar).by_n
 
 
 def _votes_of_items(counts: polars.DataFrame) -> Votes:

@@ -16,13 +16,14 @@ import narwhals as nw
 import numpy as np
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.profile import exact_mean, profile
+from spagree.estimate.profile import exact_mean
 from spagree.estimate.runs import Ints, counted, run_of_each
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, estimate, undefined
-from spagree.estimate.votes import similar_profile, similar_votes
+from spagree.estimate.votes import profile_of, similar_votes
 from spagree.estimate.weights import CUSTOM, CustomWeights, weigh
 from spagree.read.annotations import ITEM, LABEL, TIME
+from spagree.tally.codes import places
 from spagree.tally.engines import column_names, to_polars
 from spagree.tally.patterns import pattern
 from spagree.tally.tally import Cell, Pattern, Tally, text
@@ -58,8 +59,8 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
     name = weights if isinstance(weights, str) else CUSTOM
     if not tally.pairable_items:
         return undefined(NOT_PAIRABLE, level, name)
-    similar = None if metric.rule == NOMINAL else similar_votes(tally, metric)
-    found = profile(tally) if similar is None else similar_profile(similar)
+    similar = similar_votes(tally, metric)
+    found = profile_of(tally, similar)
     try:
         by_n = weigh(weights, tally, similar).by_n
     except UsageError as error:
@@ -112,9 +113,7 @@ def _in_steps(frame: nw.LazyFrame[Any], steps: int) -> Timed:
 def _coded(values: polars.Series) -> tuple[Ints, polars.Series]:
     """Values as numbers, in any order, and what the numbers stand for."""
     known = values.unique()
-    codes = known.to_frame("value").with_row_index("code")
-    found = values.to_frame("value").join(codes, on="value", how="left", maintain_order="left")["code"]
-    return found.to_numpy().astype(np.int64), known
+    return places(values, known).to_numpy().astype(np.int64), known
 
 
 # Items in time -------------------------------------------------------------------------------

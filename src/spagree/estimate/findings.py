@@ -9,10 +9,10 @@ from statistics import median
 from spagree.estimate.cautions import cautions
 from spagree.estimate.chance import Corrected, chance
 from spagree.estimate.missingness import Missingness, missingness
-from spagree.estimate.profile import Profile, exact_mean, profile
+from spagree.estimate.profile import Profile, exact_mean
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Bootstrap, Estimate, check_level, estimate, undefined
-from spagree.estimate.votes import similar_profile, similar_votes
+from spagree.estimate.votes import profile_of, similar_votes
 from spagree.estimate.weights import DEFAULT, SCHEMES, CustomWeights, Weights, check_scheme, weigh
 from spagree.read.annotations import Caution
 from spagree.tally.tally import Tally
@@ -72,8 +72,8 @@ def find(
     """
     check_scheme(weights)
     check_level(level)
-    similar = similar_votes(tally, metric) if metric and metric.rule != NOMINAL else None
-    found = similar_profile(similar) if similar else profile(tally)
+    similar = similar_votes(tally, metric)
+    found = profile_of(tally, similar)
     weighed = {scheme: weigh(scheme, tally, similar) for scheme in SCHEMES}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
     schemes = {scheme: _estimate(found, weighed[scheme], level, bootstrap) for scheme in SCHEMES}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import PRIOR_WEIGHT, adaptive_shape
 from spagree.estimate.profile import total
-from spagree.estimate.similarity import NOMINAL, Metric
+from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import Estimate, wilson
 from spagree.estimate.votes import Votes, similar_votes
 from spagree.estimate.weights import CustomWeights, weigh_at
@@ -92,8 +92,7 @@ def plan(
     targets = [half_width] if half_width is not None else _targets(reached or WIDEST)
     if spa.undefined or not spa.stderr:
         return _frame([_row(target, undefined=spa.undefined or NO_SPREAD) for target in targets])
-    found = None if metric.rule == NOMINAL else similar_votes(tally, metric)
-    present = Present(tally, weights, spa, found, allowed)
+    present = Present(tally, weights, spa, similar_votes(tally, metric), allowed)
     return _frame([row for target in targets for row in present.rows(target)])
 
 

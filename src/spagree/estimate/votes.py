@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spagree.errors import DataError
-from spagree.estimate.profile import Floats, Profile, total
-from spagree.estimate.similarity import Metric
+from spagree.estimate.profile import Floats, Profile, profile, total
+from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.tally.tally import Pattern, Tally
 
 Ints = NDArray[np.int64]
@@ -112,8 +112,10 @@ def votes(tally: Tally, metric: Metric | None = None) -> Votes | None:
     return Votes(labels, items, table[:, 0], table[:, 1], table[:, 2].astype(np.float64), similarity)
 
 
-def similar_votes(tally: Tally, metric: Metric) -> Votes:
-    """The votes under a metric; refused where the tally does not keep them."""
+def similar_votes(tally: Tally, metric: Metric | None) -> Votes | None:
+    """The votes under a metric, refused where the tally does not keep them; None where only equal labels agree."""
+    if metric is None or metric.rule == NOMINAL:
+        return None
     found = votes(tally, metric)
     if found is None:
         raise DataError(
@@ -121,6 +123,11 @@ def similar_votes(tally: Tally, metric: Metric) -> Votes:
             "group the labels, or use the nominal metric"
         )
     return found
+
+
+def profile_of(tally: Tally, similar: Votes | None) -> Profile:
+    """What the estimates need: from the cells, or from the votes where labels are more or less similar."""
+    return profile(tally) if similar is None else similar_profile(similar)
 
 
 def similar_profile(found: Votes) -> Profile:

@@ -31,12 +31,17 @@ def is_frame(source: Any) -> bool:
     return isinstance(known, (nw.DataFrame, nw.LazyFrame))
 
 
+def is_spark(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> bool:
+    """Whether Spark holds the data, in this process or behind a Connect server."""
+    return frame.implementation in (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
+
+
 def frame_table(source: Any, name: str | None = None) -> Table:
     """A table on the engine of the frame itself; nothing is collected but a few rows to show."""
     frame = _wrapped(source)
     names = list(frame.collect_schema().names())
     keys = names
-    if frame.implementation in (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT):
+    if is_spark(frame):
         keys = [cell(p) for p in range(len(names))]  # by position: Spark reads dots and backticks in names
         frame = nw.from_native(frame.to_native().toDF(*keys))
     title = name or f"{frame.implementation.value} frame"

@@ -11,6 +11,7 @@ import narwhals as nw
 from spagree.errors import ColumnError, DataError, UsageError
 from spagree.read import cells, columns, times
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TEXT, TIME, Caution
+from spagree.read.frames import is_spark
 from spagree.read.tables import Table, cell, listed, shown
 
 SHOWN_EXAMPLES = 3
@@ -201,7 +202,7 @@ def _unpivoted(
         prepared = prepared.with_columns(nw.col(cell(text)).alias(TEXT))
     if frame.implementation is nw.Implementation.DUCKDB:
         return _unnested(prepared, [*kept], {cell(p): table.columns[p] for p in others}, variable, value)
-    if frame.implementation in (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT):
+    if is_spark(frame):
         return _exploded(prepared, [*kept], {cell(p): table.columns[p] for p in others}, variable, value)
     marked = [nw.col(cell(p)).alias("=" + table.columns[p]) for p in others]
     names = ["=" + table.columns[p] for p in others]

@@ -21,7 +21,7 @@ from spagree.errors import DataError, FileError, MissingExtraError, UsageError
 from spagree.read import java, spark_files
 from spagree.read.frames import frame_table
 from spagree.read.spark_files import Listing
-from spagree.read.tables import Table, cell, listed
+from spagree.read.tables import Table, listed
 
 SHOWN_ROWS = 3
 CONNECT = "sc://"  # a Spark Connect server
@@ -44,12 +44,10 @@ def spark_table(paths: Sequence[Any], master: str | None) -> Table:
     listing = spark_files.found(names, is_local=_reads_here(spark))
     with _explained(listing.name):
         frame = _scan(spark, listing)
-        columns = tuple(frame.columns)
-        cells = frame.toDF(*map(cell, range(len(columns))))  # by position: names may hold dots and backticks
-        sample = tuple(tuple(row) for row in cells.limit(SHOWN_ROWS).collect())
+        sample = tuple(tuple(row) for row in frame.limit(SHOWN_ROWS).collect())
     if not sample:
         raise DataError(f"{listing.name}: columns and no rows; check that the export finished")
-    return replace(frame_table(cells, listing.name), columns=columns, sample=sample)
+    return replace(frame_table(frame, listing.name), sample=sample)
 
 
 def _reads_here(spark: Any) -> bool:

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spagree.errors import DataError, FileError, MissingExtraError, UsageError
+from spagree.errors import FileError, MissingExtraError, UsageError
 from spagree.read import addresses, files, store
 from spagree.read.files import File
-from spagree.read.tables import listed, shown
 
 PARQUET, ORC = "parquet", "orc"
 ORC_MAGIC = b"ORC"
@@ -177,36 +176,20 @@ def _spelled(path: Path) -> str:
 
 def _refuse_differing(gathered: Sequence[File], kind: str) -> None:
     """Spark takes the columns of one file for those of all: what has another name would be missing in silence."""
-    connection = store.connect()
-    first: dict[str, str] | None = None
+    if kind == PARQUET:
+        store.common_schema(store.connect(), gathered)
+        return
+    first = _orc_schema(gathered[0])
     for file in gathered:
-        columns = dict(store.parquet_schema(connection, file)) if kind == PARQUET else _orc_schema(file)
-        first = columns if first is None else first
-        _refuse_other_columns(columns, first, file.name, gathered[0].name)
+        store.refuse_other_types(_orc_schema(file), first, file.name, gathered[0].name)
 
 
-def _orc_schema(file: File) -> dict[str, str]:
+def _orc_schema(file: File) -> list[tuple[str, str]]:
     try:
         from pyarrow import ArrowException, orc
     except ImportError:
         raise MissingExtraError("spark", "reading ORC files") from None
     try:
-        return {field.name: str(field.type) for field in orc.ORCFile(file.path).schema}
+        return [(field.name, str(field.type)) for field in orc.ORCFile(file.path).schema]
     except (ArrowException, OSError) as error:
         raise FileError(f"{file.name}: truncated or damaged ORC ({error}); copy or download it again") from error
-
-
-def _refuse_other_columns(columns: dict[str, str], first: dict[str, str], name: str, first_name: str) -> None:
-    lacking, added = [c for c in first if c not in columns], [c for c in columns if c not in first]
-    difference = [f"lacks {listed(lacking)}"] * bool(lacking) + [f"adds {listed(added)}"] * bool(added)
-    if difference:
-        raise DataError(
-            f"{name}: its columns differ from those of {first_name}: {' and '.join(difference)}; "
-            "files that are read together need the same columns"
-        )
-    for column, kind in first.items():
-        if columns[column] != kind:
-            raise DataError(
-                f"{name}: column {shown(column)} holds {columns[column]}, in {first_name} it holds {kind}; "
-                "files that are read together need the same types"
-            )

@@ -132,10 +132,7 @@ def _matching(names: Sequence[str], wanted: Sequence[str], name: str, first: str
 def parquet_table(files: Sequence[File], name: str) -> Table:
     """Parquet files as one table, scanned in place; ids and labels keep their types."""
     connection = connect()
-    schema = parquet_schema(connection, files[0])
-    names = [column for column, _ in schema]
-    for file in _differing(connection, files):
-        _refuse_other_types(parquet_schema(connection, file), schema, file.name, files[0].name)
+    names = [column for column, _ in common_schema(connection, files)]
     offsets = _parquet_offsets(connection, files, name)
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
@@ -184,9 +181,18 @@ def parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:
     return [(column, kind) for column, kind, *_ in described]
 
 
-def _refuse_other_types(
+def common_schema(connection: Any, files: Sequence[File]) -> list[tuple[str, str]]:
+    """The columns and types that all Parquet files share; refuses the first file that has others."""
+    schema = parquet_schema(connection, files[0])
+    for file in _differing(connection, files):
+        refuse_other_types(parquet_schema(connection, file), schema, file.name, files[0].name)
+    return schema
+
+
+def refuse_other_types(
     schema: Sequence[tuple[str, str]], first: Sequence[tuple[str, str]], name: str, first_name: str
 ) -> None:
+    """Files that are read together need the same columns, in any order, of the same types."""
     _matching([column for column, _ in schema], [column for column, _ in first], name, first_name)
     for column, kind in first:
         found = dict(schema)[column]

@@ -101,10 +101,19 @@ def _coded(home: polars.DataFrame) -> tuple[polars.DataFrame, dict[str, tuple[st
         known = _in_order(home[name].drop_nulls().unique(), named=name != ITEM)
         if name != ITEM:
             names[name] = tuple(map(text, known.to_list()))
-        codes = known.to_frame(name).with_row_index("code")
-        found = home.select(name).join(codes, on=name, how="left", maintain_order="left")["code"]
-        coded.append(found.cast(polars.Int32).fill_null(UNKNOWN).alias(name))
+        coded.append(places(home[name], known).cast(polars.Int32).fill_null(UNKNOWN).alias(name))
     return polars.DataFrame(coded), names
+
+
+def places(values: polars.Series, known: polars.Series) -> polars.Series:
+    """Where each value stands among the known ones; null for one that does not.
+
+    >>> import polars
+    >>> places(polars.Series(["b", "a", None]), polars.Series(["a", "b"])).to_list()
+    [1, 0, None]
+    """
+    codes = known.alias("value").to_frame().with_row_index("code")
+    return values.alias("value").to_frame().join(codes, on="value", how="left", maintain_order="left")["code"]
 
 
 def _in_order(values: polars.Series, *, named: bool) -> polars.Series:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from spagree.errors import FileError
+from spagree.read.frames import is_spark
 from spagree.write import refuse_existing, write_atomically
 
 if TYPE_CHECKING:
@@ -50,11 +51,6 @@ def explained_faults(frame: nw.LazyFrame[Any]) -> Iterator[None]:
         raise FileError(
             f"{engine} could not finish counting ({reason(error)}); check the files, and that disk and memory are free"
         ) from error
-
-
-def is_spark(frame: nw.LazyFrame[Any]) -> bool:
-    """Whether Spark holds the data, in this process or behind a Connect server."""
-    return frame.implementation in (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
 
 
 def surely_unique(frame: nw.LazyFrame[Any], keys: Sequence[str], rows: int) -> bool:

@@ -62,11 +62,13 @@ def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[P
     for classes_per_word in (NARROW, WIDE) if 0 < len(labels) <= MOST_CLASSES else ():
         packing = _Packing(list(labels), classes_per_word)
         found = _packed_rows(frame, packing) if _fits(frame, labels, packing) else None
-        if found is not None and len(found) > MOST_PATTERNS:
+        if found is None:
+            continue
+        if len(found) > MOST_PATTERNS:
             return None
-        unpacked = [(packing.unpack(words), n, items) for n, *words, items in found or ()]
+        unpacked = [(packing.unpack(words), n, items) for n, *words, items in found]
         # A counter that overflows its bits carries into the next, so that the digits no longer add up.
-        if found is not None and all(sum(counts.values()) == n for counts, n, _ in unpacked):
+        if all(sum(counts.values()) == n for counts, n, _ in unpacked):
             return _gathered((counts, items) for counts, _, items in unpacked)
     return _patterns_at_home(frame, labels)
 
