@@ -19,8 +19,8 @@ from zlib import crc32
 import numpy as np
 from publish import publish
 
-from spagree.estimate.generalise import two_way
-from spagree.estimate.peers import peers
+from spagree.estimate.leave_one_out import peers
+from spagree.estimate.new_annotators import two_way
 from spagree.estimate.uncertainty import wilson
 from spagree.tally.codes import Codes
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from publish import publish
 
 from spagree.estimate.findings import find
-from spagree.estimate.profile import exact_mean, profile
+from spagree.estimate.item_groups import exact_mean, profile
 from spagree.estimate.uncertainty import estimate
 from spagree.estimate.weights import weigh
 from spagree.tally.tally import Cell, Tally

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spagree.cli import main
+from spagree.cli.app import main
 
 
 class Run:

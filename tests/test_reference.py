@@ -11,7 +11,7 @@ import click
 import pytest
 
 import spagree
-from spagree.cli import cli
+from spagree.cli.app import cli
 from spagree.present.document import document
 from spagree.read.columns import COMMON_NAMES
 from spagree.tally.policies import LEFT_OUT

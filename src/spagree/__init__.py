@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from spagree.simulate import Simulation, simulate
     from spagree.tally.items import ItemCounts
     from spagree.tally.live import LiveTally
-    from spagree.tally.store import load, save
+    from spagree.tally.saved import load, save
     from spagree.tally.tally import Cell, Tally
 
 _HOME = {
@@ -70,8 +70,8 @@ _HOME = {
     "ItemCounts": "spagree.tally.items",
     "LiveTally": "spagree.tally.live",
     "Tally": "spagree.tally.tally",
-    "load": "spagree.tally.store",
-    "save": "spagree.tally.store",
+    "load": "spagree.tally.saved",
+    "save": "spagree.tally.saved",
 }
 
 __all__ = [

@@ -1,6 +1,6 @@
 """python -m spagree"""
 
-from spagree.cli import main
+from spagree.cli.app import main
 
 if __name__ == "__main__":
     main()

@@ -23,7 +23,7 @@ from spagree.estimate import (
     find,
 )
 from spagree.estimate.breakdowns import Breakdowns
-from spagree.estimate.generalise import ANNOTATORS, ITEMS, Generalise, check_generalise
+from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, Generalise, check_generalise
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.similarity import NOMINAL, Metric, Similarity
 from spagree.present.presented import Presented

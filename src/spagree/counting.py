@@ -12,7 +12,7 @@ from spagree.tally.count import count
 from spagree.tally.items import ItemCounts, item_counts
 from spagree.tally.live import LiveTally
 from spagree.tally.policies import DuplicatePolicy, Policies
-from spagree.tally.store import is_saved_tally, load, merge
+from spagree.tally.saved import is_saved_tally, load, merge
 from spagree.tally.tally import Tally
 
 COUNTING: Mapping[str, Any] = {

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import comb, fsum
 
-from spagree.estimate.votes import Votes
+from spagree.estimate.label_counts import LabelCounts
 from spagree.tally.tally import Tally
 
 # Shrink towards annotations_m1 (a = 1/4, b = 0) with the weight of about a hundred annotations:
@@ -24,7 +24,7 @@ Agreeing = tuple[int, int, float, float, float]
 """Items, n, and over ordered pairs and triples of an item's annotations: Σs, Σs², Σs·s of pairs sharing one."""
 
 
-def adaptive_shape(tally: Tally, found: Votes | None = None) -> tuple[float, float]:
+def adaptive_shape(tally: Tally, found: LabelCounts | None = None) -> tuple[float, float]:
     """(a, b) of the family k(n; a, b), with 0 ≤ b ≤ a ≤ 1; ``found`` where labels agree by a metric.
 
     >>> adaptive_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))  # nothing to learn from
@@ -46,7 +46,7 @@ def _nominal(tally: Tally) -> Iterator[Agreeing]:
         yield items, n, pairs, pairs, triples
 
 
-def _similar(found: Votes) -> Iterator[Agreeing]:
+def _similar(found: LabelCounts) -> Iterator[Agreeing]:
     """From the votes: for an annotation of label c, r_c and v_c add up s and s² over the other annotations."""
     matrix = found.similarity
     first = found.smoothed(found.count, matrix) - 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.estimate.intervals import mean_error, wilson_each
-from spagree.estimate.peers import Peers, leave_one_out
+from spagree.estimate.leave_one_out import Peers, leave_one_out
 from spagree.tally.codes import Codes
 
 if TYPE_CHECKING:

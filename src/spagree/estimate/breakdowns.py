@@ -15,15 +15,15 @@ from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.classes import classes, confusion
 from spagree.estimate.development import development, measured
 from spagree.estimate.findings import Findings
-from spagree.estimate.generalise import to_new_annotators
+from spagree.estimate.item_groups import Floats
+from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes
+from spagree.estimate.leave_one_out import Peers, peers
+from spagree.estimate.new_annotators import to_new_annotators
 from spagree.estimate.overlap import Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
-from spagree.estimate.peers import Peers, peers
 from spagree.estimate.planning import plan
-from spagree.estimate.profile import Floats
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import Estimate
-from spagree.estimate.votes import Votes, profile_of, votes
 from spagree.estimate.weights import ByN, CustomWeights, weigh_at
 from spagree.read.annotations import Caution
 from spagree.read.frames import is_spark
@@ -71,7 +71,7 @@ class Breakdowns:
         """Pairable items by their number of annotations and their agreement."""
         import polars
 
-        found = profile_of(self.tally, self.similar)
+        found = item_groups_of(self.tally, self.similar)
         columns = {"annotations": found.n, "agreement": found.agreement, "items": found.items.astype(np.int64)}
         grouped = polars.DataFrame(columns).group_by("annotations", "agreement").agg(polars.col("items").sum())
         return grouped.sort("annotations", "agreement")
@@ -120,7 +120,7 @@ class Breakdowns:
         return replace(findings, spa=spa, schemes=schemes)
 
     @cached_property
-    def votes(self) -> Votes:
+    def votes(self) -> LabelCounts:
         """The votes of all items: from the tally, or item by item where it keeps no patterns."""
         found = votes(self.tally, self.metric)
         if found is not None:
@@ -130,7 +130,7 @@ class Breakdowns:
         return _votes_of_items(to_polars(self.counts))
 
     @property
-    def similar(self) -> Votes | None:
+    def similar(self) -> LabelCounts | None:
         """The votes, where labels are more or less similar; None where only equal ones agree."""
         return None if self.metric.rule == NOMINAL else self.votes
 
@@ -163,7 +163,7 @@ class Breakdowns:
         return weigh_at(needed, self.weights if scheme is None else scheme, self.tally, self.similar).by_n
 
 
-def _votes_of_items(counts: polars.DataFrame) -> Votes:
+def _votes_of_items(counts: polars.DataFrame) -> LabelCounts:
     """Every item a group of its own: for more combinations of labels than a tally keeps."""
     import polars
 
@@ -175,4 +175,4 @@ def _votes_of_items(counts: polars.DataFrame) -> Votes:
         polars.col("count").cast(polars.Float64),
     ).sort("item", "label")
     item, label, count = (coded[name].to_numpy() for name in ("item", "label", "count"))
-    return Votes(tuple(names), np.ones(item[-1] + 1 if len(item) else 0), item, label, count)
+    return LabelCounts(tuple(names), np.ones(item[-1] + 1 if len(item) else 0), item, label, count)

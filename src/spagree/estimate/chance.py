@@ -13,9 +13,9 @@ from math import sqrt
 
 import numpy as np
 
-from spagree.estimate.profile import Floats, total
+from spagree.estimate.item_groups import Floats, total
+from spagree.estimate.label_counts import LabelCounts, votes
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, wilson
-from spagree.estimate.votes import Votes, votes
 from spagree.estimate.weights import ByN
 from spagree.tally.tally import Tally
 
@@ -38,12 +38,14 @@ class _Rule:
     """What makes a coefficient: its weights, its expected agreement, whether single annotations inform it."""
 
     weights: str
-    expected: Callable[[Votes], Floats]
+    expected: Callable[[LabelCounts], Floats]
     singles: bool = False
     debias: bool = False
 
 
-def chance(tally: Tally, by_n: ByN, level: float, scheme: str, found: Votes | None = None) -> dict[str, Corrected]:
+def chance(
+    tally: Tally, by_n: ByN, level: float, scheme: str, found: LabelCounts | None = None
+) -> dict[str, Corrected]:
     """All chance-corrected coefficients; ``found`` where labels agree by a metric.
 
     >>> from fractions import Fraction
@@ -69,7 +71,7 @@ def _undefined(reason: str, level: float, weights: str) -> Corrected:
     return Corrected(None, None, None, None, level, weights, undefined=reason)
 
 
-def _coefficient(rule: _Rule, found: Votes, by_n: Mapping[int, float], level: float, scheme: str) -> Corrected:
+def _coefficient(rule: _Rule, found: LabelCounts, by_n: Mapping[int, float], level: float, scheme: str) -> Corrected:
     name = scheme if rule.weights == "scheme" else rule.weights
     weights = np.array([by_n.get(int(n), 0.0) for n in found.n])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -109,14 +111,14 @@ class _About:
         return Corrected(**limits, **named, observed=self.observed, expected=self.expected)  # type: ignore[arg-type]
 
 
-def _trouble(found: Votes, values: Floats) -> str | None:
+def _trouble(found: LabelCounts, values: Floats) -> str | None:
     """Why there is no standard error, if there is none."""
     if total(found.items[found.n > 1]) < 2:
         return ONE_ITEM
     return None if np.isfinite(values).all() else FRAGILE
 
 
-def _jackknife(found: Votes, values: Floats, *, debias: bool) -> tuple[float, float]:
+def _jackknife(found: LabelCounts, values: Floats, *, debias: bool) -> tuple[float, float]:
     """The value, freed of its bias on request, and its standard error."""
     size, left_out = total(found.items), values[1:]
     mean = total(found.items * left_out) / size
@@ -133,7 +135,7 @@ def _interval(about: _About, value: float, stderr: float, effective: float) -> t
     return (low - about.expected) / scale, (high - about.expected) / scale
 
 
-def _without_one(found: Votes, one: Floats) -> Floats:
+def _without_one(found: LabelCounts, one: Floats) -> Floats:
     """A sum over all items, followed by the same sum without one item of each group."""
     return total(found.items * one) - np.concatenate([[0.0], one])
 
@@ -141,37 +143,37 @@ def _without_one(found: Votes, one: Floats) -> Floats:
 # Expected agreement --------------------------------------------------------------------------
 
 
-def _between_items(found: Votes) -> Floats:
+def _between_items(found: LabelCounts) -> Floats:
     """Two annotations of different items: the only pairs that can agree by chance alone."""
     size, within = _without_one(found, found.n), _without_one(found, found.squares)
     return (_class_squares(found) - within) / (size**2 - _without_one(found, found.n**2))
 
 
-def _without_replacement(found: Votes) -> Floats:
+def _without_replacement(found: LabelCounts) -> Floats:
     """Two of all annotations, drawn without replacement: Krippendorff's."""
     size = _without_one(found, found.n)
     return (_class_squares(found) - size) / (size * (size - 1))
 
 
-def _class_squares(found: Votes) -> Floats:
+def _class_squares(found: LabelCounts) -> Floats:
     """Σ_c N_c², which loses 2 Σ_c N_c n_c − Σ_c n_c² when an item goes."""
     return _label_squares(found, found.count)
 
 
-def _class_shares(found: Votes) -> Floats:
+def _class_shares(found: LabelCounts) -> Floats:
     """Σ_c π_c² with π_c the mean share of class c within an item, as Gwet generalises Fleiss."""
     return _label_squares(found, _shares(found)) / _all_items(found) ** 2
 
 
-def _shares(found: Votes) -> Floats:
+def _shares(found: LabelCounts) -> Floats:
     return found.count / found.n[found.group]
 
 
-def _all_items(found: Votes) -> Floats:
+def _all_items(found: LabelCounts) -> Floats:
     return _without_one(found, np.ones(len(found.items)))
 
 
-def _label_squares(found: Votes, entries: Floats) -> Floats:
+def _label_squares(found: LabelCounts, entries: Floats) -> Floats:
     """Σ_c Σ_k s(c, k) t_c t_k over all items, and without one item of each group."""
     totals = found.per_label(entries)
     around = found.across(totals)
@@ -179,19 +181,19 @@ def _label_squares(found: Votes, entries: Floats) -> Floats:
     return total(totals * around) - np.concatenate([[0.0], lost])
 
 
-def _gwet(found: Votes) -> Floats:
+def _gwet(found: LabelCounts) -> Floats:
     """Σ π(1 − π)/(C − 1): chance agreement on items that are hard to tell; AC2 where labels agree by a metric."""
     classes = np.float64(len(found.labels))
     spread = 1 - _label_squares(replace(found, similarity=None), _shares(found)) / _all_items(found) ** 2
     return spread * _mean_similarity(found) * classes / (classes - 1)
 
 
-def _uniform(found: Votes) -> Floats:
+def _uniform(found: LabelCounts) -> Floats:
     """All classes equally likely."""
     return np.full(len(found.items) + 1, _mean_similarity(found))
 
 
-def _mean_similarity(found: Votes) -> float:
+def _mean_similarity(found: LabelCounts) -> float:
     """Agreement of two labels drawn blindly: 1/C for nominal labels."""
     return 1 / len(found.labels) if found.similarity is None else float(found.similarity.mean())
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spagree.estimate.grouping import Ints, counted, pairs_within, run_of_each, sums
 from spagree.estimate.intervals import wilson_each
-from spagree.estimate.profile import Floats
-from spagree.estimate.runs import Ints, counted, pairs_within, run_of_each, sums
-from spagree.estimate.votes import Votes
+from spagree.estimate.item_groups import Floats
+from spagree.estimate.label_counts import LabelCounts
 
 if TYPE_CHECKING:
     import polars
@@ -25,10 +25,10 @@ ALONE = "no item with this class has a second annotation"
 ONE_ITEM = "only one item with this class has two annotations: how items differ cannot be seen"
 
 
-def classes(found: Votes, level: float) -> polars.DataFrame:
+def classes(found: LabelCounts, level: float) -> polars.DataFrame:
     """One row per class, least agreement first; classes seen on few items come last.
 
-    >>> from spagree.estimate.votes import votes
+    >>> from spagree.estimate.label_counts import votes
     >>> from spagree.tally.tally import Tally
     >>> data = votes(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2, "a": 1}]))
     >>> classes(data, 0.95).select("class", "annotations", "items", "agreement").rows()
@@ -56,7 +56,7 @@ def classes(found: Votes, level: float) -> polars.DataFrame:
     return frame.fill_nan(None).sort("few", "agreement", "class", nulls_last=True)
 
 
-def _agreement(found: Votes) -> tuple[Floats, Floats, Floats, Floats]:
+def _agreement(found: LabelCounts) -> tuple[Floats, Floats, Floats, Floats]:
     """Per class: the ratio, its linearised standard error, how many equal items it is worth, and its items."""
     given = found.count
     others = found.smoothed(given, found.similarity) - 1
@@ -70,12 +70,12 @@ def _agreement(found: Votes) -> tuple[Floats, Floats, Floats, Floats]:
     return value, stderr, effective, items
 
 
-def confusion(found: Votes) -> polars.DataFrame:
+def confusion(found: LabelCounts) -> polars.DataFrame:
     """One row per ordered pair of different classes on one item, the commonest pair first.
 
     ``probability`` is that of ``other`` for the second annotation, given ``class`` for the first.
 
-    >>> from spagree.estimate.votes import votes
+    >>> from spagree.estimate.label_counts import votes
     >>> from spagree.tally.tally import Tally
     >>> data = votes(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2, "a": 1}]))
     >>> confusion(data).rows()
@@ -99,7 +99,7 @@ def confusion(found: Votes) -> polars.DataFrame:
     return frame.sort("pairs", "class", "other", descending=[True, False, False])
 
 
-def _together(found: Votes) -> tuple[Ints, Floats, Floats, Floats]:
+def _together(found: LabelCounts) -> tuple[Ints, Floats, Floats, Floats]:
     """Ordered pairs of classes as keys, with the pairs of annotations, the items and Σ n_c n_k/(n − 1)."""
     sizes = counted(found.group)[1]
     first, second = pairs_within(sizes)

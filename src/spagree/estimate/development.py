@@ -16,11 +16,11 @@ import narwhals as nw
 import numpy as np
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.profile import exact_mean
-from spagree.estimate.runs import Ints, counted, run_of_each
+from spagree.estimate.grouping import Ints, counted, run_of_each
+from spagree.estimate.item_groups import exact_mean
+from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, estimate, undefined
-from spagree.estimate.votes import profile_of, similar_votes
 from spagree.estimate.weights import CUSTOM, CustomWeights, weigh
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.tally.codes import places
@@ -60,7 +60,7 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
     if not tally.pairable_items:
         return undefined(NOT_PAIRABLE, level, name)
     similar = similar_votes(tally, metric)
-    found = profile_of(tally, similar)
+    found = item_groups_of(tally, similar)
     try:
         by_n = weigh(weights, tally, similar).by_n
     except UsageError as error:

@@ -8,11 +8,11 @@ from statistics import median
 
 from spagree.estimate.cautions import cautions
 from spagree.estimate.chance import Corrected, chance
+from spagree.estimate.item_groups import ItemGroups, exact_mean
+from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.missingness import Missingness, missingness
-from spagree.estimate.profile import Profile, exact_mean
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Bootstrap, Estimate, check_level, estimate, undefined
-from spagree.estimate.votes import profile_of, similar_votes
 from spagree.estimate.weights import DEFAULT, SCHEMES, CustomWeights, Weights, check_scheme, weigh
 from spagree.read.annotations import Caution
 from spagree.tally.tally import Tally
@@ -73,7 +73,7 @@ def find(
     check_scheme(weights)
     check_level(level)
     similar = similar_votes(tally, metric)
-    found = profile_of(tally, similar)
+    found = item_groups_of(tally, similar)
     weighed = {scheme: weigh(scheme, tally, similar) for scheme in SCHEMES}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
     schemes = {scheme: _estimate(found, weighed[scheme], level, bootstrap) for scheme in SCHEMES}
@@ -86,7 +86,7 @@ def find(
     return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name)
 
 
-def _estimate(found: Profile, weights: Weights, level: float, bootstrap: Bootstrap | None) -> Estimate:
+def _estimate(found: ItemGroups, weights: Weights, level: float, bootstrap: Bootstrap | None) -> Estimate:
     if not found.exact:
         return undefined(NOT_PAIRABLE, level, weights.scheme)
     value = exact_mean(found, weights.by_n)

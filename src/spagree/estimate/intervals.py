@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spagree.estimate.profile import Floats
+from spagree.estimate.item_groups import Floats
 
 
 def wilson_each(value: Floats, stderr: Floats, effective: Floats, level: float) -> tuple[Floats, Floats]:

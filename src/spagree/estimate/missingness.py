@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from spagree.estimate.profile import Profile, exact_mean, total
+from spagree.estimate.item_groups import ItemGroups, exact_mean, total
 from spagree.estimate.uncertainty import Estimate, estimate
 
 ALARM = 0.01
@@ -56,10 +56,10 @@ class Missingness:
         return float(chdtrc(len(rows) - 1, (((values - centre) / errors) ** 2).sum()))
 
 
-def missingness(found: Profile, level: float) -> Missingness:
+def missingness(found: ItemGroups, level: float) -> Missingness:
     """Test whether items with more annotations agree more, or less.
 
-    >>> from spagree.estimate.profile import profile
+    >>> from spagree.estimate.item_groups import profile
     >>> from spagree.tally.tally import Tally
     >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
     >>> result = missingness(profile(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}])), 0.95)
@@ -77,7 +77,7 @@ def missingness(found: Profile, level: float) -> Missingness:
     return Missingness(z, erfc(abs(z) / sqrt(2)), by_n)
 
 
-def _trend(found: Profile) -> tuple[float, float]:
+def _trend(found: ItemGroups) -> tuple[float, float]:
     """The sum s = Σ(n − n̄)(P − P̄) and its variance v = Σ(n − n̄)²(P − P̄)²."""
     mean_n = sum(n * items for n, (items, _) in found.exact.items()) / found.size
     mean_p = exact_mean(found, dict.fromkeys(found.exact, Fraction(1)))
@@ -85,7 +85,7 @@ def _trend(found: Profile) -> tuple[float, float]:
     return total(found.items * products), total(found.items * products**2)
 
 
-def _agreement_at(found: Profile, n: int, level: float) -> AgreementAt:
+def _agreement_at(found: ItemGroups, n: int, level: float) -> AgreementAt:
     group = found.only(n)
     value = exact_mean(group, {n: Fraction(1)})
     return AgreementAt(n, group.size, estimate(value, group, np.ones(len(group.n)), level, "flat"))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spagree.estimate.grouping import AnyInts, Ints, counted
 from spagree.estimate.pairs import meetings
-from spagree.estimate.runs import AnyInts, Ints, counted
 from spagree.read.annotations import Caution
 from spagree.tally.codes import Codes
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.errors import DataError, UsageError
+from spagree.estimate.grouping import Ints, counted, merged, pairs_within, sums
 from spagree.estimate.intervals import mean_error, wilson_each
-from spagree.estimate.profile import Floats
-from spagree.estimate.runs import Ints, counted, merged, pairs_within, sums
+from spagree.estimate.item_groups import Floats
 from spagree.tally.codes import Codes
 
 if TYPE_CHECKING:

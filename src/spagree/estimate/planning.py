@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import PRIOR_WEIGHT, adaptive_shape
-from spagree.estimate.profile import total
+from spagree.estimate.item_groups import total
+from spagree.estimate.label_counts import LabelCounts, similar_votes
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import Estimate, wilson
-from spagree.estimate.votes import Votes, similar_votes
 from spagree.estimate.weights import CustomWeights, weigh_at
 from spagree.tally.tally import Tally
 
@@ -130,7 +130,7 @@ class Present:
     tally: Tally
     weights: str | CustomWeights
     spa: Estimate
-    found: Votes | None
+    found: LabelCounts | None
     allowed: Sequence[int]
 
     @cached_property
@@ -220,7 +220,7 @@ class Present:
         return _row(target, SAME_ITEMS, assumed=self.assumed(self.allowed[-1]), undefined=reason)
 
 
-def _pair_spread(found: Votes) -> float:
+def _pair_spread(found: LabelCounts) -> float:
     """Var(s) of a pair of annotations in relation to θ(1 − θ), with the weights of annotations_m1."""
     weight = found.items * (found.n - 1)
     matrix = found.similarity

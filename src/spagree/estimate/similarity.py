@@ -14,7 +14,7 @@ from math import isfinite
 import numpy as np
 
 from spagree.errors import DataError, UsageError, unknown_name
-from spagree.estimate.profile import Floats
+from spagree.estimate.item_groups import Floats
 
 NOMINAL = "nominal"
 CUSTOM_METRIC = "custom"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.errors import UsageError
-from spagree.estimate.profile import Floats, Profile, total
+from spagree.estimate.item_groups import Floats, ItemGroups, total
 
 if TYPE_CHECKING:
-    from spagree.estimate.votes import Votes
+    from spagree.estimate.label_counts import LabelCounts
 
 NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
 ONE_ITEM = "only one item has two annotations: how items differ cannot be seen"
@@ -64,7 +64,7 @@ def check_level(level: float) -> None:
         raise UsageError(f"level {level!r}: a confidence level lies between 0 and 1, for example 0.95")
 
 
-def estimate(value: float, found: Profile, weights: Floats, level: float, scheme: str) -> Estimate:
+def estimate(value: float, found: ItemGroups, weights: Floats, level: float, scheme: str) -> Estimate:
     """Attach standard error and Wilson interval to a weighted mean agreement."""
     if found.size < 2:
         return Estimate(value, None, None, None, level, scheme, undefined=ONE_ITEM)
@@ -74,13 +74,13 @@ def estimate(value: float, found: Profile, weights: Floats, level: float, scheme
     return Estimate(value, stderr, low, high, level, scheme)
 
 
-def standard_error(value: float, found: Profile, weights: Floats) -> float:
+def standard_error(value: float, found: ItemGroups, weights: Floats) -> float:
     """sqrt(I/(I−1) · Σ k²(P − SPA)²) / Σ k, by linearisation."""
     spread = total(found.items * (weights * (found.agreement - value)) ** 2)
     return sqrt(found.size / (found.size - 1) * spread) / total(found.items * weights)
 
 
-def effective_items(found: Profile | Votes, weights: Floats) -> float:
+def effective_items(found: ItemGroups | LabelCounts, weights: Floats) -> float:
     """(Σk)²/Σk²: how many equally weighted items would be as informative."""
     return total(found.items * weights) ** 2 / total(found.items * weights**2)
 
@@ -129,7 +129,7 @@ class Bootstrap:
         if not isinstance(self.seed, int) or self.seed < 0:
             raise UsageError(f"seed {self.seed!r}: a seed is a whole number from 0 on")
 
-    def refine(self, figure: Estimate, found: Profile, weights: Floats) -> Estimate:
+    def refine(self, figure: Estimate, found: ItemGroups, weights: Floats) -> Estimate:
         """Replace the interval and standard error by those of the replicates (percentiles)."""
         if figure.value is None or figure.undefined:
             return figure
@@ -140,7 +140,7 @@ class Bootstrap:
         stderr = float(np.std(means, ddof=1))
         return replace(figure, stderr=stderr, low=float(low), high=float(high), method=method)
 
-    def means(self, found: Profile, weights: Floats) -> Floats:
+    def means(self, found: ItemGroups, weights: Floats) -> Floats:
         """SPA of each replicate: items are drawn with replacement, which is a multinomial over groups."""
         random = np.random.default_rng(self.seed)
         share = found.items / found.items.sum()

@@ -11,9 +11,9 @@ import numpy as np
 
 from spagree.errors import UsageError, unknown_name
 from spagree.estimate.adaptive import adaptive_shape
-from spagree.estimate.profile import Floats
+from spagree.estimate.item_groups import Floats
+from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.variance import zetas
-from spagree.estimate.votes import Votes
 from spagree.tally.tally import Tally
 
 CUSTOM = "custom"
@@ -33,7 +33,7 @@ class Weights:
     """Why another scheme's weights stand in for these, if they do."""
 
 
-def weigh(scheme: str | CustomWeights, tally: Tally, found: Votes | None = None) -> Weights:
+def weigh(scheme: str | CustomWeights, tally: Tally, found: LabelCounts | None = None) -> Weights:
     """The weights a scheme gives to the numbers of annotations that occur in a tally.
 
     ``found`` is given where labels agree by a metric: variances then follow from it.
@@ -49,7 +49,7 @@ annotations_m1, edge, inv_var, inv_var_class, adaptive
     return weigh_at([n for n in tally.items_by_n if n > 1], scheme, tally, found)
 
 
-def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, found: Votes | None = None) -> Weights:
+def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, found: LabelCounts | None = None) -> Weights:
     """The same for numbers of annotations that need not occur, such as one less."""
     if not isinstance(scheme, str):
         return Weights(CUSTOM, _custom(scheme, counts))
@@ -102,7 +102,7 @@ def _inv_var_class(tally: Tally, counts: list[int]) -> Weights:
     return Weights("inv_var_class", {n: Fraction(k.numerator / k.denominator) for n, k in exact.items()})
 
 
-def _inverse_variances(found: Votes, shares: Floats, counts: list[int]) -> dict[int, float]:
+def _inverse_variances(found: LabelCounts, shares: Floats, counts: list[int]) -> dict[int, float]:
     """1/variance with ζ1 = Var(E[s(X, Y) | X]) and ζ2 = Var(s(X, Y)) (MATH §10); edge where nothing varies."""
     matrix = np.eye(len(shares)) if found.similarity is None else found.similarity
     given = matrix @ shares
@@ -112,22 +112,22 @@ def _inverse_variances(found: Votes, shares: Floats, counts: list[int]) -> dict[
     return {n: comb(n, 2) / ((2 * (n - 2) * zeta1 + zeta2) or 1.0) for n in counts}
 
 
-def _uniform_by_metric(found: Votes, tally: Tally, counts: list[int]) -> dict[int, float]:
+def _uniform_by_metric(found: LabelCounts, tally: Tally, counts: list[int]) -> dict[int, float]:
     used = np.array([label in tally.pairable_labels for label in found.labels], dtype=np.float64)
     return _inverse_variances(found, used / max(used.sum(), 1.0), counts)
 
 
-def _class_by_metric(found: Votes, tally: Tally, counts: list[int]) -> dict[int, float]:
+def _class_by_metric(found: LabelCounts, tally: Tally, counts: list[int]) -> dict[int, float]:
     totals = np.array([tally.pairable_labels.get(label, 0) for label in found.labels], dtype=np.float64)
     return _inverse_variances(found, totals / max(totals.sum(), 1.0), counts)
 
 
-def _adaptive_by_metric(found: Votes, tally: Tally, counts: list[int]) -> dict[int, float]:
+def _adaptive_by_metric(found: LabelCounts, tally: Tally, counts: list[int]) -> dict[int, float]:
     a, b = adaptive_shape(tally, found.pairable())
     return {n: family(n, a, b) for n in counts}
 
 
-_BY_METRIC: dict[str, Callable[[Votes, Tally, list[int]], dict[int, float]]] = {
+_BY_METRIC: dict[str, Callable[[LabelCounts, Tally, list[int]], dict[int, float]]] = {
     "inv_var": _uniform_by_metric,
     "inv_var_class": _class_by_metric,
     "adaptive": _adaptive_by_metric,

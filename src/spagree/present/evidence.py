@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from spagree.errors import SpagreeError
 from spagree.estimate import Findings
+from spagree.estimate.outliers import mean_agreement
 from spagree.estimate.overlap import Overlap
-from spagree.estimate.standouts import mean_agreement
 from spagree.present.wording import is_date
 
 if TYPE_CHECKING:

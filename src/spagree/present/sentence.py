@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spagree.estimate import CUSTOM, NOMINAL, Estimate, Findings
-from spagree.estimate.generalise import ANNOTATORS
+from spagree.estimate.new_annotators import ANNOTATORS
 from spagree.present.wording import count, figure, interval, p_value, percent, percent_range
 from spagree.tally.policies import AFTER_FIRST
 

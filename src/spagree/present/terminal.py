@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from spagree.estimate import Estimate, Findings
-from spagree.estimate.generalise import ANNOTATORS, ITEMS
 from spagree.estimate.missingness import ALARM
+from spagree.estimate.new_annotators import ANNOTATORS, ITEMS
 from spagree.estimate.uncertainty import COVERS
 from spagree.present.sentence import REFERENCE, chance_gap, for_paper, in_words, interval_name, kappa_bias
 from spagree.present.wording import (

@@ -12,7 +12,7 @@ import narwhals as nw
 
 from spagree.errors import DataError, FileError
 from spagree.read.annotations import ROW
-from spagree.read.files import File
+from spagree.read.files.paths import File
 from spagree.read.tables import Table, cell
 
 SAMPLE_ROWS = 20

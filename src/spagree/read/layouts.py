@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from spagree.errors import ColumnError, DataError, UsageError
-from spagree.read import cells, columns, times
+from spagree.read import cells, columns, moments
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TEXT, TIME, Caution
 from spagree.read.frames import is_spark
 from spagree.read.tables import Table, cell, listed, shown
@@ -83,8 +83,8 @@ def _timed(
         return frame, ()
     try:
         if _is_text_in_duckdb(frame):
-            return times.seconds_from_text(frame, table.name, names[TIME]), ()
-        return times.from_frame(frame, names[TIME], is_guess), ()
+            return moments.seconds_from_text(frame, table.name, names[TIME]), ()
+        return moments.from_frame(frame, names[TIME], is_guess), ()
     except DataError as error:
         if not is_guess:
             raise

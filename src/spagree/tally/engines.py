@@ -43,7 +43,7 @@ def explained_faults(frame: nw.LazyFrame[Any]) -> Iterator[None]:
         library = type(error).__module__.partition(".")[0].lstrip("_")
         if library not in ("duckdb", "polars", "pyspark", "py4j"):
             raise
-        from spagree.read.spark import is_interruption, reason
+        from spagree.read.spark.session import is_interruption, reason
 
         if is_interruption(error):
             raise KeyboardInterrupt from error

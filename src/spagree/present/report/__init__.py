@@ -13,7 +13,7 @@ from pathlib import Path
 from spagree.present.charts import load_altair
 from spagree.present.evidence import Evidence
 from spagree.present.presented import Shown
-from spagree.present.report.course import course
+from spagree.present.report.development_section import course
 from spagree.present.report.disagreement import where, who
 from spagree.present.report.method import following, method, source_name
 from spagree.present.report.page import Headline, headline, render

@@ -8,8 +8,8 @@ from pathlib import PurePath
 from typing import Any
 
 from spagree.estimate.cautions import REMEDY
+from spagree.estimate.outliers import apart, taken
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
-from spagree.estimate.standouts import apart, taken
 from spagree.present.charts.board import Charts
 from spagree.present.evidence import Evidence
 from spagree.present.report.figures import drawn

@@ -7,62 +7,62 @@ from collections.abc import Iterator, Sequence
 from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import Caution
 from spagree.read.tables import listed
-from spagree.read.tools import clock, guess
-from spagree.read.tools.origin import TABLE, Origin
-from spagree.read.tools.records import Record, cell, from_text, known, one_or_more, records
-from spagree.read.tools.tool import Asked, Response, Tool, Value
+from spagree.read.tools import guess, timestamps
+from spagree.read.tools.answers import Record, cell, from_text, known, one_or_more, records
+from spagree.read.tools.source import TABLE, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 GOLD = "_gold"
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """The names Appen gives, also those of its aggregated report."""
-    return origin.shape == TABLE and (origin.has("_unit_id", "_worker_id") or _is_aggregated(origin))
+    return source.shape == TABLE and (source.has("_unit_id", "_worker_id") or _is_aggregated(source))
 
 
-def _is_aggregated(origin: Origin) -> bool:
-    return origin.has("_unit_id") and "_worker_id" not in origin.keys and (
-        origin.has("_trusted_judgments") or any(name.endswith(":confidence") for name in origin.keys))  # fmt: skip
+def _is_aggregated(source: Source) -> bool:
+    return source.has("_unit_id") and "_worker_id" not in source.keys and (
+        source.has("_trusted_judgments") or any(name.endswith(":confidence") for name in source.keys))  # fmt: skip
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each judgement; those of tainted workers are marked, and so are test questions."""
-    if _is_aggregated(origin):
+    if _is_aggregated(source):
         raise DataError(
-            f"{origin.name}: an aggregated report holds no single judgements: no agreement can be seen in it; "
+            f"{source.name}: an aggregated report holds no single judgements: no agreement can be seen in it; "
             "download the full report of the job (Results, Full)"
         )
-    found = list(records(origin, asked))
-    questions = _questions([row for _, _, row in found], origin, asked)
+    found = list(records(source, options))
+    questions = _questions([row for _, _, row in found], source, options)
     for place, line, row in found:
         yield Response(
-            cell(row, asked.item or "_unit_id", place),
+            cell(row, options.item or "_unit_id", place),
             known(cell(row, "_worker_id", place)),
             {question: _value(row[question]) for question in questions},
-            known(row.get(asked.time or "_created_at")),
+            known(row.get(options.time or "_created_at")),
             "tainted" if row.get("_tainted", "").lower() == "true" else "trusted",
             is_gold=row.get("_golden", "").lower() == "true",
             row=line,
         )
 
 
-def _questions(rows: Sequence[Record], origin: Origin, asked: Asked) -> tuple[str, ...]:
+def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -> tuple[str, ...]:
     """The columns with answers: those with test answers beside them, or those on which workers differ."""
-    names = [name for name in origin.keys if name and not name.startswith("_") and not name.endswith(GOLD)]
-    if asked.question in names:
-        return (asked.question,)
-    tested = tuple(name for name in names if name + GOLD in origin.keys)
+    names = [name for name in source.keys if name and not name.startswith("_") and not name.endswith(GOLD)]
+    if options.question in names:
+        return (options.question,)
+    tested = tuple(name for name in names if name + GOLD in source.keys)
     if tested:
         return tested
-    found = guess.split([(cell(row, "_unit_id", origin.name), row) for row in rows], names)
+    found = guess.split([(cell(row, "_unit_id", source.name), row) for row in rows], names)
     if not found.answers:
         raise ColumnError(
-            f"{origin.name}: which column holds the answers? All are the same for all judgements of a unit; "
+            f"{source.name}: which column holds the answers? All are the same for all judgements of a unit; "
             f"name it with --question: {listed(names)}"
         )
     if found.doubtful:
         message = f"taken as input because no two judgements of a unit differ: {listed(found.doubtful)}; if it is a question, name it with --question"  # noqa: E501
-        asked.cautions.append(Caution("inputs_assumed", message))
+        options.cautions.append(Caution("inputs_assumed", message))
     return found.answers
 
 
@@ -80,5 +80,5 @@ TOOL = Tool(
     statuses={"tainted": "tainted"},
     counted=("trusted",),
     renames=frozenset({"item", "time"}),
-    clock=clock.american,
+    clock=timestamps.american,
 )

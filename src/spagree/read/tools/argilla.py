@@ -7,12 +7,12 @@ from typing import Any
 
 from spagree.errors import DataError
 from spagree.read.annotations import Caution
-from spagree.read.json_text import as_text
+from spagree.read.files.json_text import as_text
 from spagree.read.tables import shown
+from spagree.read.tools.answers import Record, answer, entries, known, part, records
 from spagree.read.tools.columnar import column_records
-from spagree.read.tools.origin import COLUMNS, OBJECTS, Origin
-from spagree.read.tools.records import Record, answer, entries, known, part, records
-from spagree.read.tools.tool import Asked, Response, Tool
+from spagree.read.tools.source import COLUMNS, OBJECTS, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 USERS, STATUS, RESPONSES = ".responses.users", ".responses.status", ".responses"
 ALONE = ("annotation", "annotation_agent")  # version 1, text classification: one annotation per record
@@ -20,20 +20,20 @@ UNSURE = "this nested form has lost the status: drafts and discarded responses c
 V1 = {"user_id", "value", "status"}
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """Lists of users beside lists of responses, or responses by question."""
-    if origin.shape not in (OBJECTS, COLUMNS):
+    if source.shape not in (OBJECTS, COLUMNS):
         return False
-    is_flat = any(key.endswith(USERS) for key in origin.keys)
-    is_nested = origin.shape == OBJECTS and origin.has("responses", "fields", "suggestions")
-    is_alone = origin.has(*ALONE) and origin.has("prediction")
-    return is_flat or is_nested or is_alone or any(map(_is_v1, _values(origin)))
+    is_flat = any(key.endswith(USERS) for key in source.keys)
+    is_nested = source.shape == OBJECTS and source.has("responses", "fields", "suggestions")
+    is_alone = source.has(*ALONE) and source.has("prediction")
+    return is_flat or is_nested or is_alone or any(map(_is_v1, _values(source)))
 
 
-def _values(origin: Origin) -> Iterator[Any]:
-    for record in origin.objects:
+def _values(source: Source) -> Iterator[Any]:
+    for record in source.objects:
         yield from record.values()
-    yield from (kind for kind in origin.keys.values() if "user_id" in kind and "value" in kind and "status" in kind)
+    yield from (kind for kind in source.keys.values() if "user_id" in kind and "value" in kind and "status" in kind)
 
 
 def _is_v1(value: Any) -> bool:
@@ -44,9 +44,9 @@ def _is_v1(value: Any) -> bool:
     return isinstance(first, dict) and first.keys() >= V1
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each response of each record; suggestions are no responses."""
-    found = column_records(origin) if origin.shape == COLUMNS else records(origin, asked)
+    found = column_records(source) if source.shape == COLUMNS else records(source, options)
     is_unsure = False
     for place, number, record in found:
         if all(name in record for name in ALONE):
@@ -54,7 +54,7 @@ def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
                 f"{place}: one annotation per record, not one per annotator: no agreement can be seen in it; "
                 "export a feedback dataset, whose records keep all responses"
             )
-        item = _item(record, number, asked)
+        item = _item(record, number, options)
         if isinstance(record.get("responses"), dict):
             is_unsure = True
             yield from _nested(place, number, record, item)
@@ -62,11 +62,11 @@ def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
             yield from _flat(place, number, record, item)
             yield from _lists(place, number, record, item)
     if is_unsure:
-        asked.cautions.append(Caution("status_unknown", UNSURE))
+        options.cautions.append(Caution("status_unknown", UNSURE))
 
 
-def _item(record: Record, number: int, asked: Asked) -> str:
-    names = (asked.item,) if asked.item else ("id", "external_id")
+def _item(record: Record, number: int, options: ReaderOptions) -> str:
+    names = (options.item,) if options.item else ("id", "external_id")
     return next((text for name in names if (text := known(record.get(name)))), str(number))
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError, FileError
-from spagree.read.files import File
-from spagree.read.tools.origin import FOLDER, Origin
+from spagree.read.files.paths import File
+from spagree.read.tools.source import FOLDER, Source
 
 Names = Mapping[str, Any]  # a feature: {"_type": "ClassLabel", "names": […]}, or what holds such features
 
 
-def column_records(origin: Origin) -> Iterator[tuple[str, int, dict[str, Any]]]:
+def column_records(source: Source) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """The rows of all files with their numbers."""
-    files = _folder_files(origin) if origin.shape == FOLDER else origin.files
+    files = _folder_files(source) if source.shape == FOLDER else source.files
     for file in files:
         frame, features = _loaded(file)
         for number, row in enumerate(frame.iter_rows(named=True), 1):
@@ -25,10 +25,10 @@ def column_records(origin: Origin) -> Iterator[tuple[str, int, dict[str, Any]]]:
             yield f"{file.name}: row {number}", number, named
 
 
-def _folder_files(origin: Origin) -> list[File]:
+def _folder_files(source: Source) -> list[File]:
     """The tables of a saved dataset."""
-    found = [name for name in origin.keys if name.endswith((".arrow", ".parquet"))]
-    return [File(Path(origin.path) / name, str(Path(origin.path) / name)) for name in found]
+    found = [name for name in source.keys if name.endswith((".arrow", ".parquet"))]
+    return [File(Path(source.path) / name, str(Path(source.path) / name)) for name in found]
 
 
 def _loaded(file: File) -> tuple[Any, Names]:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.encodings import as_utf8
-from spagree.read.files import File
-from spagree.read.tools.database import opened, rows
-from spagree.read.tools.origin import ARCHIVE, DATABASE, SERVER, Origin, first_objects
-from spagree.read.tools.records import answer, cell, file_records, known, one_or_more
-from spagree.read.tools.tool import Asked, Response, Tool, Value
+from spagree.read.files.encodings import as_utf8
+from spagree.read.files.paths import File
+from spagree.read.tools.answers import answer, cell, file_records, known, one_or_more
+from spagree.read.tools.source import ARCHIVE, DATABASE, SERVER, Source, first_objects
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool_database import opened, rows
 
 QUESTION = "label"
 MERGED = "all"  # the stem of the file of a collaborative project
@@ -31,11 +31,11 @@ CONFIRMED = """
     JOIN auth_user u ON u.id = s.confirmed_by_id ORDER BY s.id"""
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """An archive of one file per member, or the tables of its database."""
-    if origin.shape in (DATABASE, SERVER):
-        return origin.has("labels_category", "examples_example")
-    return origin.shape == ARCHIVE and any(_is_member(file) for file in origin.files)
+    if source.shape in (DATABASE, SERVER):
+        return source.has("labels_category", "examples_example")
+    return source.shape == ARCHIVE and any(_is_member(file) for file in source.files)
 
 
 def _is_member(file: File) -> bool:
@@ -48,26 +48,26 @@ def _is_member(file: File) -> bool:
     return any({"id", "label"} <= each.keys() for each in first_objects(file))
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The labels of each member; who has not been at an example has an empty list there."""
-    if origin.shape in (DATABASE, SERVER):
-        yield from _from_database(origin)
+    if source.shape in (DATABASE, SERVER):
+        yield from _from_database(source)
         return
-    for file in origin.files:
+    for file in source.files:
         who = Path(file.name).stem
-        if who == MERGED and len(origin.files) == 1:
+        if who == MERGED and len(source.files) == 1:
             raise DataError(
                 f"{file.name}: labels of all members merged, without their names: no agreement can be seen in it; "
                 "annotators are kept only in projects created without 'Share annotations across all users', "
                 "or in doccano's database (db.sqlite3), which can be read directly"
             )
         read = _lines if file.name.endswith(".txt") else _records
-        yield from read(file, who, asked)
+        yield from read(file, who, options)
 
 
-def _records(file: File, who: str, asked: Asked) -> Iterator[Response]:
-    for place, number, record in file_records(file, asked):
-        item = cell(record, asked.item or "id", place)
+def _records(file: File, who: str, options: ReaderOptions) -> Iterator[Response]:
+    for place, number, record in file_records(file, options):
+        item = cell(record, options.item or "id", place)
         yield Response(item, who, {QUESTION: _labels(record.get("label"))}, row=number)
 
 
@@ -76,9 +76,9 @@ def _labels(value: Any) -> Value:
     return one_or_more(value.split("#")) if isinstance(value, str) and value else answer(value)
 
 
-def _lines(file: File, who: str, asked: Asked) -> Iterator[Response]:
+def _lines(file: File, who: str, options: ReaderOptions) -> Iterator[Response]:
     """fastText: labels, then the text, which has to stand for the id that this format lacks."""
-    text = as_utf8(file, asked.encoding, asked.scratch).path.read_text("utf-8-sig")
+    text = as_utf8(file, options.encoding, options.scratch).path.read_text("utf-8-sig")
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
         labels = [word.removeprefix(FASTTEXT) for word in words if word.startswith(FASTTEXT)]
@@ -86,9 +86,9 @@ def _lines(file: File, who: str, asked: Asked) -> Iterator[Response]:
         yield Response(known(item), who, {QUESTION: one_or_more(labels)}, row=number)
 
 
-def _from_database(origin: Origin) -> Iterator[Response]:
+def _from_database(source: Source) -> Iterator[Response]:
     """The long form: a row per label; confirming without a label is an empty answer."""
-    with opened(origin) as connection:
+    with opened(source) as connection:
         found = [*rows(connection, CATEGORIES), *rows(connection, CONFIRMED)]
     many = len({row[0] for row in found}) > 1
     labels: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spagree.errors import ColumnError, DataError, UsageError, unknown_name
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Caution
 from spagree.read.tables import listed, shown
-from spagree.read.tools.tool import Asked, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 if TYPE_CHECKING:
     import polars
@@ -93,7 +93,7 @@ class Export:
             raise unknown_name("question", question, self.questions)
         return tuple(same or similar or options)
 
-    def frame(self, question: str, asked: Asked) -> polars.DataFrame:
+    def frame(self, question: str, asked: ReaderOptions) -> polars.DataFrame:
         """The annotations of a question: text, and times as unix seconds where they are known."""
         import polars
 
@@ -105,7 +105,7 @@ class Export:
         timed = [polars.Series(TIME, seconds, polars.Float64)] if seconds else []
         return frame.with_columns(*timed, polars.Series(ROW, numbers, polars.Int64))
 
-    def _seconds(self, times: Sequence[str | None], asked: Asked) -> list[float | None] | None:
+    def _seconds(self, times: Sequence[str | None], asked: ReaderOptions) -> list[float | None] | None:
         """The times as seconds; if one of them is no time, none is used, and that is said."""
         seconds = [None if text is None else self.tool.clock(text) for text in times]
         wrong = [text for text, second in zip(times, seconds, strict=True) if text is not None and second is None]

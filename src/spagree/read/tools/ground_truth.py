@@ -7,27 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.files import File, with_kind
-from spagree.read.json_text import DECODER
+from spagree.read.files.json_text import DECODER
+from spagree.read.files.paths import File, with_kind
+from spagree.read.tools.answers import Record, file_records, known, part
 from spagree.read.tools.mturk import crowd_value
-from spagree.read.tools.origin import FOLDER, OBJECTS, Origin, first_objects
-from spagree.read.tools.records import Record, file_records, known, part
-from spagree.read.tools.tool import Asked, Response, Tool
+from spagree.read.tools.source import FOLDER, OBJECTS, Source, first_objects
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 TREE, METADATA, ALL_WORKERS = "worker-response", "-metadata", "annotationsFromAllWorkers"
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """A tree of worker responses, one of its files, or a manifest."""
-    if origin.shape == FOLDER:
-        return any(map(_is_answers, _first_file(origin)))
-    return origin.shape == OBJECTS and any(_is_answers(each) or _is_manifest(each) for each in origin.objects)
+    if source.shape == FOLDER:
+        return any(map(_is_answers, _first_file(source)))
+    return source.shape == OBJECTS and any(_is_answers(each) or _is_manifest(each) for each in source.objects)
 
 
-def _first_file(origin: Origin) -> Sequence[Record]:
-    names = [name for name in origin.keys if name.endswith(".json")]
+def _first_file(source: Source) -> Sequence[Record]:
+    names = [name for name in source.keys if name.endswith(".json")]
     inside = [name for name in names if TREE in Path(name).parts] or names
-    return first_objects(File(Path(origin.path) / inside[0], inside[0])) if inside else ()
+    return first_objects(File(Path(source.path) / inside[0], inside[0])) if inside else ()
 
 
 def _is_answers(record: Record) -> bool:
@@ -48,55 +48,55 @@ def _workers(record: Record) -> list[tuple[str, Sequence[Any]]]:
     return found + ([("", own)] if isinstance(own, list) else [])
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Every answer of every worker; the folder of a file is the object it is about."""
-    for file in _files(origin):
+    for file in _files(source):
         item = Path(file.name).parent.name or Path(file.name).stem
-        for entry in file_records(file, asked):
-            yield from _responses(*entry, item, asked)
+        for entry in file_records(file, options):
+            yield from _responses(*entry, item, options)
 
 
-def _responses(place: str, number: int, record: Record, item: str, asked: Asked) -> Iterator[Response]:
+def _responses(place: str, number: int, record: Record, item: str, options: ReaderOptions) -> Iterator[Response]:
     if _is_answers(record):
-        return _answers(place, record["answers"], item, asked)
+        return _answers(place, record["answers"], item, options)
     if _workers(record):
-        return _custom(place, number, record, asked)
+        return _custom(place, number, record, options)
     raise DataError(
         f"{place}: the output manifest holds one consolidated label per object and no workers: no agreement can be "
         "seen in it; give the folder annotations/worker-response of the job's output"
     )
 
 
-def _files(origin: Origin) -> Iterator[File]:
-    if origin.shape != FOLDER:
-        yield from origin.files
+def _files(source: Source) -> Iterator[File]:
+    if source.shape != FOLDER:
+        yield from source.files
         return
-    names = [name for name in origin.keys if name.endswith(".json")]
+    names = [name for name in source.keys if name.endswith(".json")]
     for name in [name for name in names if TREE in Path(name).parts] or names:
-        path = Path(origin.path) / name
+        path = Path(source.path) / name
         yield with_kind(File(path, str(path)))
 
 
-def _answers(place: str, answers: Sequence[Record], item: str, asked: Asked) -> Iterator[Response]:
+def _answers(place: str, answers: Sequence[Record], item: str, options: ReaderOptions) -> Iterator[Response]:
     for each in answers:
         content = part(each, "answerContent", dict, place)
         values = {name: crowd_value(value) for name, value in content.items()}
-        yield Response(item, _worker(each, asked), values, known(each.get("submissionTime")))
+        yield Response(item, _worker(each, options), values, known(each.get("submissionTime")))
 
 
-def _worker(found: Record, asked: Asked) -> str | None:
+def _worker(found: Record, options: ReaderOptions) -> str | None:
     """The worker; ``--annotator sub`` is the person behind it, the same in every work team."""
     identity = part(part(found, "workerMetadata", dict, ""), "identityData", dict, "")
-    return known(identity.get(asked.annotator)) if asked.annotator else known(found.get("workerId"))
+    return known(identity.get(options.annotator)) if options.annotator else known(found.get("workerId"))
 
 
-def _custom(place: str, number: int, record: Record, asked: Asked) -> Iterator[Response]:
+def _custom(place: str, number: int, record: Record, options: ReaderOptions) -> Iterator[Response]:
     item = next(
         (text for name in ("source-ref", "source", "datasetObjectId") if (text := known(record.get(name)))), str(number)
     )
     for name, workers in _workers(record):
         for each in workers:
-            yield Response(item, _worker(each, asked), _content(place, name, each), row=number)
+            yield Response(item, _worker(each, options), _content(place, name, each), row=number)
 
 
 def _content(place: str, name: str, found: Record) -> Mapping[str, Any]:

@@ -10,10 +10,10 @@ from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES
 from spagree.read.tables import listed, shown
+from spagree.read.tools.answers import Record, answer, entries, known, records
 from spagree.read.tools.columnar import column_records
-from spagree.read.tools.origin import COLUMNS, FOLDER, OBJECTS, Origin
-from spagree.read.tools.records import Record, answer, entries, known, records
-from spagree.read.tools.tool import Asked, Response, Tool
+from spagree.read.tools.source import COLUMNS, FOLDER, OBJECTS, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 WHO = {name for group in COMMON_NAMES[ANNOTATOR] for name in group.split()}
 TELLING = {name for name in WHO if not name.startswith(("user", "participant", "email"))}  # others occur everywhere
@@ -23,13 +23,13 @@ ARGILLA = {"user_id", "value", "status"}
 LISTS = re.compile(r".*\[\]|List\(.*", re.DOTALL)
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """A column of annotators per item, alone or together with their labels."""
-    if origin.shape == FOLDER:
-        return origin.has("dataset_info.json") and any(name.endswith(".arrow") for name in origin.keys)
-    if origin.shape == COLUMNS:
-        return any(_is_typed(name, kind) for name, kind in origin.keys.items())
-    return origin.shape == OBJECTS and any(map(_is_telling, origin.objects))
+    if source.shape == FOLDER:
+        return source.has("dataset_info.json") and any(name.endswith(".arrow") for name in source.keys)
+    if source.shape == COLUMNS:
+        return any(_is_typed(name, kind) for name, kind in source.keys.items())
+    return source.shape == OBJECTS and any(map(_is_telling, source.objects))
 
 
 def _is_typed(name: str, kind: str) -> bool:
@@ -57,11 +57,11 @@ def _is_who(name: str) -> bool:
     return _fits([name], WHO)
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The annotations of each row, whichever way they are laid out."""
-    found = records(origin, asked) if origin.shape == OBJECTS else column_records(origin)
+    found = records(source, options) if source.shape == OBJECTS else column_records(source)
     for place, number, record in found:
-        item = _item(record, number, asked)
+        item = _item(record, number, options)
         together = _together(record)
         for each in entries(record[together], place) if together else _parallel(place, record):
             who = next((name for name in each if _is_who(name)), None)
@@ -71,9 +71,9 @@ def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
             yield Response(item, known(each[who]), answers, row=number)
 
 
-def _item(record: Record, number: int, asked: Asked) -> str:
-    if asked.item:
-        return known(record.get(asked.item)) or str(number)
+def _item(record: Record, number: int, options: ReaderOptions) -> str:
+    if options.item:
+        return known(record.get(options.item)) or str(number)
     plain = {"".join(c for c in name.casefold() if c.isalnum()): name for name in record}
     return next((text for name in IDS if name in plain and (text := _scalar(record[plain[name]]))), str(number))
 

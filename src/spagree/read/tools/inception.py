@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spagree.read.tools.origin import TABLE, Origin
-from spagree.read.tools.records import Record, known, records
-from spagree.read.tools.tool import Asked, Response, Tool
+from spagree.read.tools.answers import Record, known, records
+from spagree.read.tools.source import TABLE, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 PLACE = ("Type", "Collection", "Document", "Layer", "Feature", "Position")
 OWN = frozenset((*PLACE, "Flags"))
@@ -14,14 +14,14 @@ ABSENT = frozenset(("", "<no annotation>", "<not evaluated>"))  # no annotation 
 EMPTY = "<no label>"
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """The six columns that say where the annotation is."""
-    return origin.shape == TABLE and origin.has(*PLACE)
+    return source.shape == TABLE and source.has(*PLACE)
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """A response for each filled cell; layer and feature are the question."""
-    for _, line, row in records(origin, asked):
+    for _, line, row in records(source, options):
         question = f"{row['Layer'].rpartition('.')[2]}.{row['Feature']}".strip(".")
         item = " ".join(text for name in ("Collection", "Document", "Position") if (text := row[name]))
         for name in row:

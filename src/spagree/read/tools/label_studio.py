@@ -8,43 +8,43 @@ from typing import Any
 
 from spagree.errors import DataError
 from spagree.read.annotations import Caution
-from spagree.read.json_text import DECODER, as_text
+from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import shown
 from spagree.read.tools import guess, label_studio_database
+from spagree.read.tools.answers import Record, answer, cell, known, part, records
 from spagree.read.tools.label_studio_results import Aliases, Completion, answers, given_aliases, simple_value
-from spagree.read.tools.origin import DATABASE, OBJECTS, SERVER, TABLE, Origin
-from spagree.read.tools.records import Record, answer, cell, known, part, records
-from spagree.read.tools.tool import Asked, Response, Tool, Value
+from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 OWN = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """Tasks with annotations, one row per annotation, or the tables of its database."""
-    if origin.shape in (DATABASE, SERVER):
-        return origin.has("task_completion", "htx_user")
-    is_tasks = origin.shape == OBJECTS and origin.has("annotations", "data")
-    is_rows = origin.shape in (OBJECTS, TABLE) and origin.has("annotation_id", "annotator", "lead_time")
+    if source.shape in (DATABASE, SERVER):
+        return source.has("task_completion", "htx_user")
+    is_tasks = source.shape == OBJECTS and source.has("annotations", "data")
+    is_rows = source.shape in (OBJECTS, TABLE) and source.has("annotation_id", "annotator", "lead_time")
     return is_tasks or is_rows
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """All annotations in the order of their numbers, drafts last."""
-    if origin.shape in (DATABASE, SERVER):
-        found = list(label_studio_database.completions(origin, asked))
+    if source.shape in (DATABASE, SERVER):
+        found = list(label_studio_database.completions(source, options))
     else:
-        found = list(_completions(list(records(origin, asked)), asked, given_aliases(asked)))
-    _caution_edits(found, asked)
+        found = list(_completions(list(records(source, options)), options, given_aliases(options)))
+    _caution_edits(found, options)
     controls = dict.fromkeys(control for each in found for control in each.response.answers)
     ordered = sorted(found, key=lambda each: each.number)
     yield from (_filled(each.response, controls) for each in ordered)
 
 
-def _caution_edits(found: Sequence[Completion], asked: Asked) -> None:
+def _caution_edits(found: Sequence[Completion], options: ReaderOptions) -> None:
     edited = sum(each.is_edited for each in found)
     if edited:
         message = f"{edited:,} annotations were changed by somebody else; they count for the annotator who made them"
-        asked.cautions.append(Caution("edited_by_others", message))
+        options.cautions.append(Caution("edited_by_others", message))
 
 
 def _filled(response: Response, controls: Mapping[str, None]) -> Response:
@@ -54,14 +54,16 @@ def _filled(response: Response, controls: Mapping[str, None]) -> Response:
     return replace(response, answers={**dict.fromkeys(controls), **response.answers})
 
 
-def _completions(entries: Sequence[tuple[str, int, Record]], asked: Asked, named: Aliases) -> Iterator[Completion]:
+def _completions(
+    entries: Sequence[tuple[str, int, Record]], options: ReaderOptions, named: Aliases
+) -> Iterator[Completion]:
     flat = [(place, row) for place, _, row in entries if "annotations" not in row]
-    controls = _controls([row for _, row in flat], asked.question) if flat else ()
+    controls = _controls([row for _, row in flat], options.question) if flat else ()
     for place, _, record in entries:
         if "annotations" in record:
-            yield from task_completions(place, record, asked, named)
+            yield from task_completions(place, record, options, named)
         elif known(record.get("annotation_id")):  # tasks nobody annotated have a row without one
-            yield _row_completion(place, record, asked, named, controls)
+            yield _row_completion(place, record, options, named, controls)
 
 
 def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
@@ -88,31 +90,31 @@ def _place(keys: Sequence[str], name: str) -> int:
     return keys.index(name) if name in keys else 0
 
 
-def task_completions(place: str, task: Record, asked: Asked, named: Aliases) -> Iterator[Completion]:
+def task_completions(place: str, task: Record, options: ReaderOptions, named: Aliases) -> Iterator[Completion]:
     """The annotations and drafts of a task; predictions are no annotations."""
-    item = cell(part(task, "data", dict, place), asked.item, place) if asked.item else cell(task, "id", place)
+    item = cell(part(task, "data", dict, place), options.item, place) if options.item else cell(task, "id", place)
     for position, found in enumerate(part(task, "annotations", list, place), 1):
         where = f"{place}: annotation {position}"
         if not isinstance(found, dict):
             raise DataError(f"{where}: should be an object, found {shown(as_text(found))}; export all fields")
-        yield completion(where, item, found, asked, named)
+        yield completion(where, item, found, options, named)
     for draft in part(task, "drafts", list, place):
         if isinstance(draft, dict):
             result = answers(place, part(draft, "result", list, place), named)
-            yield Completion(2**62, Response(item, person(draft.get("user"), asked), result, status="draft"))
+            yield Completion(2**62, Response(item, person(draft.get("user"), options), result, status="draft"))
 
 
-def completion(place: str, item: str, found: Record, asked: Asked, named: Aliases) -> Completion:
+def completion(place: str, item: str, found: Record, options: ReaderOptions, named: Aliases) -> Completion:
     """One annotation."""
     if "result" not in found:
         raise DataError(f"{place}: has no 'result'; export the annotations with all their fields")
-    by = person(found.get("completed_by"), asked)
-    editor = person(found.get("updated_by"), asked)
+    by = person(found.get("completed_by"), options)
+    editor = person(found.get("updated_by"), options)
     response = Response(
         item,
         by,
         answers(place, part(found, "result", list, place), named),
-        known(found.get(asked.time or "created_at")),
+        known(found.get(options.time or "created_at")),
         "cancelled" if found.get("was_cancelled") is True else "submitted",
         is_gold=found.get("ground_truth") is True,
     )
@@ -123,16 +125,18 @@ def _number(text: Any) -> int:
     return int(text) if isinstance(text, str) and text.isdecimal() else 0
 
 
-def person(who: Any, asked: Asked) -> str | None:
+def person(who: Any, options: ReaderOptions) -> str | None:
     """The number of the user, which all formats share; snapshots also have ``--annotator email``."""
-    return known(who.get(asked.annotator or "id")) if isinstance(who, dict) else known(who)
+    return known(who.get(options.annotator or "id")) if isinstance(who, dict) else known(who)
 
 
-def _row_completion(place: str, row: Record, asked: Asked, named: Aliases, controls: Sequence[str]) -> Completion:
+def _row_completion(
+    place: str, row: Record, options: ReaderOptions, named: Aliases, controls: Sequence[str]
+) -> Completion:
     """A row of JSON-MIN, CSV or TSV: skipped annotations are not there, ground truth is not marked."""
     found = {name: named.value(name, _flat(row[name])) for name in controls if name in row}
-    item = cell(row, asked.item or "id", place)
-    time = known(row.get(asked.time or "created_at"))
+    item = cell(row, options.item or "id", place)
+    time = known(row.get(options.time or "created_at"))
     response = Response(item, known(row.get("annotator")), found, time, "submitted")
     return Completion(_number(row.get("annotation_id")), response)
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.json_text import DECODER
-from spagree.read.tools.database import is_true, opened, rows
+from spagree.read.files.json_text import DECODER
+from spagree.read.tools.answers import cell
 from spagree.read.tools.label_studio_results import Aliases, Completion, aliases, answers, given_aliases
-from spagree.read.tools.origin import Origin
-from spagree.read.tools.records import cell
-from spagree.read.tools.tool import Asked, Response
+from spagree.read.tools.source import Source
+from spagree.read.tools.tool import ReaderOptions, Response
+from spagree.read.tools.tool_database import is_true, opened, rows
 
 AFTER_ALL = 2**62
 ANNOTATIONS = """
@@ -28,30 +28,30 @@ DRAFTS = """
 PROJECTS = "SELECT CAST(id AS TEXT), label_config FROM project ORDER BY id"
 
 
-def completions(origin: Origin, asked: Asked) -> Iterator[Completion]:
+def completions(source: Source, options: ReaderOptions) -> Iterator[Completion]:
     """Every annotation and every draft that is not one of a saved annotation."""
-    with opened(origin) as connection:
+    with opened(source) as connection:
         configs = dict(rows(connection, PROJECTS))
         annotations, drafts = rows(connection, ANNOTATIONS), rows(connection, DRAFTS)
-    given = given_aliases(asked)
+    given = given_aliases(options)
     named = {project: given if given.by_control else aliases(config or "") for project, config in configs.items()}
     many = len({row[2] for row in (*annotations, *drafts)}) > 1
     for row in annotations:
-        yield _completion(row, asked, named.get(row[2], Aliases()), f"{row[2]}/" if many else "")
+        yield _completion(row, options, named.get(row[2], Aliases()), f"{row[2]}/" if many else "")
     for number, task, project, data, result, user, email in drafts:
         place = f"draft {number}"
         prefix = f"{project}/" if many else ""
         found = _answers(place, result, named.get(project, Aliases()), prefix)
-        by = email if asked.annotator == "email" else user
-        yield Completion(AFTER_ALL, Response(_item(place, task, data, asked), by, found, status="draft"))
+        by = email if options.annotator == "email" else user
+        yield Completion(AFTER_ALL, Response(_item(place, task, data, options), by, found, status="draft"))
 
 
-def _completion(row: tuple[Any, ...], asked: Asked, named: Aliases, prefix: str) -> Completion:
+def _completion(row: tuple[Any, ...], options: ReaderOptions, named: Aliases, prefix: str) -> Completion:
     number, task, _, data, result, cancelled, gold, created, by, editor, email = row
     place = f"annotation {number}"
     response = Response(
-        _item(place, task, data, asked),
-        email if asked.annotator == "email" else by,
+        _item(place, task, data, options),
+        email if options.annotator == "email" else by,
         _answers(place, result, named, prefix),
         created,
         "cancelled" if is_true(cancelled) else "submitted",
@@ -60,8 +60,8 @@ def _completion(row: tuple[Any, ...], asked: Asked, named: Aliases, prefix: str)
     return Completion(int(number), response, editor is not None and editor != by)
 
 
-def _item(place: str, task: str, data: str, asked: Asked) -> str:
-    return cell(_decoded(place, data), asked.item, place) if asked.item else task
+def _item(place: str, task: str, data: str, options: ReaderOptions) -> str:
+    return cell(_decoded(place, data), options.item, place) if options.item else task
 
 
 def _answers(place: str, result: str | None, named: Aliases, prefix: str) -> dict[str, Any]:

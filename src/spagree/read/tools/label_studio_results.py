@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError, FileError
-from spagree.read.json_text import as_text
+from spagree.read.files.json_text import as_text
 from spagree.read.tables import shown
-from spagree.read.tools.records import Record, answer, one_or_more, part
-from spagree.read.tools.tool import Asked, Response, Value
+from spagree.read.tools.answers import Record, answer, one_or_more, part
+from spagree.read.tools.tool import ReaderOptions, Response, Value
 
 SIMPLE = {"choices": "choices", "labels": "labels", "rating": "rating", "number": "number", "selected": "pairwise",
           "text": "textarea", "datetime": "datetime"}  # fmt: skip
@@ -74,7 +74,7 @@ def aliases(config: str) -> Aliases:
     return Aliases(parser.found)
 
 
-def given_aliases(asked: Asked) -> Aliases:
+def given_aliases(asked: ReaderOptions) -> Aliases:
     """The aliases in the configuration the user named; none without one."""
     if asked.config is None:
         return Aliases()

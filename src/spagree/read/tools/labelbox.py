@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spagree.errors import DataError
-from spagree.read.tools.origin import OBJECTS, Origin
-from spagree.read.tools.records import Record, cell, entries, known, one_or_more, part, records
-from spagree.read.tools.tool import Asked, Response, Tool, Value
+from spagree.read.tools.answers import Record, cell, entries, known, one_or_more, part, records
+from spagree.read.tools.source import OBJECTS, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """Data rows with projects; and what looks like it but holds something else."""
-    return origin.shape == OBJECTS and (origin.has("data_row", "projects") or origin.has(*OLD) or origin.has(*IMPORT))
+    return source.shape == OBJECTS and (source.has("data_row", "projects") or source.has(*OLD) or source.has(*IMPORT))
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Every label of every data row, in whichever project."""
-    for place, number, row in records(origin, asked):
+    for place, number, row in records(source, options):
         _refuse_others(place, row)
-        item = cell(part(row, "data_row", dict, place), asked.item or "id", place)
+        item = cell(part(row, "data_row", dict, place), options.item or "id", place)
         for project in part(row, "projects", dict, place).values():
             for label in part(project, "labels", list, place):
                 yield _response(place, number, item, label)

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.json_text import DECODER
-from spagree.read.tools import clock
-from spagree.read.tools.origin import TABLE, Origin
-from spagree.read.tools.records import answer, cell, from_text, known, one_or_more, records
-from spagree.read.tools.tool import Asked, Response, Tool, Value
+from spagree.read.files.json_text import DECODER
+from spagree.read.tools import timestamps
+from spagree.read.tools.answers import answer, cell, from_text, known, one_or_more, records
+from spagree.read.tools.source import TABLE, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
 NUMBERED = re.compile(r"(.*?[^0-9])[._-]?([0-9]+)")
@@ -21,22 +21,22 @@ BOXES = {"true", "false", "on", "off"}
 Row = dict[str, str]
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """The names Amazon gives."""
-    return origin.shape == TABLE and origin.has("HITId", "WorkerId")
+    return source.shape == TABLE and source.has("HITId", "WorkerId")
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """One assignment is one response, or one for each item of its HIT."""
-    found = [(place, line, dict(row)) for place, line, row in records(origin, asked)]
+    found = [(place, line, dict(row)) for place, line, row in records(source, options)]
     given = [_answers(place, row) for place, _, row in found]
-    numbers = _numbers(origin, given)
+    numbers = _numbers(source, given)
     boxes = _boxes(given)
     for (place, line, row), fields in zip(found, given, strict=True):
-        item = cell(row, asked.item or "HITId", place)
+        item = cell(row, options.item or "HITId", place)
         status = (row.get("AssignmentStatus") or "Submitted").lower()
         for suffix, answers in _by_item(_boxed(fields, boxes), numbers):
-            time = known(row.get(asked.time or "SubmitTime"))
+            time = known(row.get(options.time or "SubmitTime"))
             yield Response(item + suffix, known(row.get("WorkerId")), answers, time, status, row=line)
 
 
@@ -69,12 +69,12 @@ def crowd_value(value: Any) -> Value:
     return answer(value)
 
 
-def _numbers(origin: Origin, given: Sequence[Mapping[str, Value]]) -> dict[str, tuple[str, str]]:
+def _numbers(source: Source, given: Sequence[Mapping[str, Value]]) -> dict[str, tuple[str, str]]:
     """Answer fields that belong to the numbered inputs of a HIT: field → question and number.
 
     Only where the inputs have the same numbers: Answer.q1 and Answer.q2 alone are two questions.
     """
-    inputs = {found[2] for name in origin.keys if (found := _numbered(name)) and name.startswith(INPUT)}
+    inputs = {found[2] for name in source.keys if (found := _numbered(name)) and name.startswith(INPUT)}
     stems: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for field in dict.fromkeys(field for fields in given for field in fields):
         found = _numbered(field)
@@ -135,5 +135,5 @@ TOOL = Tool(
     statuses={"rejected": "rejected"},
     counted=("submitted", "approved"),
     renames=frozenset({"item", "time"}),
-    clock=clock.mturk,
+    clock=timestamps.mturk,
 )

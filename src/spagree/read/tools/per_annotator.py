@@ -8,32 +8,32 @@ from pathlib import Path
 from spagree.errors import ColumnError, DataError
 from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL, TIME
-from spagree.read.files import File, gather
+from spagree.read.files.paths import File, gather
 from spagree.read.tables import listed
+from spagree.read.tools.answers import Record, answer, cell, file_records, from_text, known
 from spagree.read.tools.columnar import column_records
-from spagree.read.tools.origin import ARCHIVE, COLUMNS, FOLDER, Origin
-from spagree.read.tools.records import Record, answer, cell, file_records, from_text, known
-from spagree.read.tools.tool import Asked, Response, Tool
+from spagree.read.tools.source import ARCHIVE, COLUMNS, FOLDER, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """Never by itself: several files with the same columns are usually parts of one table."""
-    del origin
+    del source
     return False
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The rows of each file by its annotator; columns are found as in any long table."""
-    files = _files(origin, asked)
+    files = _files(source, options)
     if len(files) < 2:  # noqa: PLR2004
-        raise DataError(f"{origin.name}: one file is one annotator; name several files, or their folder")
+        raise DataError(f"{source.name}: one file is one annotator; name several files, or their folder")
     _refuse_same(files)
     for file in files:
-        found = list(_records(file, origin, asked))
+        found = list(_records(file, source, options))
         names = tuple(dict.fromkeys(name for _, _, row in found for name in row))
-        roles = _roles(file, names, asked) if found else {}
+        roles = _roles(file, names, options) if found else {}
         for place, number, row in found:
             value = row.get(roles[LABEL])
             label = from_text(value) if isinstance(value, str) else answer(value)
@@ -42,11 +42,11 @@ def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
             yield Response(item, _who(file), {roles[LABEL]: label}, time, row=number)
 
 
-def _files(origin: Origin, asked: Asked) -> Sequence[File]:
-    if origin.shape != FOLDER:
-        return origin.files
-    names = [Path(origin.path) / name for name in origin.keys if name.endswith(TABLES)]
-    return gather(names, asked.scratch)
+def _files(source: Source, options: ReaderOptions) -> Sequence[File]:
+    if source.shape != FOLDER:
+        return source.files
+    names = [Path(source.path) / name for name in source.keys if name.endswith(TABLES)]
+    return gather(names, options.scratch)
 
 
 def _who(file: File) -> str:
@@ -60,14 +60,14 @@ def _refuse_same(files: Sequence[File]) -> None:
         raise DataError(f"two files are called {twice!r}; each annotator needs one file with a name of its own")
 
 
-def _records(file: File, origin: Origin, asked: Asked) -> Iterator[tuple[str, int, Record]]:
+def _records(file: File, source: Source, options: ReaderOptions) -> Iterator[tuple[str, int, Record]]:
     if file.kind in ("parquet", "arrow"):
-        return column_records(Origin(origin.name, COLUMNS, files=(file,)))
-    return file_records(file, asked)
+        return column_records(Source(source.name, COLUMNS, files=(file,)))
+    return file_records(file, options)
 
 
-def _roles(file: File, names: Sequence[str], asked: Asked) -> dict[str, str]:
-    named = {ITEM: asked.item, LABEL: asked.question, TIME: asked.time}
+def _roles(file: File, names: Sequence[str], options: ReaderOptions) -> dict[str, str]:
+    named = {ITEM: options.item, LABEL: options.question, TIME: options.time}
     found = columns.resolve(names, named, (ITEM, LABEL, TIME)).positions
     lacking = [option for role, option in ((ITEM, "--item"), (LABEL, "--question")) if role not in found]
     if lacking:

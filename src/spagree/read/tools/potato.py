@@ -10,12 +10,12 @@ from typing import Any
 
 from spagree.errors import DataError
 from spagree.read.annotations import Caution
-from spagree.read.files import File, with_kind
-from spagree.read.json_text import as_text
+from spagree.read.files.json_text import as_text
+from spagree.read.files.paths import File, with_kind
 from spagree.read.tables import shown
-from spagree.read.tools.origin import FOLDER, OBJECTS, Origin
-from spagree.read.tools.records import Record, cell, file_records, one_or_more, part
-from spagree.read.tools.tool import Asked, Response, Tool, Value
+from spagree.read.tools.answers import Record, cell, file_records, one_or_more, part
+from spagree.read.tools.source import FOLDER, OBJECTS, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 REMARK = "free_response"
 HISTORY_ONLY = (
@@ -29,34 +29,34 @@ FREE = {"slider", "select-one", "selection", "scale_value", "decision", "rank_or
 Times = Mapping[tuple[str, str, str], str]  # user, item, schema → when
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """A folder with the state or the history of users, or such files."""
-    if origin.shape == FOLDER:
-        return any(Path(name).name in (STATE, HISTORY) for name in origin.keys)
-    return origin.shape == OBJECTS and (origin.has("user_id", LABELS) or origin.has("action_type", "schema_name"))
+    if source.shape == FOLDER:
+        return any(Path(name).name in (STATE, HISTORY) for name in source.keys)
+    return source.shape == OBJECTS and (source.has("user_id", LABELS) or source.has("action_type", "schema_name"))
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The last state of every user; where only histories are at hand, what they lead to."""
-    entries = [entry for file in _files(origin) for entry in file_records(file, asked)]
+    entries = [entry for file in _files(source) for entry in file_records(file, options)]
     states = [(place, record) for place, _, record in entries if LABELS in record]
     actions = [(place, record) for place, _, record in entries if "action_type" in record]
     times = _times(actions)
     known_users = {cell(record, "user_id", place) for place, record in states}
     alone = [(place, each) for place, each in actions if cell(each, "user_id", place) not in known_users]
     if alone:
-        asked.cautions.append(Caution("history_only", HISTORY_ONLY))
+        options.cautions.append(Caution("history_only", HISTORY_ONLY))
     found = [*_from_states(states, times), *_from_actions(alone, times)]
     schemas = dict.fromkeys(schema for each in found for schema in each.answers)
     yield from (replace(each, answers={**dict.fromkeys(schemas), **each.answers}) for each in found)
 
 
-def _files(origin: Origin) -> Iterator[File]:
-    if origin.shape != FOLDER:
-        yield from origin.files
+def _files(source: Source) -> Iterator[File]:
+    if source.shape != FOLDER:
+        yield from source.files
         return
-    for name in origin.keys:
-        path = Path(origin.path) / name
+    for name in source.keys:
+        path = Path(source.path) / name
         if path.name in (STATE, HISTORY) and path.stat().st_size:
             yield with_kind(File(path, str(path)))
 

@@ -6,28 +6,28 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spagree.errors import DataError
-from spagree.read.tools.origin import OBJECTS, Origin
-from spagree.read.tools.records import Record, answer, cell, file_records, known
-from spagree.read.tools.tool import Asked, Response, Tool, Value
+from spagree.read.tools.answers import Record, answer, cell, file_records, known
+from spagree.read.tools.source import OBJECTS, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 BINARY, CHOICE = "answer", "accept"
 SPANS = ("ner_manual", "spans_manual", "image_manual", "audio_manual", "relations", "pos_manual")
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """Every task has the two hashes."""
-    return origin.shape == OBJECTS and origin.has("_input_hash", "_task_hash")
+    return source.shape == OBJECTS and source.has("_input_hash", "_task_hash")
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The tasks of each file; a file without annotators stands for one of them if there are several."""
-    for file in origin.files:
-        name = Path(file.name).stem if len(origin.files) > 1 else None
-        for place, number, task in file_records(file, asked):
-            yield _response(place, number, task, name, asked)
+    for file in source.files:
+        name = Path(file.name).stem if len(source.files) > 1 else None
+        for place, number, task in file_records(file, options):
+            yield _response(place, number, task, name, options)
 
 
-def _response(place: str, number: int, task: Record, name: str | None, asked: Asked) -> Response:
+def _response(place: str, number: int, task: Record, name: str | None, options: ReaderOptions) -> Response:
     if known(task.get("_view_id")) in SPANS:
         raise DataError(
             f"{place}: marks spans (_view_id {task['_view_id']}), not classes; nothing to compare as labels"
@@ -41,19 +41,19 @@ def _response(place: str, number: int, task: Record, name: str | None, asked: As
     is_skip = verdict == "ignore"
     is_reject = is_choice and verdict == "reject"
     status = "ignored" if is_skip else "rejected" if is_reject else "answered"
-    item = _item(place, task, is_choice, asked)
-    return Response(item, _person(task, name, asked), answers, known(task.get("_timestamp")), status, row=number)
+    item = _item(place, task, is_choice, options)
+    return Response(item, _person(task, name, options), answers, known(task.get("_timestamp")), status, row=number)
 
 
-def _item(place: str, task: Record, is_choice: bool, asked: Asked) -> str:
+def _item(place: str, task: Record, is_choice: bool, options: ReaderOptions) -> str:
     """The input; and the label that was asked about, where the question is yes or no."""
-    item = cell(task, asked.item or "_input_hash", place)
+    item = cell(task, options.item or "_input_hash", place)
     label = None if is_choice else known(task.get("label"))
     return f"{item} {label}" if label else item
 
 
-def _person(task: Record, name: str | None, asked: Asked) -> str | None:
-    named = task.get(asked.annotator) if asked.annotator else None
+def _person(task: Record, name: str | None, options: ReaderOptions) -> str | None:
+    named = task.get(options.annotator) if options.annotator else None
     return known(named or task.get("_annotator_id") or task.get("_session_id")) or name
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 
 from spagree.errors import UsageError
-from spagree.read.query import needed
-from spagree.read.tools.origin import DATABASE, SERVER, Origin
+from spagree.read.databases.query import needed
+from spagree.read.tools.source import DATABASE, SERVER, Source
 from spagree.read.tools.tool import Tool
 
 # The name for --format → the file that reads it, which is loaded when it is needed.
@@ -37,15 +37,15 @@ def load(name: str) -> Tool:
     return tool
 
 
-def find(origin: Origin, format: str) -> Tool | None:
+def find(source: Source, format: str) -> Tool | None:
     """The tool the user named, or the one that recognises its own; None for a plain table."""
     if format in MODULES:
         return load(format)
-    found = [tool for tool in map(load, MODULES) if tool.recognise(origin)]
+    found = [tool for tool in map(load, MODULES) if tool.recognise(source)]
     if len(found) > 1:
         names = ", ".join(f"--format {tool.name}" for tool in found)
         titles = " and of ".join(tool.title for tool in found)
-        raise UsageError(f"{origin.name}: could be an export of {titles}; say which: {names}, or --format long")
-    if not found and origin.shape in (DATABASE, SERVER):
-        raise needed(origin.name, origin.keys)
+        raise UsageError(f"{source.name}: could be an export of {titles}; say which: {names}, or --format long")
+    if not found and source.shape in (DATABASE, SERVER):
+        raise needed(source.name, source.keys)
     return found[0] if found else None

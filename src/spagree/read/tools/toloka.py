@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Sequence
 
 from spagree.errors import DataError
-from spagree.read.tools.origin import TABLE, Origin
-from spagree.read.tools.records import Record, cell, from_text, known, records
-from spagree.read.tools.tool import Asked, Response, Tool
+from spagree.read.tools.answers import Record, cell, from_text, known, records
+from spagree.read.tools.source import TABLE, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 ASSIGNMENT, INPUT, OUTPUT, GOLDEN = "ASSIGNMENT:", "INPUT:", "OUTPUT:", "GOLDEN:"
 WORKER, TASK, STATUS = ASSIGNMENT + "worker_id", ASSIGNMENT + "task_id", ASSIGNMENT + "status"
@@ -16,24 +16,24 @@ WORKER, TASK, STATUS = ASSIGNMENT + "worker_id", ASSIGNMENT + "task_id", ASSIGNM
 Entry = tuple[str, int, Record]
 
 
-def recognise(origin: Origin) -> bool:
+def recognise(source: Source) -> bool:
     """The names Toloka gives."""
-    return origin.shape == TABLE and origin.has(WORKER)
+    return source.shape == TABLE and source.has(WORKER)
 
 
-def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Tasks with the assignment they belong to.
 
     The website writes the tasks of a page without it, and then a row with the assignment alone.
     """
     page: list[Entry] = []
-    for place, line, row in records(origin, asked):
+    for place, line, row in records(source, options):
         if not row[WORKER]:
             page.append((place, line, row))
             continue
         has_task = any(text for name, text in row.items() if name.startswith((INPUT, OUTPUT)))
         page += [(place, line, row)] if has_task else []
-        yield from (_response(task, row, asked) for task in page)
+        yield from (_response(task, row, options) for task in page)
         page = []
     if page:
         raise DataError(
@@ -42,11 +42,11 @@ def responses(origin: Origin, asked: Asked) -> Iterator[Response]:
         )
 
 
-def _response(task: Entry, assignment: Record, asked: Asked) -> Response:
+def _response(task: Entry, assignment: Record, options: ReaderOptions) -> Response:
     place, line, row = task
-    time = next((text for name in _times(asked) if (text := assignment.get(name))), None)
+    time = next((text for name in _times(options) if (text := assignment.get(name))), None)
     return Response(
-        cell(row, asked.item, place) if asked.item else _item(row),
+        cell(row, options.item, place) if options.item else _item(row),
         known(assignment[WORKER]),
         {name.removeprefix(OUTPUT): from_text(text) for name, text in row.items() if name.startswith(OUTPUT)},
         time,
@@ -56,8 +56,8 @@ def _response(task: Entry, assignment: Record, asked: Asked) -> Response:
     )
 
 
-def _times(asked: Asked) -> Sequence[str]:
-    return (asked.time,) if asked.time else (ASSIGNMENT + "submitted", ASSIGNMENT + "started")
+def _times(options: ReaderOptions) -> Sequence[str]:
+    return (options.time,) if options.time else (ASSIGNMENT + "submitted", ASSIGNMENT + "started")
 
 
 def _item(row: Record) -> str | None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from spagree.read.annotations import Caution
-from spagree.read.tools.clock import usual
-from spagree.read.tools.origin import Origin
+from spagree.read.tools.source import Source
+from spagree.read.tools.timestamps import usual
 
 Value = str | tuple[str, ...] | None
 KEPT = ""  # the status of a response that always counts
@@ -17,10 +17,10 @@ KEPT = ""  # the status of a response that always counts
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What one annotator said about one item: an answer to each question that was asked.
+    """What one annotator said about one item: an answer to each question that was options.
 
     A value is a text, several options, or nothing (an empty answer); a question that is not in
-    ``answers`` was not asked. ``status`` is the tool's own word, ``time`` the tool's own text, ``row``
+    ``answers`` was not options. ``status`` is the tool's own word, ``time`` the tool's own text, ``row``
     a line of the file where there is one.
     """
 
@@ -34,7 +34,7 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReaderOptions:
     """What the user said that a reader needs; ``cautions`` is where it leaves what the user should know."""
 
     scratch: Path
@@ -60,8 +60,8 @@ class Tool:
     name: str
     title: str
     fields: Mapping[str, str]
-    recognise: Callable[[Origin], bool]
-    responses: Callable[[Origin, Asked], Iterator[Response]]
+    recognise: Callable[[Source], bool]
+    responses: Callable[[Source, ReaderOptions], Iterator[Response]]
     statuses: Mapping[str, str] = field(default_factory=dict)
     counted: tuple[str, ...] = ()
     renames: frozenset[str] = frozenset({"item"})

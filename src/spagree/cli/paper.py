@@ -1,0 +1,97 @@
+"""`spagree paper list|run|all`: light to import; the experiments are loaded when one is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from spagree.cli.console import print_json, say
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group(short_help="Regenerate the figures and tables of the paper.")
+def paper() -> None:
+    """Regenerate the figures and tables of the paper that introduced SPA.
+
+    \b
+    spagree paper list                                   what there is
+    spagree paper run weighting --data DIR --out DIR     one experiment
+    spagree paper all --data DIR --out DIR               all of them
+
+    Nothing is downloaded. Data sets that --data does not hold are simulated, and marked as such.
+    """
+
+
+def _options(command: F) -> F:
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print the written files as JSON."),
+        click.option("--force", is_flag=True, help="Run again what was finished before."),
+        click.option("--seed", default=0, show_default=True, metavar="S", help="The same seed gives the same figures."),
+        click.option(
+            "--out", default="paper", show_default=True, metavar="DIR", help="Where tables and figures are written."
+        ),
+        click.option(
+            "--rounds",
+            type=click.IntRange(min=2),
+            default=3000,
+            show_default=True,
+            metavar="N",
+            help="Random orders in which annotations are added.",
+        ),
+        click.option("--data", metavar="DIR", help="Folder with the data sets, as published or tidy."),
+    ):
+        command = option(command)
+    return command
+
+
+@paper.command("list", short_help="List the experiments.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def list_(as_json: bool) -> None:
+    """List the experiments."""
+    from spagree.studies.experiments import EXPERIMENTS
+
+    if as_json:
+        print_json({name: found.about for name, found in EXPERIMENTS.items()})
+        return
+    for name, found in EXPERIMENTS.items():
+        say(f"{name:<14} {found.about}")
+
+
+@paper.command("run", short_help="Run one experiment, or several.")
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@_options
+def run(names: Sequence[str], **options: Any) -> None:
+    """Run the experiments with these names; `spagree paper list` lists them."""
+    _run(names, **options)
+
+
+@paper.command("all", short_help="Run all experiments.")
+@_options
+def all_(**options: Any) -> None:
+    """Run all experiments. What was finished before, with the same data, rounds and seed, is not run again."""
+    from spagree.studies.experiments import EXPERIMENTS
+
+    _run(list(EXPERIMENTS), **options)
+
+
+def _run(names: Sequence[str], *, data: str | None, out: str, as_json: bool, **plan: Any) -> None:
+    from spagree.present.charts import load_altair
+    from spagree.studies.experiments import find
+    from spagree.studies.rounds import Plan, load_kernels
+    from spagree.studies.study import KEPT, Study, progress_bars
+
+    experiments = {name: find(name) for name in names}
+    load_altair()  # a missing extra is said before any work is done
+    load_kernels()
+    with progress_bars() as bar:
+        study = Study(Path(out), Path(data) if data else None, Plan(folder=Path(out) / KEPT, **plan), bar)
+        written = {name: [str(path) for path in found.run(study)] for name, found in experiments.items()}
+    if as_json:
+        print_json(written)
+        return
+    for name, paths in written.items():
+        say(f"{name}: {paths[0]} and {len(paths) - 1} more")

@@ -1,0 +1,68 @@
+"""Sorted keys and the rows that share them: grouping without a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spagree.estimate.item_groups import Floats
+
+Ints = NDArray[np.int64]
+AnyInts = NDArray[np.integer[Any]]
+
+
+def run_of_each(keys: AnyInts) -> Ints:
+    """The number of the run each row belongs to, when equal keys stand together.
+
+    >>> run_of_each(np.array([3, 3, 5, 9, 9])).tolist()
+    [0, 0, 1, 2, 2]
+    """
+    return np.cumsum(np.diff(keys, prepend=keys[:1]) != 0, dtype=np.int64)
+
+
+def counted(keys: AnyInts) -> tuple[Ints, Ints]:
+    """Distinct keys in order, and how often each occurs.
+
+    >>> [each.tolist() for each in counted(np.array([5, 3, 5]))]
+    [[3, 5], [1, 2]]
+    """
+    ordered = np.sort(keys)
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+    return ordered[starts].astype(np.int64), np.diff(starts, append=len(ordered)).astype(np.int64)
+
+
+def merged(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Counts of several parts as those of the whole.
+
+    >>> [each.tolist() for each in merged([counted(np.array([5, 3])), counted(np.array([5]))])]
+    [[3, 5], [1, 2]]
+    """
+    if len(parts) == 1:
+        return parts[0]
+    empty = np.zeros(0, dtype=np.int64)
+    keys, counts = (np.concatenate([empty, *each]) for each in zip(*parts, strict=True)) if parts else (empty, empty)
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
+    return keys[starts], np.add.reduceat(counts, starts) if len(starts) else empty
+
+
+def sums(groups: AnyInts, values: Floats, size: int) -> Floats:
+    """Σ of values per group."""
+    return np.asarray(np.bincount(groups, values, size), dtype=np.float64)
+
+
+def pairs_within(sizes: AnyInts) -> tuple[Ints, Ints]:
+    """All pairs of rows within runs of these sizes: the places of the first and of the second row.
+
+    >>> [each.tolist() for each in pairs_within(np.array([3, 1, 2]))]
+    [[0, 0, 1, 4], [1, 2, 2, 5]]
+    """
+    ends = np.repeat(np.cumsum(sizes), sizes)
+    partners = ends - np.arange(len(ends)) - 1
+    first = np.repeat(np.arange(len(ends)), partners)
+    started = np.cumsum(partners) - partners
+    second = first + 1 + np.arange(len(first)) - started[first]
+    return first, second

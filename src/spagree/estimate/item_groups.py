@@ -1,0 +1,96 @@
+"""The pairable part of a tally, laid out for arithmetic."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spagree.tally.tally import Tally
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ItemGroups:
+    """Pairable items, grouped: ``items[g]`` items with ``n[g]`` annotations and ``agreement[g]``.
+
+    Agreement needs only n and the agreeing pairs; the triples are kept apart for ``adaptive``.
+    """
+
+    n: NDArray[np.int64]
+    agreement: Floats
+    items: Floats
+    exact: dict[int, tuple[int, int | float]]
+    """For each n the number of items and the sum of their agreeing ordered pairs: integers for nominal labels."""
+
+    @property
+    def size(self) -> int:
+        """The number of pairable items."""
+        return sum(items for items, _ in self.exact.values())
+
+    def weights(self, by_n: dict[int, Fraction]) -> Floats:
+        """A weight per group, relative to the largest: squares of any scale stay finite."""
+        largest = max(by_n.values())
+        return np.array([float(by_n[int(n)] / largest) for n in self.n])
+
+    def only(self, n: int) -> ItemGroups:
+        """The items with exactly n annotations."""
+        chosen = self.n == n
+        return ItemGroups(self.n[chosen], self.agreement[chosen], self.items[chosen], {n: self.exact[n]})
+
+
+def profile(tally: Tally) -> ItemGroups:
+    """Group the pairable cells by (n, agreeing pairs).
+
+    >>> found = profile(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"a": 3}, {"b": 1}]))
+    >>> found.size, found.exact
+    (3, {2: (2, 2), 3: (1, 6)})
+    """
+    groups: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for cell, count in tally.cells.items():
+        if cell.n > 1:
+            groups[cell.n, cell.pairs] += count
+    exact: dict[int, tuple[int, int | float]] = {}
+    for (n, pairs), count in sorted(groups.items()):
+        items, total = exact.get(n, (0, 0))
+        exact[n] = (items + count, total + pairs * count)
+    ordered = sorted(groups)
+    return ItemGroups(
+        np.array([n for n, _ in ordered], dtype=np.int64),
+        np.array([pairs / (n * (n - 1)) for n, pairs in ordered]),
+        np.array([groups[key] for key in ordered], dtype=np.float64),
+        exact,
+    )
+
+
+def exact_mean(found: ItemGroups, by_n: dict[int, Fraction]) -> float:
+    """SPA = Σ k P / Σ k in exact rationals, rounded once, correctly (MATH §1).
+
+    >>> found = profile(Tally.from_items([{"a": 2}, {"a": 2, "b": 1}]))
+    >>> exact_mean(found, {2: Fraction(1), 3: Fraction(1)}) == 2 / 3
+    True
+    """
+    # Σ over the items with the same n is an integer; only the few different n meet as fractions.
+    above = [by_n[n] * Fraction(pairs) / (n * (n - 1)) for n, (_, pairs) in found.exact.items()]
+    below = [by_n[n] * items for n, (items, _) in found.exact.items()]
+    ratio = _sum(above) / _sum(below)
+    return ratio.numerator / ratio.denominator
+
+
+def total(values: Floats) -> float:
+    """A correctly rounded sum: the same whatever the order, the parts or the threads."""
+    return fsum(values.tolist())
+
+
+def _sum(terms: Sequence[Fraction]) -> Fraction:
+    """Pairwise, so that the large denominators of many different n meet late."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return _sum(terms[:half]) + _sum(terms[half:])

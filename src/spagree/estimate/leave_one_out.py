@@ -1,0 +1,164 @@
+"""Each annotation with what the others said about its item, and SPA without any one annotator (MATH §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from spagree.estimate.grouping import Ints, counted, run_of_each, sums
+from spagree.estimate.item_groups import Floats
+from spagree.estimate.label_counts import LabelCounts
+from spagree.tally.codes import Codes
+
+CELLS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True)
+class Peers:
+    """Annotations of pairable items, parallel: who, how many annotations the item has, and how they agree.
+
+    ``agree`` adds up the agreement with the other n − 1 annotations of the item (n_c − 1 for nominal labels);
+    ``pairs`` is A of the item, the agreement of all its ordered pairs.
+    """
+
+    size: int
+    """Number of annotators."""
+    annotator: Ints
+    n: Ints
+    agree: Floats
+    pairs: Floats
+
+    @cached_property
+    def known(self) -> Peers:
+        """Without the annotations by somebody unknown, who still are the others of their item."""
+        known = self.annotator >= 0
+        return Peers(self.size, self.annotator[known], self.n[known], self.agree[known], self.pairs[known])
+
+    @cached_property
+    def share(self) -> Floats:
+        """The share of the others on the item who agree."""
+        return self.agree / (self.n - 1)
+
+    def per_annotator(self, values: Floats) -> Floats:
+        """Add up over the annotations of each annotator."""
+        return sums(self.annotator, values, self.size)
+
+    @cached_property
+    def shared(self) -> Floats:
+        """Items each annotator shares with others."""
+        return self.per_annotator(np.ones(len(self.n)))
+
+
+def peers(codes: Codes, similarity: Floats | None = None) -> Peers:
+    """Look at every annotation beside the others of its item.
+
+    >>> ints = lambda *values: np.array(values, dtype=np.int32)
+    >>> found = peers(Codes(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1), ("a", "b", "c"), ("x", "y")))
+    >>> found.n.tolist(), found.agree.tolist(), found.pairs.tolist()
+    ([3, 3, 3], [1.0, 1.0, 0.0], [2.0, 2.0, 2.0])
+    """
+    n = np.bincount(codes.item, minlength=codes.items)
+    agree = _agreeing(codes, similarity)
+    pairs = sums(codes.item, agree, codes.items)
+    chosen = n[codes.item] > 1
+    item, annotator = codes.item[chosen], codes.annotator[chosen].astype(np.int64)
+    return Peers(len(codes.annotators), annotator, n[item], agree[chosen], pairs[item])
+
+
+def _agreeing(codes: Codes, similarity: Floats | None) -> Floats:
+    """How much the other annotations of its item agree with each annotation."""
+    entry = run_of_each(codes.item.astype(np.int64) * len(codes.labels) + codes.label)
+    count = np.bincount(entry).astype(np.float64)
+    if similarity is None:
+        return count[entry] - 1
+    first = np.flatnonzero(np.diff(entry, prepend=-1))
+    label, group = codes.label[first].astype(np.int64), codes.item[first].astype(np.int64)
+    table = LabelCounts(codes.labels, np.ones(codes.items), group, label, count, similarity)
+    return table.smoothed(count, similarity)[entry] - 1
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers of annotations that occur, or would occur without one annotator, with what all items add up to."""
+
+    n: Ints
+    items: Floats
+    pairs: Floats
+
+    def place(self, n: Ints) -> Ints:
+        """Where numbers of annotations stand."""
+        return np.searchsorted(self.n, n)
+
+    def weights(self, by_n: Mapping[int, Fraction]) -> Floats:
+        """k(n) relative to the largest."""
+        largest = max(by_n.values())
+        return np.array([float(by_n[n] / largest) for n in self.n.tolist()])
+
+
+def sizes(found: Peers) -> Sizes:
+    """Items and agreeing pairs for each number of annotations."""
+    occur, annotations = counted(found.n)
+    n = np.unique(np.concatenate([occur, occur - 1]))
+    n = n[n > 1]
+    items, pairs = np.zeros(len(n)), np.zeros(len(n))
+    items[np.searchsorted(n, occur)] = annotations // occur
+    pairs += sums(np.searchsorted(n, found.n), found.agree, len(n))
+    return Sizes(n, items, pairs)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Agreement without one annotator each: Σ k P and Σ k over the items that are left pairable."""
+
+    above: Floats
+    below: Floats
+
+    @property
+    def spa(self) -> Floats:
+        """SPA without each annotator; NaN where nothing is left."""
+        return np.divide(self.above, self.below, out=np.full_like(self.above, np.nan), where=self.below > 0)
+
+
+def leave_one_out(found: Peers, by_n: Mapping[int, Fraction]) -> LeftOut:
+    """All leave-one-out values in one pass over the annotations.
+
+    Without an annotator each of their items goes from n to n − 1 annotations, and its agreeing pairs from A to
+    A − 2·agree. What is left is added up per number of annotations before it is weighted: nothing cancels.
+    """
+    whole, known = sizes(found), found.known
+    weight = whole.weights(by_n)
+    per_pair = weight / (whole.n * (whole.n - 1))
+    step = max(1, CELLS_AT_ONCE // max(1, len(whole.n)))
+    order = np.argsort(known.annotator, kind="stable")
+    blocks = [(start, min(step, found.size - start)) for start in range(0, found.size, step)]
+    above, below = np.zeros(found.size), np.zeros(found.size)
+    for start, size in blocks:
+        ends = np.searchsorted(known.annotator[order], [start, start + size])
+        items, pairs = _remaining(known, order[ends[0] : ends[1]], start, size, whole)
+        # Added up row by row: a matrix product would depend on the size of the block in its last bits.
+        below[start : start + size] = (items * weight).sum(axis=1)
+        above[start : start + size] = (pairs * per_pair).sum(axis=1)
+    return LeftOut(above, below)
+
+
+def _remaining(known: Peers, rows: Ints, start: int, size: int, whole: Sizes) -> tuple[Floats, Floats]:
+    """Items and their agreeing pairs for each number of annotations, without each annotator of a block."""
+    width = len(whole.n)
+    place = (known.annotator[rows] - start) * width + whole.place(known.n[rows])
+
+    def table(values: Floats) -> Floats:
+        return sums(place, values, size * width).reshape(size, width)
+
+    own_items, own_pairs = table(np.ones(len(rows))), table(known.pairs[rows])
+    items, pairs = whole.items - own_items, whole.pairs - own_pairs
+    # What had n annotations has n − 1 now; what had two is gone.
+    before = np.flatnonzero(whole.n > 2)
+    before = before[np.isin(whole.n[before] - 1, whole.n)]
+    after = whole.place(whole.n[before] - 1)
+    items[:, after] += own_items[:, before]
+    pairs[:, after] += (own_pairs - 2 * table(known.agree[rows]))[:, before]
+    return items, pairs

@@ -1,0 +1,107 @@
+"""What an interval covers: these annotators on new items, or new annotators as well (MATH §6).
+
+For new annotators three variances are needed. Leaving out one item at a time tells how items differ, leaving out
+one annotator at a time how annotators differ; what both see, the noise of single annotations, is counted twice and
+taken off once: V = V_items + V_annotators − V_annotations. All three cost one pass over the annotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import sqrt
+from typing import Literal, get_args
+
+import numpy as np
+
+from spagree.errors import UsageError, unknown_name
+from spagree.estimate.item_groups import Floats
+from spagree.estimate.leave_one_out import Peers, leave_one_out, sizes
+from spagree.estimate.uncertainty import Estimate, wilson
+
+Generalise = Literal["items", "annotators"]
+ITEMS: Generalise = "items"
+ANNOTATORS: Generalise = "annotators"
+TOO_FEW = "without one of the annotators no item has two annotations: how annotators differ cannot be seen"
+
+
+def check_generalise(given: str) -> None:
+    """Refuse a misspelt name before any work is done."""
+    if given not in get_args(Generalise):
+        raise unknown_name("population to generalise to", str(given), get_args(Generalise))
+
+
+@dataclass(frozen=True, slots=True)
+class TwoWay:
+    """Variances of SPA over items, annotators and single annotations, and how many of each they rest on."""
+
+    items: float
+    annotators: float
+    annotations: float
+    equal_items: float
+    """Equally weighted items that would tell as much."""
+    equal_annotators: float
+    """Equally busy annotators that would tell as much."""
+
+    @property
+    def stderr(self) -> float:
+        """Never less than what new items alone would give."""
+        return sqrt(max(self.items, self.items + self.annotators - self.annotations))
+
+    @property
+    def freedom(self) -> float:
+        """A standard error is known no better than the rarer of the two lets it be."""
+        return min(self.equal_items, self.equal_annotators) - 1
+
+
+def to_new_annotators(found: Peers, by_n: Mapping[int, Fraction], figure: Estimate) -> Estimate:
+    """The same figure with the interval for new annotators and new items."""
+    if figure.value is None or figure.stderr is None:
+        return replace(figure, generalise=ANNOTATORS)
+    spread = two_way(found, by_n, figure.stderr**2)
+    if spread is None:
+        return replace(figure, stderr=None, low=None, high=None, undefined=TOO_FEW, generalise=ANNOTATORS)
+    low, high = wilson(figure.value, spread.stderr, spread.equal_items, figure.level, spread.freedom)
+    return replace(figure, stderr=spread.stderr, low=low, high=high, generalise=ANNOTATORS)
+
+
+def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay | None:
+    """The three variances, given that over the items; None where SPA does not exist without some annotator."""
+    _refuse_unknown(found)
+    busy = found.shared > 0
+    without = leave_one_out(found, by_n).spa[busy]
+    if np.isnan(without).any():
+        return None
+    whole = sizes(found)
+    weight = np.append(whole.weights(by_n), 0.0)  # the last for a single annotation
+    k = weight[whole.place(found.n)]
+    less = weight[np.where(found.n > 2, whole.place(found.n - 1), -1)]
+    noise = jackknife(_without_annotation(found, k, less))
+    equal_items = float(np.sum(k / found.n) ** 2 / np.sum(k**2 / found.n))
+    equal_annotators = float(np.sum(found.shared) ** 2 / np.sum(found.shared**2))
+    return TwoWay(items, jackknife(without), noise, equal_items, equal_annotators)
+
+
+def _refuse_unknown(found: Peers) -> None:
+    unknown = int((found.annotator < 0).sum())
+    if unknown:
+        raise UsageError(f"generalise: {unknown:,} annotations do not say who made them; leave them out, or use items")
+
+
+def jackknife(left_out: Floats) -> float:
+    """(m − 1)/m · Σ(x − mean)² over the m values with one left out.
+
+    >>> jackknife(np.array([0.5, 0.5, 0.75, 0.25]))
+    0.09375
+    """
+    size = len(left_out)
+    return float((size - 1) / size * np.sum((left_out - left_out.mean()) ** 2))
+
+
+def _without_annotation(found: Peers, k: Floats, less: Floats) -> Floats:
+    """SPA without each single annotation: its item goes from weight k to what one annotation less weighs."""
+    agreement = found.pairs / (found.n * (found.n - 1))
+    left = (found.pairs - 2 * found.agree) / np.maximum((found.n - 1) * (found.n - 2), 1)
+    above, below = np.sum(k * agreement / found.n), np.sum(k / found.n)
+    return np.asarray((above - k * agreement + less * left) / (below - k + less))

@@ -1,0 +1,1 @@
+"""PostgreSQL and SQLite: the rows of a query as a table."""

@@ -1,0 +1,233 @@
+"""PostgreSQL servers: one read-only transaction, the rows streamed by COPY into a file.
+
+COPY is the fastest way out of the server, in constant memory, and its text says exactly what is missing and
+what is empty. docs/decisions/0007-databases.md has what else was measured.
+"""
+
+# ruff: noqa: S608 - names are ours; the query is the user's own, in a transaction that can only read
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
+from typing import IO, TYPE_CHECKING, Any
+
+from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError
+from spagree.read.databases.addresses import not_understood, public, refuse_ambiguous, without_secrets
+from spagree.read.databases.query import EXACT, Query, refused
+from spagree.read.files.duckdb_tables import LONGEST_LINE, USUAL_LINE
+from spagree.read.files.paths import new_file
+from spagree.read.tables import cell, shown
+
+if TYPE_CHECKING:
+    from psycopg import Column, Connection
+    from psycopg.pq.abc import PGconn, PGresult
+
+CONNECT_SECONDS, CANCEL_SECONDS = "10", 5
+# A server that vanished is noticed after a minute, not after the two hours of the system.
+PATIENCE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
+# The text of values does not depend on settings of the server. This is also the first query of the
+# transaction: after it nothing can turn the transaction into one that writes.
+SETTINGS = """SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO', true),
+    set_config('IntervalStyle', 'iso_8601', true), set_config('extra_float_digits', '3', true)"""
+TABLES = """SELECT CASE table_schema WHEN 'public' THEN '' ELSE table_schema || '.' END || table_name
+    FROM information_schema.tables WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"""
+BOOLEAN, BINARY, NUMERIC, MOMENT = 16, 17, 1700, 1184
+TYPES = {BOOLEAN: "BOOLEAN", 20: "BIGINT", 21: "BIGINT", 23: "BIGINT", 26: "BIGINT", 700: "DOUBLE", 701: "DOUBLE",
+         1082: "DATE", 1114: "TIMESTAMP", MOMENT: "TIMESTAMP"}  # fmt: skip
+MOST_DIGITS = 38
+
+
+@contextmanager
+def opened(address: str) -> Iterator[Connection[Any]]:
+    """A connection in a transaction that can only read; every fault of the server is explained."""
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtraError("postgres", "reading a PostgreSQL database") from None
+    refuse_ambiguous(address)
+    try:
+        with closing(psycopg.connect(**_parameters(address))) as connection:
+            connection.read_only = True
+            connection.execute(SETTINGS)
+            yield connection
+    except psycopg.Error as error:
+        # Not chained: a traceback would repeat the driver's own words.
+        raise _explained(error, address) from None
+
+
+def _parameters(address: str) -> dict[str, Any]:
+    """What libpq makes of the address, with limits where the user set none."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        given = conninfo_to_dict(address)
+    except psycopg.Error:
+        raise not_understood(address) from None
+    limit = os.environ.get("PGCONNECT_TIMEOUT", CONNECT_SECONDS)
+    return {"connect_timeout": limit, **PATIENCE, **given, "client_encoding": "UTF8"}
+
+
+def _explained(error: Exception, address: str) -> SpagreeError:
+    """A query that is wrong, or a server that cannot be reached, does not let us in, or went away."""
+    import psycopg
+
+    primary = getattr(getattr(error, "diag", None), "message_primary", None)
+    reason = without_secrets(" ".join((primary or str(error)).split()), address)
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return refused(public(address), reason)
+    return FileError(
+        f"{public(address)}: the database cannot be read ({reason}); check that the server runs, the address, "
+        "and the password (PGPASSWORD or ~/.pgpass)"
+    )
+
+
+def tables(address: str) -> list[str]:
+    """The tables and views that can be seen."""
+    with opened(address) as connection:
+        return [name for (name,) in connection.execute(TABLES)]
+
+
+def columns(query: Query) -> tuple[str, ...]:
+    """The names of the columns the query answers with; nothing is read for that."""
+    with opened(query.place) as connection:
+        return tuple(column.name for column in _described(connection, query))
+
+
+def _described(connection: Connection[Any], query: Query) -> list[Column]:
+    """Name and type of each column.
+
+    A prepared statement is one statement: a semicolon inside the query is refused here, before the query
+    goes into COPY, which would run whatever follows it.
+    """
+    described = connection.execute(f"SELECT * FROM ({query.body}) AS q LIMIT 0", prepare=True).description
+    return described or []
+
+
+def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
+    """Run the query once, and put the wanted columns into the table ``cells`` of the store."""
+    path = new_file(query.scratch)
+    with opened(query.place) as connection:
+        every = _described(connection, query)
+        _refuse_binary([every[p] for p in wanted], query.name)
+        aliases = ", ".join(map(cell, range(len(every))))
+        chosen = ", ".join(_expression(every[p], cell(p)) for p in wanted)
+        with path.open("wb") as file:
+            _download(
+                connection, f"COPY (SELECT {chosen} FROM ({query.body}) AS q({aliases})) TO STDOUT CSV HEADER", file
+            )
+    _load(store, path, {cell(p): _type(every[p]) for p in wanted}, query.name)
+    for p in wanted:
+        if every[p].type_code == NUMERIC and _type(every[p]) == "DOUBLE":
+            _refuse_inexact(store, cell(p), every[p].name, query.name)
+    path.unlink()
+
+
+def _refuse_binary(found: Sequence[Column], name: str) -> None:
+    for column in found:
+        if column.type_code == BINARY:
+            raise DataError(
+                f"{name}: column {shown(column.name)} holds binary values (bytea); "
+                "leave it out, or use encode(…, 'hex') in the query"
+            )
+
+
+def _expression(column: Column, name: str) -> str:
+    return f"{name} AT TIME ZONE 'UTC'" if column.type_code == MOMENT else name
+
+
+def _type(column: Column) -> str:
+    """The type in the store: numbers, dates and truth values as such, the rest as the text PostgreSQL shows."""
+    if column.type_code != NUMERIC:
+        return TYPES.get(column.type_code, "VARCHAR")
+    digits, scale = column.precision, column.scale
+    if digits and digits <= MOST_DIGITS and scale is not None and 0 <= scale <= digits:
+        return f"DECIMAL({digits}, {scale})"
+    return "DOUBLE"
+
+
+def _download(connection: Connection[Any], copy: str, file: IO[bytes]) -> None:
+    """The rows as they come; a plain loop over libpq, because a generator per row takes twice as long."""
+    from psycopg.errors import error_from_result
+    from psycopg.pq import ExecStatus
+
+    server = connection.pgconn
+    server.send_query(copy.encode())
+    with DefaultSelector() as waiting, _cancelled_on_interrupt(connection):
+        waiting.register(server.socket, EVENT_READ)
+        result = _result(server, waiting)
+        if result.status == ExecStatus.COPY_OUT:
+            _receive(server, waiting, file)
+            result = _result(server, waiting)
+    if result.status != ExecStatus.COMMAND_OK:
+        raise error_from_result(result)
+
+
+@contextmanager
+def _cancelled_on_interrupt(connection: Connection[Any]) -> Iterator[None]:
+    """Who stops waiting does not leave the server working."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        connection.cancel_safe(timeout=CANCEL_SECONDS)
+        raise
+
+
+def _receive(server: PGconn, waiting: DefaultSelector, file: IO[bytes]) -> None:
+    size = 1
+    while size >= 0:
+        size, row = server.get_copy_data(1)
+        if size > 0:
+            file.write(row)
+        elif not size:
+            waiting.select()
+            server.consume_input()
+
+
+def _result(server: PGconn, waiting: DefaultSelector) -> PGresult:
+    from psycopg import OperationalError
+
+    while server.is_busy():
+        waiting.select()
+        server.consume_input()
+    result = server.get_result()
+    if result is None:
+        raise OperationalError("the server ended the connection")
+    return result
+
+
+def _load(store: Any, path: Path, types: dict[str, str], name: str) -> None:
+    """The downloaded rows as a table: a cell without quotes is missing, with quotes it may be empty.
+
+    The header is there because duckdb takes a byte order mark at the start of the file for one, even in a cell.
+    """
+    import duckdb
+
+    for longest in (USUAL_LINE, LONGEST_LINE):
+        try:
+            store.execute(f"CREATE TABLE cells AS SELECT * FROM {_csv(path, types, longest)}")
+        except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
+            reason = error
+        else:
+            return
+    lines = " ".join(str(reason).split("\n")[:2])
+    raise DataError(f"{name}: a value cannot be used ({lines}); cast the column to text in the query") from reason
+
+
+def _csv(path: Path, types: dict[str, str], longest: int) -> str:
+    return (
+        f"read_csv('{path}', auto_detect=false, columns={types}, delim=',', quote='\"', escape='\"', nullstr='', "
+        f"allow_quoted_nulls=false, header=true, new_line='\\n', strict_mode=true, max_line_size={longest})"
+    )
+
+
+def _refuse_inexact(store: Any, column: str, name: str, source: str) -> None:
+    """Numbers of any length became floats: not when that joins two that differ."""
+    if store.execute(f"SELECT 1 FROM cells WHERE isfinite({column}) AND abs({column}) >= {EXACT} LIMIT 1").fetchall():
+        raise DataError(
+            f"{source}: column {shown(name)} holds numbers from {EXACT:,} on, which would lose digits; "
+            "cast it in the query, to bigint or to text"
+        )

@@ -1,0 +1,85 @@
+"""The rows of a query as a table: PostgreSQL by its address, SQLite by its file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import DataError, FileError, UsageError
+from spagree.read.databases import addresses, postgres, sqlite
+from spagree.read.databases.query import Query
+from spagree.read.files import duckdb_tables
+from spagree.read.tables import Table
+
+SAMPLE_ROWS = 20
+
+
+def query_table(source: Any, statement: str, scratch: Path) -> Table:
+    """The table a query answers with, fetched when it is known which columns are needed.
+
+    Rows of a query have no order that could be relied on, so the table has none.
+    """
+    address = _address(source)
+    engine: Any = postgres if addresses.is_server(address) else sqlite
+    place = address if engine is postgres else _file(address)
+    query = Query(addresses.public(address), place, statement, scratch)
+    columns = engine.columns(query)
+    sample: list[tuple[object, ...]] = []
+
+    def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        connection = duckdb_tables.connect()
+        with _explained(query.name):
+            engine.fill(query, positions, connection)
+        first = connection.table("cells").limit(SAMPLE_ROWS).fetchall()
+        if not first:
+            raise DataError(f"{query.name}: the query found no rows; check its conditions")
+        sample.extend(_spread(row, positions, len(columns)) for row in first)
+        return nw.from_native(connection.table("cells"))
+
+    return Table(query.name, columns, load, is_ordered=False, sample=sample)
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Rows that find no room, neither in memory nor on disk."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise FileError(f"{name}: the rows cannot be kept ({reason}); free disk or memory") from error
+
+
+def _spread(row: Sequence[object], positions: Sequence[int], width: int) -> tuple[object, ...]:
+    """A row with its values where their columns stand."""
+    values = dict(zip(positions, row, strict=True))
+    return tuple(values.get(position) for position in range(width))
+
+
+def _address(source: Any) -> str:
+    """The one database the user named."""
+    sources = source if isinstance(source, (list, tuple)) else [source]
+    if len(sources) != 1 or not isinstance(sources[0], (str, bytes, os.PathLike)):
+        raise UsageError("--query asks one database: give one address (postgresql://…) or one SQLite file with it")
+    return os.fsdecode(sources[0])
+
+
+def _file(address: str) -> str:
+    """The path of an SQLite file, written as a path or as sqlite:///path."""
+    path = Path(address.removeprefix(addresses.SQLITE))
+    if "://" in address and not address.startswith(addresses.SQLITE):
+        raise UsageError(f"{addresses.public(address)}: {addresses.KNOWN}; export the rows as CSV or Parquet")
+    if not path.is_file():
+        raise FileError(
+            f"{addresses.public(address)}: no such file; {addresses.KNOWN} (working directory: {Path.cwd()}; "
+            "sqlite:////path, with four strokes, begins at the root)"
+        )
+    if not sqlite.is_database(path):
+        raise UsageError(f"{addresses.public(address)}: --query is for databases, and this file is none; leave it out")
+    return str(path)

@@ -1,0 +1,131 @@
+"""SQLite files: read-only, some thousand rows at a time, each column in one type.
+
+A column of SQLite holds values of any type, whatever it was declared as: 1 and '1' may both be there. So
+the types are looked at while the rows go by, and what cannot be one type is refused.
+"""
+
+# ruff: noqa: S608 - names are ours; the query is the user's own, in a database that is open for reading only
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from spagree.errors import DataError, FileError, SpagreeError
+from spagree.read.databases.query import EXACT, Query, refused
+from spagree.read.files.paths import SQLITE, new_file
+from spagree.read.tables import cell, shown
+
+ROWS_AT_ONCE = 20_000
+TYPES: Mapping[Any, str] = {None: "VARCHAR", int: "BIGINT", float: "DOUBLE", str: "VARCHAR"}
+TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+
+Kind = type | None  # of the values of a column; None while all are missing
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is an SQLite database, by its first bytes."""
+    with path.open("rb") as stream:
+        return stream.read(len(SQLITE)) == SQLITE
+
+
+@contextmanager
+def opened(path: str, name: str) -> Iterator[sqlite3.Connection]:
+    """The database, read-only: whoever works with it meanwhile is not disturbed. Its faults are explained."""
+    try:
+        with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            yield connection
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise _explained(error, name) from error
+
+
+def _explained(error: Exception, name: str) -> SpagreeError:
+    """A query that is wrong, a text that is none, or a file that cannot be read."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None and isinstance(error, sqlite3.OperationalError):
+        return DataError(f"{name}: a text is not UTF-8 ({error}); leave it out, or use hex(…) in the query")
+    if code is None or code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY):
+        return refused(name, str(error))
+    return FileError(f"{name}: the database cannot be read ({error}); check the file, and who else uses it")
+
+
+def tables(path: str, name: str) -> list[str]:
+    """The tables and views of a database."""
+    with opened(path, name) as connection:
+        return [table for (table,) in connection.execute(f"{TABLES} ORDER BY name")]
+
+
+def columns(query: Query) -> tuple[str, ...]:
+    """The names of the columns the query answers with; nothing is read for that."""
+    with opened(query.place, query.name) as connection:
+        described = connection.execute(f"SELECT * FROM ({query.body}) LIMIT 0").description
+        return tuple(str(column[0]) for column in described)
+
+
+def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
+    """Run the query once, and put the wanted columns into the table ``cells`` of the store."""
+    names = columns(query)
+    every = ", ".join(map(cell, range(len(names))))
+    select = f"WITH q({every}) AS ({query.body}) SELECT {', '.join(map(cell, wanted))} FROM q"
+    store.execute(f"CREATE TABLE cells ({', '.join(f'{cell(p)} VARCHAR' for p in wanted)})")
+    kinds: list[Kind] = [None] * len(wanted)
+    part = new_file(query.scratch)
+    with opened(query.place, query.name) as connection:
+        cursor = connection.execute(select)
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            values = list(zip(*rows, strict=True))
+            for i, position in enumerate(wanted):
+                place = f"{query.name}: column {shown(names[position])}"
+                kinds[i] = _retyped(store, cell(position), kinds[i], _kind(values[i], kinds[i], place), place)
+            _append(store, values, kinds, part)
+
+
+def _kind(values: Sequence[object], before: Kind, place: str) -> Kind:
+    """The one type of these values and of those before."""
+    found = {type(value) for value in values} - {type(None)}
+    found |= {before} if before else set()
+    if bytes in found:
+        raise DataError(
+            f"{place} holds binary values (BLOB); leave it out, or use hex(…) or CAST(… AS TEXT) in the query"
+        )
+    if found == {int, float}:
+        _refuse_inexact([value for value in values if isinstance(value, int)], place)
+        return float
+    if len(found) > 1:
+        raise DataError(
+            f"{place} holds text and numbers, so that 1 and '1' would be two values; "
+            "make it one type in the query: CAST(… AS TEXT)"
+        )
+    return next(iter(found), None)
+
+
+def _retyped(store: Any, column: str, before: Kind, found: Kind, place: str) -> Kind:
+    """The column in the type that was found; it may have been all missing, or whole numbers, so far."""
+    if TYPES[before] != TYPES[found]:
+        if before is int:
+            _refuse_inexact(store.execute(f"SELECT min({column}), max({column}) FROM cells").fetchone(), place)
+        store.execute(f"ALTER TABLE cells ALTER {column} TYPE {TYPES[found]}")
+    return found
+
+
+def _refuse_inexact(numbers: Sequence[int], place: str) -> None:
+    if any(abs(number) >= EXACT for number in numbers):
+        raise DataError(
+            f"{place} holds whole numbers from {EXACT:,} on beside fractions, and would lose digits; "
+            "make it one type in the query: CAST(… AS TEXT)"
+        )
+
+
+def _append(store: Any, values: Sequence[Sequence[object]], kinds: Sequence[Kind], part: Path) -> None:
+    """Through Parquet: what duckdb takes from Python directly goes row by row, or needs pyarrow."""
+    import polars
+
+    types: Mapping[Any, Any] = {None: polars.String, int: polars.Int64, float: polars.Float64, str: polars.String}
+    series = (
+        polars.Series(cell(i), column, types[kind], strict=False)
+        for i, (column, kind) in enumerate(zip(values, kinds, strict=True))
+    )
+    polars.DataFrame(list(series)).write_parquet(part, compression="uncompressed", statistics=False)
+    store.execute(f"INSERT INTO cells SELECT * FROM read_parquet('{part}')")

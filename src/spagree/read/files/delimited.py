@@ -1,0 +1,141 @@
+"""CSV, TSV and their relatives: the dialect is found here, the rows are read by duckdb as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from spagree.errors import DataError
+from spagree.read.annotations import Caution
+from spagree.read.files import csv_checks
+from spagree.read.files.encodings import as_utf8, line_ending, refuse_bad_bytes
+from spagree.read.files.paths import File, new_file
+from spagree.read.tables import shown
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+EXPECTED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|"}
+HEAD = 1 << 16
+SAMPLE_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A delimited file whose dialect is known: enough to read any of its columns.
+
+    ``first_row`` is the number of the first data row: 2 under a header, as spreadsheets count.
+    """
+
+    file: File
+    delimiter: str
+    names: tuple[str, ...]
+    skip: int = 0
+    has_header: bool = True
+    first_row: int = 2
+    newline: str = "\n"
+    sample: tuple[tuple[str, ...], ...] = ()
+    cautions: tuple[Caution, ...] = ()
+
+
+def open_delimited(file: File, encoding: str | None, header: bool, scratch: Path) -> TextFile:
+    """Find encoding, comment lines, delimiter and header; nothing but the head is read."""
+    copy = as_utf8(file, encoding, scratch)
+    try:
+        with copy.path.open(encoding="utf-8-sig", newline="") as stream:
+            return _open(copy, stream, header)
+    except UnicodeDecodeError:
+        refuse_bad_bytes(copy)
+        raise
+
+
+def _open(file: File, stream: IO[str], header: bool) -> TextFile:
+    skipped = _skip_comments(stream)
+    start = stream.tell()
+    delimiter = sniff(stream.read(HEAD), EXPECTED.get(file.extension, ","))
+    stream.seek(start)
+    sample = list(itertools.islice(_rows(stream, delimiter), SAMPLE_ROWS + 1))
+    if not sample:
+        raise DataError(f"{file.name}: holds no rows, only blank or comment lines; check the export")
+    names = _header(sample[0]) if header else [str(i + 1) for i in range(len(sample[0]))]
+    opened = TextFile(file, delimiter, tuple(names), len(skipped), header, len(skipped) + 1 + header)
+    rows = tuple(tuple(row) for row in (sample[1:] if header else sample))
+    return replace(opened, sample=rows, cautions=tuple(_cautions(opened, skipped)))
+
+
+def _skip_comments(stream: IO[str]) -> list[str]:
+    """Move behind the lines above the header that begin with # or are blank."""
+    skipped: list[str] = []
+    while True:
+        start = stream.tell()
+        line = stream.readline(HEAD)
+        if not line or (line.strip() and not line.startswith("#")):
+            stream.seek(start)
+            return skipped
+        skipped.append(line)
+
+
+def _rows(stream: IO[str], delimiter: str) -> Iterator[list[str]]:
+    """The first records, read generously: whether the file is in order is found when it is loaded."""
+    try:
+        yield from (row for row in csv.reader(stream, delimiter=delimiter) if row)
+    except csv.Error:
+        return
+
+
+def _header(row: Sequence[str]) -> list[str]:
+    return [name.strip() for name in row]
+
+
+def sniff(text: str, expected: str) -> str:
+    r"""The delimiter that cuts the first lines into the most even rows.
+
+    >>> sniff("a;b\n1,5;2\n", ",")
+    ';'
+    """
+    scores = {delimiter: _evenness(text, delimiter) for delimiter in DELIMITERS}
+    best = max(scores, key=lambda delimiter: (scores[delimiter], delimiter == expected))
+    return best if scores[best][0] > 0 else expected
+
+
+def _evenness(text: str, delimiter: str) -> tuple[float, int]:
+    """The share of rows as long as the first, and that length; a single column says nothing."""
+    rows = list(itertools.islice(_rows(io.StringIO(text, newline=""), delimiter), 100))
+    if len(rows) > 1 and len(text) >= HEAD:
+        rows.pop()
+    if not rows or len(rows[0]) == 1:
+        return (0.0, 0)
+    return (sum(csv_checks.fits(row, len(rows[0])) for row in rows) / len(rows), len(rows[0]))
+
+
+def _cautions(opened: TextFile, skipped: Sequence[str]) -> Iterator[Caution]:
+    comments = [line.strip() for line in skipped if line.strip()]
+    if comments:
+        lines = "1 comment line" if len(comments) == 1 else f"{len(comments)} comment lines"
+        yield Caution(
+            "comment_lines",
+            f"{opened.file.name}: skipped {lines} above the header, first {shown(comments[0])}",
+        )
+    expected = EXPECTED.get(opened.file.extension)
+    if expected and expected != opened.delimiter:
+        found = DELIMITERS[opened.delimiter]
+        message = f"cells are separated by {found}, not by {DELIMITERS[expected]} as the name says"
+        yield Caution("delimiter", f"{opened.file.name}: {message}")
+
+
+def plain(opened: TextFile, scratch: Path) -> TextFile:
+    """The file itself, or a copy where its line endings are mixed; refuses NUL bytes."""
+    ending = line_ending(opened.file)
+    return tidied(opened, scratch) if ending is None else replace(opened, newline=ending)
+
+
+def tidied(opened: TextFile, scratch: Path) -> TextFile:
+    """A copy without anything a fast reader could stumble over; the careful reader finds real faults."""
+    csv_checks.refuse_ragged(opened.file, opened.delimiter, opened.skip, opened.names, opened.has_header)
+    path = new_file(scratch)
+    csv_checks.rewrite(opened.file, opened.delimiter, opened.skip, len(opened.names), path)
+    copy = replace(opened.file, path=path, is_temporary=True)
+    return replace(opened, file=copy, delimiter=",", skip=0, newline="\n")

@@ -1,0 +1,233 @@
+"""Text rows and Parquet in duckdb: read once, strictly, and kept where several questions are cheap.
+
+A text file is parsed once into an in-memory table (which duckdb moves to disk when memory runs
+out) instead of being scanned lazily: the tally asks several questions, a scan would parse the file
+for each, and a fault in line ten million would surface in the middle of one of them. Measured on
+10⁷ rows, 2 cores: load 1.0 s, each group-by 0.55 s; as a scan 0.9–1.3 s per group-by, plus 0.55 s
+to check the file first.
+"""
+
+# ruff: noqa: S608 - paths and names are quoted here, everything else is ours
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from spagree import progress
+from spagree.errors import DataError, FileError
+from spagree.read.annotations import ROW
+from spagree.read.files import delimited
+from spagree.read.files.delimited import TextFile
+from spagree.read.files.paths import File
+from spagree.read.tables import Table, cell, listed
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+USUAL_LINE, LONGEST_LINE = 1 << 21, 1 << 28  # buffers grow with it: try the small one first
+
+
+def connect() -> DuckDBPyConnection:
+    """A private database that never fetches anything; it spills to the system's temporary directory."""
+    import duckdb
+
+    spill = Path(tempfile.gettempdir()) / f"spagree-{os.getpid()}"
+    connection = duckdb.connect(config={"temp_directory": str(spill), "autoinstall_known_extensions": False})
+    # duckdb knows how far a query is only when it believes in a progress bar.
+    connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+    progress.watch(lambda: _share(connection))
+    return connection
+
+
+def _share(connection: DuckDBPyConnection) -> float | None:
+    """How much of the running query is done; duckdb says −1 when none is."""
+    percent = connection.query_progress()
+    return percent / 100 if percent >= 0 else None
+
+
+def quoted(text: str) -> str:
+    """A text as an SQL literal.
+
+    >>> print(quoted("it's"))
+    'it''s'
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def text_table(files: Sequence[TextFile], scratch: Path, name: str) -> Table:
+    """Delimited files with the same columns as one table of text."""
+    order = [_matching(file.names, files[0].names, file.file.name, files[0].file.name) for file in files]
+    names = files[0].names
+
+    def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        connection = connect()
+        cells = ", ".join(f"{cell(p)} VARCHAR" for p in positions)
+        connection.execute(f"CREATE TABLE cells ({cells})")
+        for file, columns in zip(files, order, strict=True):
+            _insert(connection, file, [columns[p] for p in positions], scratch)
+        if not connection.execute("SELECT 1 FROM cells LIMIT 1").fetchall():
+            raise DataError(f"{name}: a header and no data rows; check that the export finished")
+        return nw.from_native(connection.sql(f"SELECT *, rowid + {files[0].first_row} AS {ROW} FROM cells"))
+
+    cautions = tuple(caution for file in files for caution in file.cautions)
+    return Table(name, names, load, is_text=True, sample=files[0].sample, cautions=cautions)
+
+
+def _insert(connection: Any, file: TextFile, positions: Sequence[int], scratch: Path) -> None:
+    """Append the rows of one file; what duckdb refuses is explained, or tidied and read again."""
+    import duckdb
+
+    try:
+        try:
+            _append(connection, delimited.plain(file, scratch), positions, USUAL_LINE)
+        except (duckdb.InvalidInputException, duckdb.ConversionException):
+            _append(connection, delimited.tidied(file, scratch), positions, LONGEST_LINE)
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise FileError(f"{file.file.name}: cannot be read ({reason}); free disk or memory") from error
+
+
+def _append(connection: Any, file: TextFile, positions: Sequence[int], longest: int) -> None:
+    connection.execute(f"INSERT INTO cells {_select(file, positions, longest)}").fetchall()
+
+
+def _select(file: TextFile, positions: Sequence[int], longest: int) -> str:
+    """Every option is written out: nothing is sniffed, padded or converted.
+
+    Except CRLF and CR, which duckdb 2.0 finds by itself but answers with no rows at all when told;
+    LF must be told, or a CR in a quoted cell is taken for it.
+    """
+    columns = ", ".join(f"'{cell(i)}': 'VARCHAR'" for i in range(len(file.names)))
+    wanted = ", ".join(cell(p) for p in positions)
+    newline = ", new_line='\\n'" if file.newline == "\n" else ""
+    return (
+        f"SELECT {wanted} FROM read_csv({quoted(_literal_path(file.file.path))}, "
+        f"auto_detect=false, columns={{{columns}}}, delim={quoted(file.delimiter)}, quote='\"', escape='\"', "
+        f"nullstr='', header={str(file.has_header).lower()}, skip={file.skip}, null_padding=false, "
+        f"strict_mode=true, compression='none', max_line_size={longest}{newline})"
+    )
+
+
+def _matching(names: Sequence[str], wanted: Sequence[str], name: str, first: str) -> list[int]:
+    """Where each wanted column stands in a further file; the same columns are required."""
+    if list(names) == list(wanted):
+        return list(range(len(wanted)))
+    if sorted(names) == sorted(wanted) and len(set(names)) == len(names):
+        return [list(names).index(column) for column in wanted]
+    lacking = [column for column in wanted if column not in names]
+    added = [column for column in names if column not in wanted]
+    difference = [f"lacks {listed(lacking)}"] * bool(lacking) + [f"adds {listed(added)}"] * bool(added)
+    raise DataError(
+        f"{name}: its columns differ from those of {first}: {' and '.join(difference) or 'other order'}; "
+        "files that are read together need the same columns"
+    )
+
+
+def parquet_table(files: Sequence[File], name: str) -> Table:
+    """Parquet files as one table, scanned in place; ids and labels keep their types."""
+    connection = connect()
+    names = [column for column, _ in common_schema(connection, files)]
+    offsets = _parquet_offsets(connection, files, name)
+
+    def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        cells = ", ".join(f"{_identifier(names[p])} AS {cell(p)}" for p in positions)
+        # Evaluated only where the row number is asked for; the list is a constant.
+        row = f"file_row_number + 1 + list_extract({offsets}::BIGINT[], file_index::BIGINT + 1)"
+        query = f"SELECT {cells}, {row} AS {ROW} FROM {_scan(*files)}"
+        if any(file.is_temporary for file in files):
+            connection.execute(f"CREATE TABLE cells AS {query}")
+            query = "SELECT * FROM cells"
+        return nw.from_native(connection.sql(query))
+
+    columns = tuple(names)
+    sample = connection.execute(f"SELECT * FROM {_scan(files[0])} LIMIT 20").fetchall()
+    return Table(name, columns, load, sample=tuple(sample))
+
+
+def _scan(*files: File) -> str:
+    # Folders called key=value are no columns: they would silently replace those of the files.
+    return f"read_parquet({_listed(files)}, hive_partitioning = false)"
+
+
+def _listed(files: Sequence[File]) -> str:
+    return f"[{', '.join(quoted(_literal_path(file.path)) for file in files)}]"
+
+
+def _identifier(name: str) -> str:
+    """A name as SQL wants it: in quotes, which are doubled inside."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal_path(path: Path) -> str:
+    """The path with glob characters made literal: duckdb would expand them."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
+
+
+def parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:
+    """The columns of a Parquet file and their types."""
+    import duckdb
+
+    try:
+        described = connection.execute(f"DESCRIBE SELECT * FROM {_scan(file)}").fetchall()
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise FileError(f"{file.name}: truncated or damaged Parquet ({reason}); copy or download it again") from error
+    return [(column, kind) for column, kind, *_ in described]
+
+
+def common_schema(connection: Any, files: Sequence[File]) -> list[tuple[str, str]]:
+    """The columns and types that all Parquet files share; refuses the first file that has others."""
+    schema = parquet_schema(connection, files[0])
+    for file in _differing(connection, files):
+        refuse_other_types(parquet_schema(connection, file), schema, file.name, files[0].name)
+    return schema
+
+
+def refuse_other_types(
+    schema: Sequence[tuple[str, str]], first: Sequence[tuple[str, str]], name: str, first_name: str
+) -> None:
+    """Files that are read together need the same columns, in any order, of the same types."""
+    _matching([column for column, _ in schema], [column for column, _ in first], name, first_name)
+    for column, kind in first:
+        found = dict(schema)[column]
+        if found != kind:
+            raise DataError(
+                f"{name}: column {column!r} holds {found}, in {first_name} it holds {kind}; "
+                "files that are read together need the same types"
+            )
+
+
+def _differing(connection: Any, files: Sequence[File]) -> list[File]:
+    """Files whose footer lists other columns than that of the first; thousands are compared in one query."""
+    footer = "list((name, type, duckdb_type, logical_type) ORDER BY name, type)::VARCHAR"
+    query = f"SELECT file_name, {footer} FROM parquet_schema({_listed(files)}) GROUP BY file_name"
+    footers = dict(_asked_of(connection, query, files))
+    return [file for file in files[1:] if footers[str(file.path)] != footers[str(files[0].path)]]
+
+
+def _parquet_offsets(connection: Any, files: Sequence[File], name: str) -> list[int]:
+    """How many rows lie before each file: the row number then costs nothing and runs in parallel."""
+    query = f"SELECT file_name, num_rows FROM parquet_file_metadata({_listed(files)})"
+    sizes = dict(_asked_of(connection, query, files))
+    totals = [0, *accumulate(int(sizes[str(file.path)]) for file in files)]
+    if not totals.pop():
+        raise DataError(f"{name}: columns and no data rows; check that the export finished")
+    return totals
+
+
+def _asked_of(connection: Any, query: str, files: Sequence[File]) -> list[tuple[Any, ...]]:
+    """The rows of a query about all files; where one is damaged, it is found and named."""
+    import duckdb
+
+    try:
+        return list(connection.execute(query).fetchall())
+    except duckdb.Error:
+        for file in files:
+            parquet_schema(connection, file)
+        raise

@@ -1,0 +1,145 @@
+"""JSON lines and JSON arrays of flat objects, as rows of text: numbers stay exactly as written."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from spagree.errors import SHOWN_PROBLEMS, DataError
+from spagree.read.files.delimited import SAMPLE_ROWS, TextFile
+from spagree.read.files.encodings import as_utf8, refuse_bad_bytes
+from spagree.read.files.paths import File, new_file
+from spagree.read.tables import shown
+
+
+class Written(str):
+    """A number exactly as it is written in the file."""
+
+    __slots__ = ()
+
+
+DECODER = json.JSONDecoder(parse_int=Written, parse_float=Written, parse_constant=Written)
+
+
+def open_json(file: File, encoding: str | None, scratch: Path) -> TextFile:
+    """Write the objects of a JSON file as a delimited copy, one column for each key that occurs.
+
+    An empty string counts as an empty cell: missing, as in every other text file.
+    """
+    source = as_utf8(file, encoding, scratch)
+    try:
+        return _as_delimited(source, scratch)
+    except UnicodeDecodeError:
+        refuse_bad_bytes(source)
+        raise
+
+
+def _as_delimited(source: File, scratch: Path) -> TextFile:
+    path = new_file(scratch)
+    names: dict[str, None] = {}
+    first: list[tuple[str, ...]] = []
+    widths = set()
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        for record in _objects(source):
+            names.update(dict.fromkeys(record))
+            row = tuple(as_text(record.get(name)) for name in names)
+            writer.writerow(row)
+            widths.add(len(row))
+            first += [row] if len(first) < SAMPLE_ROWS else []
+    if not names:
+        raise DataError(f'{source.name}: holds no objects; expected rows like {{"item": …, "label": …}}')
+    copy = TextFile(replace(source, path=path, is_temporary=True), ",", tuple(names), has_header=False, first_row=1)
+    return replace(_widened(copy, scratch) if len(widths) > 1 else copy, sample=tuple(first))
+
+
+def _widened(copy: TextFile, scratch: Path) -> TextFile:
+    """Fill up the rows written before a later object brought a new key."""
+    path = new_file(scratch)
+    with (
+        copy.file.path.open(encoding="utf-8", newline="") as old,
+        path.open("w", encoding="utf-8", newline="") as new,
+    ):
+        writer = csv.writer(new, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        writer.writerows(row + [""] * (len(copy.names) - len(row)) for row in csv.reader(old))
+    return replace(copy, file=replace(copy.file, path=path))
+
+
+def as_text(value: Any) -> str:
+    """A JSON value as the text of a cell.
+
+    >>> as_text(True), as_text(None), as_text({"b": [Written("1.50"), "x"]})
+    ('true', '', '{"b":[1.50,"x"]}')
+    """
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, str) else _compact(value)
+
+
+def _compact(value: Any) -> str:
+    """JSON without blanks, its numbers as they were written."""
+    if isinstance(value, Written):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_compact(key)}:{_compact(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_compact, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _objects(source: File) -> Iterator[dict[str, Any]]:
+    """The objects with their faults gathered: the first ten are shown, the others counted."""
+    problems: list[str] = []
+    total = 0
+    for place, value in _array(source) if source.kind == "json array" else _lines(source):
+        if isinstance(value, dict) and "\0" not in "".join(v for v in value.values() if isinstance(v, str)):
+            yield value
+            continue
+        total += 1
+        problems += [f"{source.name}:{place}: {_fault(value)}"] if total <= SHOWN_PROBLEMS else []
+    if total:
+        raise DataError(
+            f"{source.name}: {total:,} rows are not JSON objects, one per line; correct them", problems, total
+        )
+
+
+def _fault(value: Any) -> str:
+    if isinstance(value, json.JSONDecodeError):
+        return f"not JSON: {value.msg} at character {value.pos + 1}"
+    if isinstance(value, dict):
+        return "NUL character in a value"
+    return f"expected an object {{…}}, found {shown(as_text(value))}"
+
+
+def _lines(source: File) -> Iterator[tuple[int, Any]]:
+    with source.path.open(encoding="utf-8-sig", newline="\n") as stream:
+        for number, line in enumerate(stream, 1):
+            if line.strip():
+                yield number, _decoded(line.strip())
+
+
+def _decoded(line: str) -> Any:
+    try:
+        return DECODER.decode(line)
+    except json.JSONDecodeError as error:
+        return error
+
+
+def _array(source: File) -> Iterator[tuple[str, Any]]:
+    try:
+        values = DECODER.decode(source.path.read_text(encoding="utf-8-sig"))
+    except json.JSONDecodeError as error:
+        _refuse_array(source, error)
+    for number, value in enumerate(values, 1):
+        yield f"object {number}", value
+
+
+def _refuse_array(source: File, error: json.JSONDecodeError) -> NoReturn:
+    raise DataError(
+        f"{source.name}:{error.lineno}: column {error.colno}: not JSON: {error.msg}; "
+        "is the file complete? One object per line (JSON lines, .jsonl) works too"
+    ) from None

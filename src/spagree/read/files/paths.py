@@ -1,0 +1,251 @@
+"""From what the user names (paths, globs, standard input) to plain files of a known kind."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import os
+import re
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
+from spagree.read.databases import addresses, query
+
+URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
+GZIP, ZSTD, PARQUET, ARROW = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"ARROW1"
+ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+SQLITE = b"SQLite format 3\x00"
+BINARY_KINDS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
+                ".ipc": "arrow", ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel"}  # fmt: skip
+JSON_KINDS = {".jsonl": "json lines", ".ndjson": "json lines"}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file on disk; ``name`` is how messages call it (a temporary copy keeps its origin's name)."""
+
+    path: Path
+    name: str
+    kind: str = ""
+    is_temporary: bool = False
+
+    @property
+    def extension(self) -> str:
+        """The last extension that is not one of a compression: ``.csv`` of ``a.CSV.gz``."""
+        suffixes = [s.lower() for s in Path(self.name).suffixes if s.lower() not in (".gz", ".zst", ".zstd")]
+        return suffixes[-1] if suffixes else ""
+
+
+def gather(sources: Sequence[Any], scratch: Path) -> list[File]:
+    """Every file the sources stand for, decompressed where needed, with its kind.
+
+    ``scratch`` is a directory the caller deletes; copies are put there.
+    """
+    files = [file for source in sources for file in _expand(source, scratch)]
+    return [with_kind(unpack(file, scratch)) for file in files]
+
+
+def _expand(source: Any, scratch: Path) -> list[File]:
+    """The files behind one argument."""
+    if hasattr(type(source), "read"):
+        return [spool(source, getattr(source, "name", "<stream>"), scratch)]
+    text = os.fspath(source)
+    if isinstance(text, bytes):
+        text = os.fsdecode(text)
+    if text == "-":
+        return [_standard_input(scratch)]
+    if URL.match(text):
+        raise _not_a_file(text)
+    if "\0" in text:
+        raise FileError(f"{text!r}: not a path: it holds a NUL character; check the name")
+    path = Path(text)
+    if not path.exists() and any(character in text for character in "*?["):
+        return _matches(text, scratch)
+    return [_readable(path, text, scratch)]
+
+
+def _not_a_file(address: str) -> SpagreeError:
+    """A database needs a query; anything else that is not here has to be fetched by the user."""
+    name = addresses.public(address)
+    if addresses.is_server(address) or address.startswith(addresses.SQLITE):
+        return query.needed(name, ())
+    more = "" if address.startswith(("http://", "https://")) else f"; {addresses.KNOWN}"
+    return FileError(f"{name}: a URL is not fetched; download it first and give the path of the file{more}")
+
+
+def _matches(pattern: str, scratch: Path) -> list[File]:
+    """The files a glob stands for, sorted so that row numbers do not depend on the file system."""
+    found = glob.glob(pattern, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
+    paths = sorted(path for path in found if not Path(path).is_dir())
+    if not paths:
+        raise FileError(f"{pattern}: no file matches; check the pattern (quoted, so that the shell leaves it)")
+    return [_readable(Path(path), path, scratch) for path in paths]
+
+
+def _readable(path: Path, name: str, scratch: Path) -> File:
+    """Check what the system can say before anything is read; a pipe can be read once, so it is copied."""
+    try:
+        if path.is_dir():
+            raise FileError(f"{name}: is a directory; name its files, for instance {path / '*.csv'}")
+        with path.open("rb") as stream:
+            return File(path, name) if path.is_file() else spool(stream, name, scratch)
+    except FileNotFoundError:
+        raise FileError(
+            f"{addresses.public(name)}: no such file; check the path (working directory: {Path.cwd()})"
+        ) from None
+    except PermissionError:
+        raise FileError(f"{name}: no permission to read it; change its permissions (chmod +r)") from None
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"{name}: cannot be opened ({error.strerror}); check the path") from error
+
+
+def _standard_input(scratch: Path) -> File:
+    """Standard input, refused when nobody sends anything."""
+    stream = sys.stdin
+    if stream is None or stream.closed:
+        raise FileError("-: standard input is closed; pipe a file into the command or name a file")
+    if stream.isatty():
+        raise UsageError("-: standard input is a terminal; pipe a file into the command or name a file")
+    return spool(getattr(stream, "buffer", stream), "<stdin>", scratch)
+
+
+def spool(stream: IO[Any], name: object, scratch: Path) -> File:
+    """Copy a stream to disk: its format is only known from its content, and it can be read once."""
+    path = new_file(scratch)
+    source = getattr(stream, "buffer", stream)
+    try:
+        with path.open("wb") as target:
+            while block := source.read(1 << 20):
+                target.write(block.encode() if isinstance(block, str) else block)
+    except (OSError, ValueError) as error:
+        raise FileError(f"{name}: cannot be read ({error}); pipe a file into it or name a file") from error
+    if not path.stat().st_size:
+        raise DataError(f"{name}: nothing was sent (0 bytes); pipe a file into it or name a file")
+    return File(path, str(name), is_temporary=True)
+
+
+def new_file(scratch: Path) -> Path:
+    """An empty file in the scratch directory."""
+    handle, path = tempfile.mkstemp(dir=scratch)
+    os.close(handle)
+    return Path(path)
+
+
+def unpack(file: File, scratch: Path) -> File:
+    """Decompress by the first bytes, not by the name; a plain file called .gz stays as it is."""
+    start = head(file, 4)
+    if start.startswith(GZIP):
+        return unpack(_decompressed(file, scratch, _gzip_blocks), scratch)
+    if start.startswith(ZSTD):
+        return unpack(_decompressed(file, scratch, _zstd_blocks), scratch)
+    return file
+
+
+def _gzip_blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=stream) as decoded:
+        while block := decoded.read(1 << 20):
+            yield block
+
+
+def _zstd_blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    """Frame by frame, because the library's stream reader ends quietly where a file was cut."""
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError("zstd", "reading zstd-compressed files") from None
+    block = stream.read(1 << 20)
+    while block:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        while block and not frame.eof:
+            try:
+                yield frame.decompress(block)
+            except zstandard.ZstdError as error:
+                raise zlib.error(str(error)) from error
+            block = frame.unused_data or stream.read(1 << 20)
+        if not frame.eof:
+            raise EOFError("the last frame is not complete")
+
+
+def _decompressed(file: File, scratch: Path, blocks: Callable[[IO[bytes]], Iterator[bytes]]) -> File:
+    """A decompressed copy; a damaged archive is an error, never a shorter file."""
+    path = new_file(scratch)
+    try:
+        with file.path.open("rb") as stream, path.open("wb") as target:
+            for block in blocks(stream):
+                target.write(block)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileError(
+            f"{file.name}: the compressed data is truncated or damaged ({error}); copy or download it again"
+        ) from error
+    except OSError as error:
+        raise FileError(f"{file.name}: cannot be decompressed ({error.strerror})") from error
+    return replace(file, path=path, is_temporary=True)
+
+
+def head(file: File, size: int) -> bytes:
+    """The first bytes of a file."""
+    try:
+        with file.path.open("rb") as stream:
+            return stream.read(size)
+    except OSError as error:
+        raise FileError(f"{file.name}: cannot be read ({error.strerror})") from error
+
+
+def with_kind(file: File) -> File:
+    """The file with its kind: by its first bytes, then its extension, then its content."""
+    start = head(file, 4096)
+    if not start:
+        raise DataError(f"{file.name}: the file is empty (0 bytes); check that the export finished")
+    kind = _kind_by_magic(file, start) or _kind_by_extension(file) or _kind_by_content(start)
+    return replace(file, kind=kind)
+
+
+def _kind_by_magic(file: File, start: bytes) -> str | None:
+    if start.startswith(PARQUET):
+        return "parquet"
+    if start.startswith(ARROW):
+        return "arrow"
+    if start.startswith(OLD_EXCEL):
+        return "excel"
+    if start.startswith(ZIP):
+        return _kind_of_zip(file)
+    if start.startswith(SQLITE):
+        raise query.needed(file.name, ())
+    return None
+
+
+def _kind_of_zip(file: File) -> str:
+    """An .xlsx file is a zip archive; any other archive has to be unpacked by the user."""
+    try:
+        names = zipfile.ZipFile(file.path).namelist()
+    except zipfile.BadZipFile as error:
+        raise FileError(f"{file.name}: truncated or damaged ({error}); copy or download it again") from error
+    if any(name.startswith("xl/") for name in names):
+        return "excel"
+    raise FileError(f"{file.name}: a zip archive, not a table; unpack it and name the file inside")
+
+
+def _kind_by_extension(file: File) -> str | None:
+    wanted = BINARY_KINDS.get(file.extension)
+    if wanted:
+        raise FileError(
+            f"{file.name}: named {file.extension}, but its content is not {wanted}: damaged or misnamed; "
+            "copy it again, or give it the extension of what it is"
+        )
+    return JSON_KINDS.get(file.extension)
+
+
+def _kind_by_content(start: bytes) -> str:
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"{"):
+        return "json lines"
+    return "json array" if re.match(rb"\[\s*(\{|\]|$)", text) else "delimited"

@@ -1,0 +1,164 @@
+"""What the user said about a source, in one record that is checked before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from spagree.errors import UsageError, unknown_name
+from spagree.read import layouts
+from spagree.read.layouts import Question
+
+if TYPE_CHECKING:
+    from spagree.read.tools import ReaderOptions, Rules
+
+POLARS, DUCKDB, SPARK = ENGINES = ("polars", "duckdb", "spark")
+
+
+class ReadOptions(TypedDict, total=False):
+    """How a source is read; the same options as :func:`spagree.measure`."""
+
+    item: str | None
+    annotator: str | None
+    label: str | Sequence[str] | None
+    time: str | None
+    text: str | None
+    format: str
+    missing: Sequence[str]
+    encoding: str | None
+    header: bool
+    question: str | None
+    status: str | Sequence[str]
+    ground_truth: str
+    multi: str
+    empty: str
+    config: Any
+    pseudonymise: bool | str
+    engine: str | None
+    spark_master: str | None
+    query: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The options of :class:`ReadOptions` with their defaults."""
+
+    item: str | None = None
+    annotator: str | None = None
+    label: str | Sequence[str] | None = None
+    time: str | None = None
+    text: str | None = None
+    format: str = "auto"
+    missing: Sequence[str] = ()
+    encoding: str | None = None
+    header: bool = True
+    question: str | None = None
+    status: str | Sequence[str] = ()
+    ground_truth: str = "keep"
+    multi: str = "set"
+    empty: str = "drop"
+    config: Any = None
+    pseudonymise: bool | str = False
+    engine: str | None = None
+    spark_master: str | None = None
+    query: str | None = None
+
+    @property
+    def missing_texts(self) -> tuple[str, ...]:
+        """The labels that mean missing."""
+        return _several(self.missing)
+
+    @property
+    def may_be_export(self) -> bool:
+        """Whether a tool may have written it: not a named table, one without header, a query or big data."""
+        is_export = self.format not in layouts.FORMATS and self.header and self.query is None
+        return is_export and self.engine in (None, DUCKDB)
+
+    def is_plain(self, tool: str) -> bool:
+        """Whether the user reads what a tool wrote as a table: by naming the column of the label."""
+        if self.label is None:
+            return False
+        if self.format == tool:
+            raise UsageError(f"--label has no meaning in a {tool} export; choose what was asked with --question")
+        return True
+
+    def refuse_unknown(self) -> None:
+        """Names that do not exist, before anything is read."""
+        from spagree.read.tools import MODULES
+
+        known = ("auto", *layouts.FORMATS, *MODULES)
+        if self.format not in known:
+            raise unknown_name("format", str(self.format), known)
+        if self.engine is not None and self.engine not in ENGINES:
+            raise unknown_name("engine", str(self.engine), ENGINES)
+        if self.spark_master is not None and self.engine != SPARK:
+            raise UsageError(f"--spark-master {self.spark_master} has a meaning with --engine spark only; say both")
+        self.rules()
+
+    def refuse_for_tables(self, source: str) -> None:
+        """Options that only make sense for the export of a tool."""
+        unset = Request()
+        for name in ("question", "status", "ground_truth", "multi", "empty", "config"):
+            if getattr(self, name) != getattr(unset, name):
+                option = name.replace("_", "-")
+                raise UsageError(
+                    f"--{option} is for exports of annotation tools, and {source} is a plain table; "
+                    "leave it out, or name the tool with --format"
+                )
+
+    def refuse_text(self, tool: str) -> None:
+        """The text of items is a column of a table; an export of a tool has it wherever the tool likes."""
+        if self.text is not None:
+            raise UsageError(f"--text names a column of a table, and this is a {tool} export; leave it out")
+
+    def refuse_tool(self) -> None:
+        """A tool writes files with names for what is in them: nothing else can be read as its export."""
+        if self.format != "auto" and self.format not in layouts.FORMATS:
+            raise UsageError(f"--format {self.format} reads files of that tool, with a header; leave it out")
+
+    def refuse_engine(self) -> None:
+        """Data in memory is counted where it is."""
+        if self.engine is not None:
+            raise UsageError(f"--engine {self.engine} is for files; a data frame is counted by its own engine")
+
+    def refuse_kind(self, kind: str, name: str) -> None:
+        """Files that the named engine does not read as strictly as ours, or not at all."""
+        reads = {POLARS: ("parquet", "arrow"), DUCKDB: ("parquet", "text")}
+        if self.engine is not None and kind not in reads[self.engine]:
+            raise UsageError(f"--engine {self.engine} does not read {name} ({kind}); leave it out, or use Parquet")
+
+    def refuse_for_databases(self) -> None:
+        """Options that only make sense for files."""
+        named = {"encoding": self.encoding is not None, "no-header": not self.header, "engine": self.engine is not None}
+        named[f"format {self.format}"] = self.format not in ("auto", *layouts.FORMATS)
+        for option, is_given in named.items():
+            if is_given:
+                raise UsageError(f"--{option} is for files, and --query reads a table of a database; leave one out")
+
+    def columns(self) -> Question:
+        """What the user said about the columns of a table."""
+        one, several = None, None
+        if self.label is None or isinstance(self.label, str):
+            one = self.label
+        else:
+            names = tuple(str(name) for name in self.label)
+            one, several = (names[0], None) if len(names) == 1 else (None, names or None)
+        return Question(self.item, self.annotator, one, several, self.time, self.missing_texts, self.text)
+
+    def asked(self, scratch: Path) -> ReaderOptions:
+        """What the reader of a tool needs to know."""
+        from spagree.read.tools import ReaderOptions
+
+        return ReaderOptions(scratch, self.encoding, self.item, self.annotator, self.time, self.question, self.config)
+
+    def rules(self) -> Rules:
+        """What counts as an annotation."""
+        from spagree.read.tools import Rules
+
+        return Rules(_several(self.status), self.ground_truth, self.multi, self.empty)
+
+
+def _several(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

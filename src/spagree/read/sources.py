@@ -1,0 +1,240 @@
+"""Which room reads a source; the rest is not imported.
+
+source ─ files ─ kind ─┬ delimited, json_text, spreadsheet ─ duckdb_tables ┐
+                       ├ parquet ─────────────────────────── duckdb_tables ┼─ Table ─ layouts ─ Annotations
+                       └ arrow ───────────────────────────────────── frames┤
+databases and a query ─ query_tables ─ postgres, sqlite ──── duckdb_tables ┤
+data frames, triples, matrices ───────────────────────────── frames, triples┘
+exports of annotation tools ─ tools ──────────────────────────────────────────────── Annotations
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from spagree import progress
+from spagree.errors import FileError, SpagreeError, UsageError
+from spagree.read import layouts
+from spagree.read.annotations import (
+    ANNOTATOR,
+    ITEM,
+    LABEL,
+    Annotations,
+    Understood,
+)
+from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question
+from spagree.read.options import POLARS, SPARK, ReadOptions, Request
+from spagree.read.tables import Table
+
+if TYPE_CHECKING:
+    from spagree.read.files.paths import File
+
+
+def read(source: Any, **options: Unpack[ReadOptions]) -> Annotations:
+    """Read annotations from a path, a glob, standard input ("-"), a data frame, triples or counts.
+
+    A label or id of a text file is exactly what stands there; only an empty cell is missing, or a
+    label that ``missing`` names. Columns that are not named are guessed, and ``understood`` says how.
+    Exports of annotation tools are recognised.
+
+    >>> annotations = read([("i1", "ann", "cat"), ("i1", "bob", "dog")])
+    >>> annotations.frame.collect_schema().names()
+    ['item', 'annotator', 'label', 'row']
+    >>> annotations.understood.format
+    'long'
+    """
+    return next(iter(_read(source, Request(**options), every=False).values()))
+
+
+def read_all(source: Any, **options: Unpack[ReadOptions]) -> dict[str, Annotations]:
+    """The annotations of every question in the export of a tool; a plain table holds one.
+
+    >>> list(read_all([("i1", "ann", "cat"), ("i1", "bob", "dog")]))
+    ['label']
+    """
+    return _read(source, Request(**options), every=True)
+
+
+def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotations]:
+    request.refuse_unknown()
+    progress.stage("reading")
+    with _explained_faults(), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
+        found = _found(source, request, Path(scratch), every)
+    if request.pseudonymise is False:
+        return found
+    from spagree.read.pseudonyms import pseudonymised
+
+    salt = request.pseudonymise if isinstance(request.pseudonymise, str) else ""
+    return {question: pseudonymised(annotations, salt) for question, annotations in found.items()}
+
+
+def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[str, Annotations]:
+    """The annotations by question: of a tool's export, or of a plain table."""
+    origin = None
+    if _is_path(source) and not _is_example(source) and request.may_be_export:
+        from spagree.read import tools
+
+        origin = tools.look(_paths(source), request.encoding, scratch)
+        tool = tools.find(origin, request.format)
+        if tool is not None and not request.is_plain(tool.name):
+            request.refuse_text(tool.name)
+            asked = request.asked(scratch)
+            return tools.read_export(origin, tool, asked, request.rules(), missing=request.missing_texts, every=every)
+    if request.query is not None:
+        request.refuse_for_databases()
+    request.refuse_for_tables(origin.name if origin else "this")
+    request.refuse_tool()
+    annotations = _plain(source, origin.tables if origin else (), request, scratch)
+    return {annotations.understood.columns.get(LABEL, LABEL): annotations}
+
+
+def _plain(source: Any, files: Sequence[File], request: Request, scratch: Path) -> Annotations:
+    """A table in one of the layouts."""
+    question = request.columns()
+    table = _table(source, files, question, request, scratch)
+    table = replace(table, name=source) if _is_example(source) else table
+    wanted = _own_format(source) if request.format == "auto" else request.format
+    layout = layouts.FORMATS[wanted](table, _asked(question, source))
+    understood = Understood(table.name, layout.format, layout.columns, layout.guessed, _examples(table, layout))
+    return Annotations(layout.frame, understood, table.cautions + layout.cautions)
+
+
+@contextmanager
+def _explained_faults() -> Iterator[None]:
+    """A fault of the system that nobody nearer to it explained: above all a full disk."""
+    try:
+        yield
+    except SpagreeError:
+        raise
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        raise FileError(f"{place}{error.strerror or error}; check the path, the disk and its permissions") from error
+
+
+def _asked(question: Question, source: Any) -> Question:
+    """For a matrix the labels are the names of its columns already: nothing is left to find."""
+    return replace(question, label=None, labels=None) if _is_matrix(source) else question
+
+
+def _own_format(source: Any) -> str:
+    """The layout that needs no saying: matrices are counts, examples know theirs, the rest is long."""
+    if _is_matrix(source):
+        return "counts"
+    return _example(source)[1] if _is_example(source) else "long"
+
+
+def _is_matrix(source: Any) -> bool:
+    from spagree.read.triples import is_matrix
+
+    return is_matrix(source)
+
+
+def _table(source: Any, files: Sequence[File], question: Question, request: Request, scratch: Path) -> Table:
+    """The table behind any kind of source."""
+    from spagree.read import frames, triples
+
+    if request.query is not None:
+        from spagree.read.databases import query_tables
+
+        return query_tables.query_table(source, request.query, scratch)
+    if triples.is_matrix(source):
+        request.refuse_engine()
+        one = (question.label,) if question.label is not None else None
+        return triples.matrix_table(source, question.labels or one)
+    if _is_path(source):
+        return _path_table(source, files, request, scratch)
+    request.refuse_engine()
+    if frames.is_frame(source):
+        return frames.frame_table(source)
+    if isinstance(source, dict) or not isinstance(source, Iterable):
+        raise UsageError(
+            f"cannot read annotations from {type(source).__name__}; give a path, a data frame, "
+            "triples (item, annotator, label) or a 2-D count matrix"
+        )
+    return triples.triples_table(source)
+
+
+def _is_path(source: Any) -> bool:
+    """A path, a stream, or a list of them; a list of anything else holds triples."""
+    if isinstance(source, (list, tuple)):
+        return bool(source) and all(_is_path(part) and not isinstance(part, (list, tuple)) for part in source)
+    # ReaderOptions of the type: frames of a Spark Connect server take any attribute for a column.
+    return isinstance(source, (str, bytes, os.PathLike)) or hasattr(type(source), "read")
+
+
+def _paths(source: Any) -> list[Any]:
+    """The paths, with names of examples replaced by their files."""
+    parts = list(source) if isinstance(source, (list, tuple)) else [source]
+    return [_example(part)[0] if _is_example(part) else part for part in parts]
+
+
+def _is_example(source: Any) -> bool:
+    return isinstance(source, str) and source.startswith("example:")
+
+
+def _example(name: str) -> tuple[Path, str]:
+    from spagree.read import examples
+
+    return examples.locate(name.removeprefix("example:"))
+
+
+def _gathered(source: Any, scratch: Path) -> Sequence[File]:
+    from spagree.read.files import paths
+
+    return paths.gather(_paths(source), scratch)
+
+
+def _path_table(source: Any, files: Sequence[File], request: Request, scratch: Path) -> Table:
+    """Files are read by duckdb, but for Arrow, or by the engine that the user names."""
+    if request.engine == SPARK:
+        from spagree.read.spark.session import spark_table
+
+        return spark_table(_paths(source), request.spark_master)
+    return _file_table(files or _gathered(source, scratch), request, scratch)
+
+
+def _file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Table:
+    """One table of all files: text in one, Parquet in one, Arrow in one; kinds are not mixed."""
+    from spagree.read import frames
+    from spagree.read.files import delimited, duckdb_tables, json_text, spreadsheet
+
+    name = gathered[0].name if len(gathered) == 1 else f"{gathered[0].name} and others, {len(gathered)} files in all"
+    kinds = {file.kind if file.kind in ("parquet", "arrow") else "text" for file in gathered}
+    if len(kinds) > 1:
+        raise UsageError(f"{name}: files of different kinds ({', '.join(sorted(kinds))}); convert them to one kind")
+    request.refuse_kind(kinds.pop(), name)
+    if gathered[0].kind == "parquet":
+        scan = frames.parquet_table if request.engine == POLARS else duckdb_tables.parquet_table
+        return scan(gathered, name)
+    if gathered[0].kind == "arrow":
+        return frames.arrow_table(gathered, name)
+    encoding, header = request.encoding, request.header
+    openers = {
+        "delimited": lambda file: delimited.open_delimited(file, encoding, header, scratch),
+        "json lines": lambda file: json_text.open_json(file, encoding, scratch),
+        "json array": lambda file: json_text.open_json(file, encoding, scratch),
+        "excel": lambda file: spreadsheet.open_excel(file, header, scratch),
+    }
+    return duckdb_tables.text_table([openers[file.kind](file) for file in gathered], scratch, name)
+
+
+def _examples(table: Table, layout: Layout) -> tuple[tuple[str, ...], ...]:
+    """The first annotations, in the order item, annotator, label; from rows already at hand."""
+    roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in layout.columns]
+    if layout.format != "long":
+        return tuple(tuple(_shown(value) for value in row) for row in table.sample[:SHOWN_EXAMPLES])
+    positions = [table.columns.index(layout.columns[role]) for role in roles]
+    rows = (row for row in table.sample[:SHOWN_EXAMPLES] if len(row) == len(table.columns))
+    return tuple(tuple(_shown(row[p]) for p in positions) for row in rows)
+
+
+def _shown(value: object) -> str:
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return "" if value is None or is_nan else str(value)

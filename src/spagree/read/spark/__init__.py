@@ -1,0 +1,1 @@
+"""Files on a Spark cluster as a table."""

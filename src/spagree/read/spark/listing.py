@@ -1,0 +1,196 @@
+"""What Spark is to read: every file that the user named, none left out in silence, all with the same columns.
+
+Spark passes over names that start with ``_`` or ``.``, over empty files and links that lead nowhere, and takes the
+columns of one file for those of all. Files on this machine are therefore found and compared here; on other storage
+Spark finds them, and merges the columns of all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spagree.errors import FileError, MissingExtraError, UsageError
+from spagree.read.databases import addresses
+from spagree.read.files import duckdb_tables, paths
+from spagree.read.files.paths import File
+
+PARQUET, ORC = "parquet", "orc"
+ORC_MAGIC = b"ORC"
+OTHERS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".xlsx", ".xls", ".arrow", ".feather", ".gz", ".zst",
+          ".zip")  # fmt: skip
+SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+:(?=/)")
+HIDDEN = ("_", ".")
+PARTITION = "="  # of the folders day=2024-05-01 that hold a table in parts
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What to hand to Spark: paths in its spelling; ``root`` is the folder whose subfolders are columns."""
+
+    name: str
+    kind: str
+    paths: tuple[str, ...]
+    root: str | None = None
+    is_compared: bool = False
+
+
+def named(sources: Sequence[Any]) -> list[str]:
+    """The paths as text; what can never be one for Spark is refused before Spark is started.
+
+    >>> named([b"votes.parquet"])
+    ['votes.parquet']
+    """
+    return [_named(source) for source in sources]
+
+
+def _named(source: Any) -> str:
+    if hasattr(type(source), "read"):
+        raise UsageError("--engine spark reads files, and this is a stream; write it to a file, or leave --engine out")
+    text = os.fsdecode(source)
+    if text == "-":
+        raise UsageError("--engine spark does not read standard input (-); name files, or leave --engine out")
+    if addresses.is_server(text) or text.startswith(addresses.SQLITE):
+        raise UsageError(f"{addresses.public(text)}: --engine spark reads files, not databases; leave --engine out")
+    if Path(text.rstrip("/*")).suffix.lower() in OTHERS and not Path(text).is_dir():
+        raise _neither(text)
+    return text
+
+
+def _neither(name: str) -> UsageError:
+    return UsageError(
+        f"--engine spark reads Parquet or ORC files, and {name} is neither; leave --engine out, "
+        "convert it, or hand a Spark DataFrame to spagree.measure()"
+    )
+
+
+def found(names: Sequence[str], *, is_local: bool) -> Listing:
+    """What the names stand for; ``is_local``: a path without a scheme lies on this machine."""
+    here = [_here(name) if is_local or name.startswith("file:") else None for name in names]
+    local = [path for path in here if path is not None]
+    if not local:
+        return Listing(_title(names), _one_kind({name: _kind_by_name(name) for name in names}), tuple(names))
+    if len(local) < len(names):
+        raise UsageError(f"{_title(names)}: files on this machine and elsewhere; read them in one go from one place")
+    return _local(local)
+
+
+def _title(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and others, {len(names)} in all"
+
+
+def _here(name: str) -> str | None:
+    """The path on this machine, or None for an address somewhere else."""
+    if name.startswith("file:"):
+        return "/" + name.removeprefix("file:").lstrip("/")
+    return None if SCHEME.match(name) else name
+
+
+def _kind_by_name(name: str) -> str:
+    return ORC if Path(name.rstrip("/*")).suffix.lower() == ".orc" else PARQUET
+
+
+def _one_kind(kinds: dict[str, str]) -> str:
+    if len(set(kinds.values())) > 1:
+        several = ", ".join(sorted(set(kinds.values())))
+        raise UsageError(f"{next(iter(kinds))}: files of different kinds ({several}); convert them to one kind")
+    return next(iter(kinds.values()))
+
+
+def _local(names: Sequence[str]) -> Listing:
+    """The files here, each looked at; a folder stands for all files that Spark would see in it."""
+    folders = [name for name in names if Path(name).is_dir()]
+    every = [path for name in names for path in (_inside(Path(name)) if name in folders else [name])]
+    with tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
+        gathered = paths.gather(every, Path(scratch))
+    _refuse_unseen(gathered)
+    root = _root(folders, names, every)
+    kind = _one_kind({file.name: _kind(file) for file in gathered})
+    _refuse_differing(gathered, kind)
+    spelled = tuple(_spelled(file.path) for file in gathered)
+    return Listing(_title(names), kind, spelled, root, is_compared=True)
+
+
+def _inside(folder: Path) -> list[str]:
+    """The files below a folder, without what Spark and its like write for themselves."""
+    every = sorted(path for path in folder.rglob("*") if not path.is_dir())
+    seen = [path for path in every if not any(part.startswith(HIDDEN) for part in path.relative_to(folder).parts)]
+    unseen = [path for path in every if path not in set(seen) and path.suffix in (".parquet", ".orc")]
+    if (folder / "_delta_log").is_dir():
+        raise UsageError(f"{folder}: a Delta table; read it with Spark and hand the DataFrame to spagree.measure()")
+    if unseen:
+        raise _hidden(str(unseen[0]))
+    if not seen:
+        raise FileError(f"{folder}: no data files in this folder; check that the export finished")
+    return [str(path) for path in seen]
+
+
+def _root(folders: Sequence[str], names: Sequence[str], every: Sequence[str]) -> str | None:
+    """The folder whose subfolders key=value are columns; of several Spark would forget the columns."""
+    is_parted = any(PARTITION in part for folder in folders for path in every for part in _between(path, folder))
+    if is_parted and len(names) > 1:
+        raise UsageError(f"{_title(names)}: a folder with folders key=value is read alone; name their common folder")
+    return _spelled(Path(folders[0])) if is_parted else None
+
+
+def _between(path: str, folder: str) -> tuple[str, ...]:
+    inside = Path(path)
+    return inside.relative_to(folder).parts[:-1] if inside.is_relative_to(folder) else ()
+
+
+def _hidden(name: str) -> FileError:
+    return FileError(f"{name}: Spark passes over names that start with _ or . ; rename it, or leave --engine out")
+
+
+def _refuse_unseen(gathered: Sequence[File]) -> None:
+    """Files that Spark would leave out, or read where they no longer are."""
+    known: set[Path] = set()
+    for file in gathered:
+        if file.is_temporary:
+            raise UsageError(f"{file.name}: Spark reads files where they lie; decompress it, or leave --engine out")
+        if file.path.name.startswith(HIDDEN) or file.path.name.endswith("._COPYING_"):
+            raise _hidden(file.name)
+        if file.path.absolute() in known:
+            raise UsageError(f"{file.name}: named twice, and Spark would read it once; name each file once")
+        known.add(file.path.absolute())
+
+
+def _kind(file: File) -> str:
+    if file.kind != PARQUET and paths.head(file, len(ORC_MAGIC)) != ORC_MAGIC:
+        raise _neither(file.name)
+    return PARQUET if file.kind == PARQUET else ORC
+
+
+def _spelled(path: Path) -> str:
+    """The path as Spark wants it: absolute, and characters of a glob made literal.
+
+    >>> _spelled(Path("/data/a[1].parquet")) == "file:/data/a" + chr(92) + "[1" + chr(92) + "].parquet"
+    True
+    """
+    return "file:" + re.sub(r"([\\\[\]{}*?])", r"\\\1", str(path.absolute()))
+
+
+def _refuse_differing(gathered: Sequence[File], kind: str) -> None:
+    """Spark takes the columns of one file for those of all: what has another name would be missing in silence."""
+    if kind == PARQUET:
+        duckdb_tables.common_schema(duckdb_tables.connect(), gathered)
+        return
+    first = _orc_schema(gathered[0])
+    for file in gathered:
+        duckdb_tables.refuse_other_types(_orc_schema(file), first, file.name, gathered[0].name)
+
+
+def _orc_schema(file: File) -> list[tuple[str, str]]:
+    try:
+        from pyarrow import ArrowException, orc
+    except ImportError:
+        raise MissingExtraError("spark", "reading ORC files") from None
+    try:
+        return [(field.name, str(field.type)) for field in orc.ORCFile(file.path).schema]
+    except (ArrowException, OSError) as error:
+        raise FileError(f"{file.name}: truncated or damaged ORC ({error}); copy or download it again") from error

@@ -1,0 +1,272 @@
+"""Parquet and ORC files read by Spark, on a cluster or on this machine; only a few rows to show come home."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import re
+import signal
+import subprocess
+import threading
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from spagree import progress
+from spagree.errors import DataError, FileError, MissingExtraError, UsageError
+from spagree.read.frames import frame_table
+from spagree.read.spark import java, listing
+from spagree.read.spark.listing import Listing
+from spagree.read.tables import Table, listed
+
+SHOWN_ROWS = 3
+CONNECT = "sc://"  # a Spark Connect server
+PACKAGES = {
+    "s3a": "org.apache.hadoop:hadoop-aws",
+    "abfs": "org.apache.hadoop:hadoop-azure",
+    "abfss": "org.apache.hadoop:hadoop-azure",
+    "gs": "com.google.cloud.bigdataoss:gcs-connector",
+}
+QUIET = Path(__file__).with_name("spark-log4j2.properties")
+JAVA_CLASSES = re.compile(r"^(?:(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Failure): )+")
+FAILED_TASK = re.compile(r"^Job aborted due to stage failure: .*?\(TID \d+\)[^:]*: ")
+SQLSTATE = re.compile(r" SQLSTATE: \w{5};?")
+
+
+def spark_table(paths: Sequence[Any], master: str | None) -> Table:
+    """The files as one table on Spark; paths may lie wherever the cluster can read."""
+    names = listing.named(paths)
+    spark = session(master)
+    files = listing.found(names, is_local=_reads_here(spark))
+    with _explained(files.name):
+        frame = _scan(spark, files)
+        sample = tuple(tuple(row) for row in frame.limit(SHOWN_ROWS).collect())
+    if not sample:
+        raise DataError(f"{files.name}: columns and no rows; check that the export finished")
+    return replace(frame_table(frame, files.name), sample=sample)
+
+
+def _reads_here(spark: Any) -> bool:
+    """Whether a path without a scheme means this machine: not on a Connect server, nor where HDFS is the default."""
+    context = getattr(spark, "_jsc", None)
+    return context is not None and str(context.hadoopConfiguration().get("fs.defaultFS")).startswith("file:")
+
+
+def _scan(spark: Any, listing: Listing) -> Any:
+    reader = spark.read.format(listing.kind)
+    if listing.root is not None:
+        reader = reader.option("basePath", listing.root)
+    frame = reader.load(list(listing.paths))
+    if not listing.is_compared:
+        _refuse_differing(frame, reader.option("mergeSchema", "true").load(list(listing.paths)), listing.name)
+    return frame
+
+
+def _refuse_differing(one: Any, merged: Any, name: str) -> None:
+    """On other storage: columns that only some of the files have would be missing in the others, in silence."""
+    added = [column for column in merged.columns if column not in one.columns]
+    if added:
+        raise DataError(
+            f"{name}: only some of the files have the columns {listed(added)}; "
+            "files that are read together need the same columns"
+        )
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        if is_interruption(error):
+            raise KeyboardInterrupt from error
+        said = reason(error)
+        package = PACKAGES.get(name.partition("://")[0])
+        remedy = "check the path and the format"
+        if package and ("ClassNotFound" in str(error) or "No FileSystem for scheme" in str(error)):
+            remedy = (
+                f"Spark lacks the package for this storage: start it with {package}, of the version of its Hadoop "
+                f"(spark-submit --packages {package}:VERSION, or spark.jars.packages in spark-defaults.conf)"
+            )
+        raise FileError(f"{name}: Spark cannot read it ({said}); {remedy}") from error
+
+
+def session(master: str | None = None) -> Any:
+    """The Spark session that is running, or a new one on ``master`` (this machine where none is named)."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MissingExtraError("spark", "--engine spark") from None
+    running = SparkSession.getActiveSession()
+    if running is None:
+        running = _started(SparkSession.builder.appName("spagree"), master)
+    _refuse_other_master(running, master)
+    progress.watch(lambda: _share(running))
+    return running
+
+
+def _refuse_other_master(spark: Any, master: str | None) -> None:
+    """A session has the master that it was started with; work for another one would run in the wrong place."""
+    if master is None or master == _master(spark, master):
+        return
+    raise UsageError(
+        f"--spark-master {master}: a Spark session on {_master(spark, master)} is running; leave it out to use that "
+        "session, or stop it first (under spark-submit: --master)"
+    )
+
+
+def _master(spark: Any, wanted: str) -> str:
+    if hasattr(spark, "_jsc"):
+        return str(spark.sparkContext.master)
+    host = str(spark.client.host)  # a Connect server is known by its host alone
+    return wanted if wanted.removeprefix(CONNECT).partition(":")[0].partition("/")[0] == host else CONNECT + host
+
+
+def _started(builder: Any, master: str | None) -> Any:
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+    from pyspark.errors import PySparkException
+
+    _quieten()
+    try:
+        if master and master.startswith(CONNECT):
+            return builder.remote(master).getOrCreate()
+        if "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._active_spark_context is not None:
+            return builder.getOrCreate()  # spark-submit, or another thread, has started Java and knows the master
+        return _started_here(builder, master or "local[*]")
+    except (PySparkException, Py4JError, OSError) as error:
+        where = f"--spark-master {master}" if master else "Spark"
+        raise FileError(f"{where}: cannot be started ({reason(error)}); check the address") from error
+
+
+def _started_here(builder: Any, master: str) -> Any:
+    """A session with a Java process of its own, which ends with this process, or when its start is interrupted."""
+    from pyspark import SparkContext
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with java.java_runtime():
+            started = _configured(builder, master).getOrCreate()
+    except BaseException as error:
+        if isinstance(error, Exception) and not is_interruption(error):
+            raise
+        java.end(getattr(SparkContext._gateway, "proc", None) or _launched(error))
+        SparkContext._gateway = SparkContext._jvm = None
+        if isinstance(error, Exception):
+            raise KeyboardInterrupt from error
+        raise
+    # Told that nobody listens any more, Java stops the session: a cluster would otherwise believe that it died.
+    atexit.register(java.leave, started.sparkContext._gateway.proc)
+    _cancel_on_interrupt(started, before)
+    return started
+
+
+def _launched(error: BaseException) -> Any:
+    """The process that PySpark was waiting for; nothing but the frame of its own function knows it yet."""
+    places = (frame.f_locals for frame, _ in traceback.walk_tb(error.__traceback__))
+    return next((names["proc"] for names in places if isinstance(names.get("proc"), subprocess.Popen)), None)
+
+
+def _cancel_on_interrupt(spark: Any, before: Any) -> None:
+    """Ctrl-C cancels what runs, said on a line of its own: PySpark says it on the one on which it awaits an answer."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def cancel() -> None:
+        with suppress(Exception):
+            spark.sparkContext.cancelAllJobs()
+
+    def interrupted(number: int, frame: Any) -> None:
+        threading.Thread(target=cancel, daemon=True).start()
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, interrupted if callable(before) else before)
+
+
+def _quieten() -> None:
+    """What goes wrong is raised and explained once; the loggers of PySpark and Py4J would tell it before, at length."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_is_not_from_py4j)
+    with suppress(ImportError):  # before Spark 4 there are none
+        from pyspark.logger import PySparkLogger
+
+        for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+            PySparkLogger.getLogger(name).disabled = True
+
+
+def _is_not_from_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
+
+
+def _configured(builder: Any, master: str) -> Any:
+    """On this machine a session is quiet, listens to nobody but itself and may use half of the memory."""
+    builder = builder.master(master)
+    if not master.startswith("local"):
+        return builder
+    for name, value in _local_settings().items():
+        builder = builder.config(name, value)
+    return builder
+
+
+def _local_settings() -> Mapping[str, str]:
+    scratch = java.scratch("spagree-spark-")  # under TMPDIR, of which Java knows nothing
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": f"{memory // 2 // 2**20}m",
+        "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),  # the default of 200 is for a cluster
+        "spark.local.dir": str(scratch),
+        "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={scratch}" -Dlog4j2.configurationFile={QUIET.as_uri()}',
+    }
+
+
+def _share(spark: Any) -> float | None:
+    """The tasks that are done, of the stages that are running; a Connect server does not say."""
+    context = getattr(spark, "_sc", None)
+    if context is None:
+        return None
+    with suppress(Exception):  # asked from another thread, perhaps after the end
+        tracker = context.statusTracker()
+        stages = [stage for id in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(id)) is not None]
+        tasks = sum(stage.numTasks for stage in stages)
+        return sum(stage.numCompletedTasks for stage in stages) / tasks if tasks else None
+    return None
+
+
+def is_interruption(error: BaseException) -> bool:
+    """Whether it hides that the user pressed Ctrl-C: Py4J may fail while it tidies up after that, and says only so.
+
+    >>> is_interruption(ValueError())
+    False
+    """
+    hidden: BaseException | None = error
+    while hidden is not None and not isinstance(hidden, KeyboardInterrupt):
+        hidden = hidden.__context__
+    return hidden is not None
+
+
+def reason(error: BaseException) -> str:
+    r"""What went wrong, in one line: what Java said, without the names of its classes and places.
+
+    >>> reason(ValueError("An error occurred while calling o1.load.\n: java.io.IOException: no space left"))
+    'no space left'
+    >>> reason(ValueError())
+    'ValueError'
+    """
+    try:
+        text = str(error)
+    except Exception:  # an error that lives in Java cannot be asked once Java has ended
+        text = ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
+    line = lines[1].lstrip(": ") if lines[0].startswith("An error occurred while calling") and lines[1:] else lines[0]
+    plain = SQLSTATE.sub("", JAVA_CLASSES.sub("", FAILED_TASK.sub("", JAVA_CLASSES.sub("", line))))
+    return plain.strip().removesuffix(".") or line

@@ -1,0 +1,177 @@
+"""What the user named, looked at just far enough to tell which tool wrote it.
+
+A look does not judge: what cannot be understood has no keys, and is left to the reader of plain tables,
+whose messages are the better ones.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from spagree.errors import FileError, SpagreeError
+from spagree.read.databases import addresses, postgres, sqlite
+from spagree.read.files.encodings import as_utf8
+from spagree.read.files.json_text import DECODER
+from spagree.read.files.paths import SQLITE, ZIP, File, gather, head, new_file, with_kind
+
+HEAD = 1 << 20
+SHOWN_OBJECTS = 20
+MOST_FILES = 2_000_000
+MEMBERS = (".jsonl", ".json", ".csv", ".txt")
+
+FOLDER, ARCHIVE, DATABASE, SERVER = "folder", "archive", "database", "server"
+SPECIAL = (FOLDER, ARCHIVE, DATABASE, SERVER)
+TABLE, OBJECTS, COLUMNS = "table", "objects", "columns"
+SHAPES = {"delimited": TABLE, "json lines": OBJECTS, "json array": OBJECTS, "parquet": COLUMNS, "arrow": COLUMNS}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source and what can be seen from outside.
+
+    ``keys``: columns (with their type, where there is one), keys of the first objects, names of files
+    or tables; ``objects``: the first objects of a JSON file; ``path`` where it is no plain file.
+    """
+
+    name: str
+    shape: str
+    keys: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[File, ...] = ()
+    objects: tuple[Mapping[str, Any], ...] = ()
+    path: str = ""
+
+    def has(self, *names: str) -> bool:
+        """Whether all these keys are there."""
+        return all(name in self.keys for name in names)
+
+    @property
+    def tables(self) -> tuple[File, ...]:
+        """The files that can be read as plain tables."""
+        return () if self.shape == ARCHIVE else self.files
+
+
+def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
+    """The origin behind the sources; faults of the file system are explained as for any file."""
+    single = _single(sources)
+    if addresses.is_server(single):
+        return Source(addresses.public(single), SERVER, dict.fromkeys(postgres.tables(single), ""), path=single)
+    single = single.removeprefix(addresses.SQLITE)
+    if single and Path(single).is_dir():
+        return _folder(Path(single))
+    if single and Path(single).is_file():
+        special = _special(File(Path(single), single), scratch)
+        if special:
+            return special
+    files = tuple(gather(sources, scratch))
+    name = files[0].name if len(files) == 1 else f"{files[0].name} and others, {len(files)} files in all"
+    origin = Source(name, SHAPES.get(files[0].kind, ""), files=files)
+    try:
+        return _peeked(origin, encoding, scratch)
+    except (SpagreeError, UnicodeDecodeError):
+        return origin
+
+
+def _single(sources: Sequence[Any]) -> str:
+    """The one path, or nothing."""
+    if len(sources) != 1 or hasattr(sources[0], "read"):
+        return ""
+    text = os.fsdecode(sources[0])
+    return "" if "\0" in text or text == "-" else text
+
+
+def _folder(path: Path) -> Source:
+    names: dict[str, str] = {}
+    for folder, _, files in os.walk(path):
+        names.update({str((Path(folder) / file).relative_to(path)): "" for file in files})
+        if len(names) > MOST_FILES:
+            raise FileError(f"{path}: more than {MOST_FILES:,} files; name the folder of the export itself")
+    return Source(str(path), FOLDER, dict(sorted(names.items())), path=str(path))
+
+
+def _special(file: File, scratch: Path) -> Source | None:
+    """Databases and archives are told by their first bytes."""
+    try:
+        start = head(file, len(SQLITE))
+    except FileError:
+        return None
+    if start == SQLITE:
+        tables = sqlite.tables(str(file.path), file.name)
+        return Source(file.name, DATABASE, dict.fromkeys(tables, ""), path=str(file.path))
+    if start.startswith(ZIP):
+        return _archive(file, scratch)
+    return None
+
+
+def _archive(file: File, scratch: Path) -> Source | None:
+    """A flat zip archive of text files, unpacked; not a spreadsheet, nor a damaged one."""
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            members = [name for name in archive.namelist() if not name.endswith("/")]
+            if not members or any("/" in name or Path(name).suffix not in MEMBERS for name in members):
+                return None
+            files = tuple(_unpacked(archive, name, file, scratch) for name in members)
+            return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), files)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, SpagreeError):
+        return None
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str, file: File, scratch: Path) -> File:
+    path = new_file(scratch)
+    with archive.open(name) as source, path.open("wb") as target:
+        shutil.copyfileobj(source, target)
+    member = File(path, f"{file.name}/{name}", is_temporary=True)
+    return with_kind(member) if path.stat().st_size else member
+
+
+def _peeked(origin: Source, encoding: str | None, scratch: Path) -> Source:
+    from spagree.read.files import delimited
+
+    file = origin.files[0]
+    if origin.shape == TABLE:
+        opened = delimited.open_delimited(file, encoding, header=True, scratch=scratch)
+        return replace(origin, keys=dict.fromkeys(opened.names, ""))
+    if origin.shape == OBJECTS:
+        objects = first_objects(as_utf8(file, encoding, scratch))
+        return replace(origin, keys={key: "" for each in objects for key in each}, objects=objects)
+    return replace(origin, keys=_column_types(file)) if origin.shape == COLUMNS else origin
+
+
+def first_objects(file: File) -> tuple[Mapping[str, Any], ...]:
+    """The first objects of a JSON file, in an array, one per line, or one over many lines."""
+    text = head(file, HEAD).decode("utf-8-sig", errors="replace")
+    found = list(_decoded(text))
+    if not found and len(text) >= HEAD:
+        found = list(_decoded(file.path.read_text("utf-8-sig", errors="replace")))
+    return tuple(each for each in found if isinstance(each, dict))
+
+
+def _decoded(text: str) -> Iterator[Any]:
+    position = 0
+    for _ in range(SHOWN_OBJECTS):
+        while position < len(text) and text[position] in "[, \t\r\n":
+            position += 1
+        try:
+            value, position = DECODER.raw_decode(text, position)
+        except json.JSONDecodeError:
+            return
+        yield value
+
+
+def _column_types(file: File) -> dict[str, str]:
+    from spagree.read.files import duckdb_tables
+
+    if file.kind == "parquet":
+        return {name: str(kind) for name, kind in duckdb_tables.parquet_schema(duckdb_tables.connect(), file)}
+    import polars
+
+    try:
+        return {name: str(kind) for name, kind in polars.read_ipc_schema(file.path).items()}
+    except (polars.exceptions.PolarsError, OSError):
+        return {}

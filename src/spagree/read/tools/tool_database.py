@@ -1,0 +1,38 @@
+"""Databases of tools, read-only: the queries of a reader, on SQLite files and PostgreSQL servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from spagree.errors import FileError, UsageError
+from spagree.read.databases import postgres, sqlite
+from spagree.read.tools.source import SERVER, Source
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[Any]:
+    """A connection that can only read; every fault of the database is explained."""
+    is_server = source.shape == SERVER
+    try:
+        with postgres.opened(source.path) if is_server else sqlite.opened(source.path, source.name) as connection:
+            yield connection
+    except UsageError as error:  # the queries are ours: the tables are not those of the tool
+        reason = str(error).partition("; --query")[0]
+        raise FileError(f"{reason}; are these the tables of the tool? use an export of it instead") from None
+
+
+def rows(connection: Any, query: str) -> Sequence[tuple[Any, ...]]:
+    """All rows of a query; what is asked for is cast to text, so that both kinds of database answer alike."""
+    found: Sequence[tuple[Any, ...]] = connection.execute(query).fetchall()
+    return found
+
+
+def is_true(text: str | None) -> bool:
+    """A boolean as text.
+
+    >>> is_true("1"), is_true("true"), is_true("0"), is_true(None)
+    (True, True, False, False)
+    """
+    return text in ("1", "true", "t")

@@ -1,0 +1,384 @@
+"""The command line as its users and their pipelines see it: output, messages, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import spagree
+from command import Run
+from spagree.cli.app import _signals_of_duckdb
+
+SPAGREE = [sys.executable, "-m", "spagree"]
+
+GOOD = (
+    "item,annotator,label\nq1,ann,yes\nq1,bob,yes\nq2,ann,yes\nq2,bob,no\nq3,ann,no\nq3,bob,no\nq3,cyd,no\nq4,ann,no\n"
+)
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.csv"
+    path.write_text(GOOD)
+    return path
+
+
+def test_score_says_the_number_the_interval_and_the_coverage(run: Run, good: Path) -> None:
+    code, out, err = run("score", good)
+    assert code == 0 and err == ""
+    assert "SPA 0.750   95% interval" in out
+    assert "3 of 4 items can be used (75%)" in out
+    assert "1 item with a single annotation" in out
+    assert "Inter-annotator agreement was 0.750" in out and "Sparse Probability of Agreement. " in out
+
+
+def test_what_was_understood_is_echoed(run: Run, good: Path) -> None:
+    out = " ".join(run("score", good)[1].split())
+    assert "columns: item = item, annotator = annotator, label = label (guessed)" in out
+    assert "first row: q1 · ann · yes" in out
+    out = " ".join(run("score", good, "--item", "item", "--label", "label")[1].split())
+    assert "(annotator guessed)" in out
+
+
+def test_json_follows_the_contract(run: Run, good: Path) -> None:
+    code, out, _ = run("score", good, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert list(found) == ["format", "spagree", "metric", "data", "spa", "schemes", "missingness", "chance", "warnings"]
+    assert found["format"] == 1 and found["spagree"] == spagree.__version__
+    assert found["data"] == {
+        "items": 4,
+        "annotations": 8,
+        "annotators": 3,
+        "classes": 2,
+        "pairable_items": 3,
+        "unpairable_items": 1,
+        "pairable_annotations": 7,
+        "annotations_per_item": {"min": 1, "median": 2.0, "max": 3},
+        "labels": {"no": 5, "yes": 3},
+        "left_out": {},
+    }
+    assert (
+        found["spa"]["value"] == 0.75 and found["spa"]["weights"] == "annotations_m1" and found["spa"]["level"] == 0.95
+    )
+    assert {"value", "stderr", "low", "high"} <= set(found["spa"])
+    assert tuple(found["schemes"]) == spagree.SCHEMES
+    assert all(set(each) == {"value", "stderr", "low", "high"} for each in found["schemes"].values())
+    assert found["missingness"]["by_n"][0] == {"n": 2, "items": 2, "agreement": 0.5} | {
+        end: found["missingness"]["by_n"][0][end] for end in ("low", "high")
+    }
+    assert all(set(each) == {"code", "message"} for each in found["warnings"])
+
+
+def test_numbers_in_json_are_those_of_the_python_api(run: Run, good: Path) -> None:
+    found = json.loads(run("score", good, "--json", "--weights", "edge", "--level", "0.9")[1])
+    assert found == json.loads(spagree.measure(good, weights="edge", level=0.9).to_json())
+
+
+def test_nothing_pairable_is_undefined_in_words_and_exit_3(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "once.csv"
+    path.write_text("item,annotator,label\n1,a,x\n2,a,y\n3,b,x\n")
+    code, out, err = run("score", path, "--json")
+    found = json.loads(out)
+    assert code == 3
+    assert found["spa"]["value"] is None and "no item has two annotations" in found["spa"]["undefined"]
+    assert found["schemes"]["flat"] == {"value": None, "undefined": found["spa"]["undefined"]}
+    assert found["missingness"]["undefined"] == "no pairable item"
+    assert [each["code"] for each in found["warnings"]] == ["all_items_once"]
+    assert "no item has two annotations" in err
+    code, out, _ = run("score", path)
+    assert code == 3 and "SPA undefined" in out and "For your paper" not in out
+
+
+def test_one_pairable_item_has_a_value_but_no_interval(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("item,annotator,label\n1,a,x\n1,b,x\n2,b,x\n")
+    found = json.loads(run("score", path, "--json")[1])
+    assert found["spa"]["value"] == 1.0 and found["spa"]["low"] is None and "only one item" in found["spa"]["undefined"]
+    assert "no interval, because only one item" in " ".join(run("score", path)[1].split())
+    assert run("score", path, "--require", "0.1")[0] == 1
+
+
+def test_the_gate_looks_at_the_lower_end(run: Run) -> None:
+    low = spagree.measure("example:sparse").spa.low
+    assert low is not None and 0.5 < low < 0.57
+    assert run("score", "example:sparse", "--require", low)[0] == 0
+    code, out, err = run("score", "example:sparse", "--require", 0.57)
+    assert code == 1 and "SPA 0.576" in out
+    assert f"lower end is {low:.3f}, required is 0.57" in err
+
+
+def test_own_weights_on_the_command_line(run: Run, good: Path) -> None:
+    found = json.loads(run("score", good, "--json", "--weights", "2=1,3=2")[1])
+    assert found["spa"]["value"] == spagree.measure(good, weights="annotations_m1").spa.value
+    assert found["spa"]["weights"] == "custom"
+    assert "▸ custom" in run("score", good, "--weights", "2=1,3=2")[1]
+
+
+def test_bootstrap_records_method_and_seed(run: Run, good: Path) -> None:
+    one, two = (json.loads(run("score", good, "--json", "--bootstrap", 200, "--seed", seed)[1]) for seed in (1, 2))
+    assert one["spa"]["method"] == "bootstrap of items, 200 replicates, seed 1"
+    assert one["spa"]["value"] == 0.75 and one["spa"]["stderr"] != two["spa"]["stderr"]
+
+
+USAGE = [
+    (["score", "GOOD", "--weights", "egde"], "did you mean 'edge'"),
+    (["score", "GOOD", "--weights", "2=0,3=1"], "0.0 for n = 2"),
+    (["score", "GOOD", "--weights", "2=-1,3=1"], "-1.0 for n = 2"),
+    (["score", "GOOD", "--weights", "2=nan,3=1"], "nan for n = 2"),
+    (["score", "GOOD", "--weights", "2=1"], "none given for items with 3 annotations"),
+    (["score", "GOOD", "--weights", "two=1"], "write your own weights as"),
+    (["score", "GOOD", "--format", "wid"], "did you mean 'wide'"),
+    (["score", "GOOD", "--level", "95"], "between 0 and 1"),
+    (["score", "GOOD", "--duplicates", "lst"], "did you mean 'last'"),
+    (["score", "GOOD", "--first", "1"], "at least the first 2"),
+    (["score", "GOOD", "--first", "2"], "name its column with --time"),
+    (["score", "GOOD", "--bootstrap", "5"], "at least 100"),
+    (["score", "GOOD", "--wieghts", "flat"], "--weights"),
+    (["score"], "Missing argument"),
+    (["scroe", "GOOD"], "did you mean 'score'"),
+    (["simulate", "-o", "x.csv", "--per-item", "2:b"], "neither a number nor LOW:HIGH"),
+    (["simulate", "-o", "x.txt"], "give one of .csv"),
+    (["simulate", "-o", "x.csv", "--items", "0"], "items"),
+    (["tally", "GOOD", "-o", "x.csv"], "saved as .json"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), USAGE, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_wrong_usage_is_exit_2_with_a_hint(run: Run, good: Path, arguments: list[str], message: str) -> None:
+    code, out, err = run(*[good if argument == "GOOD" else argument for argument in arguments])
+    assert code == 2 and out == "" and message in err
+
+
+BAD_DATA = {
+    "empty": (b"", "empty"),
+    "header only": (b"item,annotator,label\n", "no data rows"),
+    "too few fields": (b"item,annotator,label\n1,a,x\n2,b\n", ":3:"),
+    "too many fields": (b"item,annotator,label\n1,a,x\n2,b,y,z\n", ":3:"),
+    "unclosed quote": (b'item,annotator,label\n1,a,x\n2,"b,y\n3,a,x\n', ":3"),
+    "NUL byte": (b"item,annotator,label\n1,a,x\n2,b,\x00\n", "NUL"),
+    "latin-1": (b"item,annotator,label\n1,a,caf\xe9\n", "--encoding"),
+    "no label column": (b"item,annotator,verdict2\n1,a,x\n", "--label"),
+    "conflicting labels": (b"item,annotator,label\n1,a,x\n1,a,y\n", "--duplicates first"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_DATA)
+def test_bad_data_is_exit_3_with_the_place_and_no_traceback(run: Run, tmp_path: Path, name: str) -> None:
+    content, message = BAD_DATA[name]
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    code, out, err = run("score", path)
+    assert code == 3 and out == ""
+    assert "bad.csv" in err and message in err and "Traceback" not in err
+
+
+def test_conflicts_name_rows_annotator_and_both_labels(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "twice.csv"
+    rows = [f"q{number},ann,{label}" for number in range(25) for label in ("yes", "no")]
+    path.write_text("\n".join(["item,annotator,label", *rows]))
+    err = run("score", path)[2]
+    assert "25 times an annotator gave one item different labels" in err
+    assert f"{path}:3: annotator 'ann' labelled item 'q0' 'yes' (row 2) and 'no' (row 3)" in err
+    assert err.count("labelled item") == 10 and "… and 15 more" in err
+
+
+@pytest.mark.parametrize("policy", ["first", "last"])
+def test_a_policy_settles_conflicts_and_says_so(run: Run, tmp_path: Path, policy: str) -> None:
+    path = tmp_path / "twice.csv"
+    path.write_text("item,annotator,label\n1,a,x\n1,a,y\n1,b,x\n2,a,x\n2,b,x\n")
+    code, out, _ = run("score", path, "--duplicates", policy, "--json")
+    found = json.loads(out)
+    assert code == 0 and found["spa"]["value"] == {"first": 1.0, "last": 0.5}[policy]
+    assert found["data"]["left_out"] == {"repeated": 1}
+    assert f"the {policy} one was kept" in found["warnings"][-1]["message"]
+
+
+FILE_TROUBLE = [
+    ("nowhere.csv", "nowhere.csv"),
+    ("no-*.csv", "no-*.csv"),
+    (".", "directory"),
+    ("https://example.org/labels.csv", "download"),
+]
+
+
+@pytest.mark.parametrize(("source", "message"), FILE_TROUBLE)
+def test_unreadable_sources_are_exit_4(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("score", source)
+    assert code == 4 and out == "" and message in err
+
+
+def test_hostile_labels_are_shown_not_obeyed(run: Run, tmp_path: Path) -> None:
+    hostile = [
+        "\x1b[31mred",
+        "a\u202eb",
+        "</script><img onerror=x>",
+        "[bold]x[/bold]",
+        "{{7*7}}",
+        "=cmd|'/C calc'!A0",
+        "\x07bell",
+    ]
+    path = tmp_path / "hostile.csv"
+    path.write_text("item,annotator,label\n" + "\n".join(f'1,{n},"{label}"' for n, label in enumerate(hostile)))
+    code, out, err = run("score", path)
+    assert code == 0
+    for character in ("\x1b", "\u202e", "\x07"):
+        assert character not in out + err
+    assert "\\x1b[31mred" in out and "a\\u202eb" in out and "[bold]x[/bold]" in out
+    assert "<img" not in spagree.measure(path)._repr_html_()
+
+
+def test_items_lists_the_worst_first(run: Run, good: Path) -> None:
+    code, out, _ = run("items", good)
+    assert code == 0
+    assert [line.split() for line in out.splitlines()[1:]] == [
+        ["0", "2", "1", "q2", "no", "×1,", "yes", "×1"],
+        ["1", "3", "0", "q3", "no", "×3"],
+        ["1", "2", "0", "q1", "yes", "×2"],
+    ]
+    assert json.loads(run("items", good, "--json", "--worst", 1)[1]) == [
+        {"item": "q2", "annotations": 2, "agreement": 0.0, "entropy": 1.0, "votes": "no ×1, yes ×1"}
+    ]
+
+
+def test_tallies_are_saved_merged_and_scored(run: Run, tmp_path: Path, good: Path) -> None:
+    lines = GOOD.splitlines()
+    parts = {"one": [*lines[:3]], "two": [lines[0], *lines[3:]]}
+    for name, part in parts.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(part))
+        assert run("tally", tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}.json")[0] == 0
+    assert run("merge", tmp_path / "one.json", tmp_path / "two.json", "-o", tmp_path / "all.json")[0] == 0
+    assert run("score", tmp_path / "all.json", "--json")[1] == run("score", good, "--json")[1]
+
+
+def test_parts_that_cut_through_items_merge_with_keep_items(run: Run, tmp_path: Path, good: Path) -> None:
+    lines = GOOD.splitlines()
+    for name, part in {"odd": lines[1::2], "even": lines[2::2]}.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join([lines[0], *part]))
+        assert run("tally", tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}.parquet", "--keep-items")[0] == 0
+    assert run("merge", tmp_path / "odd.parquet", tmp_path / "even.parquet", "-o", tmp_path / "all.parquet")[0] == 0
+    merged = json.loads(run("score", tmp_path / "all.parquet", "--json")[1])
+    assert merged["spa"] == json.loads(run("score", good, "--json")[1])["spa"]
+    assert run("tally", good, "-o", tmp_path / "plain.json")[0] == 0
+    assert run("merge", tmp_path / "odd.parquet", tmp_path / "plain.json", "-o", tmp_path / "no.json")[0] == 2
+
+
+def test_existing_output_is_refused_before_any_work(run: Run, tmp_path: Path, good: Path) -> None:
+    target = tmp_path / "old.json"
+    target.write_text("precious")
+    code, _, err = run("tally", good, "-o", target)
+    assert code == 4 and "--force" in err and target.read_text() == "precious"
+    assert run("tally", good, "-o", target, "--force")[0] == 0
+    assert isinstance(spagree.load(target), spagree.Tally)
+
+
+def test_simulate_writes_what_it_says(run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "drawn.csv"
+    code, out, _ = run(
+        "simulate", "-o", target, "--items", 50, "--per-item", "2:4", "--quality", "0.7:1.0", "--seed", 3
+    )
+    same = spagree.simulate(items=50, per_item=(2, 4), quality=(0.7, 1.0), seed=3)
+    assert code == 0 and f"{same.frame.height} annotations" in out and f"{same.truth:.3f}" in out
+    assert spagree.measure(target).spa == spagree.measure(same.frame).spa
+    assert run("simulate", "-o", target)[0] == 4
+
+
+def test_examples_are_listed_and_scored(run: Run) -> None:
+    names = [line.split()[0] for line in run("examples")[1].splitlines() if not line.startswith(" ")]
+    assert {"fleiss1971", "krippendorff2011", "sparse", "adaptive"} <= set(names)
+    for name in names:
+        assert run("score", f"example:{name}")[0] == 0
+    assert run("score", "example:flies")[0] == 2
+
+
+@pytest.mark.parametrize("command", ["", "score", "items", "tally", "merge", "simulate", "examples"])
+def test_help_reads_well(run: Run, command: str) -> None:
+    code, out, _ = run(*[command] if command else [], "--help")
+    cut = [line for line in out.splitlines() if line.endswith("...") and "Usage" not in line]
+    assert code == 0 and "Usage: spagree" in out and cut == []
+
+
+# Whole processes: signals, pipes, start-up ----------------------------------------------------
+
+
+def test_standard_input_and_several_files(tmp_path: Path, good: Path) -> None:
+    done = subprocess.run([*SPAGREE, "score", "-", "--json"], input=GOOD, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["spa"] == json.loads(spagree.measure(good).to_json())["spa"]
+    lines = GOOD.splitlines()
+    (tmp_path / "b1.csv").write_text("\n".join(lines[:4]))
+    (tmp_path / "b2.csv").write_text("\n".join([lines[0], *lines[4:]]))
+    for sources in (["b1.csv", "b2.csv"], ["b*.csv"]):
+        command = [*SPAGREE, "score", *sources, "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+        assert json.loads(done.stdout)["spa"]["value"] == 0.75
+
+
+def test_a_closed_pipe_is_no_traceback(good: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*SPAGREE, "score", good], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert done.returncode == 4 and "Traceback" not in done.stderr and "Exception" not in done.stderr
+
+
+def test_closed_standard_input_and_output(good: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m spagree score - <&-"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 4 and "Traceback" not in done.stderr
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m spagree score {good} >&-"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 4 and "Traceback" not in done.stderr
+
+
+def test_a_full_disk_under_standard_output_is_exit_4(good: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*SPAGREE, "score", good], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 4 and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupts_leave_no_file(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    target = tmp_path / "large.parquet"
+    command = [*SPAGREE, "simulate", "-o", str(target), "--items", "20000000", "--per-item", "5"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as running:
+        time.sleep(1.5)
+        running.send_signal(number)
+        errors = running.communicate(timeout=60)[1]
+    assert running.returncode == code and "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*SPAGREE, "score", "nowhere.csv", "--debug"], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode != 0 and "Traceback" in done.stderr and "FileError" in done.stderr
+
+
+@pytest.mark.parametrize(("signalled", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143), (None, 130)])
+def test_a_signal_that_duckdb_turns_into_an_error_is_an_interrupt(signalled: BaseException | None, code: int) -> None:
+    """Exit code 1 would say that the gate was not met."""
+    with pytest.raises(SystemExit) as stopped, _signals_of_duckdb():
+        raise RuntimeError("Query interrupted") from signalled
+    assert stopped.value.code == code
+
+
+def test_other_errors_of_the_runtime_stay_errors() -> None:
+    with pytest.raises(RuntimeError, match="something else"), _signals_of_duckdb():
+        raise RuntimeError("something else")

@@ -1,0 +1,144 @@
+"""Annotations as integers, and the small vector functions everything else stands on."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spagree
+from breakdown_oracle import Rows, rows_of
+from oracle import counted
+from spagree.estimate.grouping import counted as count_keys
+from spagree.estimate.grouping import merged, pairs_within, run_of_each
+from spagree.estimate.intervals import mean_error, wilson_each
+from spagree.estimate.uncertainty import wilson
+from spagree.tally.codes import UNKNOWN, Codes, encode, encode_few
+from spagree.tally.items import SHOWN_LABELS, said_of
+from spagree.tally.policies import Policies
+
+SCHEMA = ["item", "annotator", "label"]
+
+
+def frame_of(rows: Rows) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def decoded(codes: Codes) -> list[tuple[int, str | None, str]]:
+    names = [*codes.annotators, None]
+    return [
+        (int(item), names[who], codes.labels[label])
+        for item, who, label in zip(codes.item, codes.annotator, codes.label, strict=True)
+    ]
+
+
+@given(rows_of())
+@settings(max_examples=30)
+def test_codes_say_what_the_rows_said_in_one_order(rows: Rows) -> None:
+    found = encode(counted(frame_of(rows)).annotations)
+    places = {item: place for place, item in enumerate(sorted({item for item, _, _ in rows}))}
+    expected = sorted(((places[item], said, who) for item, who, said in rows))
+    assert decoded(found) == [(item, who, said) for item, said, who in expected]
+    assert found.items == len(places) and found.unknown == 0
+    assert {each.dtype for each in (found.item, found.annotator, found.label)} == {np.dtype(np.int32)}
+
+
+FRAMES = {
+    "text": pl.DataFrame({"item": ["b", "a", "b"], "annotator": ["x", None, "y"], "label": ["2", "10", "1"]}),
+    "numbers": pl.DataFrame({"item": [3, 2, 3], "annotator": [10, None, 9], "label": [2, 10, 1]}),
+    "truth values": pl.DataFrame({"item": [1, 2, 1], "annotator": ["x", None, "y"], "label": [True, False, False]}),
+    "categories": pl.DataFrame(
+        {"item": ["b", "a", "b"], "annotator": ["x", None, "y"], "label": ["2", "10", "1"]},
+        schema_overrides={"annotator": pl.Categorical, "label": pl.Categorical},
+    ),
+    "nothing": pl.DataFrame({"item": [None], "annotator": ["x"], "label": ["1"]}, schema_overrides={"item": pl.String}),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_few_and_many_are_encoded_alike(name: str) -> None:
+    annotations = counted(FRAMES[name]).annotations
+    one, other = encode(annotations), encode_few(annotations)
+    assert (one.annotators, one.labels, one.items) == (other.annotators, other.labels, other.items)
+    for each in ("item", "annotator", "label"):
+        assert getattr(one, each).tolist() == getattr(other, each).tolist()
+    assert one.unknown == (0 if name == "nothing" else 1)
+
+
+def test_names_are_in_the_order_of_their_text() -> None:
+    found = encode(counted(FRAMES["numbers"]).annotations)
+    assert (found.annotators, found.labels) == (("10", "9"), ("1", "10", "2"))
+    assert found.annotator.tolist().count(UNKNOWN) == 1
+    assert encode(counted(FRAMES["truth values"]).annotations).labels == ("false", "true")
+
+
+def test_policies_come_before_codes() -> None:
+    rows = frame_of([("q", "ann", "y"), ("q", "ann", "y "), ("q", "bob", "Y ")])
+    found = encode(counted(rows, Policies(normalize=True)).annotations)
+    assert decoded(found) == [(0, "ann", "y"), (0, "bob", "y")]
+
+
+def test_without_an_annotator_column() -> None:
+    with pytest.raises(spagree.UsageError, match="name the column of the annotator"):
+        encode(counted(FRAMES["text"].drop("annotator")).annotations)
+
+
+@given(st.lists(st.integers(0, 6), max_size=8))
+def test_pairs_within_runs_are_all_pairs(sizes: list[int]) -> None:
+    first, second = pairs_within(np.array(sizes, dtype=np.int64))
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    expected = [(a, b) for a, b in combinations(range(len(rows)), 2) if rows[a] == rows[b]]
+    assert list(zip(first.tolist(), second.tolist(), strict=True)) == expected
+
+
+@given(st.lists(st.lists(st.integers(-3, 5), max_size=9), max_size=4))
+def test_counts_of_parts_merge_to_those_of_the_whole(parts: list[list[int]]) -> None:
+    keys, counts = merged([count_keys(np.array(part, dtype=np.int64)) for part in parts])
+    flat = [key for part in parts for key in part]
+    assert dict(zip(keys.tolist(), counts.tolist(), strict=True)) == {key: flat.count(key) for key in set(flat)}
+    assert keys.tolist() == sorted(set(flat))
+
+
+def test_runs_number_equal_neighbours() -> None:
+    assert run_of_each(np.array([4, 4, 2, 2, 4])).tolist() == [0, 0, 1, 1, 2]
+    assert run_of_each(np.zeros(0, dtype=np.int64)).tolist() == []
+
+
+@given(st.floats(0, 1), st.just(0.0) | st.floats(1e-6, 0.5), st.floats(1.5, 1e6), st.floats(0.5, 0.99))
+def test_many_intervals_are_the_single_ones(value: float, stderr: float, effective: float, level: float) -> None:
+    each = [np.array([number]) for number in (value, stderr, effective)]
+    low, high = wilson_each(*each, level)
+    assert (low[0], high[0]) == pytest.approx(wilson(value, stderr, effective, level), abs=1e-12)
+
+
+def test_no_interval_without_a_standard_error_or_freedom() -> None:
+    low, high = wilson_each(np.array([0.5, 0.5]), np.array([np.nan, 0.1]), np.array([5.0, 1.0]), 0.95)
+    assert np.isnan(low).all() and np.isnan(high).all()
+
+
+def test_the_error_of_a_mean() -> None:
+    found = mean_error(np.array([0.0, 1.0, 4.0]), np.array([0.0, 0.0, 3.0]))
+    assert np.isnan(found[:2]).all() and found[2] == 0.5
+
+
+def test_votes_are_text_with_the_commonest_first_and_not_too_many() -> None:
+    labels = [f"l{place:02}" for place in range(SHOWN_LABELS + 1)]
+    counts = pl.DataFrame({"item": [1] * len(labels), "label": labels, "count": [1] * (len(labels) - 1) + [5]})
+    (row,) = said_of(counts).rows(named=True)
+    assert row["votes"].startswith("l12 ×5, l00 ×1, ") and row["votes"].endswith("l10 ×1, …")
+    assert said_of(counts.head(SHOWN_LABELS))["votes"][0].endswith("l11 ×1")
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6))
+def test_entropy_is_that_of_the_votes(sizes: list[int]) -> None:
+    counts = pl.DataFrame({"item": [0] * len(sizes), "label": [str(c) for c in range(len(sizes))], "count": sizes})
+    found = said_of(counts)["entropy"][0]
+    shares = np.array(sizes) / sum(sizes)
+    expected = None if sum(sizes) == 1 else pytest.approx(float(-(shares * np.log2(shares)).sum()), abs=1e-12)
+    assert found == expected
+    if len(sizes) == 1 and sizes[0] > 1:
+        assert found == 0.0

@@ -1,0 +1,164 @@
+"""Pairs of annotators against brute force, scikit-learn and statsmodels.
+
+The values of the peers come from this script (scikit-learn 1.9.1, statsmodels 0.15.0):
+
+    import numpy as np
+    from sklearn.metrics import cohen_kappa_score
+    from statsmodels.stats.inter_rater import cohens_kappa
+    one, other = list("aabbbcccca"), list("aabbcccacb")
+    table = np.array([[sum(x == c and y == k for x, y in zip(one, other)) for k in "abc"] for c in "abc"])
+    cohen_kappa_score(one, other)                           # 0.5454545454545454
+    cohens_kappa(table).std_kappa                           # 0.2184835268198166
+    numbers = [[ord(x) for x in each] for each in (one, other)]
+    cohen_kappa_score(*numbers, weights="linear")           # 0.5555555555555556
+    cohen_kappa_score(*numbers, weights="quadratic")        # 0.5652173913043479
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import sqrt
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+
+import spagree
+from breakdown_oracle import Rows, close, cohen, rows_of, scott, shared
+from spagree.estimate import pairs as module
+from spagree.estimate.uncertainty import wilson
+
+COHEN, COHEN_STD = 0.5454545454545454, 0.2184835268198166
+LINEAR, QUADRATIC = 0.5555555555555556, 0.5652173913043479
+ONE, OTHER = "aabbbcccca", "aabbcccacb"
+TEN = [(f"q{i}", who, said) for who, all_ in (("ann", ONE), ("bob", OTHER)) for i, said in enumerate(all_)]
+
+
+@given(rows_of(8, 5))
+@settings(max_examples=60)
+def test_every_pair_against_brute_force(rows: Rows) -> None:
+    found = spagree.measure(rows).pairs()
+    people = sorted({who for _, who, _ in rows})
+    met = {(one, other) for one, other in combinations(people, 2) if shared(rows, one, other)}
+    assert {(row["annotator"], row["other"]) for row in found.rows(named=True)} == met
+    for row in found.rows(named=True):
+        said = shared(rows, row["annotator"], row["other"])
+        assert row["shared"] == len(said) and row["few"] == (len(said) < 10)
+        assert row["agreement"] == pytest.approx(sum(one == other for one, other in said) / len(said))
+        assert row["cohen_kappa"] == close(cohen(said), 1e-13) and row["scott_pi"] == close(scott(said), 1e-13)
+        assert (row["cohen_kappa"] is None) == (len({label for pair in said for label in pair}) == 1)
+        reason = module.ONE_CLASS if row["cohen_kappa"] is None else module.ONE_ITEM if len(said) == 1 else None
+        assert row["undefined"] == reason
+
+
+def test_the_peers_agree() -> None:
+    row = spagree.measure(TEN).pairs().row(0, named=True)
+    assert (row["annotator"], row["other"], row["shared"], row["agreement"]) == ("ann", "bob", 10, 0.7)
+    assert row["cohen_kappa"] == pytest.approx(COHEN, abs=1e-12)
+    # statsmodels divides by m, we by m − 1.
+    assert row["cohen_kappa_stderr"] == pytest.approx(COHEN_STD * sqrt(10 / 9), abs=1e-12)
+
+
+def test_weighted_kappa_is_that_of_scikit_learn() -> None:
+    numbers = [(item, who, str(ord(said))) for item, who, said in TEN]
+    for metric, value in (("linear", LINEAR), ("quadratic", QUADRATIC)):
+        row = spagree.measure(numbers, metric=metric).pairs().row(0, named=True)
+        assert row["cohen_kappa"] == pytest.approx(value, abs=1e-12)
+
+
+def test_intervals_have_a_width_at_perfect_agreement() -> None:
+    rows = [(f"q{i}", who, "xy"[i % 2]) for i in range(10) for who in "ab"]
+    row = spagree.measure(rows).pairs().row(0, named=True)
+    assert (row["agreement"], row["cohen_kappa"], row["scott_pi"]) == (1.0, 1.0, 1.0)
+    low = wilson(1.0, 0.0, 10, 0.95)[0]
+    assert (row["low"], row["high"]) == (pytest.approx(low), 1.0)
+    assert (row["cohen_kappa_low"], row["cohen_kappa_high"]) == (pytest.approx(2 * low - 1), 1.0)
+
+
+def test_the_interval_of_kappa_is_wilsons_on_the_scale_of_agreement() -> None:
+    row = spagree.measure(TEN, level=0.9).pairs().row(0, named=True)
+    expected = (0.7 - row["cohen_kappa"]) / (1 - row["cohen_kappa"])
+    low, high = wilson(0.7, row["cohen_kappa_stderr"] * (1 - expected), 10, 0.9)
+    assert row["cohen_kappa_low"] == pytest.approx((low - expected) / (1 - expected))
+    assert row["cohen_kappa_high"] == pytest.approx((high - expected) / (1 - expected))
+
+
+@given(rows_of(8, 5))
+@settings(max_examples=20)
+def test_blocks_of_items_and_of_pairs_change_nothing(rows: Rows) -> None:
+    whole = spagree.measure(rows).pairs()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MEETINGS_AT_ONCE", 5)
+        patch.setattr(module, "CELLS_AT_ONCE", 6)
+        assert spagree.measure(rows).pairs().equals(whole)
+
+
+def test_only_pairs_that_share_enough() -> None:
+    rows = [*TEN, ("q0", "cyd", "a"), ("q1", "cyd", "b")]
+    measured = spagree.measure(rows)
+    assert [measured.pairs(least).height for least in (1, 2, 3, 11)] == [3, 3, 1, 0]
+    assert measured.pairs(3).rows() == measured.pairs().rows()[:1]
+    for wrong in (0, 1.5, "2"):
+        with pytest.raises(spagree.UsageError, match="whole number"):
+            measured.pairs(wrong)  # type: ignore[arg-type]
+
+
+def test_small_ones_are_marked_and_come_last() -> None:
+    rows = [*TEN, ("q0", "cyd", "c")]
+    found = spagree.measure(rows).pairs()
+    assert found.select("annotator", "other", "few").rows() == [
+        ("ann", "bob", False),
+        ("ann", "cyd", True),
+        ("bob", "cyd", True),
+    ]
+
+
+def test_nobody_met() -> None:
+    found = spagree.measure([("q1", "ann", "x"), ("q2", "bob", "x"), ("q3", None, "y")]).pairs()
+    assert found.height == 0 and found.schema["cohen_kappa"] == pl.Float64 and found.schema["annotator"] == pl.String
+
+
+def test_too_many_meetings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_MEETINGS", 9)
+    with pytest.raises(spagree.DataError, match="annotators met 10 times, up to 2 of them"):
+        spagree.measure(TEN).pairs()
+    monkeypatch.setattr(module, "MOST_MEETINGS", 10)
+    assert spagree.measure(TEN).pairs().height == 1
+    monkeypatch.setattr(module, "MOST_AT_ONE_ITEM", 1)
+    with pytest.raises(spagree.DataError, match="--first"):
+        spagree.measure(TEN).pairs()
+    monkeypatch.setattr(module, "LARGEST_KEY", 35)
+    with pytest.raises(spagree.DataError, match="2 annotators and 3 labels"):
+        spagree.measure(TEN).pairs()
+
+
+def test_row_order_does_not_matter_and_renaming_turns_a_pair_around() -> None:
+    frame = spagree.simulate(items=60, annotators=7, per_item=3, seed=2).frame.select("item", "annotator", "label")
+    whole = spagree.measure(frame).pairs()
+    assert spagree.measure(frame.sample(fraction=1, shuffle=True, seed=4)).pairs().equals(whole)
+    turned = spagree.measure([(item, {"ann": "zoe"}.get(who, who), said) for item, who, said in TEN]).pairs()
+    plain = spagree.measure(TEN).pairs()
+    assert turned.select("annotator", "other").rows() == [("bob", "zoe")]
+    assert turned.drop("annotator", "other").row(0) == pytest.approx(plain.drop("annotator", "other").row(0))
+
+
+FOLDER = Path(__file__).parents[3] / "shared" / "data"
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="real data is not beside this checkout")
+@pytest.mark.parametrize("name", ["rte", "convabuse", "varierr_nli", "anesthesia"])
+def test_real_data_adds_up(name: str) -> None:
+    """All meetings of all pairs are all pairs of annotations: edge-weighted SPA."""
+    measured = spagree.measure(FOLDER / f"{name}.csv.gz", duplicates="first")
+    found = measured.pairs()
+    edges = (found["agreement"] * found["shared"]).sum() / found["shared"].sum()
+    assert edges == pytest.approx(measured.schemes["edge"].value, abs=1e-12)
+    people = measured.annotators()
+    assert people["annotations"].sum() == measured.data.annotations
+    assert people.height == measured.data.annotators
+    weighted = measured.classes().drop_nulls("agreement")
+    pairable = measured.findings.data.pairable_annotations
+    total = (people["agreement"] * people["shared"]).sum() / pairable
+    assert total == pytest.approx(measured.schemes["annotations"].value, abs=1e-12)
+    assert weighted.height == measured.data.classes

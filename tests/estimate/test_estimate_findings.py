@@ -1,0 +1,268 @@
+"""Findings: what was counted, and every caution where it belongs and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from statistics import median
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle import BARS, parse, tally_of
+from spagree.estimate import (
+    SCHEMES,
+    AgreementAt,
+    Bootstrap,
+    Data,
+    Estimate,
+    Findings,
+    Missingness,
+    PerItem,
+    Weights,
+    find,
+    weigh,
+)
+from spagree.estimate.cautions import REMEDY
+from spagree.estimate.cautions import cautions as estimate_cautions
+from spagree.estimate.findings import _at
+from spagree.estimate.item_groups import ItemGroups
+from spagree.tally.count import Counted
+from spagree.tally.items import ItemCounts
+from spagree.tally.policies import Clean, Policies
+from spagree.tally.tally import Cell, Tally
+
+GOOD = parse("aaa aab aaa abb bbb bba aaa bbb aba abb aaa bbb")
+
+
+def cautions(found: Findings) -> dict[str, str]:
+    assert len({caution.code for caution in found.warnings}) == len(found.warnings)
+    return {caution.code: caution.message for caution in found.warnings}
+
+
+def codes(items: list[list[str]], weights: str = "annotations_m1") -> list[str]:
+    return list(cautions(find(tally_of(items), weights)))
+
+
+# What was counted -------------------------------------------------------------------------------------
+
+
+def test_data_describes_the_tally() -> None:
+    tally = Tally(
+        {Cell(3, 2, 0): 2, Cell(2, 2, 0): 1, Cell(1, 0, 0): 2},
+        {"a": 6, "b": 3, "c": 1},
+        {"a": 6, "b": 2},
+        {"ann": 6, "bob": 4},
+        {"missing_label": 3},
+    )
+    assert find(tally).data == Data(
+        items=5,
+        annotations=10,
+        annotators=2,
+        classes=3,
+        pairable_items=3,
+        unpairable_items=2,
+        pairable_annotations=8,
+        annotations_per_item=PerItem(1, 2, 3),
+        labels={"a": 6, "b": 3, "c": 1},
+        left_out={"missing_label": 3},
+    )
+
+
+def test_annotators_are_none_when_unknown_and_counted_when_known() -> None:
+    assert find(tally_of(GOOD)).data.annotators is None
+    assert find(Tally({}, {}, {}, {})).data.annotators == 0
+
+
+def test_an_empty_tally_has_no_annotations_per_item() -> None:
+    data = find(Tally()).data
+    assert (data.items, data.annotations, data.classes, data.annotations_per_item) == (0, 0, 0, None)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=12))
+@settings(max_examples=60)
+def test_annotations_per_item_are_those_of_the_laid_out_list(sizes: list[int]) -> None:
+    found = find(tally_of([["a"] * n for n in sizes])).data.annotations_per_item
+    assert found == PerItem(min(sizes), median(sizes), max(sizes))
+
+
+@pytest.mark.parametrize(("sizes", "middle"), [([1, 2], 1.5), ([2, 2, 5], 2), ([1, 1, 4, 4], 2.5), ([3], 3)])
+def test_the_median_lies_between_two_items_where_their_number_is_even(sizes: list[int], middle: float) -> None:
+    assert find(tally_of([["a"] * n for n in sizes])).data.annotations_per_item.median == middle
+
+
+def test_a_place_beyond_the_last_item_does_not_exist() -> None:
+    assert [_at({4: 1, 2: 2}, place) for place in range(3)] == [2, 2, 4]
+    with pytest.raises(IndexError, match="3"):
+        _at({2: 2, 4: 1}, 3)
+
+
+def test_labels_are_listed_by_size_then_by_name() -> None:
+    assert list(find(tally_of(parse("zb zba zz"))).data.labels.items()) == [("z", 4), ("b", 2), ("a", 1)]
+    assert list(find(tally_of(parse("ba"))).data.labels) == ["a", "b"]
+
+
+def test_spa_is_the_chosen_scheme() -> None:
+    for scheme in SCHEMES:
+        found = find(tally_of(parse(BARS)), scheme)
+        assert found.spa == found.schemes[scheme]
+        assert found.spa.weights == scheme
+        assert list(found.schemes) == list(found.weights) == list(SCHEMES)
+        assert all(found.weights[name].scheme == name for name in SCHEMES)
+    assert find(tally_of(parse(BARS))).spa.weights == "annotations_m1"
+    assert find(tally_of(parse(BARS))).spa.level == 0.95
+
+
+def test_findings_are_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        find(tally_of(GOOD)).spa = None
+    with pytest.raises(FrozenInstanceError):
+        find(tally_of(GOOD)).data.items = 3
+
+
+# Cautions ----------------------------------------------------------------------------------------------
+
+
+def test_good_data_gives_no_caution() -> None:
+    for scheme in SCHEMES:
+        assert codes(GOOD, scheme) == []
+
+
+def test_an_empty_tally_gives_no_caution() -> None:
+    assert find(Tally()).warnings == ()
+
+
+EASY_THEN_HARD = parse("aa bb aa bb aa bb aa bb aa bb") * 3 + parse("aabb abab abba aabb abba") * 4
+HARD_THEN_EASY = parse("ab ab ab ba ab ba ab ab ba ba") * 3 + parse("aaaa bbbb aaaa bbbb aaab") * 4
+
+
+@pytest.mark.parametrize(("items", "direction"), [(EASY_THEN_HARD, "less"), (HARD_THEN_EASY, "more")])
+def test_a_broken_assumption_is_said_with_its_direction(items: list[list[str]], direction: str) -> None:
+    found = find(tally_of(items))
+    assert found.missingness.broken
+    assert cautions(found)["missingness"] == (
+        f"items with more annotations agree {direction}, beyond chance: SPA's assumption that the number of "
+        f"annotations is independent of agreement does not hold here. {REMEDY}"
+    )
+    assert found.warnings[0].code == "missingness"
+
+
+def test_schemes_that_diverge_are_named() -> None:
+    found = find(tally_of(EASY_THEN_HARD))
+    message = cautions(found)["schemes_diverge"]
+    assert message.startswith("the weighting schemes differ by more than their intervals allow (")
+    assert "(edge lowest, flat highest)" in message
+    assert found.schemes["edge"].high < found.schemes["flat"].value
+    assert found.schemes["flat"].low > found.schemes["edge"].value
+    assert "(flat lowest, edge highest)" in cautions(find(tally_of(HARD_THEN_EASY)))["schemes_diverge"]
+    assert [caution.code for caution in found.warnings][:2] == ["missingness", "schemes_diverge"]
+
+
+def test_schemes_that_differ_within_their_intervals_are_not_reported() -> None:
+    found = find(tally_of(parse("aa bb aa bb ab aa aab aabb abab aab abb aaa")))
+    assert found.schemes["flat"].value - found.schemes["edge"].value > 0.05
+    assert "schemes_diverge" not in cautions(found)
+
+
+def test_one_item_is_questioned() -> None:
+    assert codes(parse("aab")) == ["one_item"]
+    assert cautions(find(tally_of(parse("a"))))["one_item"] == (
+        "all annotations belong to one item; is the item column right?"
+    )
+    assert "one_item" not in codes(parse("aab b"))
+
+
+def test_items_annotated_once_each_are_questioned() -> None:
+    found = cautions(find(tally_of(parse("a b c"))))
+    assert found == {"all_items_once": "every annotation has an item of its own; is the item column right?"}
+    assert "all_items_once" not in codes(parse("a b cc"))
+    assert codes(parse("a")) == ["one_item"]
+
+
+def test_few_items_are_counted() -> None:
+    found = cautions(find(tally_of(GOOD[:9])))
+    assert found == {"few_items": "only 9 items have two annotations: a rough figure"}
+    assert codes(GOOD[:10]) == []
+    assert "few_items" in codes(parse("ab a"))
+
+
+def test_low_coverage_is_said_below_half() -> None:
+    half = GOOD + [["a"]] * len(GOOD)
+    assert codes(half) == []
+    found = cautions(find(tally_of([*half, ["b"]])))
+    assert found == {
+        "low_coverage": "fewer than half of the items have two annotations; if they were chosen at random that is "
+        "fine, otherwise the figure speaks for them alone"
+    }
+    assert codes(parse("ab a b")) == ["few_items", "low_coverage"]
+    assert "low_coverage" not in codes(parse("a b c"))
+
+
+def test_one_class_is_said() -> None:
+    found = cautions(find(tally_of(parse("aa aaa aa aa aa aaaa aa aa aa aa b"))))
+    assert found == {"one_class": "all annotations of pairable items carry the same label; agreement is 1 by necessity"}
+
+
+@pytest.mark.parametrize("scheme", ["inv_var", "inv_var_class"])
+def test_weights_that_stand_in_are_said_only_when_chosen(scheme: str) -> None:
+    tally = tally_of([["a"] * 2] * 12)
+    found = cautions(find(tally, scheme))
+    assert list(found) == ["weights_fallback", "one_class"]
+    assert found["weights_fallback"] == (
+        f"{scheme}: all annotations carry one label, so the variance is 0 and its inverse undefined; "
+        "edge, its limit, is used"
+    )
+    assert "weights_fallback" not in cautions(find(tally))
+    assert "weights_fallback" not in cautions(find(tally, lambda n: n))
+
+
+def test_many_classes_are_questioned_from_1001_on() -> None:
+    items = [[str(n), str(n)] for n in range(1_000)]
+    assert codes(items) == []
+    assert cautions(find(tally_of([*items, ["more", "more"]]))) == {
+        "many_classes": "more than 1,000 different labels; is the label column right, or is it free text?"
+    }
+
+
+def figure(value: float | None, low: float | None, high: float | None) -> Estimate:
+    return Estimate(value, None if low is None else 0.1, low, high, 0.95, "flat")
+
+
+WIDE_HIGH, WIDE_LOW = figure(0.6, 0.3, 0.9), figure(0.4, 0.1, 0.7)
+NARROW_HIGH, NARROW_LOW = figure(0.6, 0.55, 0.65), figure(0.4, 0.35, 0.45)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (NARROW_LOW, NARROW_HIGH, True),
+        (NARROW_LOW, WIDE_HIGH, False),
+        (WIDE_LOW, NARROW_HIGH, False),
+        (WIDE_LOW, WIDE_HIGH, False),
+        (figure(0.4, 0.3, 0.6), NARROW_HIGH, False),
+        (NARROW_LOW, figure(0.6, 0.4, 0.7), False),
+        (figure(0.0, 0.0, 0.3), NARROW_HIGH, True),
+        (figure(0.4, None, None), NARROW_HIGH, False),
+    ],
+)
+def test_schemes_diverge_when_each_lies_outside_the_interval_of_the_other(
+    low: Estimate, high: Estimate, said: bool
+) -> None:
+    tally = tally_of(GOOD)
+    schemes = {"middle": figure(0.5, 0.4, 0.6), "low": low, "high": high}
+    found = estimate_cautions(tally, schemes, Missingness(None, None, ()), weigh("flat", tally))
+    assert ["(low lowest, high highest)" in caution.message for caution in found] == ([True] if said else [])
+
+
+@pytest.mark.parametrize(
+    "record",
+    [AgreementAt, Bootstrap, Clean, Counted, Data, Estimate, Findings, Missingness, PerItem, Policies, Weights],
+)
+def test_records_are_frozen_and_hold_nothing_else(record: type) -> None:
+    assert record.__dataclass_params__.frozen
+    assert "__slots__" in vars(record)
+
+
+@pytest.mark.parametrize("record", [ItemCounts, ItemGroups, Tally])
+def test_summaries_are_frozen(record: type) -> None:
+    assert record.__dataclass_params__.frozen

@@ -1,0 +1,227 @@
+"""Agreement beyond equality: every metric by hand, laws over all of them, refusals with a remedy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spagree
+from oracle import parse, tally_of
+from spagree.errors import DataError, UsageError
+from spagree.estimate import METRICS, SCHEMES, Metric, find, weigh
+from spagree.estimate.adaptive import adaptive_shape
+from spagree.estimate.label_counts import similar_votes, votes
+from spagree.estimate.similarity import MOST_SIMILAR_CLASSES, as_set, jaccard, masi
+from spagree.tally.tally import Cell, Tally
+
+NUMBERS = "1123 112 3345 22 15 5544 1234 33"
+LABELS = ["1", "2", "4"]
+TOTALS = np.array([10.0, 4.0, 6.0])
+
+BY_HAND: dict[str, dict[tuple[str, str], float]] = {
+    "interval": {("1", "2"): 1 - 1 / 9, ("2", "4"): 1 - 4 / 9, ("1", "4"): 0},
+    "quadratic": {("1", "2"): 1 - 1 / 9, ("2", "4"): 1 - 4 / 9, ("1", "4"): 0},
+    "linear": {("1", "2"): 2 / 3, ("2", "4"): 1 / 3, ("1", "4"): 0},
+    "ratio": {("1", "2"): 1 - (1 / 9) / (9 / 25), ("2", "4"): 1 - (1 / 9) / (9 / 25), ("1", "4"): 0},
+    "ordinal": {("1", "2"): 1 - 49 / 144, ("2", "4"): 1 - 25 / 144, ("1", "4"): 0},
+    "circular": {("1", "2"): 0, ("2", "4"): 0, ("1", "4"): 0},
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_metrics_by_hand(name: str) -> None:
+    matrix = Metric(name).matrix(LABELS, TOTALS)
+    assert matrix is not None
+    for (one, other), expected in BY_HAND[name].items():
+        assert matrix[LABELS.index(one), LABELS.index(other)] == pytest.approx(expected), (one, other)
+    assert (matrix.diagonal() == 1).all() and (matrix == matrix.T).all()
+
+
+def test_a_circle_closes() -> None:
+    labels = [str(hour) for hour in range(12)]
+    matrix = Metric("circular").matrix(labels, np.ones(12))
+    assert matrix is not None
+    assert matrix[0, 11] == pytest.approx(matrix[0, 1]) and matrix[0, 6] == pytest.approx(0)
+    days = Metric("circular", order=("mon", "tue", "wed", "thu"))
+    found = days.matrix(["mon", "thu", "tue"], np.ones(3))
+    assert found is not None and found[0, 1] == pytest.approx(found[0, 2]) and found[1, 2] == pytest.approx(0)
+
+
+def test_a_declared_order_of_words() -> None:
+    order = ("bad", "ok", "good")
+    for name in ("ordinal", "linear", "quadratic", "circular"):
+        words = Metric(name, order).matrix(["good", "bad", "ok"], np.array([6.0, 10.0, 4.0]))
+        numbers = Metric(name).matrix(["3", "1", "2"], np.array([6.0, 10.0, 4.0]))
+        assert words == pytest.approx(numbers), name
+
+
+def test_sets() -> None:
+    one, other = frozenset("ab"), frozenset("bc")
+    assert jaccard(one, other) == 1 / 3 and masi(one, other) == pytest.approx(1 / 9)
+    assert jaccard(frozenset(), frozenset()) == masi(frozenset(), frozenset()) == 1
+    assert jaccard(frozenset(), one) == masi(frozenset(), one) == 0
+    assert masi(frozenset("a"), one) == pytest.approx(1 / 3)
+    assert as_set("a| b ||") == {"a", "b"} and as_set("[broken") == {"[broken"} and as_set('["a|b"]') == {"a|b"}
+    options = Metric("options").matrix(['["a"]', '["a","b"]', "c"], np.ones(3))
+    assert options == pytest.approx(np.array([[1, 2 / 3, 1 / 3], [2 / 3, 1, 0], [1 / 3, 0, 1]]))
+    assert Metric("options").matrix(["[]"], np.ones(1)) == np.ones((1, 1))
+
+
+def test_options_equal_the_mean_of_yes_no_questions() -> None:
+    """The share of options on which two sets agree is the mean of one yes/no SPA per option."""
+    rows = [("i1", "r1", "a|b"), ("i1", "r2", "b"), ("i2", "r1", "c"), ("i2", "r2", "c"), ("i2", "r3", "a|c")]
+    together = spagree.measure(rows, metric="options", weights="flat").spa.value
+    apart = [
+        spagree.measure([(i, r, str(option in as_set(label))) for i, r, label in rows], weights="flat").spa.value
+        for option in "abc"
+    ]
+    assert together == pytest.approx(sum(value or 0 for value in apart) / 3)
+
+
+def slow_agreement(item: list[str], similarity: Callable[[str, str], float]) -> float:
+    pairs = list(permutations(item, 2))
+    return sum(similarity(x, y) for x, y in pairs) / len(pairs)
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if name not in ("jaccard", "masi", "options")])
+def test_spa_is_the_weighted_mean_over_all_pairs(name: str) -> None:
+    items = parse(NUMBERS)
+    tally = tally_of(items)
+    labels = sorted(tally.labels)
+    totals = np.array([float(tally.pairable_labels[label]) for label in labels])
+    matrix = Metric(name).matrix(labels, totals)
+    table = np.eye(len(labels)) if matrix is None else matrix
+    values = [slow_agreement(item, lambda x, y: float(table[labels.index(x), labels.index(y)])) for item in items]
+    found = find(tally, metric=Metric(name))
+    for scheme, weight in {"flat": lambda n: 1, "annotations": lambda n: n, "edge": lambda n: n * (n - 1) / 2}.items():
+        weights = [weight(len(item)) for item in items]
+        expected = sum(k * value for k, value in zip(weights, values, strict=True)) / sum(weights)
+        assert found.schemes[scheme].value == pytest.approx(expected, abs=1e-12)
+    assert found.metric == name
+    assert found.missingness.by_n[0].n == 2
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_identity_as_a_metric_is_nominal_agreement(scheme: str) -> None:
+    tally = tally_of(parse("aabc aab bb abcc ccc aab a"))
+    same = Metric(lambda x, y: float(x == y))
+    nominal, custom = find(tally, scheme), find(tally, scheme, metric=same)
+    assert custom.metric == "custom"
+    assert custom.spa.value == pytest.approx(nominal.spa.value, abs=1e-12)
+    assert custom.spa.stderr == pytest.approx(nominal.spa.stderr, abs=1e-12)
+    for name, found in nominal.chance.items():
+        assert custom.chance[name].value == pytest.approx(found.value, abs=1e-12)
+        assert custom.chance[name].stderr == pytest.approx(found.stderr, abs=1e-12)
+
+
+@given(st.lists(st.lists(st.sampled_from("123"), min_size=2, max_size=6), min_size=2, max_size=6))
+def test_adaptive_counts_pairs_and_triples_by_the_metric(items: list[list[str]]) -> None:
+    """t3 and m2 by going through all annotations, against the sums over labels."""
+    tally = tally_of(items)
+    metric = Metric("linear")
+    found = similar_votes(tally, metric)
+    matrix = np.ones((1, 1)) if found.similarity is None else found.similarity
+    place = {label: number for number, label in enumerate(found.labels)}
+
+    def s(x: str, y: str) -> float:
+        return float(matrix[place[x], place[y]])
+
+    theta = sum((len(i) - 1) * slow_agreement(i, s) for i in items) / sum(len(i) - 1 for i in items)
+    spread = theta * (1 - theta)
+    if spread < 1e-9:
+        return
+    threes = [(len(i) - 2, np.mean([s(x, y) * s(x, z) for x, y, z in permutations(i, 3)])) for i in items if len(i) > 2]
+    fours = [
+        (len(i) - 3, np.mean([s(w, x) * s(y, z) for w, x, y, z in permutations(i, 4)])) for i in items if len(i) > 3
+    ]
+    a = (sum(w * (t - theta**2) for w, t in threes) / spread + 25) / (sum(w for w, _ in threes) + 100)
+    b = sum(w * (m - theta**2) for w, m in fours) / spread / (sum(w for w, _ in fours) + 100)
+    a = min(max(a, 0), 1)
+    assert adaptive_shape(tally, found.pairable()) == pytest.approx((a, min(max(b, 0), a)), abs=1e-9)
+
+
+def test_inverse_variances_of_a_metric_equal_brute_force() -> None:
+    """ζ1 and ζ2 by enumerating all label sequences of an item with three annotations."""
+    tally = tally_of(parse("112 123 331 12 33"))
+    found = similar_votes(tally, Metric("linear"))
+    matrix = found.similarity
+    assert matrix is not None
+    p = np.array([tally.pairable_labels[label] for label in found.labels]) / tally.pairable_annotations
+    values, chances = [], []
+    for x in range(3):
+        for y in range(3):
+            for z in range(3):
+                values.append((matrix[x, y] + matrix[x, z] + matrix[y, z]) / 3)
+                chances.append(p[x] * p[y] * p[z])
+    mean = np.dot(values, chances)
+    variance = np.dot((np.array(values) - mean) ** 2, chances)
+    assert float(weigh("inv_var_class", tally, found).by_n[3]) == pytest.approx(1 / variance)
+
+
+def test_where_nothing_varies_edge_stands_in() -> None:
+    found = find(tally_of(parse("11 111 1111")), "inv_var_class", metric=Metric("interval"))
+    assert found.spa.value == 1
+    assert [float(k) for k in found.weights["inv_var"].by_n.values()] == [1, 3, 6]
+
+
+def test_groups_are_smoothed_in_bounded_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = tally_of(parse(NUMBERS))
+    whole = find(tally, metric=Metric("ordinal"))
+    monkeypatch.setattr("spagree.estimate.label_counts.CELLS_AT_ONCE", 7)
+    assert find(tally, metric=Metric("ordinal")) == whole
+
+
+REFUSED = [
+    (lambda: Metric("ordnal"), UsageError, "did you mean 'ordinal'"),
+    (lambda: Metric("ordinal", ("a", "b", "a")), UsageError, "stands twice"),
+    (lambda: Metric("interval").matrix(["1", "two"], np.ones(2)), DataError, "'two' is not a number"),
+    (lambda: Metric("interval").matrix(["1", "inf"], np.ones(2)), DataError, "not a finite number"),
+    (lambda: Metric("ordinal").matrix(["1", "two"], np.ones(2)), DataError, "--order low,middle,high"),
+    (lambda: Metric("linear").matrix(["nan", "1"], np.ones(2)), DataError, "--order"),
+    (lambda: Metric("ordinal", ("a", "b")).matrix(["a", "c"], np.ones(2)), DataError, "'c' occurs"),
+    (lambda: Metric("ratio").matrix(["-1", "2"], np.ones(2)), DataError, "-1 is below 0"),
+    (lambda: Metric(lambda x, y: 2.0).matrix(["a"], np.ones(1)), UsageError, "outside 0 to 1"),
+    (lambda: Metric(lambda x, y: 0.5).matrix(["a"], np.ones(1)), UsageError, "1 for equal labels"),
+    (lambda: Metric(lambda x, y: float(x <= y)).matrix(["a", "b"], np.ones(2)), UsageError, "both ways"),
+    (
+        lambda: Metric("masi").matrix([str(n) for n in range(MOST_SIMILAR_CLASSES + 1)], np.ones(1)),
+        DataError,
+        "5,001 different labels",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), REFUSED)
+def test_refusals_name_the_label_and_the_remedy(
+    call: Callable[[], object], kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def test_a_metric_needs_the_patterns() -> None:
+    tally = Tally({Cell(2, 2, 0): 3}, {"1": 6}, {"1": 6}, None)
+    assert votes(tally) is None
+    with pytest.raises(DataError, match="too many different combinations"):
+        find(tally, metric=Metric("interval"))
+
+
+def test_nominal_needs_no_matrix_and_zero_over_zero_is_no_ratio() -> None:
+    assert Metric().matrix(["a", "b"], np.ones(2)) is None and Metric().name == "nominal"
+    matrix = Metric("ratio").matrix(["0", "0.0", "1"], np.ones(3))
+    assert matrix is not None and matrix[0, 1] == 1 and matrix[0, 2] == 0
+
+
+def test_metrics_on_the_command_line_and_in_json(tmp_path: object) -> None:
+    rows = [(item, rater, label) for item, row in enumerate(parse(NUMBERS)) for rater, label in enumerate(row)]
+    agreement = spagree.measure(rows, metric="ordinal")
+    assert json.loads(agreement.to_json())["metric"] == "ordinal"
+    assert "with the ordinal metric" in str(agreement) and "100% being full agreement" in " ".join(
+        str(agreement).split()
+    )

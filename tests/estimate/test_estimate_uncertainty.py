@@ -1,0 +1,341 @@
+"""Standard error, interval and bootstrap against formulas written down a second time."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+from math import inf, nan, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle import BARS, agreement, parse, tally_of
+from spagree.errors import UsageError
+from spagree.estimate import SCHEMES, Bootstrap, Estimate, find, uncertainty, weigh
+from spagree.estimate.item_groups import exact_mean, profile, total
+from spagree.estimate.uncertainty import _student_t, check_level, effective_items, standard_error, undefined, wilson
+from spagree.tally.tally import Tally
+
+ITEMS = parse(BARS)
+PAIRABLE = [labels for labels in ITEMS if len(labels) > 1]
+
+
+def slow_parts(scheme: str, items: list[list[str]]) -> tuple[Fraction, float, float]:
+    """SPA, its standard error and the effective number of items, item by item."""
+    by_n = weigh(scheme, tally_of(items)).by_n
+    found = [(by_n[len(labels)], agreement(labels)) for labels in items if len(labels) > 1]
+    whole = sum(k for k, _ in found)
+    value = sum(k * p for k, p in found) / whole
+    spread = sum(k**2 * (p - value) ** 2 for k, p in found)
+    size = len(found)
+    variance = Fraction(size, size - 1) * spread / whole**2
+    return value, sqrt(variance), float(whole**2 / sum(k**2 for k, _ in found))
+
+
+# Standard error ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("data", [BARS, "aa ab aab", "aaa abbb cc cd ccccccd a"])
+def test_stderr_and_interval_equal_the_formula_over_single_items(scheme: str, data: str) -> None:
+    items = parse(data)
+    value, stderr, effective = slow_parts(scheme, items)
+    found = find(tally_of(items)).schemes[scheme]
+    assert found.value == pytest.approx(float(value), rel=1e-14)
+    assert found.stderr == pytest.approx(stderr, rel=1e-12)
+    assert (found.low, found.high) == pytest.approx(wilson(float(value), stderr, effective, 0.95), rel=1e-12)
+    assert (found.level, found.weights, found.method, found.undefined) == (0.95, scheme, "wilson", None)
+
+
+def test_stderr_of_equally_weighted_items_is_that_of_a_mean() -> None:
+    values = [float(agreement(labels)) for labels in PAIRABLE]
+    wanted = np.std(values, ddof=1) / sqrt(len(values))
+    assert find(tally_of(ITEMS), "flat").spa.stderr == pytest.approx(wanted, rel=1e-13)
+
+
+def test_stderr_and_effective_items_do_not_depend_on_the_scale_of_the_weights() -> None:
+    found = profile(tally_of(ITEMS))
+    weights = found.weights(weigh("edge", tally_of(ITEMS)).by_n)
+    for scale in (3.0, 1e-3):
+        assert standard_error(0.6, found, scale * weights) == pytest.approx(standard_error(0.6, found, weights))
+        assert effective_items(found, scale * weights) == pytest.approx(effective_items(found, weights))
+
+
+def test_effective_items_in_figures() -> None:
+    found = profile(tally_of(parse("aa ab aaab abbb")))
+    assert effective_items(found, np.ones(3)) == 4
+    by_n = found.weights({2: Fraction(1), 4: Fraction(3)})
+    assert effective_items(found, by_n) == pytest.approx((1 + 1 + 3 + 3) ** 2 / (1 + 1 + 9 + 9))
+
+
+def test_weights_per_group_are_relative_to_the_largest() -> None:
+    found = profile(tally_of(parse("aa ab aaab aaa")))
+    assert found.n.tolist() == [2, 2, 3, 4]
+    assert found.weights({2: Fraction(1), 3: Fraction(2), 4: Fraction(4)}).tolist() == [0.25, 0.25, 0.5, 1.0]
+
+
+# ItemGroups ------------------------------------------------------------------------------------------------
+
+
+def test_profile_groups_pairable_items_by_n_and_agreeing_pairs() -> None:
+    # aabbcc and aaabcd: n = 6, A = 6 both, but T = 0 and 6: one group of two items
+    found = profile(tally_of(parse("a aa ab ab aabbcc aaabcd")))
+    assert found.n.tolist() == [2, 2, 6]
+    assert found.agreement.tolist() == [0.0, 1.0, 0.2]
+    assert found.items.tolist() == [2.0, 1.0, 2.0]
+    assert found.exact == {2: (3, 2), 6: (2, 12)}
+    assert found.size == 5
+
+
+def test_profile_of_one_n() -> None:
+    found = profile(tally_of(parse("aa ab aaa aab aab"))).only(3)
+    assert found.n.tolist() == [3, 3]
+    assert found.agreement.tolist() == [1 / 3, 1.0]
+    assert found.items.tolist() == [2.0, 1.0]
+    assert found.exact == {3: (3, 10)}
+
+
+def test_means_are_exact_for_many_different_n() -> None:
+    items = [["a"] * (n - 1) + ["b"] for n in range(2, 60)]
+    found = profile(tally_of(items))
+    wanted = sum(Fraction(n - 2, n) for n in range(2, 60)) / 58
+    assert exact_mean(found, dict.fromkeys(found.exact, Fraction(1))) == float(wanted)
+
+
+def test_sums_are_correctly_rounded_in_every_order() -> None:
+    values = np.array([1e16, 1.0, -1e16, 1e-3] * 3)
+    assert total(values) == total(values[::-1]) == 3.003
+
+
+# Wilson -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("freedom", "level", "quantile"),
+    [
+        (1, 0.95, 12.7062),
+        (5, 0.99, 4.0321),
+        (10, 0.95, 2.2281),
+        (30, 0.95, 2.0423),
+        (30, 0.9, 1.6973),
+        (1e9, 0.95, 1.9600),
+    ],
+)
+def test_students_t_as_in_the_tables(freedom: float, level: float, quantile: float) -> None:
+    assert _student_t(freedom, level) == pytest.approx(quantile, abs=5e-5)
+
+
+@pytest.mark.parametrize("freedom", [0, -0.0, -1e-16])
+def test_students_t_without_freedom_is_infinite(freedom: float) -> None:
+    assert _student_t(freedom, 0.95) == inf
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    # Wilson (1927) intervals as published in text books (8 of 10, 1 of 10, 81 of 263)
+    [(8, 10, 0.4902, 0.9433), (1, 10, 0.0179, 0.4042), (81, 263, 0.2553, 0.3662)],
+)
+def test_wilson_with_a_normal_quantile_gives_the_published_intervals(
+    successes: int, trials: int, low: float, high: float
+) -> None:
+    value = successes / trials
+    stderr = sqrt(value * (1 - value) / trials)
+    assert wilson(value, stderr, 1e12, 0.95) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.floats(0.001, 0.999), st.floats(0.001, 0.4), st.floats(2, 1e5), st.sampled_from([0.5, 0.8, 0.95, 0.999]))
+@settings(max_examples=100)
+def test_wilson_bounds_solve_the_score_equation(value: float, stderr: float, effective: float, level: float) -> None:
+    low, high = wilson(value, stderr, effective, level)
+    t = _student_t(effective - 1, level)
+    assert 0 <= low <= value <= high <= 1
+    for bound in (low, high):
+        score = (value - bound) ** 2 * (value * (1 - value) / stderr**2)
+        assert score == pytest.approx(t**2 * bound * (1 - bound), rel=1e-6, abs=1e-9)
+
+
+def test_wilson_at_perfect_agreement_has_a_width() -> None:
+    t = _student_t(29, 0.95)
+    assert wilson(1.0, 0.0, 30, 0.95) == (pytest.approx(30 / (30 + t * t), rel=1e-14), 1.0)
+    assert wilson(0.0, 0.0, 30, 0.95) == (0.0, pytest.approx(t * t / (30 + t * t), rel=1e-14))
+
+
+def test_wilson_without_spread_uses_the_effective_size() -> None:
+    low, high = wilson(0.25, 0.0, 40, 0.95)
+    assert (low, high) == pytest.approx(wilson(0.25, sqrt(0.25 * 0.75 / 40), 40, 0.95), rel=1e-12)
+    assert low < 0.25 < high
+
+
+@pytest.mark.parametrize("effective", [1.0, 1 - 1e-16])
+def test_wilson_on_one_effective_item_says_nothing(effective: float) -> None:
+    assert wilson(0.5, 0.1, effective, 0.95) == (0.0, 1.0)
+
+
+def test_a_higher_level_gives_a_wider_interval() -> None:
+    narrow, wide = find(tally_of(ITEMS), level=0.5).spa, find(tally_of(ITEMS), level=0.99).spa
+    assert wide.low < narrow.low < narrow.value < narrow.high < wide.high
+    assert (narrow.level, wide.level) == (0.5, 0.99)
+    assert narrow.stderr == wide.stderr
+
+
+@pytest.mark.parametrize("level", [0, 1, 1.0, 95, -0.5, nan, inf, "0.95", None, True, [0.95]])
+def test_what_is_no_level_is_refused(level: Any) -> None:
+    message = f"level {level!r}: a confidence level lies between 0 and 1, for example 0.95"
+    for refuse in (lambda: check_level(level), lambda: find(tally_of(ITEMS), level=level)):
+        with pytest.raises(UsageError) as caught:
+            refuse()
+        assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("level", [0.01, 0.5, 0.95, 0.9999])
+def test_levels_between_0_and_1_pass(level: float) -> None:
+    assert check_level(level) is None
+
+
+# Undefined ------------------------------------------------------------------------------------------------
+
+
+def test_one_pairable_item_has_a_value_and_no_interval() -> None:
+    found = find(tally_of(parse("aab a b"))).spa
+    assert found == Estimate(
+        1 / 3,
+        None,
+        None,
+        None,
+        0.95,
+        "annotations_m1",
+        "wilson",
+        "only one item has two annotations: how items differ cannot be seen",
+    )
+
+
+def test_two_pairable_items_have_an_interval() -> None:
+    found = find(tally_of(parse("aab ab"))).spa
+    assert found.undefined is None
+    assert 0 < found.low < found.value < found.high < 1
+
+
+@pytest.mark.parametrize("tally", [Tally(), tally_of(parse("a b c"))])
+def test_without_pairs_every_scheme_is_undefined_and_says_why(tally: Tally) -> None:
+    found = find(tally, level=0.9)
+    reason = "no item has two annotations, so no agreement can be seen"
+    for scheme in SCHEMES:
+        assert found.schemes[scheme] == undefined(reason, 0.9, scheme)
+        assert found.schemes[scheme] == Estimate(None, None, None, None, 0.9, scheme, undefined=reason)
+
+
+def test_an_undefined_figure_refuses_to_become_a_number() -> None:
+    assert float(find(tally_of(ITEMS)).spa) == 37 / 60
+    with pytest.raises(TypeError) as caught:
+        float(undefined("no data", 0.95, "flat"))
+    assert str(caught.value) == "undefined: no data"
+
+
+def test_estimates_are_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        find(tally_of(ITEMS)).spa.value = 1.0
+
+
+# Bootstrap ------------------------------------------------------------------------------------------------
+
+
+LARGE = parse("aaa aab abb abc bb ab aaaa aabb bbbc") * 20
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_bootstrap_agrees_with_the_standard_error(scheme: str) -> None:
+    plain = find(tally_of(LARGE)).schemes[scheme]
+    found = find(tally_of(LARGE), bootstrap=Bootstrap(4_000)).schemes[scheme]
+    assert found.value == plain.value
+    assert found.stderr == pytest.approx(plain.stderr, rel=0.08)
+    assert found.low == pytest.approx(plain.value - 1.96 * plain.stderr, abs=0.25 * plain.stderr)
+    assert found.high == pytest.approx(plain.value + 1.96 * plain.stderr, abs=0.25 * plain.stderr)
+    assert (found.level, found.weights, found.undefined) == (0.95, scheme, None)
+
+
+def test_bootstrap_interval_holds_the_percentiles_of_the_replicates() -> None:
+    tally = tally_of(ITEMS)
+    found = profile(tally)
+    weights = found.weights(weigh("edge", tally).by_n)
+    means = Bootstrap(500, seed=3).means(found, weights)
+    spa = find(tally, "edge", level=0.8, bootstrap=Bootstrap(500, seed=3)).spa
+    assert len(means) == 500
+    ordered = np.sort(means)
+    assert ordered[49] <= spa.low <= ordered[50]
+    assert ordered[449] <= spa.high <= ordered[450]
+    assert spa.stderr == pytest.approx(sqrt(sum((means - means.mean()) ** 2) / 499), rel=1e-12)
+
+
+def test_a_replicate_is_the_spa_of_items_drawn_with_replacement() -> None:
+    tally = tally_of(parse("aa ab aaab"))
+    found = profile(tally)
+    weights = found.weights(weigh("edge", tally).by_n)
+    drawn = np.random.default_rng(11).multinomial(3, [1 / 3] * 3, size=200)
+    k, p = np.array([1, 1, 6]), np.array([0, 1, 1 / 2])
+    wanted = [(row * k * p).sum() / (row * k).sum() for row in drawn]
+    assert Bootstrap(200, seed=11).means(found, weights) == pytest.approx(np.array(wanted), rel=1e-14)
+
+
+def test_bootstrap_is_repeatable_by_its_seed_which_is_recorded() -> None:
+    one, same, other = (find(tally_of(ITEMS), bootstrap=Bootstrap(300, seed)) for seed in (7, 7, 8))
+    assert one == same
+    assert one.spa.stderr != other.spa.stderr
+    assert one.spa.method == "bootstrap of items, 300 replicates, seed 7"
+    assert find(tally_of(ITEMS), bootstrap=Bootstrap(300)).spa.method.endswith("seed 0")
+
+
+@pytest.mark.parametrize("chunk", [1, 70, 250, 299 * 8])
+def test_bootstrap_does_not_depend_on_its_chunks(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = profile(tally_of(ITEMS))
+    weights = found.weights(weigh("annotations", tally_of(ITEMS)).by_n)
+    whole = Bootstrap(299).means(found, weights)
+    monkeypatch.setattr(uncertainty, "REPLICATE_CHUNK", chunk)
+    parts = Bootstrap(299).means(found, weights)
+    assert len(parts) == 299
+    assert parts == pytest.approx(whole, rel=1e-14)
+
+
+def test_bootstrap_keeps_at_most_a_chunk_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = profile(tally_of([["a"] * n + ["b"] for n in range(1, 51)]))
+    monkeypatch.setattr(uncertainty, "REPLICATE_CHUNK", 50_000)
+    tracemalloc.start()
+    Bootstrap(20_000).means(found, np.ones(50))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 50_000 * 8 < peak < 2_500_000 < 20_000 * 50 * 8
+
+
+@pytest.mark.parametrize(("data", "value"), [("aa aaa aaaa bb", 1.0), ("ab abc abcd", 0.0), ("aaab aaab aabbb", None)])
+def test_bootstrap_of_degenerate_data_is_exact(data: str, value: float | None) -> None:
+    found = find(tally_of(parse(data)), bootstrap=Bootstrap(200)).spa
+    if value is None:
+        assert found.low <= found.value <= found.high
+    else:
+        assert (found.value, found.stderr, found.low, found.high) == (value, 0.0, value, value)
+
+
+@pytest.mark.parametrize("data", ["a b", "aab a"])
+def test_bootstrap_leaves_undefined_figures_alone(data: str) -> None:
+    assert find(tally_of(parse(data)), bootstrap=Bootstrap(200)) == find(tally_of(parse(data)))
+
+
+@pytest.mark.parametrize("replicates", [0, 99, -5, 100.0, "200", None, True])
+def test_too_few_replicates_are_refused(replicates: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        Bootstrap(replicates)
+    assert str(caught.value) == f"bootstrap {replicates!r}: use at least 100 replicates, better 10,000"
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "0", None])
+def test_what_is_no_seed_is_refused(seed: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        Bootstrap(100, seed)
+    assert str(caught.value) == f"seed {seed!r}: a seed is a whole number from 0 on"
+
+
+def test_the_smallest_bootstrap_is_allowed() -> None:
+    assert (Bootstrap(100).replicates, Bootstrap(100).seed, Bootstrap(100, 0)) == (100, 0, Bootstrap(100))

@@ -1,0 +1,334 @@
+"""agreement.charts: what each chart shows, that it can be saved anywhere, and what it refuses to draw."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+import spagree
+from spagree.estimate.outliers import mean_agreement
+from spagree.present.charts.board import Charts
+from spagree.present.charts.intervals import domain
+from spagree.present.charts.network import places
+from spagree.present.charts.rows import development_rows, in_order, network_rows, people, strongest
+from spagree.present.charts.theme import PAGE, PAPER, theme
+from spagree.present.evidence import Evidence
+from spagree.present.wording import change, escape_controls, is_date, limits, moment, short_names
+
+NAMES = [name for name in vars(Charts) if not name.startswith("_")]
+
+
+@pytest.fixture(scope="module")
+def sparse() -> spagree.Agreement:
+    return spagree.measure("example:sparse")
+
+
+def values(chart: Any, layer: int) -> list[dict[str, Any]]:
+    """The rows behind a layer; Altair names rows that several layers share."""
+    spec = chart.to_dict()
+    data = spec["layer"][layer].get("data", spec.get("data")) if "layer" in spec else spec["data"]
+    return list(data["values"] if "values" in data else spec["datasets"][data["name"]])
+
+
+def test_these_are_the_charts() -> None:
+    expected = "schemes by_n chance classes confusion items annotators pairs overlap development plan"
+    assert sorted(NAMES) == sorted(expected.split())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_chart_is_drawn_without_a_browser(sparse: spagree.Agreement, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "chart.svg"
+    getattr(sparse.charts, name)().save(str(path))
+    drawn = path.read_text("utf-8")
+    assert drawn.startswith("<svg") and drawn.count("<path") > 8
+    assert "var(--" not in drawn  # colours of paper, not of a page
+
+
+@pytest.mark.parametrize(("ending", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_charts_are_saved_as_pictures_for_papers(
+    sparse: spagree.Agreement, ending: str, magic: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / f"chart.{ending}"
+    sparse.charts.schemes().save(str(path))
+    assert path.read_bytes().startswith(magic)
+
+
+def test_schemes_are_all_there_and_the_chosen_one_is_marked() -> None:
+    found = spagree.measure("example:sparse", weights="edge")
+    rows = values(found.charts.schemes(), 2)
+    assert [row["name"] for row in rows] == list(spagree.SCHEMES)
+    assert [row["name"] for row in rows if row["kind"] == "chosen"] == ["edge"]
+    assert {row["name"]: row["value"] for row in rows} == {name: each.value for name, each in found.schemes.items()}
+
+
+def test_own_weights_get_a_line_of_their_own() -> None:
+    found = spagree.measure("example:sparse", weights={2: 1, 3: 2, 4: 3, 5: 4})
+    rows = values(found.charts.schemes(), 2)
+    assert rows[-1]["name"] == "custom" and rows[-1]["kind"] == "chosen" and len(rows) == len(spagree.SCHEMES) + 1
+
+
+def test_the_axis_reaches_over_every_interval_and_never_blows_up_small_differences(sparse: spagree.Agreement) -> None:
+    scale = sparse.charts.schemes().to_dict()["layer"][2]["encoding"]["x"]["scale"]["domain"]
+    low = min(found.low or 0 for found in sparse.schemes.values())
+    high = max(found.high or 0 for found in sparse.schemes.values())
+    assert scale[0] <= low and scale[1] >= high and scale[1] - scale[0] >= 0.2
+
+
+@pytest.mark.parametrize("given", list(itertools.product([0.0, 0.001, 0.3, 0.95, 1.0], repeat=2)))
+def test_a_scale_holds_its_values_and_stays_within_bounds(given: tuple[float, float]) -> None:
+    low, high = domain(given)
+    assert 0 <= low <= min(given) and max(given) <= high <= 1
+    assert high - low >= 0.2 - 1e-9
+
+
+def test_bars_start_at_zero_and_hold_every_item(sparse: spagree.Agreement) -> None:
+    drawn = sparse.charts.items().to_dict()
+    assert drawn["encoding"]["y"]["scale"]["zero"] is True
+    rows = values(sparse.charts.items(), 0)
+    assert sum(row["items"] for row in rows) == sparse.data.pairable_items
+    full = [row for row in sparse.distribution().rows(named=True) if row["agreement"] == 1]
+    assert rows[-1]["items"] == sum(row["items"] for row in full)
+
+
+def test_rows_of_the_confusion_chart_are_distributions(sparse: spagree.Agreement) -> None:
+    rows = values(sparse.charts.confusion(), 0)
+    sums: dict[str, float] = {}
+    for row in rows:
+        sums[row["down"]] = sums.get(row["down"], 0) + row["value"]
+    assert sorted(sums) == ["A", "B", "C", "D"]
+    assert all(math.isclose(total, 1) for total in sums.values())
+
+
+def test_rows_of_the_confusion_chart_are_distributions_under_a_metric_too() -> None:
+    rows = [(item, who, (item * who) % 5) for item in range(60) for who in range(3)]
+    nominal, interval = (spagree.measure(rows, metric=metric) for metric in ("nominal", "interval"))
+    assert interval.classes()["agreement"].sum() > nominal.classes()["agreement"].sum()
+    one, other = (values(found.charts.confusion(), 0) for found in (nominal, interval))
+    assert [row["value"] for row in one] == [row["value"] for row in other]
+    assert math.isclose(sum(row["value"] for row in one), 5)
+    same = {row["down"]: row["value"] for row in one if row["down"] == row["across"]}
+    expected = dict(nominal.classes().select("class", "agreement").rows())
+    assert same == pytest.approx(expected, abs=1e-12)
+
+
+def test_numbers_as_classes_stand_in_their_order() -> None:
+    labels = ("10", "9", "9", "-1", "-1", "-1")  # neither the commonest first nor as text
+    rows = [(item, who, labels[(item + who * (item % 3)) % 6]) for item in range(60) for who in range(2)]
+    names = list(dict.fromkeys(row["down"] for row in values(spagree.measure(rows).charts.confusion(), 0)))
+    assert names == ["-1", "9", "10"]
+    assert in_order([{"class": "nan"}, {"class": "1"}]) == [{"class": "nan"}, {"class": "1"}]
+    assert in_order([{"class": "b"}, {"class": "1"}]) == [{"class": "b"}, {"class": "1"}]
+
+
+def test_the_chart_of_pairs_is_symmetric_and_marks_small_cells(sparse: spagree.Agreement) -> None:
+    rows = values(sparse.charts.pairs(), 0)
+    cells = {(row["down"], row["across"]): row for row in rows}
+    assert all(cells[other, one]["value"] == row["value"] for (one, other), row in cells.items())
+    met = {(row["annotator"], row["other"]): row for row in sparse.pairs().rows(named=True)}
+    assert {key for key, row in cells.items() if row["few"] and key in met} == {
+        key for key, row in met.items() if row["few"]
+    }
+    assert all(row["words"].endswith("*") == row["few"] for row in rows)
+
+
+def test_of_very_many_classes_the_lowest_with_enough_items_are_drawn() -> None:
+    rare = [
+        (f"r{item}", who, f"rare {item} {who}") for item in range(60) for who in range(2)
+    ]  # 120 classes that never agree
+    common = [(item, who, "xy"[item % 2] if item % 5 else "xy"[who]) for item in range(60) for who in range(2)]
+    found = spagree.measure([*rare, *common])
+    assert {row["name"] for row in values(found.charts.classes(), 1)} == {"x", "y"}
+    drawn = values(spagree.measure([*rare, *common[:12]]).charts.classes(), 1)  # none has enough: the commonest
+    assert len(drawn) == 40 and {"x", "y"} < {row["name"] for row in drawn}
+    assert all(row["kind"] == "few" for row in drawn)
+
+
+def test_numbers_of_annotations_of_few_items_are_hollow_and_do_not_stretch_the_axis() -> None:
+    sound = [(item, who, "xy"[who % 2] if item % 4 == 0 else "x") for item in range(400) for who in range(2 + item % 2)]
+    odd = [("odd", who, who) for who in range(6)]
+    drawn = spagree.measure([*sound, *odd]).charts.by_n()
+    rows = {row["name"]: row for row in values(drawn, 2)}
+    assert {n: row["kind"] for n, row in rows.items()} == {2: "chosen", 3: "chosen", 6: "few"}
+    assert {n: row["items"] for n, row in rows.items()} == {2: "200", 3: "200", 6: "1"}
+    scale = drawn.to_dict()["layer"][2]["encoding"]["y"]["scale"]
+    assert rows[6]["value"] == 0 and scale["domain"][0] > 0.4 and scale["clamp"] is True
+    lone = spagree.measure([*sound[:8], *odd]).charts.by_n().to_dict()["layer"][2]["encoding"]["y"]["scale"]
+    assert lone["domain"][0] == 0  # nothing but few: all of it is shown
+
+
+def test_cells_that_rest_on_little_are_hollow_with_a_dot(sparse: spagree.Agreement) -> None:
+    drawn = sparse.charts.pairs()
+    few = [row for row in values(drawn, 0) if row["few"]]
+    dots = values(drawn, 1)
+    assert len(few) > 500 and dots == few
+    hollow = drawn.to_dict()["layer"][0]["encoding"]["fillOpacity"]
+    assert hollow == {"condition": {"test": "datum.few", "value": 0.0}, "value": 1.0}
+
+
+@pytest.mark.parametrize(("items", "ticks"), [(1, 1), (3, 3), (300, 6)])
+def test_items_are_counted_in_whole_numbers(items: int, ticks: int) -> None:
+    drawn = spagree.measure([(item, who, "x") for item in range(items) for who in "ab"]).charts.items().to_dict()
+    axis = drawn["encoding"]["y"]["axis"]
+    assert axis["tickCount"] == ticks and axis["format"] == ",d"
+
+
+def test_annotators_stand_in_the_order_of_their_agreement(sparse: spagree.Agreement) -> None:
+    rows = values(sparse.charts.annotators(), 2)
+    assert [row["name"] for row in rows] == sparse.annotators()["annotator"].to_list()
+    reference = values(sparse.charts.annotators(), 0)
+    assert reference == [{"value": mean_agreement(sparse.annotators())}]
+
+
+def test_chance_shows_what_a_coefficient_is_made_of(sparse: spagree.Agreement) -> None:
+    rows = values(sparse.charts.chance(), 1)
+    alpha = {row["kind"]: row["value"] for row in rows if row["name"] == "krippendorff_alpha"}
+    found = sparse.chance["krippendorff_alpha"]
+    assert alpha == {"corrected for chance": found.value, "observed": found.observed, "by chance": found.expected}
+
+
+def test_a_negative_coefficient_is_on_the_scale() -> None:
+    rows = [(item, who, "yes" if (item + who) % 2 else "no") for item in range(20) for who in range(2)]
+    drawn = spagree.measure(rows).charts.chance()
+    low = drawn.to_dict()["layer"][1]["encoding"]["x"]["scale"]["domain"][0]
+    assert low <= min(row["value"] for row in values(drawn, 1)) < 0
+
+
+# What cannot be drawn ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"plan"}))
+def test_nothing_pairable_is_nothing_to_draw(name: str) -> None:
+    found = spagree.measure([("q1", "ann", "yes", 1), ("q2", "bob", "no", 2)])
+    with pytest.raises(spagree.SpagreeError, match="no item has two annotations"):
+        getattr(found.charts, name)()
+
+
+@pytest.mark.parametrize("name", ["annotators", "pairs", "overlap", "development"])
+def test_a_tally_has_no_people_and_no_times(name: str) -> None:
+    found = spagree.measure(spagree.tally("example:sparse"))
+    with pytest.raises(spagree.UsageError, match="a tally does not say"):
+        getattr(found.charts, name)()
+
+
+def test_too_many_annotators_are_no_graph() -> None:
+    rows = [(item, f"a{(item + who) % 41}", "yes") for item in range(41) for who in range(2)]
+    with pytest.raises(spagree.UsageError, match="41 annotators are more than the 40"):
+        spagree.measure(rows).charts.overlap()
+
+
+def test_one_number_of_annotations_leaves_nothing_to_compare() -> None:
+    rows = [(item, who, "yes" if item % 3 else who) for item in range(9) for who in "ab"]
+    with pytest.raises(spagree.DataError, match="has 2 annotations"):
+        spagree.measure(rows).charts.by_n()
+
+
+# The graph -----------------------------------------------------------------------------------
+
+
+def test_the_same_people_get_the_same_places_within_the_square() -> None:
+    shared = {("a", "b"): 9, ("b", "c"): 2, ("d", "e"): 7}
+    one = places(list("abcde"), shared)
+    assert one == places(list("abcde"), shared)
+    assert all(0 <= end <= 1 for place in one.values() for end in place)
+    assert len(set(one.values())) == 5
+
+
+def test_people_who_share_items_stand_nearer() -> None:
+    team = list(itertools.combinations("abcd", 2)) + list(itertools.combinations("efgh", 2))
+    at = places(list("abcdefgh"), dict.fromkeys(team, 20))
+    inside = [math.dist(at[one], at[other]) for one, other in team]
+    across = [math.dist(at[one], at[other]) for one in "abcd" for other in "efgh"]
+    assert max(inside) < min(across)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_hardly_anybody_has_a_place_too(size: int) -> None:
+    names = list("ab")[:size]
+    assert sorted(places(names, {})) == names
+    assert all(0.5 in place for place in places(names, {}).values())  # in one line, in the middle
+
+
+def test_links_are_thinned_without_losing_a_connection() -> None:
+    people_ = [f"p{number:02}" for number in range(20)]
+    dense = [{"one": one, "other": other, "shared": 30} for one, other in itertools.combinations(people_[:10], 2)]
+    dense += [{"one": one, "other": other, "shared": 20} for one, other in itertools.combinations(people_[10:], 2)]
+    bridge = {"one": "p00", "other": "p19", "shared": 1}
+    kept = strongest([*dense, bridge])
+    assert bridge in kept and len(kept) < len(dense)
+    degree = {name: sum(name in (each["one"], each["other"]) for each in kept) for name in people_}
+    assert min(degree.values()) >= 4
+
+
+def test_the_graph_shows_people_who_met() -> None:
+    rows = [("q1", "ann", "x"), ("q1", "bob", "x"), ("q2", "ann", "x"), ("q2", "bob", "y"), ("q3", "cyd", "x")]
+    evidence = Evidence(spagree.measure(rows))
+    nodes, edges = network_rows(evidence)
+    assert people(evidence) == [node["name"] for node in nodes]
+    assert sorted(node["name"] for node in nodes) == ["ann", "bob"]
+    assert edges == [{"one": "ann", "other": "bob", "shared": 2, "size": "2 items", "thin": True}]
+
+
+# Time ----------------------------------------------------------------------------------------
+
+
+def test_development_knows_dates_from_numbers() -> None:
+    frame = spagree.simulate(items=60, seed=2).frame
+    rows, dated = development_rows(Evidence(spagree.measure(frame)))
+    assert not dated and rows[0]["when"].isdigit()
+    days = frame.with_columns(polars.from_epoch(polars.col("time") * 3600 + 1_700_000_000).alias("time"))
+    rows, dated = development_rows(Evidence(spagree.measure(days)))
+    assert dated and rows[0]["when"].startswith("2023-11-")
+    numbers = frame.with_columns((polars.col("time") * 3600 + 1_700_000_000).alias("time"))
+    same, _ = development_rows(Evidence(spagree.measure(numbers)))
+    assert [row["time"] for row in same] == [row["time"] for row in rows]
+    assert {row["kind"] for row in rows} == {"so far", "items finished lately"}
+
+
+def test_a_column_of_days_is_a_time_too() -> None:
+    frame = spagree.simulate(items=40, seed=2).frame
+    days = frame.with_columns(
+        polars.date(2024, 1, 1).dt.offset_by(polars.format("{}d", polars.col("time") % 90)).alias("time")
+    )
+    rows, dated = development_rows(Evidence(spagree.measure(days, time="time")))
+    assert dated and rows[0]["when"].startswith("2024-01-")
+
+
+# Words and colours ---------------------------------------------------------------------------
+
+
+def test_the_page_and_paper_differ_in_colours_only() -> None:
+    page, paper = theme(PAGE), theme(PAPER)
+    assert page.keys() == paper.keys()
+    assert page["axis"]["labelColor"] == "var(--ink)" and paper["axis"]["labelColor"] == PAPER["ink"]
+    assert page["background"] is None and paper["background"] == "#ffffff"
+
+
+def test_every_colour_of_a_page_is_given_in_its_style_sheet() -> None:
+    style = (Path(spagree.__file__).parent / "present" / "report" / "style.css").read_text("utf-8")
+    for colour in PAGE:
+        assert style.count(f"--{colour}: #") == 3  # light, dark, print
+
+
+def test_short_names_stay_as_different_as_they_were() -> None:
+    names = ["x" * 60 + ending for ending in ("a", "b", "c")] + ["", " ", "ok", "(2) ok"]
+    short = short_names(names, 12)
+    assert list(short) == names and len(set(short.values())) == len(names)
+    assert all(len(name) <= 12 for name in short.values())
+
+
+def test_joined_emoji_stay_joined_and_other_joiners_are_shown() -> None:
+    together = "\U0001f469\u200d\U0001f52c \U0001f3f3\ufe0f\u200d\U0001f308 \U0001f44d\U0001f3fd\u200d\u2642\ufe0f"
+    assert escape_controls(together) == together
+    assert escape_controls("a\u200db\u200d\U0001f52c\u200d") == "a\\u200db\\u200d\U0001f52c\\u200d"
+
+
+def test_differences_limits_and_moments_in_words() -> None:
+    assert [change(value) for value in (0.0004, -0.25, 0.0, None)] == ["+0.000", "−0.250", "0", "–"]
+    assert limits(0.5, 1.0) == "0.500 to 1" and limits(0.5, None) == "undefined"
+    assert is_date(1e9) and not is_date(1e12) and not is_date(0)
+    assert moment(0.5) == "0.5"

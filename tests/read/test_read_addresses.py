@@ -1,0 +1,107 @@
+"""Addresses of databases: what is shown of them never holds the password, however it is written."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spagree
+from spagree.read.databases import addresses
+
+PUBLIC = [
+    ("postgresql://me:secret@db:5432/labels", "postgresql://me@db:5432/labels"),
+    ("postgresql://db/labels", "postgresql://db/labels"),
+    ("postgresql://me@db/labels", "postgresql://me@db/labels"),
+    ("postgresql://:secret@db/labels", "postgresql://@db/labels"),
+    ("postgresql:///labels", "postgresql:///labels"),
+    ("postgresql://me:secret@[::1]:5432/labels", "postgresql://me@[::1]:5432/labels"),
+    ("postgresql://me:secret@a:1,b:2/labels", "postgresql://me@a:1,b:2/labels"),
+    ("postgresql://db/labels?user=me&password=secret&sslmode=require", "postgresql://db/labels?user=me"),
+    ("postgresql:///?service=work&sslpassword=secret", "postgresql:///?service=work"),
+    ("postgresql:///?oauth_client_secret=secret", "postgresql:///"),
+    ("mysql://me:secret@db/labels", "mysql://me@db/labels"),
+    ("host=db user=me password=secret dbname=x", "host=db user=me password=… dbname=x"),
+    ("host=db password = 'se\\'cret' user=me", "host=db password = … user=me"),
+    ("labels.csv", "labels.csv"),
+    # What is no proper address shows less rather than more:
+    ("postgresql://me:se:cret@db/labels", "postgresql://me@db/labels"),
+    ("postgresql://me:sec@ret@db:5432/labels", "postgresql://me@db:5432/labels"),
+    ("postgresql://me:sec/ret@db/labels", "postgresql://me@db/labels"),
+    ("postgresql://me:sec?ret@db/labels", "postgresql://me"),
+    ("postgresql://me:secret/labels", "postgresql://me:…/labels"),
+    ("postgresql://me:secret", "postgresql://me:…"),
+]
+
+
+@pytest.mark.parametrize(("address", "shown"), PUBLIC)
+def test_what_messages_show(address: str, shown: str) -> None:
+    assert addresses.public(address) == shown
+
+
+PASSWORDS = st.text("abcXYZ019:/@?#&%=+ é'\"\\;,[]", min_size=8, max_size=20)
+
+
+@given(PASSWORDS)
+def test_no_password_is_shown_however_it_is_written(middle: str) -> None:
+    password = f"SECRET{middle}TERCES"
+    encoded = quote(password, safe="")
+    proper = [f"postgresql://me:{encoded}@db:5432/labels", f"postgresql://db/labels?password={encoded}"]
+    for address in (*proper, f"postgresql://me:{password}@db:5432/labels"):
+        shown = addresses.public(address)
+        assert "SECRET" not in shown and "TERCES" not in shown
+    for address in proper:
+        told = addresses.without_secrets(f"failed for {password} and {encoded}, password={password[:6]}", address)
+        assert told == "failed for … and …, password=…"
+
+
+UNCLEAR = [
+    "postgresql://me:p@ss@db/labels",
+    "postgresql://me:p/ss@db/labels",
+    "postgresql://me:p?ss@db/labels",
+    "postgresql://me:pass/labels",
+    "postgresql://me:pass@db:port/labels",
+]
+
+
+@pytest.mark.parametrize("address", UNCLEAR)
+def test_an_address_that_can_be_read_in_two_ways_is_refused(address: str) -> None:
+    with pytest.raises(spagree.UsageError, match="percent-encoded") as caught:
+        spagree.measure(address, query="SELECT 1")
+    assert "ss" not in str(caught.value).replace("address", "").replace("pgpass", "").replace("PGPASSWORD", "").replace(
+        "password", ""
+    )
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql://me:pass@db:5432/x", "postgresql://db:5432/x?user=me", "postgresql:///x"]
+)
+def test_a_clear_address_passes(address: str) -> None:
+    addresses.refuse_ambiguous(address)
+
+
+def test_parameters_libpq_does_not_know_are_refused_without_repeating_them() -> None:
+    with pytest.raises(spagree.UsageError, match="cannot be understood") as caught:
+        spagree.measure("postgresql://db/x?pasword=hidden1", query="SELECT 1")
+    assert "hidden1" not in str(caught.value) and caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("query", [None, "SELECT 1"])
+@pytest.mark.parametrize(
+    "address", ["mysql://me:hidden1@db/x", "mssql+pyodbc://me:hidden1@db/x", "host=db password=hidden1"]
+)
+def test_other_databases_get_a_clear_answer(address: str, query: str | None) -> None:
+    with pytest.raises(spagree.SpagreeError) as caught:
+        spagree.measure(address, query=query)
+    assert "hidden1" not in str(caught.value)
+    if "://" in address:
+        assert "PostgreSQL (postgresql://…) and SQLite" in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["postgresql://me:hidden1@db/x", "sqlite:///x.db"])
+def test_a_database_read_as_a_table_needs_a_query(address: str) -> None:
+    with pytest.raises(spagree.UsageError, match="--query 'SELECT") as caught:
+        spagree.measure(address, format="long")
+    assert "hidden1" not in str(caught.value)

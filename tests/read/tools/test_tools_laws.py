@@ -1,0 +1,455 @@
+"""Laws over all readers: one project written in every format is the same project; damage never ends in a crash."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import json
+import random
+import sqlite3
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import test_tools_crowd as crowd
+import test_tools_files as files
+import test_tools_label_studio as studio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import spagree
+from spagree.read import read, read_all
+
+LabelCounts = dict[tuple[str, str], tuple[str, ...]]  # (item, annotator) → the options chosen
+Writer = Callable[[Path, LabelCounts], Any]
+
+# ── one project, written as each tool would ──
+
+
+def by_item(votes: LabelCounts) -> dict[str, dict[str, tuple[str, ...]]]:
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for (item, who), options in votes.items():
+        found.setdefault(item, {})[who] = options
+    return found
+
+
+def by_annotator(votes: LabelCounts) -> dict[str, dict[str, tuple[str, ...]]]:
+    return by_item({(who, item): options for (item, who), options in votes.items()})
+
+
+def table(path: Path, names: list[str], rows: list[list[str]], delimiter: str = ",") -> Path:
+    page = io.StringIO()
+    writer = csv.writer(page, delimiter=delimiter, lineterminator="\n")
+    writer.writerows([names, *rows])
+    path.write_text(page.getvalue(), "utf-8")
+    return path
+
+
+def as_json(path: Path, value: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, ensure_ascii=False), "utf-8")
+    return path
+
+
+def as_lines(path: Path, records: list[Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(each) + "\n" for each in records), "utf-8")
+    return path
+
+
+def json_cell(options: tuple[str, ...]) -> str:
+    return options[0] if len(options) == 1 else json.dumps(options)
+
+
+def label_studio(folder: Path, votes: LabelCounts) -> Path:
+    number = iter(range(1, 10_000))
+    tasks = []
+    for item, given_votes in by_item(votes).items():
+        found = [
+            studio.annotation(next(number), who, [studio.chosen("q", *options)], created_at=None)
+            for who, options in given_votes.items()
+        ]
+        tasks.append({"id": item, "data": {"text": item}, "annotations": found})
+    return as_json(folder / "ls.json", tasks)
+
+
+def label_studio_min(folder: Path, votes: LabelCounts) -> Path:
+    rows = []
+    for number, ((item, who), options) in enumerate(votes.items(), 1):
+        own = {"annotator": who, "annotation_id": number, "created_at": None, "updated_at": None, "lead_time": 1}
+        rows.append({"text": item, "id": item, "q": options[0] if len(options) == 1 else {"choices": options}, **own})
+    return as_json(folder / "min.json", rows)
+
+
+def label_studio_csv(folder: Path, votes: LabelCounts) -> Path:
+    names = ["annotation_id", "annotator", "id", "lead_time", "q", "text"]
+    rows = [
+        [
+            str(number),
+            who,
+            item,
+            "1",
+            options[0] if len(options) == 1 else json.dumps({"choices": options}),
+            f"text of {item}",
+        ]
+        for number, ((item, who), options) in enumerate(votes.items(), 1)
+    ]
+    return table(folder / "ls.csv", names, rows)
+
+
+def label_studio_database(folder: Path, votes: LabelCounts) -> Path:
+    path = folder / "ls.sqlite3"
+    numbers = {who: number for number, who in enumerate(dict.fromkeys(who for _, who in votes), 1)}
+    tasks = {item: number for number, item in enumerate(dict.fromkeys(item for item, _ in votes), 1)}
+    with sqlite3.connect(path) as connection:
+        connection.executescript(studio.SCHEMA)
+        connection.execute("INSERT INTO project VALUES (1, NULL)")
+        connection.executemany("INSERT INTO htx_user VALUES (?, ?)", [(number, who) for who, number in numbers.items()])
+        connection.executemany(
+            "INSERT INTO task VALUES (?, ?, 1)", [(n, json.dumps({"key": item})) for item, n in tasks.items()]
+        )
+        for number, ((item, who), options) in enumerate(votes.items(), 1):
+            row = (number, json.dumps([studio.chosen("q", *options)]), 0, None, tasks[item], numbers[who], 0, 1, None)
+            connection.execute("INSERT INTO task_completion VALUES (?,?,?,?,?,?,?,?,?)", row)
+    connection.close()
+    return path
+
+
+def prodigy(folder: Path, votes: LabelCounts) -> Path:
+    return as_lines(
+        folder / "p.jsonl",
+        [
+            files.task(1, "accept", who, 1, _input_hash=item, accept=list(options), options=[])
+            for (item, who), options in votes.items()
+        ],
+    )
+
+
+def prodigy_files(folder: Path, votes: LabelCounts) -> list[Path]:
+    names = {who: f"{number}" for number, who in enumerate(by_annotator(votes))}
+    return [
+        as_lines(
+            folder / f"{names[who]}.jsonl",
+            [files.task(1, "accept", _input_hash=item, accept=list(o), options=[]) for item, o in given_votes.items()],
+        )
+        for who, given_votes in by_annotator(votes).items()
+    ]
+
+
+def doccano(folder: Path, votes: LabelCounts) -> Path:
+    path = folder / "d.zip"
+    items = list(by_item(votes))
+    with zipfile.ZipFile(path, "w") as archive:
+        for number, given_votes in enumerate(by_annotator(votes).values()):
+            rows = [
+                {"id": item, "text": "t", "label": list(given_votes.get(item, ())), "Comments": []} for item in items
+            ]
+            archive.writestr(f"{number}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def argilla(folder: Path, votes: LabelCounts) -> Path:
+    records = [
+        {
+            "id": item,
+            "q.responses": [json_value(o) for o in found.values()],
+            "q.responses.users": list(found),
+            "q.responses.status": ["submitted"] * len(found),
+        }
+        for item, found in by_item(votes).items()
+    ]
+    return as_json(folder / "a.json", records)
+
+
+def argilla_nested(folder: Path, votes: LabelCounts) -> Path:
+    records = [
+        {
+            "id": item,
+            "fields": {},
+            "suggestions": {},
+            "responses": {"q": [{"value": json_value(o), "user_id": who} for who, o in found.items()]},
+        }
+        for item, found in by_item(votes).items()
+    ]
+    return as_json(folder / "a.json", records)
+
+
+def json_value(options: tuple[str, ...]) -> Any:
+    return options[0] if len(options) == 1 else list(options)
+
+
+def mturk(folder: Path, votes: LabelCounts) -> Path:
+    rows = [[item, who, "Approved", json_cell(options)] for (item, who), options in votes.items()]
+    return table(folder / "b.csv", ["HITId", "WorkerId", "AssignmentStatus", "Answer.q"], rows)
+
+
+def mturk_crowd(folder: Path, votes: LabelCounts) -> Path:
+    rows = [[item, who, json.dumps([{"q": {"labels": list(options)}}])] for (item, who), options in votes.items()]
+    return table(folder / "b.csv", ["HITId", "WorkerId", "Answer.taskAnswers"], rows)
+
+
+def appen(folder: Path, votes: LabelCounts) -> Path:
+    rows = [[item, who, "false", "\n".join(options), ""] for (item, who), options in votes.items()]
+    return table(folder / "f.csv", ["_unit_id", "_worker_id", "_tainted", "q", "q_gold"], rows)
+
+
+def toloka(folder: Path, votes: LabelCounts) -> Path:
+    rows = [[item, json_cell(options), who, "APPROVED"] for (item, who), options in votes.items()]
+    return table(folder / "t.tsv", ["INPUT:x", "OUTPUT:q", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"], rows, "\t")
+
+
+def toloka_pages(folder: Path, votes: LabelCounts) -> Path:
+    rows: list[list[str]] = []
+    for who, given_votes in by_annotator(votes).items():
+        rows += [[item, json_cell(options), "", ""] for item, options in given_votes.items()]
+        rows.append(["", "", who, "APPROVED"])
+    return table(folder / "t.tsv", ["INPUT:x", "OUTPUT:q", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"], rows, "\t")
+
+
+def ground_truth(folder: Path, votes: LabelCounts) -> Path:
+    for number, found in enumerate(by_item(votes).values()):
+        given_answers = [{"workerId": who, "answerContent": {"q": {"labels": list(o)}}} for who, o in found.items()]
+        as_json(folder / "worker-response" / "iteration-1" / str(number) / "1.json", {"answers": given_answers})
+    return folder
+
+
+def labelbox(folder: Path, votes: LabelCounts) -> Path:
+    def classified(options: tuple[str, ...]) -> dict[str, Any]:
+        return {"name": "Q", "value": "q", "checklist_answers": [{"name": o, "value": o} for o in options]}
+
+    return as_lines(folder / "l.ndjson", [files.labelled(item, who, classified(o)) for (item, who), o in votes.items()])
+
+
+def potato(folder: Path, votes: LabelCounts) -> Path:
+    for number, (who, found) in enumerate(by_annotator(votes).items()):
+        states = {item: [files.given("q", option) for option in options] for item, options in found.items()}
+        as_json(folder / str(number) / "user_state.json", {"user_id": who, "instance_id_to_label_to_value": states})
+    return folder
+
+
+def potato_histories(folder: Path, votes: LabelCounts) -> Path:
+    lines = [
+        files.action(who, item, option, 1, schema="q") for (item, who), options in votes.items() for option in options
+    ]
+    return as_lines(folder / "annotation_history.jsonl", lines)
+
+
+def huggingface(folder: Path, votes: LabelCounts) -> Path:
+    records = [
+        {"id": item, "annotators": list(found), "label": [list(o) for o in found.values()]}
+        for item, found in by_item(votes).items()
+    ]
+    pl.DataFrame(records).write_parquet(folder / "h.parquet")
+    return folder / "h.parquet"
+
+
+def huggingface_json(folder: Path, votes: LabelCounts) -> Path:
+    records = [
+        {"id": item, "annotators": [{"annotator_id": who, "label": json_value(o)} for who, o in found.items()]}
+        for item, found in by_item(votes).items()
+    ]
+    return as_lines(folder / "h.jsonl", records)
+
+
+def per_annotator(folder: Path, votes: LabelCounts) -> list[Path]:
+    return [
+        as_lines(folder / f"{number}.jsonl", [{"id": item, "label": list(options)} for item, options in found.items()])
+        for number, found in enumerate(by_annotator(votes).values())
+    ]
+
+
+# The annotators of these are named after files or numbers, the items of the last two after folders or numbers.
+RENAMED = {"label_studio_database", "prodigy_files", "doccano", "per_annotator"}
+WRITERS: dict[str, Writer] = {
+    writer.__name__: writer
+    for writer in (
+        label_studio, label_studio_min, label_studio_csv, label_studio_database, prodigy, prodigy_files, doccano, argilla, argilla_nested,
+        mturk, mturk_crowd, appen, toloka, toloka_pages, ground_truth, labelbox, potato, potato_histories, huggingface, huggingface_json,
+        per_annotator,
+    )
+}  # fmt: skip
+OPTIONS: dict[str, dict[str, Any]] = {
+    "per_annotator": {"format": "per-annotator"},
+    "label_studio_database": {"item": "key"},
+}
+
+# What people call things; nothing that a cell of a CSV file takes for something else (a list, a line break).
+NAMES = st.sampled_from(
+    ["a", "b", "NA", "None", "0", "01", "1e5", "null", "ärger", "x y", "<b>", "=1+1", 'say "hi"', "a,b", "true"]
+)
+VOTES = st.dictionaries(
+    st.tuples(st.sampled_from(["i1", "i2", "007", "a;b", "ü"]), st.sampled_from(["ann", "bob", "00", "d@x.org"])),
+    st.lists(NAMES, min_size=1, max_size=3, unique=True).map(tuple),
+    min_size=4,
+    max_size=16,
+)
+
+
+def expected(votes: LabelCounts) -> list[str]:
+    return sorted(o[0] if len(o) == 1 else json.dumps(sorted(o), ensure_ascii=False) for o in votes.values())
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(votes=VOTES)
+def test_one_project_is_the_same_in_every_format(
+    name: str, votes: LabelCounts, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("project")
+    if len(by_annotator(votes)) < 2:
+        votes = {**votes, ("i1", "ann"): ("a",), ("i1", "bob"): ("a",)}
+    source = WRITERS[name](folder, votes)
+    found = read(source, **OPTIONS.get(name, {}), **({"question": "q"} if name == "label_studio_csv" else {}))
+    frame = found.frame.collect(backend="polars")
+    assert sorted(frame["label"].to_list()) == expected(votes)
+    triples = [
+        (item, who, label)
+        for (item, who), o in votes.items()
+        for label in [json.dumps(sorted(o)) if len(o) > 1 else o[0]]
+    ]
+    assert spagree.measure(frame.to_native()).spa.value == pytest.approx(
+        spagree.measure(triples).spa.value, nan_ok=True
+    )
+    if name not in RENAMED:
+        assert set(frame["annotator"].to_list()) == {who for _, who in votes}
+    if name != "ground_truth":
+        assert set(frame["item"].to_list()) == {item for item, _ in votes}
+
+
+# ── damage ──
+
+PROJECT: LabelCounts = {
+    ("i1", "ann"): ("a",), ("i1", "bob"): ("a", "b"), ("i2", "ann"): ("b",), ("i2", "bob"): ("b",), ("i3", "cyd"): ("a",),
+}  # fmt: skip
+TEXTS = ["label_studio", "label_studio_min", "label_studio_csv", "prodigy", "argilla", "argilla_nested", "mturk", "mturk_crowd", "appen",
+         "toloka", "toloka_pages", "labelbox", "potato_histories", "huggingface_json"]  # fmt: skip
+
+
+def labels(source: Any, **options: Any) -> set[tuple[Any, ...]]:
+    """All annotations of all questions, however they are called."""
+    found: set[tuple[Any, ...]] = set()
+    for each in read_all(source, **options).values():
+        frame = each.frame.collect(backend="polars")
+        kept = [name for name in ("item", "annotator", "label") if name in frame.columns]
+        found.update(tuple(row) for row in frame.select(kept).rows())
+    return found
+
+
+def outcome(source: Any, **options: Any) -> set[tuple[Any, ...]] | str:
+    """What was read, or why it was refused; any other exception goes through and fails the test."""
+    try:
+        return labels(source, **options)
+    except spagree.SpagreeError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_file_that_was_cut_anywhere_is_refused_or_shorter(name: str, tmp_path: Path) -> None:
+    """JSON arrays are refused wherever they are cut; of lines and rows whole ones may remain, never changed ones."""
+    path = WRITERS[name](tmp_path, PROJECT)
+    question = {"question": "q"} if name == "label_studio_csv" else {}
+    whole, content = labels(path, **question), path.read_bytes()
+    sizes = range(1, len(content) - 1, max(1, len(content) // 120))
+    refused = 0
+    for size in sizes:
+        path.write_bytes(content[:size])
+        found = outcome(path, **question)
+        if isinstance(found, str):
+            assert path.name in found or found.startswith("unknown question")
+            refused += 1
+            continue
+        may_shorten_the_last = path.suffix in (".csv", ".tsv") or name == "potato_histories"  # no one can know
+        assert len(found - whole) <= may_shorten_the_last, size
+    assert refused == len(sizes) if path.suffix == ".json" else refused > 10
+
+
+WRONG: list[Any] = [None, 5, -1.5, "text", True, [], [[]], {}, {"x": {"y": []}}, [None], [{"x": 1}], ""]
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container in a document with each of its keys."""
+    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
+    for key in keys:
+        yield value, key
+        yield from places(value[key])
+
+
+DOCUMENTS: dict[str, tuple[str, Any]] = {
+    "label-studio": ("e.json", studio.tasks()),
+    "label-studio min": ("e.json", studio.flat()),
+    "prodigy": ("e.json", [files.task(1, "accept", "ann", 3, options=[{"id": 1}], accept=["a", 2]), files.task(1, "reject", "bob", 4, label="A")]),
+    "argilla": ("e.json", files.FLAT),
+    "argilla nested": ("e.json", [{"id": 1, "fields": {}, "suggestions": {}, "responses": {"q": [{"value": ["a"], "user_id": "u"}]}}]),
+    "argilla v1": ("e.json", [{"id": 1, "q": files.V1}, {"id": 2, "q": {"user_id": ["u"], "value": ["x"], "status": ["submitted"]}}]),
+    "ground-truth": ("e.json", [json.loads(crowd.answers(("w", {"q": {"labels": ["a", "b"]}}), ("v", {"q": {"yes": True}})))]),
+    "ground-truth custom": ("e.json", [{"source": "s", "j": {"annotationsFromAllWorkers": [{"workerId": "w", "annotationData": {"content": '{"q": {"label": "a"}}'}}]}}]),
+    "labelbox": ("e.json", [files.labelled("d", "a", files.RADIO, files.LIST, files.TEXT, performance_details={"skipped": False})]),
+    "potato": ("e.json", [files.state("ann", i1=[files.given("m", "good")], i2={"m": {"labels": {"good": True}}})]),
+    "potato history": ("e.json", [files.action("ann", "i1", "good", 1), files.action("ann", "i1", "bad", 2, "update_label", old_value="good")]),
+    "huggingface": ("e.json", [files.LAYOUTS["parallel"][0][0], files.LAYOUTS["list of structs"][0][0], files.LAYOUTS["struct of lists"][0][0]]),
+    "per-annotator": ("e.json", [{"id": 1, "label": ["a"], "created_at": 3}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_wrong_value_anywhere_is_read_or_refused_and_never_a_crash(name: str, tmp_path: Path) -> None:
+    filename, document = DOCUMENTS[name]
+    tool = name.split(maxsplit=1)[0]
+    generator = random.Random(0)
+    path, other = tmp_path / filename, tmp_path / "other.json"
+    as_json(other, document)
+    spots = len(list(places(document)))
+    for spot in range(spots):
+        for wrong in generator.sample(WRONG, 3):
+            damaged = copy.deepcopy(document)
+            container, key = list(places(damaged))[spot]
+            container[key] = wrong
+            as_json(path, damaged)
+            source: Any = [path, other] if tool == "per-annotator" else path
+            for format in ("auto", tool):
+                assert outcome(source, format=format)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_missing_key_anywhere_is_read_or_refused_and_never_a_crash(name: str, tmp_path: Path) -> None:
+    filename, document = DOCUMENTS[name]
+    tool = name.split(maxsplit=1)[0]
+    for spot in range(len(list(places(document)))):
+        damaged = copy.deepcopy(document)
+        container, key = list(places(damaged))[spot]
+        del container[key]
+        path = as_json(tmp_path / filename, damaged)
+        source: Any = [path, as_json(tmp_path / "other.json", document)] if tool == "per-annotator" else path
+        assert outcome(source, format=tool)
+
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "\x1b[31mred",
+    "a\u202eb",
+    "{{7*7}}",
+    "=cmd()",
+    "'; DROP TABLE x; --",
+    "\u0000x",
+    "x" * 100_000,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:20])
+@pytest.mark.parametrize(
+    "name", ["label_studio", "prodigy", "argilla", "labelbox", "potato_histories", "huggingface_json"]
+)
+def test_hostile_labels_are_labels(name: str, text: str, tmp_path: Path) -> None:
+    votes: LabelCounts = {
+        ("i1", "ann"): (text,),
+        ("i1", "bob"): (text,),
+        ("i2", "ann"): ("a",),
+        ("i2", text[:50]): ("b",),
+    }
+    agreement = spagree.measure(WRITERS[name](tmp_path, votes), weights="flat")
+    assert agreement.spa.value == 0.5 and text in agreement.data.labels
+    assert "\x1b" not in str(agreement) and "\u202e" not in str(agreement)

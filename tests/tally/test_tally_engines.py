@@ -1,0 +1,384 @@
+"""The same integers from every engine: polars, pandas, pyarrow, duckdb, dask, modin, Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import spagree
+from oracle import BARS, annotations, counted, long_frame, parse
+from spagree.errors import DataError, DuplicateError, FileError, UsageError
+from spagree.estimate import find
+from spagree.read.spark.session import session
+from spagree.tally import engines
+from spagree.tally.count import count, item_agreement
+from spagree.tally.engines import _python, rows, surely_unique, to_polars
+from spagree.tally.items import item_counts
+from spagree.tally.policies import Policies
+
+os.environ.setdefault("MODIN_ENGINE", "python")
+
+
+def to_dask(frame: pl.DataFrame) -> Any:
+    import dask.dataframe as dd
+
+    return dd.from_pandas(frame.to_pandas(), npartitions=3)
+
+
+def to_modin(frame: pl.DataFrame) -> Any:
+    import modin.pandas as mpd
+
+    return mpd.DataFrame(frame.to_pandas())
+
+
+def to_duckdb(frame: pl.DataFrame) -> Any:
+    return duckdb.from_arrow(frame.to_arrow())
+
+
+def to_spark(frame: pl.DataFrame) -> Any:
+    spark = session("local[2]")
+    spark.conf.set("spark.sql.shuffle.partitions", 2)  # a dozen rows need no more
+    return spark.createDataFrame(frame.to_arrow())
+
+
+ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "polars lazy": pl.DataFrame.lazy,
+    "pandas": pl.DataFrame.to_pandas,
+    "pandas on arrow": lambda frame: frame.to_pandas(use_pyarrow_extension_array=True),
+    "pyarrow": pl.DataFrame.to_arrow,
+    "duckdb": to_duckdb,
+    "dask": to_dask,
+    "modin": to_modin,
+    "spark": to_spark,
+}
+
+VOTES = pl.DataFrame(
+    {
+        "item": ["q1", "q1", "q1", "q2", "q2", "q3", "q3", "q4", None, "q5", None],
+        "annotator": ["a", "b", "c", "a", "b", "a", None, "a", "b", "c", None],
+        "label": ["x", "x", "y", "x", "x", None, "y", "y", "x", "z", None],
+        "row": range(1, 12),
+        "time": [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0],
+    }
+)
+REPEATS = pl.DataFrame(
+    {
+        "item": ["q1"] * 5 + ["q2"] * 3 + ["q3"],
+        "annotator": ["a", "a", "b", "b", "a", "a", "b", None, None],
+        "label": ["x", "x", "y", "z", "y", "x", "x", "x", "x"],
+        "row": range(1, 10),
+        "time": [5, 4, 3, 2, 1, 6, 7, 8, 9],
+    }
+)
+SAME = REPEATS.filter(pl.col("row").is_in([1, 2, 6, 7, 8, 9]))
+NUMBERS = long_frame(parse(BARS)).select(
+    pl.col("item").str.slice(1).cast(pl.Int64),
+    pl.col("annotator").str.slice(1).cast(pl.Int64),
+    pl.col("label").replace_strict({"a": 0, "b": 1, "c": 2}, return_dtype=pl.Int64),
+)
+COUNTS = pl.DataFrame(
+    {
+        "item": ["a", "a", "b", "b", "c", "c"],
+        "label": ["x", "y", "x", "y", "x", "y"],
+        "count": [3, 2, 0, 1, 1_999_999, 1],
+    }
+)
+CASES: dict[str, tuple[pl.DataFrame, Policies]] = {
+    "text ids and nulls": (VOTES, Policies()),
+    "whole numbers": (NUMBERS, Policies()),
+    "truth values": (NUMBERS.with_columns(pl.col("label") > 0), Policies()),
+    "no annotators": (VOTES.drop("annotator"), Policies()),
+    "no rows": (VOTES.clear(), Policies()),
+    "odd labels": (VOTES.with_columns(pl.col("label").replace({"x": "", "y": "NA", "z": "null"})), Policies()),
+    "categories": (VOTES.with_columns(pl.col("item", "annotator", "label").cast(pl.Categorical)), Policies()),
+    "counts": (COUNTS, Policies()),
+    "repeats of the same label": (SAME, Policies()),
+    "conflicts: first in time": (REPEATS, Policies("first")),
+    "conflicts: last in time": (REPEATS, Policies("last")),
+    "conflicts: first row": (REPEATS.drop("time"), Policies("first")),
+    "conflicts: last row": (REPEATS.drop("time"), Policies("last")),
+    "spelling": (VOTES.with_columns(pl.col("label").replace({"y": " X "})), Policies(normalize=True)),
+    "spelling kept": (VOTES.with_columns(pl.col("label").replace({"y": " X "})), Policies()),
+}
+FIRST_K = {
+    "in time": VOTES,
+    "tied, by row": VOTES.with_columns(time=pl.lit(1)),
+    "tied, by annotator": VOTES.with_columns(time=pl.lit(1)).drop("row"),
+    "dates": VOTES.with_columns(pl.col("time").cast(pl.Datetime)),
+}
+
+
+def on(*engines: str) -> Any:
+    """Run the test on each engine; Spark in one process, for it takes seconds to start."""
+    one_process = pytest.mark.xdist_group("spark")
+    found = [pytest.param(engine, marks=one_process if engine == "spark" else ()) for engine in engines]
+    return pytest.mark.parametrize("engine", found)
+
+
+every_engine = on(*ENGINES)
+# what modin and dask say about themselves is not about us
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning:modin"),
+]
+
+
+def everything(frame: Any, policies: Policies) -> tuple[Any, ...]:
+    found = count(annotations(frame), policies)
+    table = item_counts(found)
+    return found.tally, find(found.tally), found.cautions, rows(item_agreement(found.counts)), table.frame.rows()
+
+
+@pytest.mark.slow
+@every_engine
+@pytest.mark.parametrize("case", CASES)
+def test_every_engine_gives_what_polars_gives(case: str, engine: str) -> None:
+    frame, policies = CASES[case]
+    wanted, found = everything(frame, policies), everything(ENGINES[engine](frame), policies)
+    assert found == wanted
+    assert list(found[0].cells) == list(wanted[0].cells)
+    assert list(found[0].labels) == list(wanted[0].labels)
+
+
+@pytest.mark.slow
+@on("pandas on arrow", "pyarrow", "duckdb", "spark")
+def test_whole_numbers_with_nulls(engine: str) -> None:
+    frame = NUMBERS.with_columns(pl.when(pl.col("item") != 3).then("item"), pl.when(pl.col("label") != 2).then("label"))
+    assert everything(ENGINES[engine](frame), Policies()) == everything(frame, Policies())
+
+
+@pytest.mark.slow
+@every_engine
+def test_every_engine_refuses_conflicts_in_the_same_words(engine: str) -> None:
+    for frame in (REPEATS, REPEATS.drop("row", "time")):
+        with pytest.raises(DuplicateError) as wanted:
+            counted(frame)
+        with pytest.raises(DuplicateError) as found:
+            counted(ENGINES[engine](frame))
+        assert str(found.value) == str(wanted.value)
+        assert len(found.value.problems) == 2
+
+
+@pytest.mark.slow
+@every_engine
+def test_every_engine_needs_an_order_for_first_and_last(engine: str) -> None:
+    with pytest.raises(UsageError, match="needs an order"):
+        counted(ENGINES[engine](REPEATS.drop("row", "time")), Policies("last"))
+
+
+@pytest.mark.slow
+@on(*(engine for engine in ENGINES if engine not in ("pyarrow", "dask")))
+@pytest.mark.parametrize("case", FIRST_K)
+def test_the_first_k_are_the_same_on_every_engine_that_can(case: str, engine: str) -> None:
+    frame, policies = FIRST_K[case], Policies(first=2)
+    assert everything(ENGINES[engine](frame), policies) == everything(frame, policies)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["pyarrow", "dask"])
+def test_engines_that_cannot_number_rows_say_so(engine: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        counted(ENGINES[engine](VOTES), Policies(first=2))
+    assert str(caught.value) == f"--first 2: {engine} cannot number rows within an item; use polars or duckdb"
+
+
+@pytest.mark.slow
+@every_engine
+@pytest.mark.parametrize("n", [1_000_001, 3_000_000, 10**12])
+def test_every_engine_refuses_an_item_that_is_too_large(engine: str, n: int) -> None:
+    frame = pl.DataFrame({"item": ["q", "q", "r"], "label": ["x", "y", "x"], "count": [n, n, 2]})
+    with pytest.raises(DataError, match=f"one item has {2 * n:,} annotations, more than the 2,000,000"):
+        counted(ENGINES[engine](frame))
+
+
+@pytest.mark.slow
+@every_engine
+def test_every_engine_counts_the_largest_item_exactly(engine: str) -> None:
+    frame = pl.DataFrame({"item": ["q", "q"], "label": ["x", "y"], "count": [1_999_999, 1]})
+    assert counted(ENGINES[engine](frame)).tally == counted(frame).tally
+
+
+# What comes home ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("x", "x"),
+        (3, 3),
+        (None, None),
+        (float("nan"), None),
+        (np.int64(4), 4),
+        (np.float64("nan"), None),
+        (np.bool_(True), True),
+        (pa.scalar("y"), "y"),
+        (pa.scalar(7), 7),
+        (pa.scalar(None, pa.string()), None),
+        (pd.NA, None),
+    ],
+    ids=str,
+)
+def test_scalars_of_all_engines_become_plain_python(value: object, wanted: object) -> None:
+    assert _python(value) == wanted
+    assert type(_python(value)) is type(wanted)
+
+
+FAST = {name: ENGINES[name] for name in ("polars lazy", "duckdb")}
+
+
+@pytest.mark.parametrize("engine", FAST)
+def test_small_results_come_home_as_plain_rows(engine: str) -> None:
+    frame = nw.from_native(FAST[engine](pl.DataFrame({"n": [1, None], "t": ["x", None]}))).lazy()
+    assert rows(frame) == [(1, "x"), (None, None)]
+
+
+@pytest.mark.parametrize("engine", [*FAST, "eager"])
+def test_long_results_come_home_as_polars_tables(engine: str) -> None:
+    frame = pl.DataFrame({"n": [1, 2], "t": ["x", None]})
+    native = frame.to_arrow() if engine == "eager" else FAST[engine](frame)
+    assert to_polars(nw.from_native(native).lazy()).equals(frame)
+
+
+def test_eager_frames_stay_with_their_engine_until_the_counts_come_home() -> None:
+    found = counted(VOTES.to_arrow())
+    assert found.counts.implementation is nw.Implementation.PYARROW
+    assert item_counts(found) == item_counts(counted(VOTES))
+
+
+# The worst items are found on the engine -----------------------------------------------------------------------
+
+MANY = spagree.simulate(items=40, annotators=9, per_item=3, classes=3, seed=2).frame.select(
+    "item", "annotator", "label"
+)
+
+
+def worst_rows(frame: Any, worst: int) -> list[tuple[Any, ...]]:
+    return spagree.measure(frame).hardest(worst).select("item", "annotations", "agreement").rows()
+
+
+@pytest.mark.slow
+@every_engine
+def test_every_engine_finds_the_worst_items_itself(engine: str) -> None:
+    every = worst_rows(MANY, 1_000)
+    assert len(every) == 40
+    assert worst_rows(ENGINES[engine](MANY), 7) == every[:7]
+    hardest = spagree.measure(ENGINES[engine](MANY)).hardest(3)
+    assert hardest.rows() == spagree.measure(MANY).hardest(3).rows()
+
+
+@pytest.mark.slow
+@on("polars lazy", "duckdb", "dask", "spark")
+def test_lazy_frames_stay_lazy(engine: str) -> None:
+    frame = ENGINES[engine](MANY)
+    assert type(spagree.measure(frame).items()) is type(frame)
+
+
+@pytest.mark.slow
+@every_engine
+def test_every_engine_writes_its_items_itself(engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "items.parquet"
+    agreement = spagree.measure(ENGINES[engine](MANY))
+    agreement.write_items(path)
+    written = pl.read_parquet(path / "*.parquet" if path.is_dir() else path)
+    assert written.columns[:3] == ["item", "annotations", "agreement"]
+    assert written.sort("item").rows() == sorted(worst_rows(MANY, 1_000))
+    with pytest.raises(FileError, match="exists"):
+        agreement.write_items(path)
+    agreement.write_items(path, force=True)
+
+
+def test_a_list_of_the_hardest_items_needs_a_length() -> None:
+    with pytest.raises(UsageError, match=r"hardest\(0\): how many items to list, 1 or more"):
+        spagree.measure(MANY).hardest(0)
+
+
+# Hashes prove that nobody annotated an item twice ------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@on("polars lazy", "duckdb", "spark")
+def test_hashes_tell_unique_keys(engine: str) -> None:
+    frame = nw.from_native(ENGINES[engine](MANY)).lazy()
+    assert surely_unique(frame, ("item", "annotator"), 120)
+    assert not surely_unique(frame, ("item",), 120)
+    swapped = pl.DataFrame({"item": ["a", "b"], "annotator": ["b", "a"], "label": ["x", "x"]})
+    assert surely_unique(nw.from_native(ENGINES[engine](swapped)).lazy(), ("item", "annotator"), 2)
+
+
+def test_very_many_hashes_stay_in_duckdb() -> None:
+    frame = nw.from_native(to_duckdb(MANY)).lazy()
+    assert surely_unique(frame, ("item", "annotator"), 10**9)
+    assert not surely_unique(frame, ("item",), 10**9)
+
+
+def test_engines_without_hashes_decide_nothing() -> None:
+    assert not surely_unique(nw.from_native(MANY.to_pandas()).lazy(), ("item", "annotator"), 120)
+
+
+def test_a_collision_of_hashes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = counted(MANY).tally
+    monkeypatch.setattr(engines, "_differ_in_polars", lambda native, keys: False)
+    assert counted(MANY).tally == wanted
+
+
+# Faults of an engine ---------------------------------------------------------------------------------------------
+
+
+def test_a_fault_of_duckdb_is_explained() -> None:
+    broken = duckdb.connect().sql(
+        "SELECT range AS item, CASE WHEN range > 5 THEN error('no disk') END AS label FROM range(9)"
+    )
+    with pytest.raises(FileError, match=r"^duckdb could not finish counting \(.*no disk.*check the files"):
+        spagree.measure(broken)
+
+
+def test_a_fault_of_polars_is_explained() -> None:
+    frame = MANY.lazy().with_columns(pl.col("label").str.to_integer())
+    with pytest.raises(FileError, match=r"^polars could not finish counting"):
+        rows(nw.from_native(frame))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_a_fault_of_spark_is_explained() -> None:
+    broken = to_spark(MANY).selectExpr("item", "annotator", "raise_error('lost') AS label")
+    with pytest.raises(FileError, match=r"^pyspark could not finish counting \(.*lost"):
+        rows(nw.from_native(broken))
+
+
+def test_other_faults_are_left_as_they_are() -> None:
+    with pytest.raises(ZeroDivisionError), engines.explained_faults(nw.from_native(MANY.lazy())):
+        1 / 0  # noqa: B018
+
+
+# One item with very many annotations ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@every_engine
+@pytest.mark.parametrize("times", [63, 64, 511, 513, 70_000])
+def test_counters_that_overflow_are_counted_again_with_more_room(engine: str, times: int) -> None:
+    """The last of ten classes has the highest bits of its word: 512 annotations of it leave 64 bits."""
+    others = [(f"r{item}", place) for item in range(30) for place in range(10)]
+    frame = pl.DataFrame([*others, *[("x", 9)] * times, ("x", 3)], schema=["item", "label"], orient="row")
+    found = counted(ENGINES[engine](frame)).tally
+    assert found.patterns is not None
+    assert found == counted(frame).tally
+    assert found.patterns[(("3", 1), ("9", times))] == 1
+
+
+def test_an_interrupt_that_hides_behind_a_fault_is_an_interrupt() -> None:
+    fault = pl.exceptions.ComputeError("tidying up failed")
+    fault.__context__ = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt), engines.explained_faults(nw.from_native(MANY.lazy())):
+        raise fault

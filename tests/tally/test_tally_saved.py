@@ -1,0 +1,411 @@
+"""Saved tallies: they come back equal, and what is damaged is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import spagree
+from oracle import BARS, counted, long_frame, parse, tally_of
+from spagree.errors import DataError, FileError, UsageError
+from spagree.tally.items import ItemCounts, item_counts
+from spagree.tally.saved import (
+    FORMAT,
+    KIND,
+    PARQUET_KEY,
+    is_saved_tally,
+    load,
+    merge,
+    save,
+    tally_from_dict,
+    tally_to_dict,
+)
+from spagree.tally.tally import Cell, Tally
+
+FULL = Tally(
+    {Cell(3, 2, 0): 2, Cell(2, 2, 0): 1, Cell(1, 0, 0): 2},
+    {"yes": 7, 'né\n"': 3},
+    {"yes": 6, 'né\n"': 2},
+    {"ann": 6, "": 4},
+    {"missing_label": 1},
+)
+EMPTY = Tally()
+UNKNOWN = tally_of(parse(BARS))
+HUGE = Tally.from_items([{"a": 2_000_000}])
+
+
+def counts() -> ItemCounts:
+    return item_counts(counted(long_frame(parse(BARS))))
+
+
+# Round trips ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tally", [FULL, EMPTY, UNKNOWN, HUGE], ids=["full", "empty", "annotators unknown", "huge"])
+def test_a_tally_comes_back_equal(tally: Tally, tmp_path: Path) -> None:
+    save(tally, tmp_path / "part.json")
+    found = load(tmp_path / "part.json")
+    assert found == tally
+    assert isinstance(found, Tally)
+    assert all(isinstance(cell, Cell) for cell in found.cells)
+    assert tally_from_dict(tally_to_dict(tally)) == tally
+    assert is_saved_tally(tmp_path / "part.json")
+    assert is_saved_tally(str(tmp_path / "part.json"))
+
+
+@pytest.mark.parametrize("annotators", [None, {}, {"ann": 3, "bøb": 2}])
+def test_item_counts_come_back_equal(annotators: dict[str, int] | None, tmp_path: Path) -> None:
+    saved = ItemCounts(counts().frame, annotators, {"repeated": 4})
+    save(saved, str(tmp_path / "part.parquet"))
+    found = load(str(tmp_path / "part.parquet"))
+    assert isinstance(found, ItemCounts)
+    assert found == saved
+    assert found.frame.equals(saved.frame)
+    assert (found.annotators, found.left_out) == (annotators, {"repeated": 4})
+    assert is_saved_tally(tmp_path / "part.parquet")
+
+
+def test_empty_item_counts_come_back_equal(tmp_path: Path) -> None:
+    empty = ItemCounts(counts().frame.clear(), {}, {})
+    save(empty, tmp_path / "part.parquet")
+    assert load(tmp_path / "part.parquet") == empty
+
+
+def test_the_document_is_plain_sorted_and_numbered() -> None:
+    assert tally_to_dict(FULL) == {
+        "kind": "spagree tally",
+        "format": 1,
+        "cells": [[1, 0, 0, 2], [2, 2, 0, 1], [3, 2, 0, 2]],
+        "labels": {"yes": 7, 'né\n"': 3},
+        "pairable_labels": {"yes": 6, 'né\n"': 2},
+        "annotators": {"ann": 6, "": 4},
+        "left_out": {"missing_label": 1},
+        "patterns": None,
+    }
+    assert tally_to_dict(Tally.from_items([{"b": 1, "a": 2}, {"a": 1}]))["patterns"] == [
+        [["a", 1], 1],
+        [["a", 2], ["b", 1], 1],
+    ]
+    assert tally_to_dict(UNKNOWN)["annotators"] is None
+    assert (KIND, FORMAT) == ("spagree tally", 1)
+
+
+def test_the_file_is_readable_text_with_the_kind_first(tmp_path: Path) -> None:
+    save(FULL, tmp_path / "part.json")
+    text = (tmp_path / "part.json").read_text("utf-8")
+    assert text.startswith('{"kind": "spagree tally", "format": 1, ')
+    assert "né" in text
+
+
+def test_parquet_counts_can_be_read_by_others(tmp_path: Path) -> None:
+    save(counts(), tmp_path / "part.parquet")
+    assert pl.read_parquet(tmp_path / "part.parquet").equals(counts().frame)
+    about = json.loads(pl.read_parquet_metadata(tmp_path / "part.parquet")[PARQUET_KEY])
+    assert about == {"format": 1, "annotators": dict(counts().annotators), "left_out": {}}
+
+
+# Names and existing files ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("what", "name", "message"),
+    [
+        (FULL, "part.parquet", "a tally is saved as .json; name the file part.json"),
+        (FULL, "part", "a tally is saved as .json; name the file part.json"),
+        (FULL, "part.JSON", "a tally is saved as .json; name the file part.json"),
+        (None, "part.json", "item counts is saved as .parquet; name the file part.parquet"),
+    ],
+)
+def test_a_wrong_suffix_is_refused_with_the_right_name(
+    what: Tally | None, name: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        save(what or counts(), tmp_path / name)
+    assert str(caught.value) == f"{tmp_path / name}: {message}"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("what", "name"), [(FULL, "part.json"), (None, "part.parquet")])
+def test_an_existing_file_is_replaced_only_by_force(what: Tally | None, name: str, tmp_path: Path) -> None:
+    target = tmp_path / name
+    target.write_text("old")
+    with pytest.raises(FileError, match="exists already"):
+        save(what or counts(), target)
+    assert target.read_text() == "old"
+    save(what or counts(), target, force=True)
+    assert load(target) == (what or counts())
+
+
+# Damaged tallies -------------------------------------------------------------------------------------------
+
+
+def damaged(**changes: Any) -> dict[str, Any]:
+    return {**tally_to_dict(FULL), **changes}
+
+
+def without(key: str) -> dict[str, Any]:
+    return {name: value for name, value in tally_to_dict(FULL).items() if name != key}
+
+
+@pytest.mark.parametrize("document", [[], "text", 3, None, {}, {"kind": "other"}, without("kind")])
+def test_other_json_is_not_a_saved_tally(document: Any) -> None:
+    with pytest.raises(DataError) as caught:
+        tally_from_dict(document, "part.json")
+    assert str(caught.value) == "part.json: not a saved tally: \"kind\" is not 'spagree tally'"
+
+
+@pytest.mark.parametrize("number", [2, 0, "1", None])
+def test_another_format_number_is_refused(number: Any) -> None:
+    with pytest.raises(DataError) as caught:
+        tally_from_dict(damaged(format=number))
+    assert str(caught.value) == f"tally: format {number!r}, but this version reads 1; upgrade spagree"
+
+
+def test_a_missing_format_number_is_refused() -> None:
+    with pytest.raises(DataError, match="format None, but this version reads 1"):
+        tally_from_dict(without("format"))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        *[without(key) for key in ("cells", "labels", "pairable_labels", "annotators", "left_out")],
+        damaged(cells=[[2, 2, 0]]),
+        damaged(cells=[[2, 2, 0, 1, 9]]),
+        damaged(cells=[[]]),
+        damaged(cells=[7]),
+        damaged(cells=None),
+        damaged(cells="2201"),
+        damaged(cells=[[2, 2, 0, 1.5]]),
+        damaged(cells=[[2, 2, 0, "1"]]),
+        damaged(cells=[[2, 2, 0, True]]),
+        damaged(cells=[[2, -2, 0, 1]]),
+        damaged(labels=["yes"]),
+        damaged(labels={"yes": -1}),
+        damaged(pairable_labels=None),
+        damaged(annotators=[1]),
+        damaged(annotators={"ann": None}),
+        damaged(left_out={"repeated": 0.5}),
+    ],
+    ids=str,
+)
+def test_a_damaged_tally_is_refused(document: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=r"^part\.json: damaged tally: .+; count the data again$"):
+        tally_from_dict(document, "part.json")
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [[0, 0, 0, 1], [2, 3, 0, 1], [1, 1, 0, 1], [3, 6, 7, 1], [2, 2, 1, 1], [1, 0, 0, 0]],
+    ids=str,
+)
+def test_cells_that_no_item_can_have_are_refused(cell: list[int]) -> None:
+    size = cell[0] * cell[3]
+    document = damaged(cells=[cell], labels={"x": size}, pairable_labels={"x": size if cell[0] > 1 else 0})
+    with pytest.raises(DataError) as caught:
+        tally_from_dict(document)
+    assert str(caught.value) == "tally: damaged tally: a cell that no item can have; count the data again"
+
+
+@pytest.mark.parametrize("cell", [[1, 0, 0, 1], [2, 2, 0, 1], [2, 0, 0, 4], [3, 6, 6, 1]], ids=str)
+def test_cells_that_some_item_can_have_are_accepted(cell: list[int]) -> None:
+    size = cell[0] * cell[3]
+    document = damaged(cells=[cell], labels={"x": size}, pairable_labels={"x": size if cell[0] > 1 else 0})
+    assert tally_from_dict(document).cells == {Cell(*cell[:3]): cell[3]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": {"yes": 11}}, "10 annotations in the cells, 11 in the labels"),
+        ({"pairable_labels": {"yes": 7}}, "8 annotations in the cells, 7 in the labels of pairable items"),
+        ({"cells": [[3, 2, 0, 2], [2, 2, 0, 1]]}, "8 annotations in the cells, 10 in the labels"),
+        ({"labels": {"yes": 1_000}}, "10 annotations in the cells, 1,000 in the labels"),
+    ],
+)
+def test_numbers_that_do_not_add_up_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        tally_from_dict(damaged(**changes))
+    assert str(caught.value) == f"tally: damaged tally: {message}; count the data again"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"not json", b"\xff\xfe\x00", b'{"kind": "\xff"}', b"[" * 100_000, b'{"kind": ' + b"1" * 5_000 + b"}"],
+    ids=["empty", "cut off", "text", "binary", "not UTF-8", "too deep", "too many digits"],
+)
+def test_files_that_are_no_json_are_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "part.json").write_bytes(content)
+    with pytest.raises(DataError, match=r"part\.json: not a saved tally: "):
+        load(tmp_path / "part.json")
+
+
+def test_truncations_of_a_saved_tally_are_refused(tmp_path: Path) -> None:
+    save(FULL, tmp_path / "part.json")
+    whole = (tmp_path / "part.json").read_bytes()
+    for length in range(0, len(whole), 9):
+        (tmp_path / "part.json").write_bytes(whole[:length])
+        with pytest.raises(DataError):
+            load(tmp_path / "part.json")
+
+
+@pytest.mark.parametrize("name", ["none.json", "none.parquet"])
+def test_a_missing_file_is_a_file_error(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FileError) as caught:
+        load(tmp_path / name)
+    assert str(caught.value).startswith(f"{tmp_path / name}: cannot be read: No such file or directory")
+
+
+@pytest.mark.parametrize("name", ["folder.json", "folder.parquet"])
+def test_a_folder_is_a_file_error(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(FileError, match=r"[Ii]s a directory"):
+        load(tmp_path / name)
+
+
+# Damaged item counts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", [lambda whole: whole[:-20], lambda whole: b"", lambda whole: b"PAR1 text" * 5])
+def test_what_is_no_whole_parquet_file_is_refused(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    target = tmp_path / "part.parquet"
+    save(counts(), target)
+    target.write_bytes(damage(target.read_bytes()))
+    with pytest.raises(FileError) as caught:
+        load(target)
+    assert str(caught.value).startswith(f"{target}: not a Parquet file, or a truncated one: ")
+    assert not is_saved_tally(target)
+    with pytest.raises((FileError, DataError), match=r"part\.parquet: (truncated|named \.parquet|the file is empty)"):
+        spagree.measure(target)
+
+
+def test_metadata_that_claims_to_be_longer_than_its_file_is_not_ours(tmp_path: Path) -> None:
+    target = tmp_path / "part.parquet"
+    target.write_bytes(b"PAR1" + b"spagree item counts"[:5] + b"\xff\xff\xff\x7fPAR1")
+    assert not is_saved_tally(target)
+
+
+def test_a_damaged_page_of_item_counts_is_refused(tmp_path: Path) -> None:
+    target = tmp_path / "part.parquet"
+    save(counts(), target)
+    whole = bytearray(target.read_bytes())
+    whole[4:24] = b"\xff" * 20
+    target.write_bytes(bytes(whole))
+    with pytest.raises(FileError, match=r"part\.parquet: damaged: .+; count the data again$"):
+        load(target)
+
+
+def test_another_parquet_file_is_not_item_counts(tmp_path: Path) -> None:
+    counts().frame.write_parquet(tmp_path / "table.parquet")
+    with pytest.raises(DataError) as caught:
+        load(tmp_path / "table.parquet")
+    assert str(caught.value) == (
+        f"{tmp_path / 'table.parquet'}: not saved item counts; to score a table use measure or spagree score"
+    )
+
+
+def write_parquet(path: Path, about: str, frame: pl.DataFrame | None = None) -> Path:
+    (counts().frame if frame is None else frame).write_parquet(path, metadata={PARQUET_KEY: about})
+    return path
+
+
+@pytest.mark.parametrize("number", [2, None])
+def test_another_format_number_of_item_counts_is_refused(number: int | None, tmp_path: Path) -> None:
+    about = json.dumps({"format": number, "annotators": None, "left_out": {}})
+    with pytest.raises(DataError) as caught:
+        load(write_parquet(tmp_path / "part.parquet", about))
+    wanted = f"{tmp_path / 'part.parquet'}: format {number!r}, but this version reads 1; upgrade spagree"
+    assert str(caught.value) == wanted
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ("not json", "not a saved tally"),
+        ("[1]", "damaged item counts; count the data again"),
+        ('{"format": 1}', "damaged item counts: KeyError"),
+        ('{"format": 1, "annotators": null}', "damaged item counts: KeyError"),
+        ('{"format": 1, "annotators": {"a": -1}, "left_out": {}}', "damaged item counts: ValueError"),
+        ('{"format": 1, "annotators": null, "left_out": 3}', "damaged item counts: AttributeError"),
+    ],
+)
+def test_item_counts_with_damaged_facts_are_refused(about: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        load(write_parquet(tmp_path / "part.parquet", about))
+    assert str(caught.value).startswith(f"{tmp_path / 'part.parquet'}: {message}")
+
+
+def test_item_counts_with_other_columns_are_refused(tmp_path: Path) -> None:
+    about = json.dumps({"format": 1, "annotators": None, "left_out": {}})
+    frame = counts().frame.rename({"label": "class"})
+    with pytest.raises(
+        DataError, match=r"part\.parquet: damaged item counts: ValueError.*columns.*count the data again$"
+    ):
+        load(write_parquet(tmp_path / "part.parquet", about, frame))
+
+
+# Parts ---------------------------------------------------------------------------------------------------
+
+
+def test_parts_of_one_kind_add_up() -> None:
+    parts = [tally_of(parse(data)) for data in ("aab", "ab a", "cc")]
+    assert merge(parts) == tally_of(parse("aab ab a cc"))
+    assert merge(parts[:1]) is parts[0]
+    assert merge([FULL, FULL]) == FULL + FULL
+    frame = long_frame(parse(BARS))
+    assert merge([item_counts(counted(frame[start::3])) for start in range(3)]) == counts()
+
+
+def test_parts_of_two_kinds_do_not_mix() -> None:
+    for parts in ([FULL, counts()], [counts(), FULL]):
+        with pytest.raises(UsageError) as caught:
+            merge(parts)
+        assert str(caught.value) == "some parts keep items and some do not; count them all the same way"
+
+
+# What is recognised ----------------------------------------------------------------------------------------
+
+
+def test_other_files_are_not_saved_tallies(tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text('[{"item": "spagree tally"}]')
+    (tmp_path / "tally.csv").write_text(json.dumps(tally_to_dict(FULL)))
+    (tmp_path / "late.json").write_text(" " * 300 + json.dumps(tally_to_dict(FULL)))
+    counts().frame.write_parquet(tmp_path / "table.parquet")
+    for folder in ("folder.json", "folder.parquet"):
+        (tmp_path / folder).mkdir()
+    for name in (
+        "data.json",
+        "tally.csv",
+        "late.json",
+        "table.parquet",
+        "none.json",
+        "none.parquet",
+        "folder.json",
+        "folder.parquet",
+    ):
+        assert is_saved_tally(tmp_path / name) is False
+
+
+def test_a_damaged_file_is_named_and_the_value_too(tmp_path: Path) -> None:
+    path = tmp_path / "part.json"
+    path.write_text(json.dumps({**tally_to_dict(FULL), "left_out": {"missing_label": -1}}))
+    with pytest.raises(DataError, match=r"part\.json: damaged tally: .*-1 is not a count"):
+        load(path)
+    path.write_text(json.dumps({**tally_to_dict(FULL), "kind": "other"}))
+    with pytest.raises(DataError, match=r"part\.json: not a saved tally"):
+        load(path)
+
+
+def test_patterns_come_back_and_are_checked(tmp_path: Path) -> None:
+    whole = Tally.from_items([{"a": 2, "b": 1}, {"a": 1}])
+    save(whole, tmp_path / "whole.json")
+    again = load(tmp_path / "whole.json")
+    assert isinstance(again, Tally) and again.patterns == whole.patterns
+    wrong = {**tally_to_dict(whole), "patterns": [[["a", 1], 2]]}
+    with pytest.raises(DataError, match="cells and patterns differ"):
+        tally_from_dict(wrong)
