@@ -596,7 +596,7 @@ def test_a_full_disk_is_a_file_error(write: Any, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("spagree.read.files.delimited.new_file", full)
     assert "scratch: No space left on device; check the path, the disk" in refusal(FileError, text)
     assert "No space left" in refusal(FileError, mixed)
-    monkeypatch.setattr("spagree.read.files.paths._gzip_blocks", full)
+    monkeypatch.setattr("spagree.read.files.compressed._gzip_blocks", full)
     assert "a.gz: cannot be decompressed (No space left on device)" in refusal(FileError, packed)
 
 

@@ -216,3 +216,10 @@ SELECT 'a rather long item ' || (i / 5) AS item, 'annotator ' || (i % 5) AS anno
 def test_rows_do_not_pile_up(source: str) -> None:
     """As Python objects 900,000 rows would take 235 MB more: three texts of 63 bytes, a tuple of 64, its pointer."""
     assert growth(source, MILLION.format(rows=100_000), MILLION.format(rows=1_000_000)) < 150
+
+
+def test_more_rows_than_are_fetched_at_once(tmp_path: Path) -> None:
+    rows = [(f"{i // 2:07}", f"a{i % 2}", f"{i % 99:07}" * (1 + i // sqlite.ROWS_AT_ONCE)) for i in range(70_000)]
+    source = in_sqlite(tmp_path)("item, annotator, label", rows)
+    found = read(source, query=ALL).frame.collect(backend="polars")
+    assert sorted(found.select("item", "annotator", "label").rows()) == sorted(rows)

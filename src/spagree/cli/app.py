@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,7 +24,7 @@ from spagree.version import __version__
 GATE_NOT_MET = 1
 NOTHING_PAIRABLE = 3
 CANNOT_WRITE = 4
-INTERRUPTED, TERMINATED = 130, 143
+HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
 
 
 class _Commands(click.Group):
@@ -305,7 +306,7 @@ def _print_summary(agreement: Any) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn every outcome into its documented exit code."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    _leave_in_order()
     if sys.stdout is None:  # closed by whoever started us
         sys.exit(CANNOT_WRITE)
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -326,6 +327,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(0)
 
 
+def _leave_in_order() -> None:
+    """Remove temporary files also when asked to end, or when the terminal is closed (unless nohup says to go on)."""
+    for name, code in (("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, partial(_leave, code))
+
+
+def _leave(code: int, *_: object) -> NoReturn:
+    sys.exit(code)
+
+
 @contextmanager
 def _signals_of_duckdb() -> Iterator[None]:
     """A signal during a query of duckdb arrives as an error of its own, behind which the signal's stands."""
@@ -335,7 +348,7 @@ def _signals_of_duckdb() -> Iterator[None]:
         if "Query interrupted" not in str(error):
             raise
         behind = error.__cause__ or error.__context__
-        sys.exit(TERMINATED if isinstance(behind, SystemExit) else INTERRUPTED)
+        sys.exit(behind.code if isinstance(behind, SystemExit) else INTERRUPTED)
 
 
 def _complain(message: str) -> None:

@@ -101,7 +101,8 @@ def arrow_table(files: Sequence[File], name: str) -> Table:
     """Arrow IPC (Feather) files, scanned by polars; read at once when they are temporary."""
     import polars
 
-    return _scanned(files, name, "Arrow", polars.scan_ipc, polars.read_ipc)
+    scan = partial(polars.scan_ipc, glob=False, hive_partitioning=False)
+    return _scanned(files, name, "Arrow", scan, polars.read_ipc)
 
 
 def parquet_table(files: Sequence[File], name: str) -> Table:

@@ -138,7 +138,7 @@ def _through_parquet(relation: Any) -> polars.DataFrame:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "result.parquet"
         relation.write_parquet(str(path))
-        return polars.read_parquet(path, memory_map=False)
+        return polars.read_parquet(path, memory_map=False, glob=False)
 
 
 def _python(value: Any) -> Any:

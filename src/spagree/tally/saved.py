@@ -80,11 +80,14 @@ def merge(parts: Sequence[Tally | ItemCounts]) -> Tally | ItemCounts:
 def is_saved_tally(path: str | Path) -> bool:
     """Whether a file was written by :func:`save`; only its first bytes or its footer are read."""
     source = Path(path)
-    if source.suffix == ".json" and source.is_file():
-        with source.open("rb") as file:
-            return f'"kind": "{KIND}"'.encode() in file.read(200)
-    if source.suffix == ".parquet" and source.is_file():
-        return PARQUET_KEY.encode() in _footer(source)
+    try:
+        if source.suffix == ".json" and source.is_file():
+            with source.open("rb") as file:
+                return f'"kind": "{KIND}"'.encode() in file.read(200)
+        if source.suffix == ".parquet" and source.is_file():
+            return PARQUET_KEY.encode() in _footer(source)
+    except (OSError, ValueError):  # no permission, a name too long, a NUL in it: said by who reads the data
+        return False
     return False
 
 

@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any
 from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError
 from spagree.read.databases.addresses import not_understood, public, refuse_ambiguous, without_secrets
 from spagree.read.databases.query import EXACT, Query, refused
-from spagree.read.files.duckdb_tables import LONGEST_LINE, USUAL_LINE
-from spagree.read.files.paths import new_file
+from spagree.read.files.duckdb_tables import LONGEST_LINE, USUAL_LINE, literal_path
+from spagree.read.files.scratch import new_file
 from spagree.read.tables import cell, shown
 
 if TYPE_CHECKING:
@@ -219,8 +219,8 @@ def _load(store: Any, path: Path, types: dict[str, str], name: str) -> None:
 
 def _csv(path: Path, types: dict[str, str], longest: int) -> str:
     return (
-        f"read_csv('{path}', auto_detect=false, columns={types}, delim=',', quote='\"', escape='\"', nullstr='', "
-        f"allow_quoted_nulls=false, header=true, new_line='\\n', strict_mode=true, max_line_size={longest})"
+        f"read_csv({literal_path(path)}, auto_detect=false, columns={types}, delim=',', quote='\"', escape='\"', "
+        f"nullstr='', allow_quoted_nulls=false, header=true, new_line='\\n', strict_mode=true, max_line_size={longest})"
     )
 
 

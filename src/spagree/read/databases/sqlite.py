@@ -15,7 +15,9 @@ from typing import Any
 
 from spagree.errors import DataError, FileError, SpagreeError
 from spagree.read.databases.query import EXACT, Query, refused
-from spagree.read.files.paths import SQLITE, new_file
+from spagree.read.files.duckdb_tables import literal_path
+from spagree.read.files.paths import SQLITE
+from spagree.read.files.scratch import new_file
 from spagree.read.tables import cell, shown
 
 ROWS_AT_ONCE = 20_000
@@ -71,7 +73,6 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
     select = f"WITH q({every}) AS ({query.body}) SELECT {', '.join(map(cell, wanted))} FROM q"
     store.execute(f"CREATE TABLE cells ({', '.join(f'{cell(p)} VARCHAR' for p in wanted)})")
     kinds: list[Kind] = [None] * len(wanted)
-    part = new_file(query.scratch)
     with opened(query.place, query.name) as connection:
         cursor = connection.execute(select)
         while rows := cursor.fetchmany(ROWS_AT_ONCE):
@@ -79,7 +80,7 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
             for i, position in enumerate(wanted):
                 place = f"{query.name}: column {shown(names[position])}"
                 kinds[i] = _retyped(store, cell(position), kinds[i], _kind(values[i], kinds[i], place), place)
-            _append(store, values, kinds, part)
+            _append(store, values, kinds, query.scratch)
 
 
 def _kind(values: Sequence[object], before: Kind, place: str) -> Kind:
@@ -118,8 +119,11 @@ def _refuse_inexact(numbers: Sequence[int], place: str) -> None:
         )
 
 
-def _append(store: Any, values: Sequence[Sequence[object]], kinds: Sequence[Kind], part: Path) -> None:
-    """Through Parquet: what duckdb takes from Python directly goes row by row, or needs pyarrow."""
+def _append(store: Any, values: Sequence[Sequence[object]], kinds: Sequence[Kind], scratch: Path) -> None:
+    """Through Parquet: what duckdb takes from Python directly goes row by row, or needs pyarrow.
+
+    A new file each time: of a file that is written again duckdb may remember the old footer.
+    """
     import polars
 
     types: Mapping[Any, Any] = {None: polars.String, int: polars.Int64, float: polars.Float64, str: polars.String}
@@ -127,5 +131,7 @@ def _append(store: Any, values: Sequence[Sequence[object]], kinds: Sequence[Kind
         polars.Series(cell(i), column, types[kind], strict=False)
         for i, (column, kind) in enumerate(zip(values, kinds, strict=True))
     )
+    part = new_file(scratch)
     polars.DataFrame(list(series)).write_parquet(part, compression="uncompressed", statistics=False)
-    store.execute(f"INSERT INTO cells SELECT * FROM read_parquet('{part}')")
+    store.execute(f"INSERT INTO cells SELECT * FROM read_parquet({literal_path(part)})")
+    part.unlink()

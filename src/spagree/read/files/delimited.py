@@ -14,7 +14,8 @@ from spagree.errors import DataError
 from spagree.read.annotations import Caution
 from spagree.read.files import csv_checks
 from spagree.read.files.encodings import as_utf8, line_ending, refuse_bad_bytes
-from spagree.read.files.paths import File, new_file
+from spagree.read.files.paths import File
+from spagree.read.files.scratch import new_file
 from spagree.read.tables import shown
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -37,6 +38,7 @@ class TextFile:
     has_header: bool = True
     first_row: int = 2
     newline: str = "\n"
+    has_long_comments: bool = False
     sample: tuple[tuple[str, ...], ...] = ()
     cautions: tuple[Caution, ...] = ()
 
@@ -63,7 +65,8 @@ def _open(file: File, stream: IO[str], header: bool) -> TextFile:
     names = _header(sample[0]) if header else [str(i + 1) for i in range(len(sample[0]))]
     opened = TextFile(file, delimiter, tuple(names), len(skipped), header, len(skipped) + 1 + header)
     rows = tuple(tuple(row) for row in (sample[1:] if header else sample))
-    return replace(opened, sample=rows, cautions=tuple(_cautions(opened, skipped)))
+    is_long = sum(map(len, skipped)) > HEAD
+    return replace(opened, sample=rows, has_long_comments=is_long, cautions=tuple(_cautions(opened, skipped)))
 
 
 def _skip_comments(stream: IO[str]) -> list[str]:
@@ -71,7 +74,7 @@ def _skip_comments(stream: IO[str]) -> list[str]:
     skipped: list[str] = []
     while True:
         start = stream.tell()
-        line = stream.readline(HEAD)
+        line = stream.readline()
         if not line or (line.strip() and not line.startswith("#")):
             stream.seek(start)
             return skipped
@@ -127,9 +130,9 @@ def _cautions(opened: TextFile, skipped: Sequence[str]) -> Iterator[Caution]:
 
 
 def plain(opened: TextFile, scratch: Path) -> TextFile:
-    """The file itself, or a copy where its line endings are mixed; refuses NUL bytes."""
+    """The file itself, or a copy where line endings are mixed or comments long; refuses NUL bytes."""
     ending = line_ending(opened.file)
-    return tidied(opened, scratch) if ending is None else replace(opened, newline=ending)
+    return tidied(opened, scratch) if ending is None or opened.has_long_comments else replace(opened, newline=ending)
 
 
 def tidied(opened: TextFile, scratch: Path) -> TextFile:

@@ -10,8 +10,6 @@ to check the file first.
 # ruff: noqa: S608 - paths and names are quoted here, everything else is ours
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -25,6 +23,7 @@ from spagree.read.annotations import ROW
 from spagree.read.files import delimited
 from spagree.read.files.delimited import TextFile
 from spagree.read.files.paths import File
+from spagree.read.files.scratch import spill_folder
 from spagree.read.tables import Table, cell, listed
 
 if TYPE_CHECKING:
@@ -34,11 +33,10 @@ USUAL_LINE, LONGEST_LINE = 1 << 21, 1 << 28  # buffers grow with it: try the sma
 
 
 def connect() -> DuckDBPyConnection:
-    """A private database that never fetches anything; it spills to the system's temporary directory."""
+    """A private database that never fetches anything; it spills to a private folder in the temporary directory."""
     import duckdb
 
-    spill = Path(tempfile.gettempdir()) / f"spagree-{os.getpid()}"
-    connection = duckdb.connect(config={"temp_directory": str(spill), "autoinstall_known_extensions": False})
+    connection = duckdb.connect(config={"temp_directory": str(spill_folder()), "autoinstall_known_extensions": False})
     # duckdb knows how far a query is only when it believes in a progress bar.
     connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     progress.watch(lambda: _share(connection))
@@ -107,7 +105,7 @@ def _select(file: TextFile, positions: Sequence[int], longest: int) -> str:
     wanted = ", ".join(cell(p) for p in positions)
     newline = ", new_line='\\n'" if file.newline == "\n" else ""
     return (
-        f"SELECT {wanted} FROM read_csv({quoted(_literal_path(file.file.path))}, "
+        f"SELECT {wanted} FROM read_csv({literal_path(file.file.path)}, "
         f"auto_detect=false, columns={{{columns}}}, delim={quoted(file.delimiter)}, quote='\"', escape='\"', "
         f"nullstr='', header={str(file.has_header).lower()}, skip={file.skip}, null_padding=false, "
         f"strict_mode=true, compression='none', max_line_size={longest}{newline})"
@@ -156,7 +154,7 @@ def _scan(*files: File) -> str:
 
 
 def _listed(files: Sequence[File]) -> str:
-    return f"[{', '.join(quoted(_literal_path(file.path)) for file in files)}]"
+    return f"[{', '.join(literal_path(file.path) for file in files)}]"
 
 
 def _identifier(name: str) -> str:
@@ -164,9 +162,13 @@ def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _literal_path(path: Path) -> str:
-    """The path with glob characters made literal: duckdb would expand them."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
+def literal_path(path: Path) -> str:
+    """The path as an SQL literal, with glob characters made literal too: duckdb would expand them.
+
+    >>> print(literal_path(Path("/it's/a[1].csv")))
+    '/it''s/a[[]1].csv'
+    """
+    return quoted("".join(f"[{c}]" if c in "*?[" else c for c in str(path)))
 
 
 def parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:

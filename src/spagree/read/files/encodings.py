@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, FileError, UsageError
-from spagree.read.files.paths import File, head, new_file
+from spagree.read.files.paths import File, head
+from spagree.read.files.scratch import new_file
 
 BLOCK = 1 << 18
 UTF_8 = ("utf-8", "utf8", "utf_8", "utf-8-sig")

@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 from spagree.errors import SHOWN_PROBLEMS, DataError
 from spagree.read.files.delimited import SAMPLE_ROWS, TextFile
 from spagree.read.files.encodings import as_utf8, refuse_bad_bytes
-from spagree.read.files.paths import File, new_file
+from spagree.read.files.paths import File
+from spagree.read.files.scratch import new_file
 from spagree.read.tables import shown
 
 

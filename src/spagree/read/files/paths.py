@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import glob
-import gzip
 import os
 import re
 import sys
-import tempfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
+from spagree.errors import DataError, FileError, SpagreeError, UsageError
 from spagree.read.databases import addresses, query
+from spagree.read.files import compressed
+from spagree.read.files.scratch import new_file
 
 URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
-GZIP, ZSTD, PARQUET, ARROW = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"ARROW1"
+PARQUET, ARROW = b"PAR1", b"ARROW1"
 ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 SQLITE = b"SQLite format 3\x00"
 BINARY_KINDS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
@@ -29,12 +27,18 @@ JSON_KINDS = {".jsonl": "json lines", ".ndjson": "json lines"}
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file on disk; ``name`` is how messages call it (a temporary copy keeps its origin's name)."""
+    """A file on disk; ``name`` is how messages call it (a temporary copy keeps its origin's name).
+
+    ``path`` is absolute: an engine would take ``~`` for the home of the user and ``file:`` for an address.
+    """
 
     path: Path
     name: str
     kind: str = ""
     is_temporary: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", self.path.absolute())
 
     @property
     def extension(self) -> str:
@@ -49,7 +53,20 @@ def gather(sources: Sequence[Any], scratch: Path) -> list[File]:
     ``scratch`` is a directory the caller deletes; copies are put there.
     """
     files = [file for source in sources for file in _expand(source, scratch)]
+    refuse_equal(files)
     return [with_kind(unpack(file, scratch)) for file in files]
+
+
+def refuse_equal(files: Sequence[File]) -> None:
+    """One file under two names, by links or a pattern that fits twice, would be counted twice."""
+    seen: dict[tuple[int, int], str] = {}
+    for file in files:
+        if file.is_temporary:
+            continue
+        found = file.path.stat()
+        before = seen.setdefault((found.st_dev, found.st_ino), file.name)
+        if before is not file.name:
+            raise UsageError(f"{before} and {file.name} are the same file, which would count twice; name it once")
 
 
 def _expand(source: Any, scratch: Path) -> list[File]:
@@ -66,7 +83,7 @@ def _expand(source: Any, scratch: Path) -> list[File]:
     if "\0" in text:
         raise FileError(f"{text!r}: not a path: it holds a NUL character; check the name")
     path = Path(text)
-    if not path.exists() and any(character in text for character in "*?["):
+    if any(character in text for character in "*?[") and not os.path.lexists(path):
         return _matches(text, scratch)
     return [_readable(path, text, scratch)]
 
@@ -86,7 +103,15 @@ def _matches(pattern: str, scratch: Path) -> list[File]:
     paths = sorted(path for path in found if not Path(path).is_dir())
     if not paths:
         raise FileError(f"{pattern}: no file matches; check the pattern (quoted, so that the shell leaves it)")
+    for path in paths:
+        refuse_pipe(Path(path))
     return [_readable(Path(path), path, scratch) for path in paths]
+
+
+def refuse_pipe(path: Path) -> None:
+    """A pipe or a device among files: opening it would wait for somebody to write into it."""
+    if path.exists() and not path.is_file():
+        raise FileError(f"{path}: a pipe or a device, not a file; move it away, or name it by itself")
 
 
 def _readable(path: Path, name: str, scratch: Path) -> File:
@@ -95,7 +120,7 @@ def _readable(path: Path, name: str, scratch: Path) -> File:
         if path.is_dir():
             raise FileError(f"{name}: is a directory; name its files, for instance {path / '*.csv'}")
         with path.open("rb") as stream:
-            return File(path, name) if path.is_file() else spool(stream, name, scratch)
+            return _named_in_utf8(path, name, scratch) if path.is_file() else spool(stream, name, scratch)
     except FileNotFoundError:
         raise FileError(
             f"{addresses.public(name)}: no such file; check the path (working directory: {Path.cwd()})"
@@ -106,6 +131,17 @@ def _readable(path: Path, name: str, scratch: Path) -> File:
         raise
     except OSError as error:
         raise FileError(f"{name}: cannot be opened ({error.strerror}); check the path") from error
+
+
+def _named_in_utf8(path: Path, name: str, scratch: Path) -> File:
+    """The file; one whose name is not UTF-8, which no engine takes, through a link that has another name."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        link = scratch / f"link-{os.urandom(8).hex()}"
+        link.symlink_to(path.absolute())
+        return File(link, os.fsencode(name).decode("utf-8", "backslashreplace"), is_temporary=True)
+    return File(path, name)
 
 
 def _standard_input(scratch: Path) -> File:
@@ -133,62 +169,15 @@ def spool(stream: IO[Any], name: object, scratch: Path) -> File:
     return File(path, str(name), is_temporary=True)
 
 
-def new_file(scratch: Path) -> Path:
-    """An empty file in the scratch directory."""
-    handle, path = tempfile.mkstemp(dir=scratch)
-    os.close(handle)
-    return Path(path)
-
-
 def unpack(file: File, scratch: Path) -> File:
-    """Decompress by the first bytes, not by the name; a plain file called .gz stays as it is."""
-    start = head(file, 4)
-    if start.startswith(GZIP):
-        return unpack(_decompressed(file, scratch, _gzip_blocks), scratch)
-    if start.startswith(ZSTD):
-        return unpack(_decompressed(file, scratch, _zstd_blocks), scratch)
-    return file
-
-
-def _gzip_blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=stream) as decoded:
-        while block := decoded.read(1 << 20):
-            yield block
-
-
-def _zstd_blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    """Frame by frame, because the library's stream reader ends quietly where a file was cut."""
+    """The file without its compression, or as it is."""
     try:
-        import zstandard
-    except ImportError:
-        raise MissingExtraError("zstd", "reading zstd-compressed files") from None
-    block = stream.read(1 << 20)
-    while block:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        while block and not frame.eof:
-            try:
-                yield frame.decompress(block)
-            except zstandard.ZstdError as error:
-                raise zlib.error(str(error)) from error
-            block = frame.unused_data or stream.read(1 << 20)
-        if not frame.eof:
-            raise EOFError("the last frame is not complete")
-
-
-def _decompressed(file: File, scratch: Path, blocks: Callable[[IO[bytes]], Iterator[bytes]]) -> File:
-    """A decompressed copy; a damaged archive is an error, never a shorter file."""
-    path = new_file(scratch)
-    try:
-        with file.path.open("rb") as stream, path.open("wb") as target:
-            for block in blocks(stream):
-                target.write(block)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FileError(
-            f"{file.name}: the compressed data is truncated or damaged ({error}); copy or download it again"
-        ) from error
+        path = compressed.unpacked(file.path, file.name, scratch)
+    except FileError:
+        raise
     except OSError as error:
-        raise FileError(f"{file.name}: cannot be decompressed ({error.strerror})") from error
-    return replace(file, path=path, is_temporary=True)
+        raise FileError(f"{file.name}: cannot be read ({error.strerror})") from error
+    return file if path == file.path else replace(file, path=path, is_temporary=True)
 
 
 def head(file: File, size: int) -> bytes:
@@ -225,11 +214,7 @@ def _kind_by_magic(file: File, start: bytes) -> str | None:
 
 def _kind_of_zip(file: File) -> str:
     """An .xlsx file is a zip archive; any other archive has to be unpacked by the user."""
-    try:
-        names = zipfile.ZipFile(file.path).namelist()
-    except zipfile.BadZipFile as error:
-        raise FileError(f"{file.name}: truncated or damaged ({error}); copy or download it again") from error
-    if any(name.startswith("xl/") for name in names):
+    if any(name.startswith("xl/") for name in compressed.zip_members(file.path, file.name)):
         return "excel"
     raise FileError(f"{file.name}: a zip archive, not a table; unpack it and name the file inside")
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import csv
+import io
+import re
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 from spagree.errors import DataError, FileError, MissingExtraError
+from spagree.read.files.compressed import BROKEN_ZIP
 from spagree.read.files.delimited import SAMPLE_ROWS, TextFile
-from spagree.read.files.paths import File, new_file
+from spagree.read.files.paths import ZIP, File, head
+from spagree.read.files.scratch import new_file
+
+BLOCK = 1 << 20
+TAG, PLACE = rb"<(?:\w+:)?", rb"""[^>]*?\br=["']"""
+CELLS, CELL = re.compile(TAG + rb"c[\s/>]"), re.compile(TAG + rb"c\s" + PLACE + rb"([A-Z]{1,3})(\d{1,7})[\"']")
+ROW = re.compile(TAG + rb"row\s" + PLACE + rb"(\d{1,7})[\"']")
+SMALL_SHEET = 5_000_000  # cells, that may be mostly empty
+MOST_EMPTY = 20  # places for each cell that is there
 
 
 def open_excel(file: File, header: bool, scratch: Path) -> TextFile:
@@ -35,12 +47,66 @@ def _sheet(file: File) -> list[list[str]]:
         raise MissingExtraError("excel", "reading Excel files") from None
     import polars
 
+    if head(file, len(ZIP)) == ZIP:
+        _refuse_stray_cells(file)
     try:
         frame = polars.read_excel(
-            file.path, has_header=False, infer_schema_length=0, drop_empty_rows=False, raise_if_empty=False
+            io.BytesIO(file.path.read_bytes()),  # a path would be taken for a pattern
+            has_header=False,
+            infer_schema_length=0,
+            drop_empty_rows=False,
+            raise_if_empty=False,
         )
     except (fastexcel.FastExcelError, polars.exceptions.PolarsError, ValueError) as error:
-        raise FileError(
-            f"{file.name}: not a readable Excel file: truncated or damaged ({error}); save or copy it again"
-        ) from error
+        raise _damaged(file, error) from error
     return [["" if value is None else str(value) for value in row] for row in frame.iter_rows()]
+
+
+def _damaged(file: File, error: Exception) -> FileError:
+    return FileError(f"{file.name}: not a readable Excel file: truncated or damaged ({error}); save or copy it again")
+
+
+def _refuse_stray_cells(file: File) -> None:
+    """A cell far from all others: the reader would lay out everything between, which ends the whole process."""
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+            spans = {name: _span(archive, name) for name in sheets if name.endswith(".xml")}
+    except BROKEN_ZIP as error:
+        raise _damaged(file, error) from error
+    if any(name.endswith(".bin") for name in sheets):
+        raise FileError(f"{file.name}: a binary workbook (.xlsb), which is not read; save it as .xlsx")
+    for cells, rows, columns in spans.values():
+        if rows * columns > max(MOST_EMPTY * cells, SMALL_SHEET):
+            raise DataError(
+                f"{file.name}: a sheet has {cells:,} cells spread over {rows:,} rows and {columns:,} columns; "
+                "delete the stray cells far from the table"
+            )
+
+
+def _span(archive: zipfile.ZipFile, name: str) -> tuple[int, int, int]:
+    """How many cells a sheet has, and how many rows and columns they reach over; read to its end, so also checked."""
+    cells = rows = columns = 0
+    rest = b""
+    with archive.open(name) as stream:
+        while block := stream.read(BLOCK):
+            text = rest + block
+            cut = text.rfind(b"<") if len(block) == BLOCK else len(text)  # a tag may go on in the next block
+            text, rest = text[:cut], text[cut:]
+            found = CELL.findall(text)
+            cells += len(CELLS.findall(text))
+            rows = max([rows, *(int(row) for _, row in found), *(int(row) for row in ROW.findall(text))])
+            columns = max([columns, *map(_column, {letters for letters, _ in found})])
+    return cells, rows, columns
+
+
+def _column(letters: bytes) -> int:
+    """The number of a column.
+
+    >>> _column(b"A"), _column(b"XFD")
+    (1, 16384)
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number

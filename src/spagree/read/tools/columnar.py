@@ -37,7 +37,8 @@ def _loaded(file: File) -> tuple[Any, Names]:
     try:
         if file.path.read_bytes()[:4] == b"PAR1":
             text = polars.read_parquet_metadata(file.path).get("huggingface", "{}")
-            return polars.read_parquet(file.path), json.loads(text).get("info", {}).get("features", {})
+            frame = polars.read_parquet(file.path, glob=False, hive_partitioning=False)
+            return frame, json.loads(text).get("info", {}).get("features", {})
         return _arrow(file), _folder_features(file.path.parent)
     except (polars.exceptions.PolarsError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]

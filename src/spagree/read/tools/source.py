@@ -17,9 +17,11 @@ from typing import Any
 
 from spagree.errors import FileError, SpagreeError
 from spagree.read.databases import addresses, postgres, sqlite
+from spagree.read.files.compressed import BROKEN_ZIP, zip_members
 from spagree.read.files.encodings import as_utf8
 from spagree.read.files.json_text import DECODER
-from spagree.read.files.paths import SQLITE, ZIP, File, gather, head, new_file, with_kind
+from spagree.read.files.paths import SQLITE, ZIP, File, gather, head, refuse_equal, with_kind
+from spagree.read.files.scratch import new_file
 
 HEAD = 1 << 20
 SHOWN_OBJECTS = 20
@@ -87,12 +89,20 @@ def _single(sources: Sequence[Any]) -> str:
 
 
 def _folder(path: Path) -> Source:
-    names: dict[str, str] = {}
-    for folder, _, files in os.walk(path):
-        names.update({str((Path(folder) / file).relative_to(path)): "" for file in files})
-        if len(names) > MOST_FILES:
+    found: list[File] = []
+    for folder, _, files in os.walk(path, onerror=_refuse_unreadable):
+        inside = [Path(folder) / file for file in files]
+        found += [File(file, str(file)) for file in inside if file.is_file()]  # no pipes: they wait for a writer
+        if len(found) > MOST_FILES:
             raise FileError(f"{path}: more than {MOST_FILES:,} files; name the folder of the export itself")
+    refuse_equal(found)
+    names = {str(Path(file.name).relative_to(path)): "" for file in found}
     return Source(str(path), FOLDER, dict(sorted(names.items())), path=str(path))
+
+
+def _refuse_unreadable(error: OSError) -> None:
+    """What cannot be looked into would be left out in silence."""
+    raise FileError(f"{error.filename}: cannot be opened ({error.strerror}); check its permissions") from error
 
 
 def _special(file: File, scratch: Path) -> Source | None:
@@ -110,16 +120,16 @@ def _special(file: File, scratch: Path) -> Source | None:
 
 
 def _archive(file: File, scratch: Path) -> Source | None:
-    """A flat zip archive of text files, unpacked; not a spreadsheet, nor a damaged one."""
+    """A flat zip archive of text files, unpacked; not a spreadsheet."""
+    members = [name for name in zip_members(file.path, file.name) if not name.endswith("/")]
+    if not members or any("/" in name or Path(name).suffix not in MEMBERS for name in members):
+        return None
     try:
         with zipfile.ZipFile(file.path) as archive:
-            members = [name for name in archive.namelist() if not name.endswith("/")]
-            if not members or any("/" in name or Path(name).suffix not in MEMBERS for name in members):
-                return None
             files = tuple(_unpacked(archive, name, file, scratch) for name in members)
-            return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), files)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, SpagreeError):
-        return None
+    except BROKEN_ZIP as error:
+        raise FileError(f"{file.name}: truncated or damaged ({error}); copy or download it again") from error
+    return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), files)
 
 
 def _unpacked(archive: zipfile.ZipFile, name: str, file: File, scratch: Path) -> File:

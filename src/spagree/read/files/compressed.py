@@ -1,0 +1,123 @@
+"""Compressed files as plain copies: by their first bytes, never a shorter file, never more than is reasonable."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+from spagree.errors import FileError, MissingExtraError, UsageError
+from spagree.read.files.scratch import new_file
+
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+MOST_LAYERS = 8
+BLOCK, ZSTD_BLOCK = 1 << 20, 1 << 12
+# Tables shrink to a tenth, those of one repeated row to a hundredth. What grows a hundredfold and beyond a gigabyte
+# was made to fill a disk.
+USUAL_SIZE, USUAL_RATIO = 1 << 30, 100
+LIMIT = "SPAGREE_MAX_UNPACKED"
+BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
+
+
+def unpacked(path: Path, name: str, scratch: Path) -> Path:
+    """A decompressed copy, by the first bytes; a plain file, also one called .gz, stays where it is."""
+    packed = path.stat().st_size
+    for _ in range(MOST_LAYERS):
+        with path.open("rb") as stream:
+            start = stream.read(len(ZSTD))
+        blocks = _gzip_blocks if start.startswith(GZIP) else _zstd_blocks if start.startswith(ZSTD) else None
+        if blocks is None:
+            return path
+        path = _decompressed(path, name, scratch, blocks, packed)
+    raise FileError(f"{name}: compressed more than {MOST_LAYERS} times over; unpack it first")
+
+
+def refuse_bomb(name: str, packed: int, unpacked: int) -> None:
+    """The error for a file that unpacks to more than any table would; SPAGREE_MAX_UNPACKED allows more.
+
+    >>> refuse_bomb("labels.csv.gz", packed=1_000, unpacked=5 * 2**30)
+    Traceback (most recent call last):
+    spagree.errors.FileError: labels.csv.gz: unpacks to more than 1.1 GB, over 100 times its size, as no usual ...
+    """
+    limit = _allowed() or max(USUAL_SIZE, USUAL_RATIO * packed)
+    if unpacked > limit:
+        raise FileError(
+            f"{name}: unpacks to more than {limit / 1e9:,.1f} GB, over {USUAL_RATIO} times its size, as no usual table "
+            f"does; if it is yours, allow more bytes with the environment variable {LIMIT}, e.g. {LIMIT}=50000000000"
+        )
+
+
+def _allowed() -> int | None:
+    """The size the user allows, in bytes."""
+    given = os.environ.get(LIMIT)
+    if not given:
+        return None
+    if not given.isascii() or not given.isdigit():
+        raise UsageError(f"{LIMIT}={given!r} is no number of bytes; write for example {LIMIT}=50000000000")
+    return int(given)
+
+
+def zip_members(path: Path, name: str) -> list[str]:
+    """The names in an archive; one that is damaged, or would unpack to too much, is refused."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except BROKEN_ZIP as error:
+        raise FileError(f"{name}: truncated or damaged ({error}); copy or download it again") from error
+    refuse_bomb(name, path.stat().st_size, sum(member.file_size for member in members))
+    return [member.filename for member in members]
+
+
+def _gzip_blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=stream) as decoded:
+        while block := decoded.read(BLOCK):
+            yield block
+
+
+def _zstd_blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    """Frame by frame, because the library's stream reader ends quietly where a file was cut.
+
+    In small pieces, because what a piece unpacks to is in memory at once: up to 32,000 times its size.
+    """
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError("zstd", "reading zstd-compressed files") from None
+    block = stream.read(ZSTD_BLOCK)
+    while block:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        while block and not frame.eof:
+            try:
+                yield frame.decompress(block)
+            except zstandard.ZstdError as error:
+                raise zlib.error(str(error)) from error
+            block = frame.unused_data or stream.read(ZSTD_BLOCK)
+        if not frame.eof:
+            raise EOFError("the last frame is not complete")
+
+
+def _decompressed(
+    path: Path, name: str, scratch: Path, blocks: Callable[[IO[bytes]], Iterator[bytes]], packed: int
+) -> Path:
+    """A decompressed copy; a damaged archive is an error, never a shorter file."""
+    copy = new_file(scratch)
+    written = 0
+    try:
+        with path.open("rb") as stream, copy.open("wb") as target:
+            for block in blocks(stream):
+                written += len(block)
+                refuse_bomb(name, packed, written)
+                target.write(block)
+    except FileError:
+        raise
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileError(
+            f"{name}: the compressed data is truncated or damaged ({error}); copy or download it again"
+        ) from error
+    except OSError as error:
+        raise FileError(f"{name}: cannot be decompressed ({error.strerror})") from error
+    return copy

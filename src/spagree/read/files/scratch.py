@@ -1,0 +1,39 @@
+"""Temporary files: copies that last as long as a source is read, and what does not fit into duckdb's memory."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import shutil
+import tempfile
+from pathlib import Path
+
+
+def new_file(scratch: Path) -> Path:
+    """An empty file in the scratch directory."""
+    handle, path = tempfile.mkstemp(dir=scratch)
+    os.close(handle)
+    return Path(path)
+
+
+_made: dict[int, Path] = {}  # by process: a fork must not share the folder of its parent, nor remove it
+
+
+def spill_folder() -> Path:
+    """A path for one connection of duckdb, inside a folder that only this user can enter.
+
+    duckdb gives its files the same names in every process: two connections with one folder would read each other's
+    rows. It makes the folder when memory runs out and removes it with the connection; what is left when the process
+    ends goes with the folder around it.
+    """
+    process = os.getpid()
+    if process not in _made or not _made[process].is_dir():
+        _made[process] = Path(tempfile.mkdtemp(prefix="spagree-spill-"))
+        atexit.register(_remove, _made[process], process)
+    return _made[process] / secrets.token_hex(8)
+
+
+def _remove(folder: Path, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
