@@ -281,7 +281,9 @@ def examples() -> None:
         say(f"{name:<18} {found.title} ({found.format} table)\n{'':<18} {found.citation}")
 
 
-for _command in (breakdowns.items, breakdowns.classes, breakdowns.annotators, breakdowns.pairs, paper):
+from spagree.cli.assign import assign  # noqa: E402
+
+for _command in (assign, breakdowns.items, breakdowns.classes, breakdowns.annotators, breakdowns.pairs, paper):
     cli.add_command(_command)
 
 

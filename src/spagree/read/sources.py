@@ -197,10 +197,10 @@ def _path_table(source: Any, files: Sequence[File], request: Request, scratch: P
         from spagree.read.spark.session import spark_table
 
         return spark_table(_paths(source), request.spark_master)
-    return _file_table(files or _gathered(source, scratch), request, scratch)
+    return file_table(files or _gathered(source, scratch), request, scratch)
 
 
-def _file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Table:
+def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Table:
     """One table of all files: text in one, Parquet in one, Arrow in one; kinds are not mixed."""
     from spagree.read import frames
     from spagree.read.files import delimited, duckdb_tables, json_text, spreadsheet

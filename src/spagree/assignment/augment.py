@@ -1,0 +1,133 @@
+"""Dealing out annotations one by one, exactly: whoever is full passes an item on where somebody else can take it.
+
+This is the augmenting path of bipartite matching: if no path of such exchanges leads to a person with room, no
+assignment at all can hold one more annotation of the item.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Annotator(Protocol):
+    """What matters about a person here."""
+
+    @property
+    def limit(self) -> int | None:
+        """The most items they take."""
+        ...
+
+    @property
+    def can(self) -> frozenset[str] | None:
+        """The kinds of items they can do; None for all."""
+        ...
+
+
+class NoRoom(Exception):  # noqa: N818 (an outcome, not a fault)
+    """Nobody can take the item, whatever is exchanged."""
+
+
+class Dealt:
+    """Who has which item so far."""
+
+    def __init__(self, people: Sequence[Annotator], kinds: Sequence[str] | None, done: set[tuple[int, int]]) -> None:
+        self.people, self.kinds = people, kinds
+        self.done = done
+        self.before = Counter(item for item, _ in done)
+        self.load = np.zeros(len(people), dtype=np.int64)
+        for _, person in done:
+            if person < len(people):  # others have left
+                self.load[person] += 1
+        self.limit = np.array([np.iinfo(np.int64).max if p.limit is None else p.limit for p in people])
+        self.held: dict[int, list[int]] = {}  # item → people
+        self.has: list[set[int]] = [set() for _ in people]  # person → items
+        self.shared: Counter[tuple[int, int]] = Counter()
+        self._able: dict[str | None, NDArray[np.int64]] = {}
+
+    def already(self, item: int) -> int:
+        """Annotations of an item that are done or assigned."""
+        return self.before[item] + len(self.held.get(item, ()))
+
+    def size(self) -> int:
+        """Annotations dealt out so far."""
+        return sum(len(items) for items in self.has)
+
+    def rows(self) -> list[tuple[int, int]]:
+        """Every (item, person) dealt out."""
+        return [(item, person) for item, people in self.held.items() for person in people]
+
+    def able(self, item: int) -> NDArray[np.int64]:
+        """The people who can do items of this kind."""
+        kind = None if self.kinds is None else self.kinds[item]
+        if kind not in self._able:
+            can = [j for j, p in enumerate(self.people) if p.can is None or kind is None or kind in p.can]
+            self._able[kind] = np.array(can, dtype=np.int64)
+        return self._able[kind]
+
+    def add(self, item: int, random: np.random.Generator) -> None:
+        """Give the item to one more person: with room, the least work, and few items shared with the others."""
+        free = self._free(item)
+        open_ = free[self.load[free] < self.limit[free]]
+        if not len(open_):
+            self._exchange(item)
+            return
+        group = self.held.get(item, [])
+        met = np.array([sum(self.shared[_key(j, g)] for g in group) for j in open_.tolist()])
+        self._give(item, int(open_[np.lexsort((random.random(len(open_)), met, self.load[open_]))[0]]))
+
+    def _free(self, item: int) -> NDArray[np.int64]:
+        """Who can do the item and has not had it."""
+        able = self.able(item)
+        return able[[item not in self.has[j] and (item, j) not in self.done for j in able.tolist()]]
+
+    def _give(self, item: int, person: int) -> None:
+        for other in self.held.setdefault(item, []):
+            self.shared[_key(person, other)] += 1
+        self.held[item].append(person)
+        self.has[person].add(item)
+        self.load[person] += 1
+
+    def _take(self, item: int, person: int) -> None:
+        self.held[item].remove(person)
+        self.has[person].discard(item)
+        self.load[person] -= 1
+        for other in self.held[item]:
+            self.shared[_key(person, other)] -= 1
+
+    def _exchange(self, item: int) -> None:
+        """Breadth first: full people pass an item on until somebody has room."""
+        came: dict[int, tuple[int, int] | None] = dict.fromkeys(self._free(item).tolist())
+        queue = deque(came)
+        while queue:
+            person = queue.popleft()
+            for passed in sorted(self.has[person]):
+                for other in self._free(passed).tolist():
+                    if other in came:
+                        continue
+                    came[other] = (person, passed)
+                    if self.load[other] < self.limit[other]:
+                        self._follow(item, other, came)
+                        return
+                    queue.append(other)
+        raise NoRoom
+
+    def _follow(self, item: int, last: int, came: dict[int, tuple[int, int] | None]) -> None:
+        """Carry out the exchanges from the person with room back to the item."""
+        person = last
+        while (step := came[person]) is not None:
+            giver, passed = step
+            self._take(passed, giver)
+            self._give(passed, person)
+            person = giver
+        self._give(item, person)
+
+
+def _key(one: int, other: int) -> tuple[int, int]:
+    return (one, other) if one < other else (other, one)

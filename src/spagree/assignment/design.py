@@ -1,0 +1,350 @@
+"""A seeded random assignment of annotators to items.
+
+Without limits or skills the design is cyclic. Put the annotators in a random circle. A block of as many items as there
+are annotators gives item i the people at places i + d₁, …, i + d_k, so everyone gets exactly k items of the block, and
+every two people d places apart share one item for each pair of offsets that is d apart. Choosing the offsets of each
+block so that distances are used equally often balances the pairs. Items left over after the last full block, and all
+items where people have limits, skills or earlier annotations, are dealt out one by one to those with the least work.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spagree.assignment.augment import Dealt, NoRoom
+from spagree.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    import polars
+
+Ints = NDArray[np.int64]
+Pairs = list[tuple[int, int]]
+TRIES = 500  # swaps tried to connect people who share no item
+MOST_PAIRED = 4_000  # people whose pairs are counted one by one where items are left over
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """An annotator; at most ``limit`` items, and only items of the kinds in ``can`` (None: all kinds)."""
+
+    name: str
+    limit: int | None = None
+    can: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What a design looks like: work per person, items per pair of people, groups that never meet."""
+
+    items: int
+    annotations: int
+    annotators: int
+    least_work: int
+    most_work: int
+    fewest_shared: int | None
+    most_shared: int | None
+    groups: int
+    """Groups of people who share no item, directly or through others: 1 when all can be compared."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Who gets which item. ``items[i]`` goes to ``people[j]`` for each row (i, j) of ``rows``."""
+
+    items: tuple[str, ...]
+    people: tuple[Person, ...]
+    rows: Ints = field(repr=False)
+    per_item: int
+    seed: int
+    everyone: tuple[str, ...] = ()
+    """Items that everybody gets."""
+
+    def frame(self) -> polars.DataFrame:
+        """One row per annotation to be made: ``item, annotator``, in the order of the items.
+
+        >>> design = assign(["q1", "q2"], ["ann", "bob"], per_item=2)
+        >>> sorted(design.frame().rows())
+        [('q1', 'ann'), ('q1', 'bob'), ('q2', 'ann'), ('q2', 'bob')]
+        """
+        import polars
+
+        names = polars.Series("annotator", [person.name for person in self.people], dtype=polars.String)
+        items = polars.Series("item", self.items, dtype=polars.String)
+        return polars.DataFrame([items.gather(self.rows[:, 0]), names.gather(self.rows[:, 1])])
+
+    @cached_property
+    def balance(self) -> Balance:
+        """How even the design is."""
+        people = len(self.people)
+        work = np.bincount(self.rows[:, 1], minlength=people)
+        shared = _shared_items(self.rows, len(self.items), people)
+        few, many = _range_of_pairs(shared, people)
+        return Balance(
+            items=len(np.unique(self.rows[:, 0])),
+            annotations=len(self.rows),
+            annotators=people,
+            least_work=int(work.min()),
+            most_work=int(work.max()),
+            fewest_shared=few,
+            most_shared=many,
+            groups=_groups(shared)[0],
+        )
+
+
+def assign(
+    items: Sequence[str] | Mapping[str, str],
+    annotators: int | Sequence[str | Person],
+    per_item: int,
+    *,
+    everyone: int = 0,
+    existing: Iterable[tuple[str, str]] = (),
+    kept: Iterable[tuple[str, str]] = (),
+    seed: int = 0,
+) -> Assignment:
+    """Assign every item to ``per_item`` different annotators, at random and evenly.
+
+    ``items`` are ids, or ids with the kind of each (a language, a topic) for people who ``can`` only do some kinds.
+    ``annotators`` are names, :class:`Person` objects, or how many there will be. ``everyone`` picks so many items at
+    random for all annotators: a calibration set. ``existing`` are (item, annotator) pairs that are done: items are
+    topped up to ``per_item``, and nobody gets an item twice. ``kept`` are pairs of an earlier design that stay open.
+    The same seed gives the same design.
+
+    >>> design = assign([f"q{i}" for i in range(10)], 5, per_item=3, seed=1)
+    >>> design.balance.least_work, design.balance.most_work, design.balance.groups
+    (6, 6, 1)
+    """
+    people = _people(annotators)
+    names, kinds = _items(items)
+    _check(names, people, per_item, everyone)
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(names))
+    shared = _for_everyone(order, kinds, people, everyone)
+    dealt = order[~np.isin(order, shared)]
+    done, open_ = _placed(existing, names, people), _placed(kept, names, people)
+    own = [pair for pair in open_ if pair not in done]
+    calibration = [(i, j) for i in shared.tolist() for j in range(len(people)) if (i, j) not in done | open_]
+    if _is_plain(people, kinds, done | open_):
+        work = _cyclic(dealt, len(people), per_item, random)
+    else:
+        work = _deal(dealt, Dealt(people, kinds, {*done, *open_, *calibration}), per_item, random)
+    rows = np.concatenate([np.array([*calibration, *own], dtype=np.int64).reshape(-1, 2), work])
+    rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+    return Assignment(names, people, rows, per_item, seed, tuple(names[i] for i in sorted(shared.tolist())))
+
+
+def _for_everyone(order: Ints, kinds: Sequence[str] | None, people: Sequence[Person], everyone: int) -> Ints:
+    """The first items, in random order, that everybody can do."""
+    able = [i for i in order.tolist() if kinds is None or all(p.can is None or kinds[i] in p.can for p in people)]
+    limit = min((p.limit for p in people if p.limit is not None), default=everyone)
+    if everyone > min(len(able), limit):
+        raise UsageError(
+            f"everyone {everyone}: {len(able):,} items can be done by all, and the lowest limit is {limit:,}; "
+            "ask for fewer"
+        )
+    return np.array(able[:everyone], dtype=np.int64)
+
+
+def _people(given: int | Sequence[str | Person]) -> tuple[Person, ...]:
+    if isinstance(given, int):
+        return tuple(map(Person, numbered(given)))
+    return tuple(each if isinstance(each, Person) else Person(each) for each in given)
+
+
+def numbered(people: int) -> list[str]:
+    """Names for people who have none yet.
+
+    >>> numbered(2)
+    ['annotator1', 'annotator2']
+    """
+    width = len(str(people))
+    return [f"annotator{number:0{width}}" for number in range(1, people + 1)]
+
+
+def _items(given: Sequence[str] | Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    if isinstance(given, Mapping):
+        return tuple(given), tuple(given.values())
+    return tuple(given), None
+
+
+def _check(names: Sequence[str], people: Sequence[Person], per_item: int, everyone: int) -> None:
+    if not names:
+        raise DataError("there are no items to assign; check the item file")
+    for what, given in (("item", names), ("annotator", [person.name for person in people])):
+        if len(set(given)) < len(given):
+            twice = Counter(given).most_common(1)[0][0]
+            raise DataError(f"{what} {twice!r} is listed twice; list each {what} once")
+    if per_item < 1:
+        raise UsageError(f"per_item {per_item}: annotations per item, 1 or more; agreement needs 2")
+    if per_item > len(people):
+        raise UsageError(
+            f"per_item {per_item}: there are only {len(people)} annotators, and nobody annotates an item twice; "
+            "name more annotators, or ask for fewer annotations per item"
+        )
+    if everyone < 0:
+        raise UsageError(f"everyone {everyone}: how many items all annotators get, 0 or more")
+
+
+def _is_plain(people: Sequence[Person], kinds: Sequence[str] | None, done: set[tuple[int, int]]) -> bool:
+    """Whether everybody can do everything, without limits, from the beginning."""
+    free = all(person.limit is None and (person.can is None or kinds is None) for person in people)
+    return free and not done
+
+
+def _placed(pairs: Iterable[tuple[str, str]], names: Sequence[str], people: Sequence[Person]) -> set[tuple[int, int]]:
+    """Pairs of names as places; items that are not asked for fall away, people who left keep a place of their own."""
+    item_at = {name: place for place, name in enumerate(names)}
+    person_at = {person.name: place for place, person in enumerate(people)}
+    found = set()
+    for item, name in pairs:
+        if item in item_at:
+            found.add((item_at[item], person_at.setdefault(name, len(person_at))))
+    return found
+
+
+# The cyclic design ---------------------------------------------------------------------------
+
+
+def _cyclic(items: Ints, people: int, k: int, random: np.random.Generator) -> Ints:
+    """Full blocks by offsets on a circle, the rest one by one."""
+    circle = random.permutation(people)
+    blocks = len(items) // people if people > k else 0  # with k people everybody gets everything
+    used = np.zeros(people, dtype=np.int64)  # how often each distance was used, in both directions
+    places = np.arange(people)
+    rows = []
+    for block in range(blocks):
+        offsets = _offsets(used, people, k, random)
+        members = circle[(places[:, None] + offsets[None, :]) % people]
+        own = items[block * people : (block + 1) * people]
+        rows.append(np.column_stack([np.repeat(own, k), members.ravel()]))
+    shared = np.zeros((people, people) if people <= MOST_PAIRED else (people, 1), dtype=np.int32)
+    if blocks and people <= MOST_PAIRED:
+        shared[np.ix_(circle, circle)] = used[(places[:, None] - places[None, :]) % people]
+    rows.append(_remainder(items[blocks * people :], people, k, shared, random))
+    dealt = np.concatenate(rows).astype(np.int64)
+    return dealt if blocks else _connected(dealt, people, k, random)
+
+
+def _offsets(used: Ints, people: int, k: int, random: np.random.Generator) -> Ints:
+    """The offsets of a block: each next one where its distances to the others were used least; ``used`` is updated."""
+    chosen = [0]
+    noise = random.random(people)
+    while len(chosen) < k:
+        distances = (np.arange(people)[:, None] - np.array(chosen)[None, :]) % people
+        worst, sums = used[distances].max(axis=1), used[distances].sum(axis=1)
+        taken = np.isin(np.arange(people), chosen)
+        first = 1 if not used.any() and len(chosen) == 1 else None  # neighbours first: everybody is connected
+        best = first or int(np.lexsort((noise, sums, worst, taken))[0])
+        for other in chosen:
+            for distance in {(best - other) % people, (other - best) % people}:
+                used[distance] += 2 if 2 * distance == people else 1
+        chosen.append(best)
+    return np.array(chosen)
+
+
+def _remainder(items: Ints, people: int, k: int, shared: NDArray[np.int32], random: np.random.Generator) -> Ints:
+    """Fewer items than people: those with most of their share still open, not yet connected, strangers first."""
+    total = len(items) * k
+    open_ = np.full(people, total // people)
+    open_[random.permutation(people)[: total % people]] += 1
+    group_of = np.arange(people)  # people in one group are connected by these items
+    rows: Pairs = []
+    for item in items.tolist():
+        chosen: list[int] = []
+        noise = random.random(people)
+        for _ in range(k):
+            met = shared[chosen].sum(axis=0) if shared.shape[1] == people else noise
+            known = np.isin(group_of, group_of[chosen])
+            taken = np.isin(np.arange(people), chosen)
+            chosen.append(int(np.lexsort((noise, met, known, -open_, taken))[0]))
+        open_[chosen] -= 1
+        group_of[np.isin(group_of, group_of[chosen])] = group_of[chosen[0]]
+        if shared.shape[1] == people:
+            shared[np.ix_(chosen, chosen)] += 1
+        rows += [(item, person) for person in chosen]
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def _connected(rows: Ints, people: int, k: int, random: np.random.Generator) -> Ints:
+    """Swap people between items of different groups until all are connected, where there are items enough for that."""
+    places = np.unique(rows[:, 0], return_inverse=True)[1]
+    items = int(places.max()) + 1
+    if k == 1 or items * (k - 1) < people - 1:
+        return rows
+    found = rows.copy()
+    groups, group_of = _groups(_shared_items(np.column_stack([places, found[:, 1]]), items, people))
+    for _ in range(TRIES if groups > 1 else 0):
+        smallest = np.argmin(np.bincount(group_of))
+        inside = group_of[found[:, 1]] == smallest
+        one, other = random.choice(np.flatnonzero(inside)), random.choice(np.flatnonzero(~inside))
+        trial = found.copy()
+        trial[[one, other], 1] = found[[other, one], 1]
+        after = _groups(_shared_items(np.column_stack([places, trial[:, 1]]), items, people))
+        if after[0] <= groups:
+            found, (groups, group_of) = trial, after
+        if groups == 1:
+            break
+    return found
+
+
+# One by one, with limits, skills and earlier work --------------------------------------------
+
+
+def _deal(items: Ints, dealt: Dealt, k: int, random: np.random.Generator) -> Ints:
+    """Each item to those who may take it and have the least work; others make room where nobody has any left."""
+    scarce = sorted(items.tolist(), key=lambda item: len(dealt.able(item)))  # stable: random among equals
+    for item in scarce:
+        for _ in range(k - dealt.already(item)):
+            try:
+                dealt.add(item, random)
+            except NoRoom:
+                raise DataError(_no_room(dealt, item, k)) from None
+    return np.array(dealt.rows(), dtype=np.int64).reshape(-1, 2)
+
+
+def _no_room(dealt: Dealt, item: int, k: int) -> str:
+    able = len(dealt.able(item))
+    kind = f" of kind {dealt.kinds[item]!r}" if dealt.kinds is not None else ""
+    if able < k:
+        who = "annotator" if able == 1 else "annotators"
+        return f"items{kind} need {k} annotators each, and only {able} {who} can take them; name more people for them"
+    return (
+        f"there is not enough room: {dealt.size():,} annotations fit, and then an item{kind} finds nobody below their "
+        "limit; raise the limits, name more people, or ask for fewer annotations per item"
+    )
+
+
+# Looking at a design -------------------------------------------------------------------------
+
+
+def _shared_items(rows: Ints, items: int, people: int):  # type: ignore[no-untyped-def]  # scipy has no types
+    """Items that each two people share, as a sparse matrix."""
+    from scipy.sparse import csr_array
+
+    ones = np.ones(len(rows), dtype=np.int32)
+    member = csr_array((ones, (rows[:, 0], rows[:, 1])), shape=(items, people))
+    return (member.T @ member).tocsr()
+
+
+def _range_of_pairs(shared, people: int) -> tuple[int | None, int | None]:  # type: ignore[no-untyped-def]
+    """The fewest and the most items that two people share; None with a single person."""
+    if people < 2:  # noqa: PLR2004 (a pair)
+        return None, None
+    off = shared.copy()
+    off.setdiag(0)
+    off.eliminate_zeros()
+    counts = off.data
+    full = len(counts) == people * (people - 1)
+    return (int(counts.min()) if full else 0), int(counts.max(initial=0))
+
+
+def _groups(shared) -> tuple[int, Ints]:  # type: ignore[no-untyped-def]
+    from scipy.sparse.csgraph import connected_components
+
+    return connected_components(shared, directed=False)  # type: ignore[no-any-return]

@@ -1,0 +1,161 @@
+"""assign: who annotates what in the next round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spagree.cli.console import print_json, say, working
+from spagree.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from spagree.assignment import Person
+
+MANY = ";"
+
+
+@click.command(short_help="Assign items to annotators: random, balanced, connected.")
+@click.argument("items", metavar="ITEMS")
+@click.option(
+    "--annotators", required=True, metavar="WHO", help="How many; names with commas; or a file with a row per person."
+)
+@click.option("--per-item", required=True, type=int, metavar="K", help="Annotations per item, by K different people.")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="Where to write item,annotator rows (.csv, .parquet)."
+)
+@click.option("--item", metavar="COLUMN", help="Column of the item in ITEMS; guessed from its name otherwise.")
+@click.option("--everyone", type=int, default=0, metavar="M", help="M items, drawn at random, for all annotators.")
+@click.option("--limit", type=int, metavar="N", help="At most N items each; a column limit in the file overrules it.")
+@click.option("--can", metavar="COLUMN", help="Give items to people with the same value in this column (a;b: both).")
+@click.option("--top-up", metavar="SOURCE", help="Annotations there are: bring every item to K, nobody twice.")
+@click.option("--finish", metavar="FILE", help="An earlier assignment: keep what is open, and reassign who left.")
+@click.option("--label-studio", metavar="FOLDER", help="Also write a task file per annotator for Label Studio.")
+@click.option("--potato", metavar="FOLDER", help="Also write a data file per annotator for potato.")
+@click.option("--seed", default=0, metavar="S", help="The same seed gives the same assignment.  [default: 0]")
+@click.option("--json", "as_json", is_flag=True, help="Print the balance as JSON.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
+def assign(
+    *, items: str, annotators: str, per_item: int, output: str, as_json: bool, force: bool, seed: int, **options: Any
+) -> None:
+    """Assign every item of the file ITEMS to K annotators: at random, with even loads and pairs.
+
+    The number of annotations of an item then cannot depend on its labels, which is what SPA assumes. Keep FILE:
+    spagree score --assignment FILE compares what comes back with it.
+
+    \b
+    spagree assign items.csv --annotators 12 --per-item 3 -o assignment.csv
+    spagree assign items.csv --annotators people.csv --per-item 3 --can language --everyone 20 -o assignment.csv
+    spagree assign items.csv --annotators people.csv --per-item 3 --top-up labels.csv -o more.csv
+    """
+    from spagree.assignment import assign as draw
+    from spagree.assignment import save
+    from spagree.present.designs import design_rows, explain
+    from spagree.read.lists import read_list
+    from spagree.write import refuse_existing
+
+    refuse_existing(output, force=force)
+    with working("assigning"):
+        listed = read_list(items, "item", options["item"]).rows
+        people = _people(annotators, options["limit"], options["can"])
+        wanted = _kinds(listed, options["can"]) if options["can"] else list(listed)
+        done = _annotated(options["top_up"]) if options["top_up"] else []
+        kept = _still_open(options["finish"], done, people)
+        design = draw(wanted, people, per_item, everyone=options["everyone"], existing=done, kept=kept, seed=seed)
+        save(design, output, force=force)
+        written = [output, *_write_tasks(design, listed, options, force=force)]
+    if as_json:
+        print_json(design_rows(design))
+    else:
+        say(explain(design))
+    for path in written:
+        click.echo(f"wrote {path}", err=True)
+
+
+def _people(given: str, limit: int | None, can: str | None) -> list[Person]:
+    """A number, names with commas, or a file with annotator[, limit][, skills]."""
+    from spagree.assignment.design import Person, numbered
+
+    if given.isdecimal():
+        names: list[str] = numbered(int(given))
+    elif Path(given).exists():
+        return _people_file(given, limit, can)
+    else:
+        names = [name.strip() for name in given.split(",") if name.strip()]
+    if can is not None:
+        raise UsageError(f"--can {can}: who can do what stands in a file; give --annotators a file with that column")
+    return [Person(name, limit) for name in names]
+
+
+def _people_file(path: str, limit: int | None, can: str | None) -> list[Person]:
+    from spagree.assignment.design import Person
+    from spagree.read.lists import read_list
+
+    people = []
+    for name, row in read_list(path, "annotator").rows.items():
+        own = row.get("limit", "")
+        if own and not own.isdecimal():
+            raise DataError(f"{path}: limit {own!r} of {name!r}; write a whole number, or leave it empty")
+        skills = frozenset(part.strip() for part in _cell(row, can, path).split(MANY)) if can else None
+        people.append(Person(name, int(own) if own else limit, skills))
+    return people
+
+
+def _kinds(listed: Mapping[str, Mapping[str, str]], can: str) -> dict[str, str]:
+    return {item: _cell(row, can, "ITEMS") for item, row in listed.items()}
+
+
+def _cell(row: Mapping[str, str], column: str, place: str) -> str:
+    if column not in row:
+        raise UsageError(f"--can {column}: {place} has no such column; it has {', '.join(row)}")
+    return row[column]
+
+
+def _annotated(source: str) -> list[tuple[str, str]]:
+    """Who annotated which item in a source of any kind."""
+    from spagree.read import ANNOTATOR, ITEM, read
+
+    found = read(source)
+    if not found.has_annotators:
+        raise DataError(f"{source}: does not say who annotated; name the column with --annotator when you export it")
+    frame = found.frame.select(ITEM, ANNOTATOR).drop_nulls().unique().collect()
+    return [(str(item), str(name)) for item, name in frame.iter_rows()]
+
+
+def _still_open(path: str | None, done: Sequence[tuple[str, str]], people: Sequence[Person]) -> list[tuple[str, str]]:
+    """What an earlier assignment still expects of the people who are here."""
+    if path is None:
+        return []
+    here, finished = {person.name for person in people}, set(done)
+    return [pair for pair in read_assignment(path) if pair[1] in here and pair not in finished]
+
+
+def read_assignment(path: str) -> list[tuple[str, str]]:
+    """The item, annotator rows of an assignment file."""
+    import polars
+
+    from spagree.errors import FileError
+
+    if not Path(path).is_file():
+        raise FileError(f"{path}: no such file; name the file that spagree assign wrote")
+    is_parquet = path.endswith(".parquet")
+    frame = polars.read_parquet(path) if is_parquet else polars.read_csv(path, infer_schema=False)
+    if not {"item", "annotator"} <= set(frame.columns):
+        raise DataError(f"{path}: needs the columns item and annotator, as spagree assign writes them")
+    return [(str(item), str(name)) for item, name in frame.select("item", "annotator").iter_rows()]
+
+
+def _write_tasks(
+    design: Any, listed: Mapping[str, Mapping[str, str]], options: Mapping[str, Any], *, force: bool
+) -> list[Path]:
+    from spagree.assignment import write_tasks
+
+    folders = {"label-studio": options["label_studio"], "potato": options["potato"]}
+    return [
+        path
+        for tool, folder in folders.items()
+        if folder
+        for path in write_tasks(design, tool, folder, listed, force=force)
+    ]

@@ -1,0 +1,91 @@
+"""An assignment in words: one screen that shows how even it is; and what came back of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from spagree.assignment.design import Assignment
+from spagree.assignment.returned import Returned
+from spagree.present.wording import count, p_value, percent, printable
+
+SHOWN = 10
+UNEVEN = 0.01
+
+
+def explain(design: Assignment) -> str:
+    """How even a design is, one fact per line.
+
+    >>> from spagree.assignment import assign
+    >>> print(explain(assign([f"q{i}" for i in range(12)], ["ann", "bob", "cyd", "dan"], per_item=2)))
+    Assigned   12 items to 4 annotators, 2 per item: 24 annotations (seed 0)
+    Work       6 items each
+    Pairs      every two annotators share 2 items
+    Connected  all annotators can be compared, directly or through others
+    """
+    even = design.balance
+    people = count(even.annotators, "annotator")
+    lines = [
+        f"Assigned   {count(even.items, 'item')} to {people}, {design.per_item} per item: "
+        f"{count(even.annotations, 'annotation')} (seed {design.seed})",
+        f"Work       {_span(even.least_work, even.most_work, 'item')} each",
+    ]
+    if design.everyone:
+        lines.append(f"Everyone   {count(len(design.everyone), 'item')} for all annotators")
+    if even.fewest_shared is not None and even.most_shared is not None:
+        lines.append(f"Pairs      every two annotators share {_span(even.fewest_shared, even.most_shared, 'item')}")
+        lines.append(f"Connected  {_connected(even.groups)}")
+    return "\n".join(lines)
+
+
+def _span(low: int, high: int, noun: str) -> str:
+    return count(low, noun) if low == high else f"{low:,} to {count(high, noun)}"
+
+
+def _connected(groups: int) -> str:
+    if groups == 1:
+        return "all annotators can be compared, directly or through others"
+    return f"{groups:,} groups share no item: nothing will say whether they agree; assign more items or more per item"
+
+
+def design_rows(design: Assignment) -> dict[str, Any]:
+    """The balance as plain values for JSON."""
+    return {"per_item": design.per_item, "seed": design.seed, "everyone": len(design.everyone)} | asdict(design.balance)
+
+
+def explain_returned(came: Returned) -> str:
+    """What came back, beside what was assigned."""
+    lines = [f"Returned   {came.done:,} of {count(came.assigned, 'assigned annotation')} ({_share(came)})"]
+    if came.unplanned:
+        lines.append(f"Unplanned  {count(came.unplanned, 'annotation')} by people the item was not assigned to")
+    if came.missing:
+        lines.append(f"Short      {count(len(came.short_items), 'item')}: {_named(came.short_items)}")
+        lines.append(f"Did less   {count(len(came.people), 'annotator')}: {_named(came.people)}")
+    if came.p is not None:
+        lines.append(f"Missing    {_spread(came.p)}")
+    return "\n".join(lines)
+
+
+def _share(came: Returned) -> str:
+    return percent(came.done / came.assigned) if came.assigned else "none assigned"
+
+
+def _named(rows: tuple[tuple[str, int, int], ...]) -> str:
+    shown = ", ".join(f"{printable(name, 30)} {done} of {assigned}" for name, assigned, done in rows[:SHOWN])
+    return shown + (f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else "")
+
+
+def _spread(p: float) -> str:
+    if p < UNEVEN:
+        return f"not spread evenly over people ({p_value(p)}): some did much less; see who, and reassign with --finish"
+    return f"spread over people as chance would ({p_value(p)})"
+
+
+def returned_rows(came: Returned) -> dict[str, Any]:
+    """The same as plain values for JSON."""
+    columns = ("name", "assigned", "done")
+    return {
+        **{name: getattr(came, name) for name in ("assigned", "done", "missing", "unplanned", "p")},
+        "short_items": [dict(zip(columns, row, strict=True)) for row in came.short_items],
+        "annotators": [dict(zip(columns, row, strict=True)) for row in came.people],
+    }
