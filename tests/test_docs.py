@@ -81,6 +81,7 @@ def parse_console(body: str) -> list[tuple[str, str]]:
 def run_command(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """`spagree …`, possibly with a redirection; `cat FILE`; `cat > FILE` is not needed."""
     environment = {"COLUMNS": "90", "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "LANG": "C.UTF-8"}
+    environment["PYTHONPATH"] = str(Path(spagree.__file__).parents[1])  # the code under test, wherever it is installed
     assert shlex.split(command)[0] in ("spagree", "cat", "head", "echo"), f"not a documented program: {command}"
     return subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False

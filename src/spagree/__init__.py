@@ -28,6 +28,7 @@ for _name in ("simulate", "tally"):
 
 if TYPE_CHECKING:
     from spagree.agreement import Agreement, measure, measure_all
+    from spagree.assignment import Assignment, Person, assign
     from spagree.counting import count_items, tally
     from spagree.errors import (
         ColumnError,
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Agreement": "spagree.agreement",
+    "Assignment": "spagree.assignment",
+    "Person": "spagree.assignment",
+    "assign": "spagree.assignment",
     "count_items": "spagree.counting",
     "measure": "spagree.agreement",
     "measure_all": "spagree.agreement",
@@ -77,6 +81,7 @@ _HOME = {
 __all__ = [
     "SCHEMES",
     "Agreement",
+    "Assignment",
     "Cell",
     "ColumnError",
     "DataError",
@@ -86,11 +91,13 @@ __all__ = [
     "ItemCounts",
     "LiveTally",
     "MissingExtraError",
+    "Person",
     "Simulation",
     "SpagreeError",
     "Tally",
     "UsageError",
     "__version__",
+    "assign",
     "count_items",
     "example",
     "item_variance",

@@ -7,7 +7,7 @@ assignment at all can hold one more annotation of the item.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -107,16 +107,21 @@ class Dealt:
         queue = deque(came)
         while queue:
             person = queue.popleft()
-            for passed in sorted(self.has[person]):
-                for other in self._free(passed).tolist():
-                    if other in came:
-                        continue
-                    came[other] = (person, passed)
-                    if self.load[other] < self.limit[other]:
-                        self._follow(item, other, came)
-                        return
-                    queue.append(other)
+            for other, passed in self._takers(person):
+                if other in came:
+                    continue
+                came[other] = (person, passed)
+                if self.load[other] < self.limit[other]:
+                    self._follow(item, other, came)
+                    return
+                queue.append(other)
         raise NoRoom
+
+    def _takers(self, person: int) -> Iterator[tuple[int, int]]:
+        """Who could take which item from a person."""
+        for passed in sorted(self.has[person]):
+            for other in self._free(passed).tolist():
+                yield other, passed
 
     def _follow(self, item: int, last: int, came: dict[int, tuple[int, int] | None]) -> None:
         """Carry out the exchanges from the person with room back to the item."""

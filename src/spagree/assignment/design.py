@@ -32,7 +32,11 @@ MOST_PAIRED = 4_000  # people whose pairs are counted one by one where items are
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An annotator; at most ``limit`` items, and only items of the kinds in ``can`` (None: all kinds)."""
+    """An annotator; at most ``limit`` items, and only items of the kinds in ``can`` (None: all kinds).
+
+    >>> Person("ann", limit=50, can=frozenset({"de", "en"})).limit
+    50
+    """
 
     name: str
     limit: int | None = None
@@ -56,7 +60,11 @@ class Balance:
 
 @dataclass(frozen=True)
 class Assignment:
-    """Who gets which item. ``items[i]`` goes to ``people[j]`` for each row (i, j) of ``rows``."""
+    """Who gets which item. ``items[i]`` goes to ``people[j]`` for each row (i, j) of ``rows``.
+
+    >>> assign(["q1", "q2", "q3"], ["ann", "bob", "cyd"], per_item=2).balance.most_work
+    2
+    """
 
     items: tuple[str, ...]
     people: tuple[Person, ...]

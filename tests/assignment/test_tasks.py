@@ -1,0 +1,86 @@
+"""Files made of an assignment: what tools import, and what comes back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import spagree
+from spagree.assignment import assign, check_returned, save, write_tasks
+from spagree.present.designs import explain, explain_returned, returned_rows
+
+ITEMS = {"q1": {"id": "q1", "text": "good <b>"}, "q2": {"id": "q2", "text": "bad"}}
+DESIGN = assign(list(ITEMS), ["ann", "bob"], per_item=2)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.parquet"])
+def test_an_assignment_is_saved_and_read_again(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    save(DESIGN, path)
+    found = pl.read_parquet(path) if name.endswith("parquet") else pl.read_csv(path)
+    assert found.equals(DESIGN.frame())
+    with pytest.raises(spagree.FileError, match="exists already"):
+        save(DESIGN, path)
+
+
+def test_other_kinds_of_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(spagree.UsageError, match=r"\.csv, \.csv\.gz or \.parquet"):
+        save(DESIGN, tmp_path / "a.xlsx")
+
+
+def test_label_studio_gets_a_list_of_tasks_per_annotator(tmp_path: Path) -> None:
+    paths = write_tasks(DESIGN, "label-studio", tmp_path / "tasks", ITEMS)
+    assert [path.name for path in paths] == ["ann.json", "bob.json"]
+    tasks = json.loads(paths[0].read_text("utf-8"))
+    assert tasks[0] == {"data": {"id": "q1", "text": "good <b>", "item": "q1", "assigned_to": "ann"}}
+    assert len(tasks) == 2
+
+
+def test_potato_gets_lines_with_id_and_text(tmp_path: Path) -> None:
+    paths = write_tasks(DESIGN, "potato", tmp_path, {"q1": ITEMS["q1"]})
+    lines = [json.loads(line) for line in paths[1].read_text("utf-8").splitlines()]
+    assert [(line["id"], line["text"]) for line in lines] == [("q1", "good <b>"), ("q2", "q2")]
+
+
+def test_names_that_are_no_file_names(tmp_path: Path) -> None:
+    design = assign(["q1"], ["../ann", "Ann", "ann", "é/ü", "..."], per_item=5)
+    paths = write_tasks(design, "potato", tmp_path, {})
+    assert all(path.parent == tmp_path for path in paths) and len({path.name.lower() for path in paths}) == 5
+
+
+def test_an_unknown_tool_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(spagree.UsageError, match="did you mean 'potato'"):
+        write_tasks(DESIGN, "potatoe", tmp_path, {})
+
+
+def test_all_came_back() -> None:
+    came = check_returned(DESIGN.frame().rows(), DESIGN.frame().rows())
+    assert (came.done, came.missing, came.unplanned, came.p, came.people, came.short_items) == (4, 0, 0, None, (), ())
+    assert explain_returned(came) == "Returned   4 of 4 assigned annotations (100%)"
+
+
+def test_missing_work_of_one_person_is_not_random() -> None:
+    design = assign([f"q{i}" for i in range(60)], ["ann", "bob", "cyd"], per_item=2)
+    rows = design.frame().rows()
+    came = check_returned(rows, [row for row in rows if row[1] != "bob"] + [("q0", "zoe")])
+    assert came.people == (("bob", 40, 0),) and len(came.short_items) == 40 and came.unplanned == 1
+    assert came.p is not None and came.p < 1e-20
+    assert "bob 0 of 40" in explain_returned(came) and "--finish" in explain_returned(came)
+    assert returned_rows(came)["annotators"] == [{"name": "bob", "assigned": 40, "done": 0}]
+
+
+def test_missing_work_at_random_has_a_uniform_p() -> None:
+    import numpy as np
+
+    random = np.random.default_rng(5)
+    rows = assign([f"q{i}" for i in range(200)], 10, per_item=3).frame().rows()
+    found = [check_returned(rows, [row for row in rows if random.random() < 0.8]).p for _ in range(400)]
+    below = np.mean([p is not None and p < 0.05 for p in found])
+    assert 0.02 < below < 0.09
+
+
+def test_the_screen_names_groups_that_never_meet() -> None:
+    assert "2 groups share no item" in explain(assign(["q1", "q2"], 4, per_item=2))
