@@ -165,7 +165,7 @@ def report(rows: list[dict[str, Any]], rounds: int) -> str:
 
 TEXT = """# How often the interval for new annotators holds
 
-`generalise="annotators"` (`--generalise annotators`) gives an interval for new annotators and new items, from a
+`interval_for="annotators"` (`--interval-for annotators`) gives an interval for new annotators and new items, from a
 two-way variance ([how](../breakdowns.md#what-the-interval-covers)). Does a 95% interval contain the truth 95% of the
 time, where the truth is the agreement of two annotators who were never seen on an item that was never seen?
 

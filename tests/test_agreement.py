@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import spagree
+from spagree.options import Estimating, Reading
 
 TRIPLES = [("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "yes"), ("q2", "bob", "no"), ("q3", "ann", "no")]
 COLUMNS = {name: [row[place] for row in TRIPLES] for place, name in enumerate(["item", "annotator", "label"])}
@@ -108,10 +111,43 @@ def test_options_reach_the_policies() -> None:
 def test_options_that_come_too_late_for_a_tally_are_refused() -> None:
     counted = spagree.tally(TRIPLES)
     for options in ({"first": 2}, {"missing": ["no"]}, {"item": "x"}, {"duplicates": "last"}, {"format": "wide"}):
-        with pytest.raises(spagree.UsageError, match=f"{next(iter(options))}: no effect on a tally"):
+        with pytest.raises(spagree.UsageError, match=f"{next(iter(options))}= has no effect on a tally"):
             spagree.measure(counted, **options)
         with pytest.raises(spagree.UsageError, match="when the annotations are counted"):
             spagree.tally(counted, **options)
+
+
+@pytest.mark.parametrize("function", [spagree.measure, spagree.measure_all, spagree.tally, spagree.count_items])
+def test_signatures_are_those_of_the_records(function: Callable[..., Any]) -> None:
+    counts_only = function in (spagree.tally, spagree.count_items)
+    declared = [each for record in ([Reading] if counts_only else [Reading, Estimating]) for each in fields(record)]
+    source, *shown = inspect.signature(function).parameters.values()
+    assert source.name == "source"
+    assert [(each.name, each.default, each.annotation) for each in shown] == [
+        (each.name, each.default, each.type) for each in declared
+    ]
+
+
+@pytest.mark.parametrize("name", inspect.signature(spagree.measure).parameters)
+def test_the_docstring_explains_every_parameter(name: str) -> None:
+    assert f"\n    {name}: " in inspect.cleandoc(str(spagree.measure.__doc__))
+
+
+def test_an_old_name_works_and_warns() -> None:
+    new = spagree.measure(TRIPLES, interval_for="annotators").findings
+    with pytest.warns(DeprecationWarning, match="generalise= is now called interval_for="):
+        old = spagree.measure(TRIPLES, generalise="annotators")  # type: ignore[call-arg]
+    with pytest.warns(DeprecationWarning, match="interval_for"):
+        assert old.spa.generalise == "annotators"
+    assert old.findings == new
+    with pytest.warns(DeprecationWarning, match="interval_for="):
+        assert spagree.measure_all(TRIPLES, generalise="annotators")["label"].findings == new
+
+
+def test_options_are_remembered_without_secrets() -> None:
+    options = {"pseudonymise": "our secret", "level": 0.9, "duplicates": "first", "missing": []}
+    found = spagree.measure(TRIPLES, **options).options
+    assert found == {"duplicates": "first", "pseudonymise": True, "level": 0.9}
 
 
 def test_parts_and_live_tallies_are_measured_directly(tmp_path: Path) -> None:

@@ -23,7 +23,11 @@ FLOWING = " ".join(PAGE.split())
 
 def commands() -> Iterator[tuple[str, click.Command]]:
     assert isinstance(cli, click.Group)
-    yield from cli.commands.items()
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        yield name, command
 
 
 def options() -> list[str]:

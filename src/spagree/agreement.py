@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-from spagree.counting import given, ready, refuse_late, tally_of
+from spagree.counting import policies, ready, refuse_late, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import (
-    DEFAULT,
     Bootstrap,
     Corrected,
-    CustomWeights,
     Data,
     Estimate,
     Findings,
@@ -23,16 +21,28 @@ from spagree.estimate import (
     find,
 )
 from spagree.estimate.breakdowns import Breakdowns
-from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, Generalise, check_generalise
+from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for
 from spagree.estimate.overlap import Overlap
-from spagree.estimate.similarity import NOMINAL, Metric, Similarity
+from spagree.estimate.similarity import Metric
+from spagree.options import (
+    CustomWeights,
+    DuplicatePolicy,
+    Estimating,
+    IntervalFor,
+    Reading,
+    Similarity,
+    given,
+    named,
+    renamed,
+    shows,
+    split,
+)
 from spagree.present.presented import Presented
-from spagree.read import ReadOptions, read, read_all
+from spagree.read import read, read_all
 from spagree.read.annotations import Annotations, Caution, Understood
 from spagree.tally.count import count
 from spagree.tally.engines import write_parquet
 from spagree.tally.items import ItemCounts, ItemTable
-from spagree.tally.policies import DuplicatePolicy, Policies
 from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -213,6 +223,7 @@ class Agreement(Presented):
         return self._breakdowns
 
 
+@renamed
 def measure(
     source: Any,
     *,
@@ -222,36 +233,31 @@ def measure(
     time: str | None = None,
     text: str | None = None,
     format: str = "auto",
-    weights: str | CustomWeights = DEFAULT,
-    level: float = 0.95,
-    metric: str | Similarity = NOMINAL,
-    order: Sequence[str] = (),
-    duplicates: DuplicatePolicy = "error",
-    missing: Sequence[str] = (),
-    normalize: bool = False,
-    first: int | None = None,
-    bootstrap: int | None = None,
-    seed: int = 0,
-    generalise: Generalise = ITEMS,
     encoding: str | None = None,
     header: bool = True,
+    engine: str | None = None,
+    spark_master: str | None = None,
+    query: str | None = None,
+    missing: Sequence[str] = (),
+    normalize: bool = False,
+    duplicates: DuplicatePolicy = "error",
+    first: int | None = None,
+    pseudonymise: bool | str = False,
     question: str | None = None,
     status: str | Sequence[str] = (),
     ground_truth: str = "keep",
     multi: str = "set",
     empty: str = "drop",
     config: Any = None,
-    pseudonymise: bool | str = False,
-    engine: str | None = None,
-    spark_master: str | None = None,
-    query: str | None = None,
+    weights: str | CustomWeights = "annotations_m1",
+    metric: str | Similarity = "nominal",
+    order: Sequence[str] = (),
+    level: float = 0.95,
+    interval_for: IntervalFor = "items",
+    bootstrap: int | None = None,
+    seed: int = 0,
 ) -> Agreement:
     """Measure how much annotators agree.
-
-    ``source`` is a path, a glob, a list of paths, ``"example:NAME"``, any dataframe narwhals
-    knows, an iterable of (item, annotator, label[, time]), a matrix of counts (items × classes),
-    or a tally. Exports of annotation tools are recognised; ``question`` to ``config`` are about them.
-    With ``query`` it is a database: ``"postgresql://…"`` or an SQLite file.
 
     >>> import spagree
     >>> agreement = spagree.measure("example:krippendorff2011")
@@ -259,54 +265,62 @@ def measure(
     0.793
     >>> agreement.data.pairable_items, agreement.data.unpairable_items
     (11, 1)
+
+    Args:
+        source: A path, a glob, a list of paths, ``"example:NAME"``, any dataframe that narwhals knows, an iterable of
+            (item, annotator, label[, time]), a matrix of counts (items × classes), or a tally. With ``query``
+            a database: ``"postgresql://…"`` or an SQLite file.
+        item: Column of the item; guessed from its name otherwise.
+        annotator: Column of the annotator; guessed otherwise, and may be absent.
+        label: Column of the label. In wide and count tables a list: the columns of the annotators or classes.
+        time: Column with the time of each annotation: numbers or dates.
+        text: Column with the item's text, shown with the items that annotators agree least on.
+        format: ``"long"`` (one annotation per row), ``"wide"`` (items × annotators), ``"counts"`` (items × classes),
+            or the tool that exported the files, such as ``"label-studio"``. ``"auto"`` recognises tools.
+        encoding: Text encoding of the file, if it is not UTF-8 or UTF-16.
+        header: False if the file has no header; columns are then called 1, 2, 3, …
+        engine: What reads and counts files: ``"duckdb"`` (default), ``"polars"`` or ``"spark"``.
+        spark_master: The cluster for the engine spark; this machine otherwise.
+        query: A SELECT, whose answer is read from the database ``source``.
+        missing: Labels that mean missing.
+        normalize: Treat labels as equal that differ in case, blanks or Unicode form.
+        duplicates: What to do when an annotator gave an item different labels: ``"error"``, or keep the ``"first"`` or
+            ``"last"``.
+        first: Use only the first so many annotations of each item, by time.
+        pseudonymise: Replace the names of annotators by stable pseudonyms; a text is used as a secret for them.
+        question: Which question of a tool's export, where it has several.
+        status: Which status, or statuses, count in a tool's export.
+        ground_truth: Whether to ``"keep"`` or ``"drop"`` ground truth in a tool's export.
+        multi: Several choices in one answer: one label for the ``"set"``, or ``"options"``, a yes/no question each.
+        empty: Whether to ``"drop"`` empty answers or ``"keep"`` them as a label.
+        config: Label Studio's labelling configuration (a path or its text), for aliases of choices.
+        weights: The weighting scheme: one of :data:`SCHEMES`, a mapping from the number of annotations to a weight, or
+            a function of it.
+        metric: How labels agree: ``"nominal"``, ``"ordinal"``, ``"interval"``, ``"ratio"``, ``"circular"``,
+            ``"linear"``, ``"quadratic"``; for sets ``"jaccard"``, ``"masi"``, ``"options"``; or a function of two
+            labels.
+        order: The labels from low to high, for ordinal metrics.
+        level: Confidence level of the intervals.
+        interval_for: What the intervals cover: ``"items"`` (these annotators, new items) or ``"annotators"`` (new
+            annotators as well).
+        bootstrap: Intervals from so many resamples of the items instead of Wilson's.
+        seed: Seed of the bootstrap.
     """
-    estimating = _Estimating(weights, level, bootstrap, seed, metric, order, generalise)
-    policies = Policies(duplicates, first, normalize)
-    reading: ReadOptions = {
-        "item": item,
-        "annotator": annotator,
-        "label": label,
-        "time": time,
-        "text": text,
-        "format": format,
-        "missing": missing,
-        "encoding": encoding,
-        "header": header,
-        "question": question,
-        "status": status,
-        "ground_truth": ground_truth,
-        "multi": multi,
-        "empty": empty,
-        "config": config,
-        "pseudonymise": pseudonymise,
-        "engine": engine,
-        "spark_master": spark_master,
-        "query": query,
-    }
-    counted = ready(source)
-    asked = {**reading, "duplicates": duplicates, "first": first, "normalize": normalize}
+    options = dict(locals())  # exactly the parameters: their names are those of the records
+    del options["source"]
+    reading, estimating = split(options)
+    estimation, counted = _Estimation(**estimating), ready(source)
+    policies(Reading(**reading))
     if counted is not None:
-        refuse_late(asked)
+        refuse_late(Reading(**reading))
         items = ItemTable(counted.counts(), None) if isinstance(counted, ItemCounts) else None
-        return estimating.of_tally(tally_of(counted), items)
-    return estimating.agreement(read(source, **reading), policies, source, asked)
+        return estimation.of_tally(tally_of(counted), items)
+    return estimation.agreement(read(source, **reading), Reading(**reading), source)
 
 
-def measure_all(
-    source: Any,
-    *,
-    weights: str | CustomWeights = DEFAULT,
-    level: float = 0.95,
-    metric: str | Similarity = NOMINAL,
-    order: Sequence[str] = (),
-    duplicates: DuplicatePolicy = "error",
-    normalize: bool = False,
-    first: int | None = None,
-    bootstrap: int | None = None,
-    seed: int = 0,
-    generalise: Generalise = ITEMS,
-    **reading: Unpack[ReadOptions],
-) -> dict[str, Agreement]:
+@renamed
+@shows(Reading, Estimating)
+def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
     r"""Measure each question in the export of an annotation tool; the options are those of :func:`measure`.
 
     >>> import pathlib, spagree
@@ -318,38 +332,27 @@ def measure_all(
     >>> {question: agreement.spa.value for question, agreement in spagree.measure_all("batch.csv").items()}
     {'mood': 0.0, 'topic': 1.0}
     """
-    estimating = _Estimating(weights, level, bootstrap, seed, metric, order, generalise)
-    policies = Policies(duplicates, first, normalize)
+    reading, estimating = split(options)
+    estimation, asked = _Estimation(**estimating), Reading(**reading)
+    policies(asked)
     if ready(source) is not None:
         raise UsageError("a tally holds one question; measure it with measure() (without --all-questions)")
     found = read_all(source, **reading)
-    asked = {**reading, "duplicates": duplicates, "first": first, "normalize": normalize}
-    return {
-        question: estimating.agreement(annotations, policies, source, asked) for question, annotations in found.items()
-    }
+    return {question: estimation.agreement(annotations, asked, source) for question, annotations in found.items()}
 
 
-def _told(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked, for the record: a salt stays secret, and a configuration is long."""
-    return {name: True if name in ("pseudonymise", "config") else value for name, value in given(options).items()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Estimating:
+class _Estimation(Estimating):
     """How findings are made of a tally; checked before anything is read."""
 
-    weights: str | CustomWeights
-    level: float
-    bootstrap: int | None
-    seed: int
-    metric: str | Similarity = NOMINAL
-    order: Sequence[str] = ()
-    generalise: Generalise = ITEMS
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        check_generalise(self.generalise)
-        if self.generalise == ANNOTATORS and self.bootstrap is not None:
-            raise UsageError("bootstrap resamples items only; leave it out to generalise to annotators")
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        check_interval_for(self.interval_for)
+        if self.interval_for == ANNOTATORS and self.bootstrap is not None:
+            raise UsageError(
+                f"{named('bootstrap')} resamples items only; leave it out with {named('interval_for', ANNOTATORS)}"
+            )
         check_scheme(self.weights)
         check_level(self.level)
         self.resample()
@@ -364,23 +367,21 @@ class _Estimating:
     def findings(self, tally: Tally) -> Findings:
         return find(tally, self.weights, self.level, self.resample(), self.similarity())
 
-    def agreement(
-        self, annotations: Annotations, policies: Policies, source: Any, asked: Mapping[str, Any]
-    ) -> Agreement:
-        counted = count(annotations, policies)
+    def agreement(self, annotations: Annotations, reading: Reading, source: Any) -> Agreement:
+        counted = count(annotations, policies(reading))
         behind = self.breakdowns(counted.tally, counted.counts, counted.annotations)
         findings = self.generalised(counted.tally, behind)
         findings = replace(findings, warnings=findings.warnings + behind.cautions() + counted.cautions)
         items = ItemTable(counted.counts, source, counted.annotations)
-        return Agreement(findings, annotations.understood, items, behind, _told(asked))
+        return Agreement(findings, annotations.understood, items, behind, given(reading, self))
 
     def of_tally(self, tally: Tally, items: ItemTable | None) -> Agreement:
         behind = self.breakdowns(tally, None if items is None else items.counts)
-        return Agreement(self.generalised(tally, behind), None, items, behind)
+        return Agreement(self.generalised(tally, behind), None, items, behind, given(self))
 
     def generalised(self, tally: Tally, behind: Breakdowns) -> Findings:
         findings = self.findings(tally)
-        return findings if self.generalise == ITEMS else behind.to_new_annotators(findings)
+        return findings if self.interval_for == ITEMS else behind.to_new_annotators(findings)
 
     def breakdowns(self, tally: Tally, counts: Any, annotations: Any = None) -> Breakdowns:
         return Breakdowns(tally, self.weights, self.level, self.similarity(), counts, annotations)

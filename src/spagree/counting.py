@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from spagree.errors import UsageError
-from spagree.read import ReadOptions, read
+from spagree.options import Reading, given, named, shows
+from spagree.read import read
 from spagree.tally.count import count
 from spagree.tally.items import ItemCounts, item_counts
 from spagree.tally.live import LiveTally
-from spagree.tally.policies import DuplicatePolicy, Policies
+from spagree.tally.policies import Policies
 from spagree.tally.saved import is_saved_tally, load, merge
 from spagree.tally.tally import Tally
-
-COUNTING: Mapping[str, Any] = {
-    "item": None,
-    "annotator": None,
-    "label": None,
-    "time": None,
-    "text": None,
-    "format": "auto",
-    "missing": (),
-    "encoding": None,
-    "header": True,
-    "question": None,
-    "status": (),
-    "ground_truth": "keep",
-    "multi": "set",
-    "empty": "drop",
-    "config": None,
-    "pseudonymise": False,
-    "engine": None,
-    "spark_master": None,
-    "query": None,
-    "duplicates": "error",
-    "first": None,
-    "normalize": False,
-}
 
 
 def ready(source: Any) -> Tally | ItemCounts | None:
@@ -53,20 +28,16 @@ def ready(source: Any) -> Tally | ItemCounts | None:
     return None
 
 
-def refuse_late(options: Mapping[str, Any]) -> None:
+def refuse_late(reading: Reading) -> None:
     """Options that say how to count come too late for what was counted."""
-    names = list(given(options))
+    names = [named(name) for name in given(reading)]
     if names:
-        raise UsageError(f"{', '.join(names)}: no effect on a tally; say it when the annotations are counted")
+        raise UsageError(f"{', '.join(names)} has no effect on a tally; say it when the annotations are counted")
 
 
-def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that differ from what is done anyway.
-
-    >>> given({"first": 2, "missing": (), "duplicates": "error"})
-    {'first': 2}
-    """
-    return {name: value for name, value in options.items() if value != COUNTING[name]}
+def policies(reading: Reading) -> Policies:
+    """How to treat what could be counted in more than one way."""
+    return Policies(reading.duplicates, reading.first, reading.normalize)
 
 
 def tally_of(ready: Tally | ItemCounts) -> Tally:
@@ -74,16 +45,11 @@ def tally_of(ready: Tally | ItemCounts) -> Tally:
     return ready.tally() if isinstance(ready, ItemCounts) else ready
 
 
-def tally(
-    source: Any,
-    *,
-    duplicates: DuplicatePolicy = "error",
-    first: int | None = None,
-    normalize: bool = False,
-    **reading: Unpack[ReadOptions],
-) -> Tally:
+@shows(Reading)
+def tally(source: Any, **options: Any) -> Tally:
     """Count annotations into a :class:`Tally`: a few integers that hold all that is estimated.
 
+    Options are those for reading of :func:`measure`.
     Tallies of parts merge with ``+`` as long as no item is in two parts (see :func:`count_items`).
 
     >>> import spagree
@@ -92,22 +58,18 @@ def tally(
     >>> spagree.measure(monday + tuesday).spa.value
     0.5
     """
-    counted = ready(source)
+    reading, counted = Reading(**options), ready(source)
     if counted is not None:
-        refuse_late({**reading, "duplicates": duplicates, "first": first, "normalize": normalize})
+        refuse_late(reading)
         return tally_of(counted)
-    return count(read(source, **reading), Policies(duplicates, first, normalize)).tally
+    return count(read(source, **options), policies(reading)).tally
 
 
-def count_items(
-    source: Any,
-    *,
-    duplicates: DuplicatePolicy = "error",
-    first: int | None = None,
-    normalize: bool = False,
-    **reading: Unpack[ReadOptions],
-) -> ItemCounts:
+@shows(Reading)
+def count_items(source: Any, **options: Any) -> ItemCounts:
     """Count annotations per item and label: one row each, but parts may cut through an item.
+
+    Options are those for reading of :func:`measure`.
 
     >>> import spagree
     >>> morning = spagree.count_items([("q1", "ann", "yes")])
@@ -115,4 +77,4 @@ def count_items(
     >>> spagree.measure(morning + evening).data.pairable_items
     1
     """
-    return item_counts(count(read(source, **reading), Policies(duplicates, first, normalize)))
+    return item_counts(count(read(source, **options), policies(Reading(**options))))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spagree.cli.console import print_json, say, working
+from spagree.cli.console import note, print_json, say, working
+from spagree.cli.options import Command, option
 from spagree.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -17,26 +18,26 @@ if TYPE_CHECKING:
 MANY = ";"
 
 
-@click.command(short_help="Assign items to annotators: random, balanced, connected.")
+@click.command(cls=Command)
 @click.argument("items", metavar="ITEMS")
-@click.option(
+@option(
     "--annotators", required=True, metavar="WHO", help="How many; names with commas; or a file with a row per person."
 )
-@click.option("--per-item", required=True, type=int, metavar="K", help="Annotations per item, by K different people.")
-@click.option(
+@option("--per-item", required=True, type=int, metavar="K", help="Annotations per item, by K different people.")
+@option(
     "-o", "--output", required=True, metavar="FILE", help="Where to write item,annotator rows (.csv, .parquet)."
 )
-@click.option("--item", metavar="COLUMN", help="Column of the item in ITEMS; guessed from its name otherwise.")
-@click.option("--everyone", type=int, default=0, metavar="M", help="M items, drawn at random, for all annotators.")
-@click.option("--limit", type=int, metavar="N", help="At most N items each; a column limit in the file overrules it.")
-@click.option("--can", metavar="COLUMN", help="Give items to people with the same value in this column (a;b: both).")
-@click.option("--top-up", metavar="SOURCE", help="Annotations there are: bring every item to K, nobody twice.")
-@click.option("--finish", metavar="FILE", help="An earlier assignment: keep what is open, and reassign who left.")
-@click.option("--label-studio", metavar="FOLDER", help="Also write a task file per annotator for Label Studio.")
-@click.option("--potato", metavar="FOLDER", help="Also write a data file per annotator for potato.")
-@click.option("--seed", default=0, metavar="S", help="The same seed gives the same assignment.  [default: 0]")
-@click.option("--json", "as_json", is_flag=True, help="Print the balance as JSON.")
-@click.option("--force", is_flag=True, help="Replace existing files.")
+@option("--item", metavar="COLUMN", help="Column of the item in ITEMS; guessed from its name otherwise.")
+@option("--everyone", type=int, default=0, metavar="M", help="M items, drawn at random, for all annotators.")
+@option("--limit", type=int, metavar="N", help="At most N items each; a column limit in the file overrules it.")
+@option("--can", metavar="COLUMN", help="Give items to people with the same value in this column (a;b: both).")
+@option("--top-up", metavar="SOURCE", help="Annotations there are: bring every item to K, nobody twice.")
+@option("--finish", metavar="FILE", help="An earlier assignment: keep what is open, and reassign who left.")
+@option("--label-studio", metavar="FOLDER", help="Also write a task file per annotator for Label Studio.")
+@option("--potato", metavar="FOLDER", help="Also write a data file per annotator for potato.")
+@option("--seed", default=0, metavar="S", help="The same seed gives the same assignment.  [default: 0]")
+@option("--json", "as_json", is_flag=True, help="Print the balance as JSON.")
+@option("--force", is_flag=True, help="Replace existing files.")
 def assign(
     *, items: str, annotators: str, per_item: int, output: str, as_json: bool, force: bool, seed: int, **options: Any
 ) -> None:
@@ -71,7 +72,7 @@ def assign(
     else:
         say(explain(design))
     for path in written:
-        click.echo(f"wrote {path}", err=True)
+        note(f"wrote {path}")
 
 
 def _people(given: str, limit: int | None, can: str | None) -> list[Person]:

@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
-from spagree.cli.console import draw, print_json, say, working
-from spagree.cli.options import own_weights, reading_options, text_option, to_python, words
+from spagree.cli.console import draw, note, print_json, say, working
+from spagree.cli.options import Command, option, options_of, reading_options, to_python
+from spagree.options import Estimating
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,24 +19,16 @@ FOOTNOTE = "* rests on fewer than 10 items"
 
 def _worst(what: str) -> Callable[[F], F]:
     help = f"How many {what}.  [default: 20]"
-    return click.option("--worst", type=click.IntRange(min=1), default=20, metavar="K", help=help)
+    return option("--worst", type=click.IntRange(min=1), default=20, metavar="K", help=help)
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON, in full precision.")
-level_option = click.option(
-    "--level", default=0.95, metavar="P", help="Confidence level of the intervals.  [default: 0.95]"
-)
-metric_option = click.option(
-    "--metric", default="nominal", metavar="NAME", help="How labels agree, as for score.  [default: nominal]"
-)
-order_option = click.option("--order", metavar="A,B,C", help="Order of the labels from low to high.")
+json_option = option("--json", "as_json", is_flag=True, help="Print the rows as JSON, in full precision.")
+force_option = option("--force", is_flag=True, help="Replace an existing file.")
 
 
 def _measured(options: dict[str, Any]) -> Any:
     from spagree.agreement import measure
 
-    if "order" in options:
-        options["order"] = words(options["order"])
     return measure(**to_python(options))
 
 
@@ -43,13 +36,12 @@ def _rows(frame: Any, worst: int) -> list[dict[str, Any]]:
     return list(frame.head(worst).rows(named=True))
 
 
-@click.command(short_help="List the items annotators agree least on.")
-@reading_options
-@text_option
+@click.command(cls=Command)
+@reading_options()
 @_worst("items")
 @json_option
-@click.option("-o", "--output", metavar="FILE", help="Write the agreement of every item to a Parquet file instead.")
-@click.option("--force", is_flag=True, help="Replace an existing file.")
+@option("-o", "--output", metavar="FILE", help="Write the agreement of every item to a Parquet file instead.")
+@force_option
 def items(worst: int, as_json: bool, output: str | None, force: bool, **options: Any) -> None:
     """List the items of SOURCE that annotators agree least on, with their votes and, where named, their text."""
     from spagree.present.tables import plain_rows, table
@@ -66,11 +58,9 @@ def items(worst: int, as_json: bool, output: str | None, force: bool, **options:
         _draw(table(rows, ("agreement", "annotations", "entropy", "item", "votes", *(["text"] if named else []))))
 
 
-@click.command(short_help="List the classes annotators agree least on, and what they are taken for.")
-@reading_options
-@metric_option
-@order_option
-@level_option
+@click.command(cls=Command)
+@reading_options(without=("text",))
+@options_of(Estimating, only=("metric", "order", "level"))
 @_worst("classes, and how many pairs of classes")
 @json_option
 def classes(worst: int, as_json: bool, **options: Any) -> None:
@@ -93,15 +83,12 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
     _draw(table(together, ("probability", "pairs", "items", "class", "other")))
 
 
-@click.command(short_help="List the annotators who agree least with the others.")
-@reading_options
-@click.option("--weights", default="annotations_m1", metavar="SCHEME", help="Weights of SPA, as for score.")
-@metric_option
-@order_option
-@level_option
+@click.command(cls=Command)
+@reading_options(without=("text",))
+@options_of(Estimating, only=("weights", "metric", "order", "level"))
 @_worst("annotators")
 @json_option
-def annotators(weights: str, worst: int, as_json: bool, **options: Any) -> None:
+def annotators(worst: int, as_json: bool, **options: Any) -> None:
     """List the annotators of SOURCE who agree least with the others on the items they share.
 
     "SPA without" is what SPA would be without the annotator, and change what that makes of it.
@@ -109,7 +96,7 @@ def annotators(weights: str, worst: int, as_json: bool, **options: Any) -> None:
     from spagree.present.tables import plain_rows, table
 
     with working("counting annotations"):
-        rows = _rows(_measured({**options, "weights": own_weights(weights)}).annotators(), worst)
+        rows = _rows(_measured(options).annotators(), worst)
     if as_json:
         print_json({"annotators": plain_rows(rows)})
         return
@@ -118,12 +105,10 @@ def annotators(weights: str, worst: int, as_json: bool, **options: Any) -> None:
     _footnote(rows)
 
 
-@click.command(short_help="List the pairs of annotators who agree least.")
-@reading_options
-@metric_option
-@order_option
-@level_option
-@click.option("--least", type=int, default=1, metavar="M", help="Only pairs that share M items.  [default: 1]")
+@click.command(cls=Command)
+@reading_options(without=("text",))
+@options_of(Estimating, only=("metric", "order", "level"))
+@option("--least", type=int, default=1, metavar="M", help="Only pairs that share M items.  [default: 1]")
 @_worst("pairs")
 @json_option
 def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
@@ -146,7 +131,7 @@ def _write_items(output: str, force: bool, options: dict[str, Any]) -> None:
     refuse_existing(output, force=force)
     with working("counting annotations"):
         _measured(options).write_items(output, force=force)
-    click.echo(f"wrote {output}", err=True)
+    note(f"wrote {output}")
 
 
 def _draw(table: Any) -> None:

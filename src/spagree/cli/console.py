@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -15,12 +15,16 @@ from spagree import progress
 from spagree.errors import FileError
 
 REFRESHED = 8  # times a second
+PLAIN = str.maketrans(
+    {"│": "|", "─": "-", "━": "-", "═": "=", "█": "#", "●": "*", "▸": ">", "•": "*", "·": "-"}
+    | {"×": "x", "±": "+/-", "…": "...", "–": "-", "—": "-", "−": "-", "→": "->", "’": "'"}
+)
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """The stage, how far it is and the elapsed time on a terminal; silence in a pipeline."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
@@ -55,11 +59,32 @@ class _Display:
 def say(text: str, *, newline: bool = True) -> None:
     """Print a result at once; a closed pipe or a full disk is an error like any other."""
     try:
-        click.echo(text, nl=newline)
+        click.echo(_encodable(text, sys.stdout), nl=newline)
         sys.stdout.flush()
     except OSError as error:
-        _close_stdout()
+        _silence(sys.stdout)
         raise FileError(f"standard output cannot be written: {error.strerror}") from error
+
+
+def note(text: str) -> None:
+    """Say something on standard error; whoever closed it does not want to know."""
+    if sys.stderr is None:
+        return
+    try:
+        click.echo(_encodable(text, sys.stderr), err=True)
+        sys.stderr.flush()
+    except OSError:
+        _silence(sys.stderr)
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    """The text in characters that the console has: the nearest ones for lines, bars and signs, escapes for the rest."""
+    encoding = stream.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(PLAIN).encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def draw(*parts: Any, least: int = 0) -> None:
@@ -74,14 +99,15 @@ def draw(*parts: Any, least: int = 0) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print plain values as JSON."""
+    """Print plain values as JSON; in escapes where the console cannot show every character."""
     import json
 
-    say(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    say(json.dumps(value, indent=2, ensure_ascii=not is_unicode, allow_nan=False))
 
 
-def _close_stdout() -> None:
+def _silence(stream: TextIO) -> None:
     """Nobody reads any more: keep Python from complaining about it at exit."""
     import os
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

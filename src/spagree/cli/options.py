@@ -1,117 +1,182 @@
-"""The options for reading a source, which every command that reads one has."""
+"""Options of commands, made from the records that Python uses, and shown by group in the help."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import click
 
+from spagree.cli.console import say
 from spagree.errors import UsageError
+from spagree.options import (
+    CLEANING,
+    GROUPS,
+    OUTPUT,
+    RENAMED,
+    Estimating,
+    Kind,
+    Option,
+    Reading,
+    Record,
+    declared,
+    defaults,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+TYPES: dict[Kind, dict[str, Any]] = {
+    Kind.REPEATED: {"multiple": True},
+    Kind.FLAG: {"is_flag": True},
+    Kind.WHOLE: {"type": int},
+    Kind.REAL: {"type": float},
+}
 
-def _options(*options: Callable[[F], F]) -> Callable[[F], F]:
+
+class GroupedOption(click.Option):
+    """An option that belongs to a group of the help, and may have names that are not shown."""
+
+    def __init__(self, *args: Any, group: str = OUTPUT, hidden_names: Sequence[str] = (), **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.group, self.hidden_names = group, hidden_names
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Hidden names are known when options are parsed, and at no other time."""
+        shown, self.opts = self.opts, [*self.opts, *self.hidden_names]
+        super().add_to_parser(parser, ctx)
+        self.opts = shown
+
+
+class PrintedHelp(click.Command):
+    """A command whose help is printed like any result: a closed pipe or a full disk is an error."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """--help, as click has it, but for how it is printed."""
+        found = super().get_help_option(ctx)
+        if found is not None:
+            found.callback = _print_help
+        return found
+
+
+def _print_help(context: click.Context, _parameter: click.Parameter, is_asked: bool) -> None:
+    if is_asked and not context.resilient_parsing:
+        say(context.get_help())
+        context.exit()
+
+
+class Command(PrintedHelp):
+    """A command whose help shows options by group."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One section for each group that has options."""
+        rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                rows[getattr(parameter, "group", OUTPUT)].append(record)
+        for group, records in rows.items():
+            if records:
+                with formatter.section(group):
+                    formatter.write_dl(records)
+
+
+def option(*names: str, group: str = OUTPUT, **settings: Any) -> Callable[[F], F]:
+    """An option of one command only."""
+    return click.option(*names, cls=GroupedOption, group=group, **settings)
+
+
+source_argument = click.argument("source", nargs=-1, required=True)
+salt_option = option(
+    "--salt",
+    group=CLEANING,
+    metavar="TEXT",
+    help="A secret for --pseudonymise: names cannot be guessed without it.",
+)
+
+
+def options_of(record: Record, only: Collection[str] = (), without: Collection[str] = ()) -> Callable[[F], F]:
+    """The options of a record, or some of them, on a command."""
+    unset = defaults(record)
+    chosen = {name: each for name, each in declared(record).items() if (not only or name in only)}
+
     def apply(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
+        for name, each in reversed(chosen.items()):
+            if name not in without:
+                command = _click(name, each, unset[name])(command)
         return command
 
     return apply
 
 
-reading_options = _options(
-    click.argument("source", nargs=-1, required=True),
-    click.option(
-        "--query",
-        metavar="SQL",
-        help="Read what this SELECT answers; SOURCE is then postgresql://USER@HOST/DATABASE or an SQLite file.",
-    ),
-    click.option("--item", metavar="COLUMN", help="Column of the item; guessed from its name otherwise."),
-    click.option("--annotator", metavar="COLUMN", help="Column of the annotator; optional."),
-    click.option(
-        "--label",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column of the label. In wide and count tables: a column of labels or counts; may be repeated.",
-    ),
-    click.option("--time", metavar="COLUMN", help="Column with the time of each annotation."),
-    click.option(
-        "--format",
-        default="auto",
-        metavar="NAME",
-        help="auto, long, wide (items × annotators), counts, or the tool that exported it: label-studio, prodigy, …",
-    ),
-    click.option("--question", metavar="NAME", help="Which question of a tool's export, where it has several."),
-    click.option("--status", multiple=True, metavar="NAME", help="A status that counts in a tool's export."),
-    click.option(
-        "--ground-truth", default="keep", metavar="POLICY", help="Ground truth in a tool's export: keep, drop."
-    ),
-    click.option(
-        "--multi",
-        default="set",
-        metavar="POLICY",
-        help="Several choices: set (one label) or options (a yes/no question each).",
-    ),
-    click.option("--empty", default="drop", metavar="POLICY", help="Empty answers: drop, or keep as a label."),
-    click.option("--config", metavar="FILE", help="Label Studio's labelling configuration, for aliases of choices."),
-    click.option("--pseudonymise", is_flag=True, help="Replace the names of annotators by stable pseudonyms."),
-    click.option("--salt", metavar="TEXT", help="A secret for --pseudonymise: names cannot be guessed without it."),
-    click.option("--missing", multiple=True, metavar="TEXT", help="A label that means missing; may be repeated."),
-    click.option(
-        "--normalize", is_flag=True, help="Treat labels as equal that differ in case, blanks or Unicode form."
-    ),
-    click.option(
-        "--duplicates",
-        default="error",
-        metavar="POLICY",
-        help="When an annotator gave an item different labels: error (default), first or last.",
-    ),
-    click.option("--first", type=int, metavar="K", help="Use only the first K annotations of each item, by time."),
-    click.option("--engine", metavar="NAME", help="What reads and counts files: duckdb (default), polars or spark."),
-    click.option("--spark-master", metavar="URL", help="The cluster for --engine spark.  [default: this machine]"),
-    click.option("--encoding", metavar="NAME", help="Text encoding of the file, if it is not UTF-8 or UTF-16."),
-    click.option("--no-header", is_flag=True, help="The file has no header; columns are called 1, 2, 3, …"),
-)
+def reading_options(*, without: Collection[str] = ()) -> Callable[[F], F]:
+    """SOURCE and the options for reading it."""
+
+    def apply(command: F) -> F:
+        return source_argument(options_of(Reading, without=without)(salt_option(command)))
+
+    return apply
 
 
-text_option = click.option(
-    "--text", metavar="COLUMN", help="Column with the item's text, to be shown with the hardest items."
-)
+def _click(name: str, about: Option, default: Any) -> Callable[[F], F]:
+    settings = TYPES.get(about.kind, {})
+    is_switched_off = about.kind is Kind.FLAG and default is True
+    spelled = f"--{'no-' if is_switched_off else ''}{name.replace('_', '-')}"
+    hidden = [f"--{old}" for old, new in RENAMED.items() if new == name]
+    return option(
+        spelled,
+        name,
+        group=about.group,
+        metavar=about.metavar,
+        default=None if about.kind in (Kind.REPEATED, Kind.LISTED) else default,
+        help=about.help,
+        hidden_names=hidden,
+        **settings,
+        **({"flag_value": False} if is_switched_off else {}),
+    )
 
 
 def to_python(options: dict[str, Any]) -> dict[str, Any]:
-    """Command-line spelling → Python spelling."""
-    header = not options.pop("no_header")
-    salt = options.pop("salt")
-    hidden = options["pseudonymise"]
+    """What was typed → the arguments of :func:`spagree.measure`."""
+    known = {**declared(Reading), **declared(Estimating)}
+    return {
+        "source": _one(options["source"]),
+        **{name: _value(known[name].kind, value) for name, value in options.items() if name in known and value != ()},
+        **_pseudonyms(options),
+    }
+
+
+def _value(kind: Kind, typed: Any) -> Any:
+    readers: dict[Kind, Callable[[Any], Any]] = {Kind.REPEATED: _one, Kind.LISTED: words, Kind.WEIGHTS: own_weights}
+    return readers[kind](typed) if kind in readers else typed
+
+
+def _pseudonyms(options: dict[str, Any]) -> dict[str, Any]:
+    salt, hidden = options["salt"], options["pseudonymise"]
     if salt is not None and not hidden:
         raise UsageError("--salt has a meaning with --pseudonymise only; say both")
-    source, label = _one(options["source"]), _one(options["label"])
-    return {**options, "source": source, "label": label, "header": header, "pseudonymise": (hidden and salt) or hidden}
+    return {"pseudonymise": (hidden and salt) or hidden}
 
 
-def _one(given: Sequence[str]) -> str | list[str] | None:
-    """A repeatable option: nothing, the one value, or all of them."""
-    return None if not given else given[0] if len(given) == 1 else list(given)
+def _one(typed: Sequence[str]) -> str | list[str]:
+    """What may be repeated: the one value, or all of them."""
+    return typed[0] if len(typed) == 1 else list(typed)
 
 
-def words(given: str | None) -> tuple[str, ...]:
+def words(typed: str | None) -> tuple[str, ...]:
     """A list written with commas.
 
     >>> words("low, high"), words(None)
     (('low', 'high'), ())
     """
-    return tuple(part.strip() for part in (given or "").split(",") if part.strip())
+    return tuple(part.strip() for part in (typed or "").split(",") if part.strip())
 
 
-def own_weights(given: str) -> str | dict[int, float]:
+def own_weights(typed: str) -> str | dict[int, float]:
     """A scheme's name, or the user's own weights as 2=1,3=1.8."""
-    if "=" not in given:
-        return given
+    if "=" not in typed:
+        return typed
     try:
-        pairs = (part.split("=") for part in given.split(","))
+        pairs = (part.split("=") for part in typed.split(","))
         return {int(n): float(weight) for n, weight in pairs}
     except ValueError:
-        raise UsageError(f"--weights {given!r}: write your own weights as 2=1,3=1.8,4=2.5") from None
+        raise UsageError(f"--weights {typed!r}: write your own weights as 2=1,3=1.8,4=2.5") from None

@@ -13,7 +13,7 @@ from spagree.cli.console import print_json, say
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@click.group(short_help="Regenerate the figures and tables of the paper.")
+@click.group()
 def paper() -> None:
     """Regenerate the figures and tables of the paper that introduced SPA.
 

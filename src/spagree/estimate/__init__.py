@@ -6,7 +6,8 @@ from spagree.estimate.missingness import AgreementAt, Missingness
 from spagree.estimate.similarity import METRICS, NOMINAL, Metric
 from spagree.estimate.uncertainty import Bootstrap, Estimate, check_level
 from spagree.estimate.variance import item_variance
-from spagree.estimate.weights import CUSTOM, DEFAULT, SCHEMES, CustomWeights, Weights, check_scheme, weigh
+from spagree.estimate.weights import CUSTOM, DEFAULT, SCHEMES, Weights, check_scheme, weigh
+from spagree.options import CustomWeights
 
 __all__ = [
     "COEFFICIENTS",

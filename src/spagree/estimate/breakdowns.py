@@ -24,7 +24,8 @@ from spagree.estimate.pairs import pairs
 from spagree.estimate.planning import plan
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import Estimate
-from spagree.estimate.weights import ByN, CustomWeights, weigh_at
+from spagree.estimate.weights import ByN, weigh_at
+from spagree.options import CustomWeights
 from spagree.read.annotations import Caution
 from spagree.read.frames import is_spark
 from spagree.tally.codes import Codes, encode, encode_few

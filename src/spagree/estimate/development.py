@@ -21,7 +21,8 @@ from spagree.estimate.item_groups import exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, estimate, undefined
-from spagree.estimate.weights import CUSTOM, CustomWeights, weigh
+from spagree.estimate.weights import CUSTOM, weigh
+from spagree.options import CustomWeights
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.tally.codes import places
 from spagree.tally.engines import column_names, to_polars

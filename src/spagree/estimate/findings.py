@@ -13,7 +13,8 @@ from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.missingness import Missingness, missingness
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Bootstrap, Estimate, check_level, estimate, undefined
-from spagree.estimate.weights import DEFAULT, SCHEMES, CustomWeights, Weights, check_scheme, weigh
+from spagree.estimate.weights import DEFAULT, SCHEMES, Weights, check_scheme, weigh
+from spagree.options import CustomWeights
 from spagree.read.annotations import Caution
 from spagree.tally.tally import Tally
 

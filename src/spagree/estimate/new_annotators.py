@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -19,17 +19,17 @@ from spagree.errors import UsageError, unknown_name
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.leave_one_out import Peers, leave_one_out, sizes
 from spagree.estimate.uncertainty import Estimate, wilson
+from spagree.options import IntervalFor, named
 
-Generalise = Literal["items", "annotators"]
-ITEMS: Generalise = "items"
-ANNOTATORS: Generalise = "annotators"
+ITEMS: IntervalFor = "items"
+ANNOTATORS: IntervalFor = "annotators"
 TOO_FEW = "without one of the annotators no item has two annotations: how annotators differ cannot be seen"
 
 
-def check_generalise(given: str) -> None:
+def check_interval_for(given: str) -> None:
     """Refuse a misspelt name before any work is done."""
-    if given not in get_args(Generalise):
-        raise unknown_name("population to generalise to", str(given), get_args(Generalise))
+    if given not in get_args(IntervalFor):
+        raise unknown_name(f"value of {named('interval_for')}", str(given), get_args(IntervalFor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class TwoWay:
 def to_new_annotators(found: Peers, by_n: Mapping[int, Fraction], figure: Estimate) -> Estimate:
     """The same figure with the interval for new annotators and new items."""
     if figure.value is None or figure.stderr is None:
-        return replace(figure, generalise=ANNOTATORS)
+        return replace(figure, interval_for=ANNOTATORS)
     spread = two_way(found, by_n, figure.stderr**2)
     if spread is None:
-        return replace(figure, stderr=None, low=None, high=None, undefined=TOO_FEW, generalise=ANNOTATORS)
+        return replace(figure, stderr=None, low=None, high=None, undefined=TOO_FEW, interval_for=ANNOTATORS)
     low, high = wilson(figure.value, spread.stderr, spread.equal_items, figure.level, spread.freedom)
-    return replace(figure, stderr=spread.stderr, low=low, high=high, generalise=ANNOTATORS)
+    return replace(figure, stderr=spread.stderr, low=low, high=high, interval_for=ANNOTATORS)
 
 
 def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay | None:
@@ -86,7 +86,10 @@ def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay 
 def _refuse_unknown(found: Peers) -> None:
     unknown = int((found.annotator < 0).sum())
     if unknown:
-        raise UsageError(f"generalise: {unknown:,} annotations do not say who made them; leave them out, or use items")
+        raise UsageError(
+            f"{named('interval_for', ANNOTATORS)}: {unknown:,} annotations do not say who made them; leave them out, "
+            f"or use {named('interval_for', ITEMS)}"
+        )
 
 
 def jackknife(left_out: Floats) -> float:

@@ -20,7 +20,8 @@ from spagree.estimate.item_groups import total
 from spagree.estimate.label_counts import LabelCounts, similar_votes
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import Estimate, wilson
-from spagree.estimate.weights import CustomWeights, weigh_at
+from spagree.estimate.weights import weigh_at
+from spagree.options import CustomWeights
 from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:

@@ -15,13 +15,12 @@ import numpy as np
 
 from spagree.errors import DataError, UsageError, unknown_name
 from spagree.estimate.item_groups import Floats
+from spagree.options import Similarity
 
 NOMINAL = "nominal"
 CUSTOM_METRIC = "custom"
 MOST_SIMILAR_CLASSES = 5_000
 SEPARATOR = "|"
-
-Similarity = Callable[[str, str], float]
 
 
 @dataclass(frozen=True, slots=True)

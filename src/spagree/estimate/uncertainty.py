@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING
+from warnings import warn
 
 import numpy as np
 
@@ -39,12 +40,18 @@ class Estimate:
     weights: str
     method: str = "wilson"
     undefined: str | None = None
-    generalise: str = "items"
+    interval_for: str = "items"
 
     @property
     def covers(self) -> str:
         """Whom the interval speaks for."""
-        return COVERS[self.generalise]
+        return COVERS[self.interval_for]
+
+    @property
+    def generalise(self) -> str:
+        """The old name of ``interval_for``."""
+        warn("generalise is now called interval_for", DeprecationWarning, stacklevel=2)
+        return self.interval_for
 
     def __float__(self) -> float:
         """The value, for arithmetic; an undefined one refuses rather than turn into a number."""

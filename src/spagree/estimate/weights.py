@@ -14,12 +14,12 @@ from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.variance import zetas
+from spagree.options import CustomWeights
 from spagree.tally.tally import Tally
 
 CUSTOM = "custom"
 DEFAULT = "annotations_m1"
 
-CustomWeights = Mapping[int, float] | Callable[[int], float]
 ByN = dict[int, Fraction]
 
 

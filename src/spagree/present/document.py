@@ -13,7 +13,7 @@ def document(findings: Findings, version: str) -> dict[str, Any]:
     """The contract's JSON as a dictionary; an undefined figure says why in words."""
     spa = findings.spa
     named = {"level": spa.level, "weights": spa.weights, "method": spa.method}
-    named |= {"generalise": spa.generalise, "covers": spa.covers}
+    named |= {"interval_for": spa.interval_for, "generalise": spa.interval_for, "covers": spa.covers}
     return {
         "format": FORMAT,
         "spagree": version,

@@ -26,7 +26,7 @@ def in_words(findings: Findings) -> str:
         )
     if spa.low is None or spa.high is None:
         return f"{meaning}; no interval, because {spa.undefined}."
-    new = "new annotators and more items" if spa.generalise == ANNOTATORS else "more items"
+    new = "new annotators and more items" if spa.interval_for == ANNOTATORS else "more items"
     low, high = percent_range(spa.low, spa.high)
     return f"{meaning}; with {new} like these, between {low} and {high}."
 
@@ -34,7 +34,7 @@ def in_words(findings: Findings) -> str:
 def interval_name(found: Estimate) -> str:
     """What kind of interval it is: Wilson's goes without saying, a bootstrap does not."""
     kind = "" if found.method == "wilson" else "bootstrap "
-    return f"{found.level:.0%} {kind}interval{' for ' + found.covers if found.generalise == ANNOTATORS else ''}"
+    return f"{found.level:.0%} {kind}interval{' for ' + found.covers if found.interval_for == ANNOTATORS else ''}"
 
 
 def by_chance(findings: Findings) -> str:

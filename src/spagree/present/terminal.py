@@ -131,7 +131,7 @@ def _figures(findings: Findings) -> Iterator[RenderableType]:
     yield _scheme_table(findings)
     yield Text("\nCorrected for chance", style="bold")
     yield _chance_table(findings)
-    if findings.spa.generalise == ANNOTATORS:
+    if findings.spa.interval_for == ANNOTATORS:
         yield Padding(Text(f"These intervals cover {COVERS[ITEMS]}."), (0, 2))
     yield from _chance_gap(findings)
     yield Text("\nAssumption: agreement does not depend on the number of annotations", style="bold")

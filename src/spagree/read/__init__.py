@@ -12,7 +12,6 @@ Every room but tools/ makes a Table (tables.py), which layouts.py turns into Ann
 """
 
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, Annotations, Caution, Understood
-from spagree.read.options import ReadOptions
 from spagree.read.sources import read, read_all
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "TIME",
     "Annotations",
     "Caution",
-    "ReadOptions",
     "Understood",
     "read",
     "read_all",

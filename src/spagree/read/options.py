@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING
 
 from spagree.errors import UsageError, unknown_name
+from spagree.options import TOOLS, Reading, declared, given, named
 from spagree.read import layouts
 from spagree.read.layouts import Question
 
@@ -17,53 +17,10 @@ if TYPE_CHECKING:
 POLARS, DUCKDB, SPARK = ENGINES = ("polars", "duckdb", "spark")
 
 
-class ReadOptions(TypedDict, total=False):
-    """How a source is read; the same options as :func:`spagree.measure`."""
+class Request(Reading):
+    """The options for reading, with what they mean together; checked before anything is read."""
 
-    item: str | None
-    annotator: str | None
-    label: str | Sequence[str] | None
-    time: str | None
-    text: str | None
-    format: str
-    missing: Sequence[str]
-    encoding: str | None
-    header: bool
-    question: str | None
-    status: str | Sequence[str]
-    ground_truth: str
-    multi: str
-    empty: str
-    config: Any
-    pseudonymise: bool | str
-    engine: str | None
-    spark_master: str | None
-    query: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The options of :class:`ReadOptions` with their defaults."""
-
-    item: str | None = None
-    annotator: str | None = None
-    label: str | Sequence[str] | None = None
-    time: str | None = None
-    text: str | None = None
-    format: str = "auto"
-    missing: Sequence[str] = ()
-    encoding: str | None = None
-    header: bool = True
-    question: str | None = None
-    status: str | Sequence[str] = ()
-    ground_truth: str = "keep"
-    multi: str = "set"
-    empty: str = "drop"
-    config: Any = None
-    pseudonymise: bool | str = False
-    engine: str | None = None
-    spark_master: str | None = None
-    query: str | None = None
+    __slots__ = ()
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -99,12 +56,11 @@ class Request:
 
     def refuse_for_tables(self, source: str) -> None:
         """Options that only make sense for the export of a tool."""
-        unset = Request()
-        for name in ("question", "status", "ground_truth", "multi", "empty", "config"):
-            if getattr(self, name) != getattr(unset, name):
-                option = name.replace("_", "-")
+        of_tools = [name for name, option in declared(Reading).items() if option.group == TOOLS]
+        for name in given(self):
+            if name in of_tools:
                 raise UsageError(
-                    f"--{option} is for exports of annotation tools, and {source} is a plain table; "
+                    f"{named(name)} is for exports of annotation tools, and {source} is a plain table; "
                     "leave it out, or name the tool with --format"
                 )
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from spagree import progress
 from spagree.errors import FileError, SpagreeError, UsageError
@@ -30,19 +30,19 @@ from spagree.read.annotations import (
     Understood,
 )
 from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question
-from spagree.read.options import POLARS, SPARK, ReadOptions, Request
+from spagree.read.options import POLARS, SPARK, Request
 from spagree.read.tables import Table
 
 if TYPE_CHECKING:
     from spagree.read.files.paths import File
 
 
-def read(source: Any, **options: Unpack[ReadOptions]) -> Annotations:
+def read(source: Any, **options: Any) -> Annotations:
     """Read annotations from a path, a glob, standard input ("-"), a data frame, triples or counts.
 
     A label or id of a text file is exactly what stands there; only an empty cell is missing, or a
     label that ``missing`` names. Columns that are not named are guessed, and ``understood`` says how.
-    Exports of annotation tools are recognised.
+    Exports of annotation tools are recognised. The options are those of :class:`~spagree.options.Reading`.
 
     >>> annotations = read([("i1", "ann", "cat"), ("i1", "bob", "dog")])
     >>> annotations.frame.collect_schema().names()
@@ -53,7 +53,7 @@ def read(source: Any, **options: Unpack[ReadOptions]) -> Annotations:
     return next(iter(_read(source, Request(**options), every=False).values()))
 
 
-def read_all(source: Any, **options: Unpack[ReadOptions]) -> dict[str, Annotations]:
+def read_all(source: Any, **options: Any) -> dict[str, Annotations]:
     """The annotations of every question in the export of a tool; a plain table holds one.
 
     >>> list(read_all([("i1", "ann", "cat"), ("i1", "bob", "dog")]))

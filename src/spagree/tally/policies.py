@@ -15,11 +15,11 @@ import narwhals as nw
 
 from spagree import progress
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, unknown_name
+from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations, Caution
 from spagree.tally.engines import column_names, rows, surely_unique
 from spagree.tally.tally import text
 
-DuplicatePolicy = Literal["error", "first", "last"]
 MOST_RESPELLED_LABELS = 1_000
 RESPELLED_AT_ONCE = 20
 SHOWN_LABELS = 4

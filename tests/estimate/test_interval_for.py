@@ -58,7 +58,7 @@ def by_hand(rows: Rows) -> tuple[float, float, float] | None:
 @given(rows_of(7, 4, "xy").filter(lambda rows: sum(len(said) > 1 for said in by_item(rows).values()) > 1))
 @settings(max_examples=80)
 def test_the_standard_error_against_leaving_things_out_one_by_one(rows: Rows) -> None:
-    found = spagree.measure(rows, generalise="annotators").spa
+    found = spagree.measure(rows, interval_for="annotators").spa
     expected = by_hand(rows)
     assert found.value == spagree.measure(rows).spa.value
     if expected is None:
@@ -74,20 +74,20 @@ def test_the_standard_error_against_leaving_things_out_one_by_one(rows: Rows) ->
 def test_it_is_never_narrower_than_for_items_and_says_what_it_covers() -> None:
     rows = spagree.simulate(items=150, annotators=8, per_item=(2, 3), quality=(0.3, 1.0), seed=4).frame
     source = rows.select("item", "annotator", "label")
-    plain, wide = (spagree.measure(source, generalise=each) for each in ("items", "annotators"))
+    plain, wide = (spagree.measure(source, interval_for=each) for each in ("items", "annotators"))
     for name, narrow in plain.schemes.items():
         found = wide.schemes[name]
         assert found.value == narrow.value and (found.stderr or 0) > (narrow.stderr or 1)
         assert (found.low or 1) < (narrow.low or 0) and (found.high or 0) > (narrow.high or 1)
-        assert (found.generalise, found.covers) == (ANNOTATORS, "new annotators and new items")
-        assert (narrow.generalise, narrow.covers) == (ITEMS, "these annotators, new items")
+        assert (found.interval_for, found.covers) == (ANNOTATORS, "new annotators and new items")
+        assert (narrow.interval_for, narrow.covers) == (ITEMS, "these annotators, new items")
     assert wide.spa == wide.schemes["annotations_m1"]
-    assert wide.chance == plain.chance and wide.chance["spa_kappa"].generalise == ITEMS
+    assert wide.chance == plain.chance and wide.chance["spa_kappa"].interval_for == ITEMS
 
 
 def test_the_output_says_so() -> None:
-    found = spagree.measure(ROWS, generalise="annotators")
-    assert found.to_dict()["spa"]["generalise"] == "annotators"
+    found = spagree.measure(ROWS, interval_for="annotators")
+    assert found.to_dict()["spa"]["interval_for"] == "annotators"
     assert found.to_dict()["spa"]["covers"] == "new annotators and new items"
     shown = " ".join(str(found).split())
     assert "95% interval for new annotators and new items" in shown
@@ -100,18 +100,18 @@ def test_the_output_says_so() -> None:
 
 
 def test_own_weights_and_the_level_are_respected() -> None:
-    own = spagree.measure(ROWS, generalise="annotators", weights=lambda n: n - 1)
-    named = spagree.measure(ROWS, generalise="annotators")
+    own = spagree.measure(ROWS, interval_for="annotators", weights=lambda n: n - 1)
+    named = spagree.measure(ROWS, interval_for="annotators")
     assert own.spa.stderr == pytest.approx(named.spa.stderr)
-    assert own.spa.weights == "custom" and own.spa.generalise == ANNOTATORS
-    half = spagree.measure(ROWS, generalise="annotators", level=0.5).spa
+    assert own.spa.weights == "custom" and own.spa.interval_for == ANNOTATORS
+    half = spagree.measure(ROWS, interval_for="annotators", level=0.5).spa
     assert (half.low or 0) > (named.spa.low or 1) and half.stderr == named.spa.stderr
 
 
 def test_perfect_agreement_keeps_a_width_that_depends_on_the_number_of_annotators() -> None:
     def low(annotators: int) -> float:
         rows = [(f"q{i}", f"a{(i + j) % annotators}", "xy"[i % 2]) for i in range(60) for j in range(3)]
-        found = spagree.measure(rows, generalise="annotators").spa
+        found = spagree.measure(rows, interval_for="annotators").spa
         assert (found.value, found.stderr, found.high) == (1.0, 0.0, 1.0)
         return found.low or 0.0
 
@@ -120,40 +120,40 @@ def test_perfect_agreement_keeps_a_width_that_depends_on_the_number_of_annotator
 
 
 def test_annotators_without_overlap_and_single_items_change_nothing() -> None:
-    found, more = (spagree.measure(rows, generalise="annotators").spa for rows in (ROWS, [*ROWS, ("z", "zoe", "x")]))
+    found, more = (spagree.measure(rows, interval_for="annotators").spa for rows in (ROWS, [*ROWS, ("z", "zoe", "x")]))
     assert found == more
 
 
 @pytest.mark.parametrize("rows", [ROWS[:2], [("q1", "ann", "x")]])
 def test_nothing_to_generalise_from_keeps_its_reason(rows: Rows) -> None:
-    plain, wide = (spagree.measure(rows, generalise=each).spa for each in ("items", "annotators"))
+    plain, wide = (spagree.measure(rows, interval_for=each).spa for each in ("items", "annotators"))
     assert (wide.value, wide.undefined) == (plain.value, plain.undefined)
-    assert wide.generalise == ANNOTATORS
+    assert wide.interval_for == ANNOTATORS
 
 
 def test_two_annotators_cannot_speak_for_others() -> None:
-    found = spagree.measure([row for row in ROWS if row[1] != "cyd"], generalise="annotators")
+    found = spagree.measure([row for row in ROWS if row[1] != "cyd"], interval_for="annotators")
     assert found.spa.undefined == TOO_FEW and found.spa.value is not None
     assert TOO_FEW in " ".join(str(found).split())
 
 
 def test_what_cannot_be_done_is_refused() -> None:
     with pytest.raises(spagree.UsageError, match="did you mean 'annotators'"):
-        spagree.measure(ROWS, generalise="anotators")
-    with pytest.raises(spagree.UsageError, match="bootstrap resamples items only"):
-        spagree.measure(ROWS, generalise="annotators", bootstrap=200)
+        spagree.measure(ROWS, interval_for="anotators")
+    with pytest.raises(spagree.UsageError, match="bootstrap= resamples items only"):
+        spagree.measure(ROWS, interval_for="annotators", bootstrap=200)
     with pytest.raises(spagree.UsageError, match="a tally does not say who"):
-        spagree.measure(spagree.tally(ROWS), generalise="annotators")
+        spagree.measure(spagree.tally(ROWS), interval_for="annotators")
     with pytest.raises(spagree.UsageError, match="--annotator"):
-        spagree.measure(np.array([[2, 0], [1, 1]]), generalise="annotators")
+        spagree.measure(np.array([[2, 0], [1, 1]]), interval_for="annotators")
     with pytest.raises(spagree.UsageError, match="1 annotations do not say who made them"):
-        spagree.measure([*ROWS, ("q0", None, "x")], generalise="annotators")
+        spagree.measure([*ROWS, ("q0", None, "x")], interval_for="annotators")
 
 
 def test_a_metric_is_respected() -> None:
     rows = [(item, who, {"x": "1", "y": "3"}[said]) for item, who, said in ROWS]
     nominal, linear = (
-        spagree.measure(rows, metric=each, generalise="annotators").spa for each in ("nominal", "linear")
+        spagree.measure(rows, metric=each, interval_for="annotators").spa for each in ("nominal", "linear")
     )
     assert linear.stderr == pytest.approx(nominal.stderr) and linear.low == pytest.approx(nominal.low)
 
@@ -161,7 +161,7 @@ def test_a_metric_is_respected() -> None:
 def test_row_order_does_not_matter() -> None:
     frame = pl.DataFrame(ROWS, schema=["item", "annotator", "label"], orient="row")
     shuffled = frame.sample(fraction=1, shuffle=True, seed=3)
-    one, other = (spagree.measure(each, generalise="annotators").schemes for each in (frame, shuffled))
+    one, other = (spagree.measure(each, interval_for="annotators").schemes for each in (frame, shuffled))
     assert one == other
 
 
@@ -179,6 +179,6 @@ def test_coverage_for_new_annotators_is_near_what_it_says() -> None:
                 rows.append((item, int(who), int(said)))
         frame = pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")
         for kind in hits:
-            found = spagree.measure(frame, generalise=kind).spa
+            found = spagree.measure(frame, interval_for=kind).spa
             hits[kind] += (found.low or 0) <= truth <= (found.high or 1)
     assert hits["annotators"] / 120 >= 0.9 > hits["items"] / 120

@@ -1,0 +1,173 @@
+"""`spagree score`: the number, its interval and what to know about them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spagree.cli.console import draw, note, print_json, say, working
+from spagree.cli.options import Command, option, options_of, reading_options, to_python
+from spagree.errors import SpagreeError, UsageError, unknown_name
+from spagree.options import STATISTICS, TOOLS, Estimating
+from spagree.version import __version__
+
+if TYPE_CHECKING:
+    from spagree.agreement import Agreement
+
+GATE_NOT_MET = 1
+SPA = "spa"
+
+
+@click.command(cls=Command)
+@reading_options()
+@options_of(Estimating)
+@option("--all-questions", is_flag=True, group=TOOLS, help="Score each question of a tool's export.")
+@option(
+    "--require",
+    multiple=True,
+    metavar="X",
+    group=STATISTICS,
+    help="Exit with 1 if the interval's lower end is below X; krippendorff_alpha=X for a coefficient. May be repeated.",
+)
+@option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
+@option("--report", metavar="FILE", help="Also write one HTML page with charts and tables, to look at or send.")
+@option("--export", metavar="FOLDER", help="Also write every table as CSV and all figures as JSON.")
+@option("--force", is_flag=True, help="Replace existing files.")
+def score(
+    *,
+    as_json: bool,
+    require: Sequence[str],
+    all_questions: bool,
+    report: str | None,
+    export: str | None,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Measure the agreement in SOURCE: files, globs, - for standard input, or example:NAME.
+
+    Long tables (one annotation per row), wide tables (items × annotators) and count tables (items ×
+    classes); CSV, TSV, JSON lines, Parquet, Arrow, Excel, plain or as .gz/.zst; saved tallies. Exports of
+    Label Studio, Prodigy, doccano, Argilla, MTurk, Ground Truth, Appen, Toloka, Labelbox, potato and others.
+    Databases: postgresql://… or an SQLite file, with --query.
+    """
+    from spagree.agreement import measure, measure_all
+
+    gates = [_gate(typed) for typed in require]
+    written = _Written(report, export, force, all_questions)
+    with working("counting annotations"):
+        asked = to_python(options)
+        found = measure_all(**asked) if all_questions else {"": measure(**asked)}
+    _print_all(found, as_json)
+    for agreement in found.values():
+        written.write(agreement)
+    for question, agreement in found.items():
+        if agreement.spa.value is None:
+            raise SpagreeError(_about(question) + str(agreement.spa.undefined))
+    met = [gate.is_met(found) for gate in gates]  # each says where it is not
+    if not all(met):
+        sys.exit(GATE_NOT_MET)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """Files that a score leaves behind; refused before anything is counted."""
+
+    report: str | None
+    export: str | None
+    force: bool
+    all_questions: bool
+
+    def __post_init__(self) -> None:
+        from spagree.write import refuse_existing
+
+        if self.all_questions and (self.report or self.export):
+            option = "--report" if self.report else "--export"
+            raise UsageError(f"{option} is about one question; choose it with --question instead of --all-questions")
+        if self.report:
+            from spagree.present.charts import load_altair
+
+            load_altair()  # a missing extra is said now, not after an hour of counting
+            refuse_existing(self.report, force=self.force)
+        if self.export:
+            refuse_existing(Path(self.export) / "agreement.json", force=self.force)
+
+    def write(self, agreement: Agreement) -> None:
+        """Say where, on stderr: standard output is for the figures."""
+        if self.report:
+            with working("drawing the report"):
+                agreement.report(self.report, force=self.force)
+            note(f"wrote {self.report}")
+        if self.export:
+            with working("writing tables"):
+                paths = agreement.export(self.export, force=self.force)
+            note(f"wrote {len(paths)} files to {self.export}")
+
+
+def _about(question: str) -> str:
+    return f"question {question!r}: " if question else ""
+
+
+def _print_all(found: Mapping[str, Agreement], as_json: bool) -> None:
+    """The one agreement, or each under the name of its question."""
+    if as_json and "" not in found:
+        print_json({"questions": {question: agreement.to_dict() for question, agreement in found.items()}})
+        return
+    from spagree.present import summary
+    from spagree.present.wording import printable
+
+    for question, agreement in found.items():
+        if as_json:
+            print_json(agreement.to_dict())
+            continue
+        if question:
+            say(f"══ {printable(question, 80)} ══")
+        draw(summary(agreement.findings, agreement.understood, __version__))
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """What the lower end of an interval must reach: that of SPA, or of a coefficient."""
+
+    figure: str
+    least: float
+
+    def is_met(self, found: Mapping[str, Agreement]) -> bool:
+        """Whether it is met by every question; says where not."""
+        from spagree.present import figure
+        from spagree.present.wording import escape_controls
+
+        of = "" if self.figure == SPA else f" of {self.figure}"
+        lows = {
+            question: (agreement.spa if self.figure == SPA else agreement.chance[self.figure]).low
+            for question, agreement in found.items()
+        }
+        failed = {question: low for question, low in lows.items() if low is None or low < self.least}
+        for question, low in failed.items():
+            about = escape_controls(_about(question))
+            lower = f"the interval's lower end{of} is {figure(low)}" if low is not None else f"there is no interval{of}"
+            note(f"gate not met: {about}{lower}, required is {self.least}")
+        return not failed
+
+
+def _gate(typed: str) -> _Gate:
+    """X for SPA, COEFFICIENT=X for another figure; refused before anything is read."""
+    from spagree.estimate.chance import COEFFICIENTS
+
+    name, _, number = typed.rpartition("=")
+    name = name or SPA
+    if name not in (SPA, *COEFFICIENTS):
+        raise unknown_name("coefficient in --require", name, (SPA, *COEFFICIENTS))
+    lowest = 0 if name == SPA else -1
+    try:
+        least = float(number)
+    except ValueError:
+        raise UsageError(f"--require {typed!r}: is no number; write for example --require 0.7") from None
+    if not isfinite(least) or not lowest <= least <= 1:
+        raise UsageError(f"--require {typed}: agreement lies between {lowest} and 1, for example 0.7 for 70%")
+    return _Gate(name, least)

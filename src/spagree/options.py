@@ -1,0 +1,340 @@
+"""Every option of :func:`spagree.measure`, declared once: how a source is read, and how agreement is estimated.
+
+Python functions, the command line, ``agreement.options`` and error messages all use these records. A new option is
+one line here and one in the signature of :func:`spagree.measure`, which a test compares with the records.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Any, Literal, ParamSpec, TypeVar
+from warnings import warn
+
+DuplicatePolicy = Literal["error", "first", "last"]
+IntervalFor = Literal["items", "annotators"]
+CustomWeights = Mapping[int, float] | Callable[[int], float]
+Similarity = Callable[[str, str], float]
+
+WHAT, COLUMNS, CLEANING, TOOLS, DATABASES, STATISTICS, OUTPUT = GROUPS = (
+    "What it is",
+    "Columns",
+    "Cleaning",
+    "Exports of annotation tools",
+    "Databases",
+    "Statistics",
+    "Output",
+)
+
+
+class Kind(Enum):
+    """How an option is written on the command line."""
+
+    TEXT = "one value"
+    REPEATED = "may be repeated: one value or a list of them"
+    LISTED = "several values, separated by commas"
+    FLAG = "on or off; --no-NAME where it is on by default"
+    WHOLE = "a whole number"
+    REAL = "a number"
+    WEIGHTS = "a name, or numbers as 2=1,3=1.8"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is known about one option beside its name, type and default."""
+
+    help: str
+    group: str
+    kind: Kind = Kind.TEXT
+    metavar: str | None = None
+    is_secret: bool = False
+    """Recorded in ``agreement.options`` as given or not, without its value."""
+
+
+def _about(
+    group: str, metavar: str | None, help: str, kind: Kind = Kind.TEXT, *, is_secret: bool = False
+) -> dict[str, Option]:
+    return {"option": Option(help, group, kind, metavar, is_secret)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a source is read and cleaned."""
+
+    item: str | None = field(
+        default=None, metadata=_about(COLUMNS, "COLUMN", "Column of the item; guessed from its name otherwise.")
+    )
+    annotator: str | None = field(
+        default=None, metadata=_about(COLUMNS, "COLUMN", "Column of the annotator; optional.")
+    )
+    label: str | Sequence[str] | None = field(
+        default=None,
+        metadata=_about(
+            COLUMNS,
+            "COLUMN",
+            "Column of the label. In wide and count tables: a column of labels or counts; may be repeated.",
+            Kind.REPEATED,
+        ),
+    )
+    time: str | None = field(
+        default=None, metadata=_about(COLUMNS, "COLUMN", "Column with the time of each annotation.")
+    )
+    text: str | None = field(
+        default=None,
+        metadata=_about(
+            COLUMNS, "COLUMN", "Column with the item's text, shown with the items that annotators agree least on."
+        ),
+    )
+    format: str = field(
+        default="auto",
+        metadata=_about(
+            WHAT,
+            "NAME",
+            "auto, long, wide (items × annotators), counts, or the tool that exported it: label-studio, prodigy, …",
+        ),
+    )
+    encoding: str | None = field(
+        default=None, metadata=_about(WHAT, "NAME", "Text encoding of the file, if it is not UTF-8 or UTF-16.")
+    )
+    header: bool = field(
+        default=True, metadata=_about(WHAT, None, "The file has no header; columns are called 1, 2, 3, …", Kind.FLAG)
+    )
+    engine: str | None = field(
+        default=None, metadata=_about(WHAT, "NAME", "What reads and counts files: duckdb (default), polars or spark.")
+    )
+    spark_master: str | None = field(
+        default=None, metadata=_about(WHAT, "URL", "The cluster for the engine spark.  [default: this machine]")
+    )
+    query: str | None = field(
+        default=None,
+        metadata=_about(
+            DATABASES,
+            "SQL",
+            "Read what this SELECT answers; SOURCE is then postgresql://USER@HOST/DATABASE or an SQLite file.",
+        ),
+    )
+    missing: Sequence[str] = field(
+        default=(), metadata=_about(CLEANING, "TEXT", "A label that means missing; may be repeated.", Kind.REPEATED)
+    )
+    normalize: bool = field(
+        default=False,
+        metadata=_about(
+            CLEANING, None, "Treat labels as equal that differ in case, blanks or Unicode form.", Kind.FLAG
+        ),
+    )
+    duplicates: DuplicatePolicy = field(
+        default="error",
+        metadata=_about(
+            CLEANING,
+            "POLICY",
+            "When an annotator gave an item different labels: error (default), first or last.",
+        ),
+    )
+    first: int | None = field(
+        default=None,
+        metadata=_about(CLEANING, "K", "Use only the first K annotations of each item, by time.", Kind.WHOLE),
+    )
+    pseudonymise: bool | str = field(
+        default=False,
+        metadata=_about(
+            CLEANING, None, "Replace the names of annotators by stable pseudonyms.", Kind.FLAG, is_secret=True
+        ),
+    )
+    question: str | None = field(
+        default=None, metadata=_about(TOOLS, "NAME", "Which question of a tool's export, where it has several.")
+    )
+    status: str | Sequence[str] = field(
+        default=(),
+        metadata=_about(TOOLS, "NAME", "A status that counts in a tool's export; may be repeated.", Kind.REPEATED),
+    )
+    ground_truth: str = field(
+        default="keep", metadata=_about(TOOLS, "POLICY", "Ground truth in a tool's export: keep (default) or drop.")
+    )
+    multi: str = field(
+        default="set",
+        metadata=_about(
+            TOOLS, "POLICY", "Several choices: set (one label, default) or options (a yes/no question each)."
+        ),
+    )
+    empty: str = field(
+        default="drop", metadata=_about(TOOLS, "POLICY", "Empty answers: drop (default), or keep as a label.")
+    )
+    config: Any = field(
+        default=None,
+        metadata=_about(
+            TOOLS, "FILE", "Label Studio's labelling configuration, for aliases of choices.", is_secret=True
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimating:
+    """How agreement is estimated from what was counted."""
+
+    weights: str | CustomWeights = field(
+        default="annotations_m1",
+        metadata=_about(
+            STATISTICS,
+            "SCHEME",
+            "flat, annotations, annotations_m1 (default), edge, inv_var, inv_var_class, adaptive, "
+            "or your own per number of annotations: 2=1,3=1.8,4=2.5",
+            Kind.WEIGHTS,
+        ),
+    )
+    metric: str | Similarity = field(
+        default="nominal",
+        metadata=_about(
+            STATISTICS,
+            "NAME",
+            "How labels agree: nominal (default), ordinal, interval, ratio, circular, linear, quadratic; for sets of "
+            "options (a|b or a JSON list) jaccard, masi, options.",
+        ),
+    )
+    order: Sequence[str] = field(
+        default=(),
+        metadata=_about(STATISTICS, "A,B,C", "Order of the labels from low to high, for ordinal metrics.", Kind.LISTED),
+    )
+    level: float = field(
+        default=0.95, metadata=_about(STATISTICS, "P", "Confidence level of the intervals.  [default: 0.95]", Kind.REAL)
+    )
+    interval_for: IntervalFor = field(
+        default="items",
+        metadata=_about(
+            STATISTICS,
+            "WHOM",
+            "What the intervals cover: items (these annotators, new items; default) or annotators (new ones as well).",
+        ),
+    )
+    bootstrap: int | None = field(
+        default=None,
+        metadata=_about(STATISTICS, "N", "Intervals from N resamples of the items instead of Wilson's.", Kind.WHOLE),
+    )
+    seed: int = field(default=0, metadata=_about(STATISTICS, "S", "Seed of the bootstrap.  [default: 0]", Kind.WHOLE))
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
+Record = type[Reading] | type[Estimating]
+RENAMED = {"generalise": "interval_for"}
+"""Old names of options, which still work: hidden on the command line, with a warning in Python."""
+
+
+def declared(record: Record) -> dict[str, Option]:
+    """The options of a record by name.
+
+    >>> declared(Estimating)["level"].metavar
+    'P'
+    """
+    return {each.name: each.metadata["option"] for each in fields(record)}
+
+
+def defaults(record: Record) -> dict[str, Any]:
+    """What is done where an option is not given."""
+    return {each.name: each.default for each in fields(record)}
+
+
+def given(*records: Reading | Estimating) -> dict[str, Any]:
+    """The options that differ from their defaults; secret ones as True.
+
+    >>> given(Reading(first=2, pseudonymise="our secret"), Estimating(level=0.95))
+    {'first': 2, 'pseudonymise': True}
+    """
+    return {
+        name: True if option.is_secret else getattr(record, name)
+        for record in records
+        for name, option in declared(type(record)).items()
+        if getattr(record, name) not in (defaults(type(record))[name], [])
+    }
+
+
+def shows(*records: Record) -> Callable[[F], F]:
+    """A function of ``source`` and ``**options`` shows the options of these records in its signature."""
+    source = Parameter("source", Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
+    options = [
+        Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+        for record in records
+        for each in fields(record)
+    ]
+
+    def show(function: F) -> F:
+        returned = signature(function).return_annotation
+        shown = Signature([source, *options], return_annotation=returned)
+        function.__signature__ = shown  # type: ignore[attr-defined]
+        return function
+
+    return show
+
+
+def renamed(function: Callable[P, R]) -> Callable[P, R]:
+    """The function also takes the old names of options, with a warning."""
+
+    @wraps(function)
+    def warned(*args: P.args, **options: P.kwargs) -> R:
+        for old in RENAMED.keys() & options.keys():
+            warn(f"{old}= is now called {RENAMED[old]}=", DeprecationWarning, stacklevel=2)
+            options[RENAMED[old]] = options.pop(old)
+        return function(*args, **options)
+
+    return warned
+
+
+def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options for reading, and all others.
+
+    >>> split({"item": "doc", "level": 0.9})
+    ({'item': 'doc'}, {'level': 0.9})
+    """
+    reading = declared(Reading)
+    return (
+        {name: value for name, value in options.items() if name in reading},
+        {name: value for name, value in options.items() if name not in reading},
+    )
+
+
+_on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
+_UNNAMED = object()
+
+
+@contextmanager
+def command_line() -> Iterator[None]:
+    """Messages written inside name options as they are typed on the command line."""
+    token = _on_command_line.set(True)
+    try:
+        yield
+    finally:
+        _on_command_line.reset(token)
+
+
+def named(name: str, value: Any = _UNNAMED) -> str:
+    """An option, with or without a value, as the caller writes it; for messages.
+
+    >>> named("label"), named("format", "wide"), named("order", ["low", "high"]), named("header", False)
+    ('label=', 'format="wide"', 'order=["low", "high"]', 'header=False')
+    >>> with command_line():
+    ...     named("label"), named("format", "wide"), named("order", ["low", "high"]), named("header", False)
+    ('--label', '--format wide', '--order low,high', '--no-header')
+    """
+    if not _on_command_line.get():
+        return f"{name}={'' if value is _UNNAMED else _as_python(value)}"
+    flag = f"--{name.replace('_', '-')}"
+    if value is _UNNAMED or value is True:
+        return flag
+    if value is False:
+        return flag.replace("--", "--no-", 1)
+    return f"{flag} {shlex.quote(value if isinstance(value, str) else _listed(value))}"
+
+
+def _as_python(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | list | tuple) else repr(value)
+
+
+def _listed(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
