@@ -24,9 +24,7 @@ MANY = ";"
     "--annotators", required=True, metavar="WHO", help="How many; names with commas; or a file with a row per person."
 )
 @option("--per-item", required=True, type=int, metavar="K", help="Annotations per item, by K different people.")
-@option(
-    "-o", "--output", required=True, metavar="FILE", help="Where to write item,annotator rows (.csv, .parquet)."
-)
+@option("-o", "--output", required=True, metavar="FILE", help="Where to write item,annotator rows (.csv, .parquet).")
 @option("--item", metavar="COLUMN", help="Column of the item in ITEMS; guessed from its name otherwise.")
 @option("--everyone", type=int, default=0, metavar="M", help="M items, drawn at random, for all annotators.")
 @option("--limit", type=int, metavar="N", help="At most N items each; a column limit in the file overrules it.")
