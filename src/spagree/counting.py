@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from spagree.errors import UsageError
 from spagree.options import Reading, given, named, shows
 from spagree.read import read
+from spagree.read.annotations import LABEL, Annotations
+from spagree.read.layouts import FORMATS
 from spagree.tally.count import count
 from spagree.tally.items import ItemCounts, item_counts
 from spagree.tally.live import LiveTally
 from spagree.tally.policies import Policies
-from spagree.tally.saved import is_saved_tally, load, merge
+from spagree.tally.saved import is_saved_tally, load_all
 from spagree.tally.tally import Tally
+
+DECISIVE = ("missing", "status", "ground_truth", "multi", "empty", "duplicates", "first", "normalize")
 
 
 def ready(source: Any) -> Tally | ItemCounts | None:
@@ -24,7 +29,7 @@ def ready(source: Any) -> Tally | ItemCounts | None:
         return source
     paths = source if isinstance(source, list) else [source]
     if paths and all(isinstance(path, str | Path) and is_saved_tally(path) for path in paths):
-        return merge([load(path) for path in paths])
+        return load_all(paths)
     return None
 
 
@@ -62,7 +67,8 @@ def tally(source: Any, **options: Any) -> Tally:
     if counted is not None:
         refuse_late(reading)
         return tally_of(counted)
-    return count(read(source, **options), policies(reading)).tally
+    annotations = read(source, **options)
+    return replace(count(annotations, policies(reading)).tally, counted=_how_counted(reading, annotations))
 
 
 @shows(Reading)
@@ -77,4 +83,13 @@ def count_items(source: Any, **options: Any) -> ItemCounts:
     >>> spagree.measure(morning + evening).data.pairable_items
     1
     """
-    return item_counts(count(read(source, **options), policies(Reading(**options))))
+    reading, annotations = Reading(**options), read(source, **options)
+    return replace(item_counts(count(annotations, policies(reading))), counted=_how_counted(reading, annotations))
+
+
+def _how_counted(reading: Reading, annotations: Annotations) -> dict[str, Any]:
+    """What decides which annotations of a source count: saved with the counts, and compared before they are added."""
+    found = {name: value for name, value in given(reading).items() if name in DECISIVE}
+    plain = {name: list(value) if isinstance(value, list | tuple) else value for name, value in found.items()}
+    is_export = annotations.understood.format not in FORMATS
+    return {**plain, "question": annotations.understood.columns.get(LABEL)} if is_export else plain

@@ -20,9 +20,11 @@ import xlsxwriter
 import zstandard
 
 import spagree
+from spagree.read import layouts
 from spagree.read.files import compressed
 from spagree.read.files.duckdb_tables import connect
 from spagree.read.files.scratch import spill_folder
+from spagree.read.tables import Table
 
 ROWS = [("item", "annotator", "label"), ("q", "a", "x"), ("q", "b", "x"), ("r", "a", "y"), ("r", "b", "z")]
 CSV = "".join(",".join(row) + "\n" for row in ROWS)  # agreement 0.5
@@ -346,3 +348,26 @@ def test_a_sheet_with_a_prefix_before_its_tags_is_looked_at_too(tmp_path: Path) 
             new.writestr(name, content)
     with pytest.raises(spagree.DataError, match="delete the stray cells"):
         spagree.measure(odd)
+
+
+# Files that change ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ending", "engine"), [(".parquet", None), (".parquet", "polars"), (".arrow", None), (".csv", None)]
+)
+def test_a_file_that_is_replaced_while_it_is_read_is_refused(
+    ending: str, engine: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = tmp_path / f"l{ending}", tmp_path / "other"
+    WRITERS[ending](path)
+    WRITERS[ending](other)
+    load = layouts.long
+
+    def late(table: Table, question: layouts.Question) -> layouts.Layout:
+        other.replace(path)
+        return load(table, question)
+
+    monkeypatch.setitem(layouts.FORMATS, "long", late)
+    with pytest.raises(spagree.FileError, match="was changed while it was read"):
+        spagree.measure(path, engine=engine)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -382,3 +382,57 @@ def test_an_interrupt_that_hides_behind_a_fault_is_an_interrupt() -> None:
     fault.__context__ = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt), engines.explained_faults(nw.from_native(MANY.lazy())):
         raise fault
+
+
+# One spelling on every engine --------------------------------------------------------------------------------
+
+
+def frames_of(columns: dict[str, list[Any]]) -> Iterator[Any]:
+    """The same table on every engine, and in every type of pandas."""
+    import dask.dataframe as dd
+
+    table = pa.table(columns)
+    frame = pd.DataFrame(columns)
+    yield from (frame, frame.convert_dtypes(), frame.convert_dtypes(dtype_backend="pyarrow"))
+    yield from (table, pl.DataFrame(columns), pl.LazyFrame(columns), duckdb.from_arrow(table))
+    yield dd.from_pandas(frame, npartitions=2)
+
+
+def test_numbers_are_spelled_the_same_on_every_engine() -> None:
+    columns = {
+        "item": [1.0, 1.0, 2.0, 2.0, 0.5],
+        "annotator": [1.0, 2.0, 1.0, None, 2.0],
+        "label": [0.0, -0.0, 1.0, 0.5, None],
+    }
+    for frame in frames_of(columns):
+        tally = spagree.tally(frame)
+        assert dict(tally.labels) == {"0": 2, "0.5": 1, "1": 1}, type(frame)
+        assert tally.annotators == {"1": 2, "2": 1}, type(frame)
+        assert tally.left_out == {"missing_label": 1}
+        counts = spagree.count_items(frame).frame
+        assert counts.rows() == [("1", "0", 2), ("2", "0.5", 1), ("2", "1", 1)], type(frame)
+        assert spagree.tally(frame, missing=["0"]).labels == {"0.5": 1, "1": 1}, type(frame)
+
+
+def test_integers_with_gaps_meet_integers_and_text_of_the_same_digits() -> None:
+    with_gap = pd.DataFrame({"item": ["q", "q", "r"], "annotator": ["a", "b", "a"], "label": [1, 1, None]})
+    whole = pd.DataFrame({"item": ["s", "s"], "annotator": ["a", "b"], "label": [1, 2]})
+    texts = pd.DataFrame({"item": ["t", "t"], "annotator": ["a", "b"], "label": ["1", "2"]})
+    total = spagree.tally(with_gap) + spagree.tally(whole) + spagree.tally(texts)
+    assert dict(total.labels) == {"1": 4, "2": 2}
+    wide = pd.DataFrame({"item": ["q", "r", "s"], "ann": [1, 2, None], "bob": ["1", "2", "x"]})
+    assert spagree.measure(wide, format="wide").spa.value == 1
+
+
+@pytest.mark.parametrize("column", ["item", "annotator", "label"])
+def test_texts_that_differ_after_a_nul_are_kept_apart_or_refused(column: str) -> None:
+    columns = {"item": ["q", "q"], "annotator": ["a", "b"], "label": ["x", "x"]}
+    columns[column] = ["x\0a", "x\0b"]
+    for frame in frames_of(columns):
+        if nw.from_native(frame).implementation.is_pandas_like() or nw.from_native(frame).implementation.is_dask():
+            with pytest.raises(DataError, match="holds NUL characters"):
+                spagree.tally(frame)
+            continue
+        tally = spagree.tally(frame)
+        found = {"item": tally.items, "annotator": len(tally.annotators or {}), "label": len(tally.labels)}
+        assert found[column] == 2, type(frame)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import spagree
+from command import Run
 from oracle import BARS, counted, long_frame, parse, tally_of
 from spagree.errors import DataError, FileError, UsageError
 from spagree.tally.items import ItemCounts, item_counts
@@ -79,34 +80,38 @@ def test_empty_item_counts_come_back_equal(tmp_path: Path) -> None:
 def test_the_document_is_plain_sorted_and_numbered() -> None:
     assert tally_to_dict(FULL) == {
         "kind": "spagree tally",
-        "format": 1,
+        "format": 2,
         "cells": [[1, 0, 0, 2], [2, 2, 0, 1], [3, 2, 0, 2]],
         "labels": {"yes": 7, 'né\n"': 3},
         "pairable_labels": {"yes": 6, 'né\n"': 2},
         "annotators": {"ann": 6, "": 4},
         "left_out": {"missing_label": 1},
         "patterns": None,
+        "counted": None,
     }
     assert tally_to_dict(Tally.from_items([{"b": 1, "a": 2}, {"a": 1}]))["patterns"] == [
         [["a", 1], 1],
         [["a", 2], ["b", 1], 1],
     ]
     assert tally_to_dict(UNKNOWN)["annotators"] is None
-    assert (KIND, FORMAT) == ("spagree tally", 1)
+    assert (KIND, FORMAT) == ("spagree tally", 2)
 
 
 def test_the_file_is_readable_text_with_the_kind_first(tmp_path: Path) -> None:
     save(FULL, tmp_path / "part.json")
     text = (tmp_path / "part.json").read_text("utf-8")
-    assert text.startswith('{"kind": "spagree tally", "format": 1, ')
-    assert "né" in text
+    assert text.startswith('{"kind": "spagree tally", "format": 2, ')
+    assert "n\\u00e9" in text
 
 
 def test_parquet_counts_can_be_read_by_others(tmp_path: Path) -> None:
     save(counts(), tmp_path / "part.parquet")
     assert pl.read_parquet(tmp_path / "part.parquet").equals(counts().frame)
     about = json.loads(pl.read_parquet_metadata(tmp_path / "part.parquet")[PARQUET_KEY])
-    assert about == {"format": 1, "annotators": dict(counts().annotators), "left_out": {}}
+    assert (about.pop("format"), about.pop("left_out")) == (2, {})
+    assert about.pop("annotators") == dict(counts().annotators)
+    assert about.pop("counted") is None
+    assert sorted(about) == ["checksum", "table"]
 
 
 # Names and existing files ----------------------------------------------------------------------------------
@@ -159,15 +164,15 @@ def test_other_json_is_not_a_saved_tally(document: Any) -> None:
     assert str(caught.value) == "part.json: not a saved tally: \"kind\" is not 'spagree tally'"
 
 
-@pytest.mark.parametrize("number", [2, 0, "1", None])
+@pytest.mark.parametrize("number", [3, "1", None])
 def test_another_format_number_is_refused(number: Any) -> None:
     with pytest.raises(DataError) as caught:
         tally_from_dict(damaged(format=number))
-    assert str(caught.value) == f"tally: format {number!r}, but this version reads 1; upgrade spagree"
+    assert str(caught.value) == f"tally: format {number!r}, but this version reads 2; upgrade spagree"
 
 
 def test_a_missing_format_number_is_refused() -> None:
-    with pytest.raises(DataError, match="format None, but this version reads 1"):
+    with pytest.raises(DataError, match="format None, but this version reads 2"):
         tally_from_dict(without("format"))
 
 
@@ -215,7 +220,8 @@ def test_cells_that_no_item_can_have_are_refused(cell: list[int]) -> None:
 @pytest.mark.parametrize("cell", [[1, 0, 0, 1], [2, 2, 0, 1], [2, 0, 0, 4], [3, 6, 6, 1]], ids=str)
 def test_cells_that_some_item_can_have_are_accepted(cell: list[int]) -> None:
     size = cell[0] * cell[3]
-    document = damaged(cells=[cell], labels={"x": size}, pairable_labels={"x": size if cell[0] > 1 else 0})
+    pairable = {"x": size if cell[0] > 1 else 0}
+    document = damaged(cells=[cell], labels={"x": size}, pairable_labels=pairable, annotators=None)
     assert tally_from_dict(document).cells == {Cell(*cell[:3]): cell[3]}
 
 
@@ -314,12 +320,12 @@ def write_parquet(path: Path, about: str, frame: pl.DataFrame | None = None) -> 
     return path
 
 
-@pytest.mark.parametrize("number", [2, None])
+@pytest.mark.parametrize("number", [3, None])
 def test_another_format_number_of_item_counts_is_refused(number: int | None, tmp_path: Path) -> None:
     about = json.dumps({"format": number, "annotators": None, "left_out": {}})
     with pytest.raises(DataError) as caught:
         load(write_parquet(tmp_path / "part.parquet", about))
-    wanted = f"{tmp_path / 'part.parquet'}: format {number!r}, but this version reads 1; upgrade spagree"
+    wanted = f"{tmp_path / 'part.parquet'}: format {number!r}, but this version reads 2; upgrade spagree"
     assert str(caught.value) == wanted
 
 
@@ -328,10 +334,10 @@ def test_another_format_number_of_item_counts_is_refused(number: int | None, tmp
     [
         ("not json", "not a saved tally"),
         ("[1]", "damaged item counts; count the data again"),
-        ('{"format": 1}', "damaged item counts: KeyError"),
-        ('{"format": 1, "annotators": null}', "damaged item counts: KeyError"),
-        ('{"format": 1, "annotators": {"a": -1}, "left_out": {}}', "damaged item counts: ValueError"),
-        ('{"format": 1, "annotators": null, "left_out": 3}', "damaged item counts: AttributeError"),
+        ('{"format": 2}', "damaged item counts: KeyError"),
+        ('{"format": 2, "annotators": null}', "damaged item counts: KeyError"),
+        ('{"format": 2, "annotators": {"a": -1}, "left_out": {}}', "damaged item counts: ValueError"),
+        ('{"format": 2, "annotators": null, "left_out": 3}', "damaged item counts: AttributeError"),
     ],
 )
 def test_item_counts_with_damaged_facts_are_refused(about: str, message: str, tmp_path: Path) -> None:
@@ -341,7 +347,7 @@ def test_item_counts_with_damaged_facts_are_refused(about: str, message: str, tm
 
 
 def test_item_counts_with_other_columns_are_refused(tmp_path: Path) -> None:
-    about = json.dumps({"format": 1, "annotators": None, "left_out": {}})
+    about = json.dumps({"format": 2, "annotators": None, "left_out": {}, "counted": None})
     frame = counts().frame.rename({"label": "class"})
     with pytest.raises(
         DataError, match=r"part\.parquet: damaged item counts: ValueError.*columns.*count the data again$"
@@ -409,3 +415,128 @@ def test_patterns_come_back_and_are_checked(tmp_path: Path) -> None:
     wrong = {**tally_to_dict(whole), "patterns": [[["a", 1], 2]]}
     with pytest.raises(DataError, match="cells and patterns differ"):
         tally_from_dict(wrong)
+
+
+# What a changed file must not pass for ---------------------------------------------------------------------
+
+
+def resaved(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    document = json.loads(path.read_text("utf-8"))
+    change(document)
+    path.write_text(json.dumps(document), "utf-8")
+    return path
+
+
+def test_a_saved_tally_that_was_changed_consistently_is_refused(tmp_path: Path) -> None:
+    save(FULL, tmp_path / "part.json")
+    path = resaved(tmp_path / "part.json", lambda document: document.update(left_out={}))
+    with pytest.raises(DataError, match="its checksum does not fit: it was changed after it was saved"):
+        load(path)
+
+
+def test_item_counts_that_were_changed_consistently_are_refused(tmp_path: Path) -> None:
+    save(counts(), tmp_path / "part.parquet")
+    about = pl.read_parquet_metadata(tmp_path / "part.parquet")[PARQUET_KEY]
+    frame = counts().frame.with_columns(pl.col("item") + "x")
+    with pytest.raises(DataError, match="its checksum does not fit"):
+        load(write_parquet(tmp_path / "other.parquet", about, frame))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        counts().frame.with_columns(pl.col("count") - 1),
+        counts().frame.with_columns(count=pl.lit(None, pl.Int64)),
+        pl.concat([counts().frame, counts().frame.head(1)]),
+    ],
+    ids=["zero", "null", "doubled"],
+)
+def test_item_counts_that_no_annotations_have_are_refused(frame: pl.DataFrame, tmp_path: Path) -> None:
+    about = json.dumps({"format": 2, "annotators": None, "left_out": {}, "counted": None})
+    with pytest.raises(DataError, match=r"damaged item counts: (a count below|an item)"):
+        load(write_parquet(tmp_path / "part.parquet", about, frame))
+
+
+def test_item_counts_by_more_annotators_than_annotations_are_refused(tmp_path: Path) -> None:
+    about = json.dumps({"format": 2, "annotators": {"ann": 10**6}, "left_out": {}, "counted": None})
+    with pytest.raises(DataError, match="the annotators made more annotations than there are"):
+        load(write_parquet(tmp_path / "part.parquet", about))
+
+
+PATTERNED = tally_to_dict(Tally.from_items([{"a": 2, "b": 1}, {"b": 2}, {"a": 1}]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"cells": [*PATTERNED["cells"], PATTERNED["cells"][0]]}, "a row occurs twice"),
+        ({"patterns": [*PATTERNED["patterns"], PATTERNED["patterns"][0]]}, "a row occurs twice"),
+        ({"labels": {"a": 2, "b": 4}, "pairable_labels": {"a": 1, "b": 4}}, "labels and patterns differ"),
+        ({"pairable_labels": {"a": 5, "b": 0}}, "a label is on more pairable items"),
+        ({"annotators": {"ann": 7}}, "the annotators made more annotations than there are"),
+        ({"patterns": [[["a", 1], ["a", 1], ["b", 1], 1], [["b", 2], 1], [["a", 1], 1]]}, "a pattern that no item"),
+        ({"patterns": [[["a", 2], ["b", 1], ["c", 0], 1], [["b", 2], 1], [["a", 1], 1]]}, "a pattern that no item"),
+        ({"patterns": [[["a", 2], ["b", 1], 1], [["b", 1], 2], [["a", 1], 1]]}, "cells and patterns differ"),
+        ({"cells": [[13, 3, 0, 1]], "labels": {"a": 13}, "pairable_labels": {"a": 13}}, "a cell that no item can have"),
+        ({"cells": [[4, 10, 6, 1]], "labels": {"a": 4}, "pairable_labels": {"a": 4}}, "a cell that no item can have"),
+    ],
+)
+def test_tallies_that_no_annotations_have_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        tally_from_dict({**PATTERNED, **changes})
+
+
+def test_large_items_are_checked_by_what_all_sums_share() -> None:
+    item = Tally.from_items([{str(label): 40 for label in range(50)}])
+    assert tally_from_dict(tally_to_dict(item)) == item
+
+
+def test_doubled_keys_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "part.json").write_text('{"kind": "spagree tally", "kind": "spagree tally"}')
+    with pytest.raises(DataError, match="a key occurs twice"):
+        load(tmp_path / "part.json")
+
+
+# Parts -----------------------------------------------------------------------------------------------------
+
+
+def test_one_part_under_two_names_is_refused(tmp_path: Path, run: Run) -> None:
+    save(FULL, tmp_path / "part.json")
+    (tmp_path / "link.json").symlink_to(tmp_path / "part.json")
+    for twin in ("part.json", "link.json"):
+        names = [str(tmp_path / "part.json"), str(tmp_path / twin)]
+        with pytest.raises(UsageError, match="are the same file"):
+            spagree.measure(names)
+        assert run("merge", *names, "-o", tmp_path / "all.json")[0] == 2
+
+
+def test_parts_with_the_same_counts_of_the_same_items_are_refused(tmp_path: Path) -> None:
+    for name, annotator in (("one", "ann"), ("copy", "ann"), ("other", "bob")):
+        save(spagree.count_items([("q1", annotator, "yes"), ("q2", annotator, "no")]), tmp_path / f"{name}.parquet")
+    with pytest.raises(DataError, match="hold the same counts of the same items"):
+        spagree.measure([str(tmp_path / "one.parquet"), str(tmp_path / "copy.parquet")])
+    assert spagree.measure([str(tmp_path / "one.parquet"), str(tmp_path / "other.parquet")]).spa.value == 1
+
+
+def test_parts_that_were_counted_in_different_ways_do_not_add_up(tmp_path: Path) -> None:
+    rows = [("q1", "ann", "yes", 1), ("q1", "bob", "Yes", 2), ("q1", "cyd", "no", 3)]
+    save(spagree.tally(rows), tmp_path / "plain.json")
+    for options in ({"first": 2}, {"normalize": True}, {"missing": ["no"]}):
+        part = spagree.tally(rows, **options)
+        save(part, tmp_path / "other.json", force=True)
+        assert load(tmp_path / "other.json").counted == options
+        with pytest.raises(UsageError, match="counted in different ways"):
+            spagree.measure([str(tmp_path / "plain.json"), str(tmp_path / "other.json")])
+    kept = spagree.count_items(rows, first=2)
+    save(kept, tmp_path / "kept.parquet")
+    assert load(tmp_path / "kept.parquet").counted == {"first": 2}
+    assert kept.tally().counted == {"first": 2}
+
+
+def test_the_question_of_an_export_is_part_of_how_it_was_counted(tmp_path: Path) -> None:
+    path = tmp_path / "batch.csv"
+    path.write_text("HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic\nh1,ann,Approved,good,food\n")
+    mood, topic = (spagree.tally(path, question=name) for name in ("mood", "topic"))
+    assert mood.counted == {"question": "mood"}
+    with pytest.raises(UsageError, match="counted in different ways"):
+        mood + topic

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 from itertools import permutations
 
 import pytest
@@ -77,7 +78,16 @@ def test_labels_of_the_same_text_are_one_label() -> None:
         ("NA", "NA"),
         ("True", "True"),
         (1, "1"),
-        (1.0, "1.0"),
+        (1.0, "1"),
+        (-0.0, "0"),
+        (-2.0, "-2"),
+        (0.1, "0.1"),
+        (1e300, "1e+300"),
+        (float("inf"), "inf"),
+        (Decimal("1.50"), "1.5"),
+        (Decimal("100"), "100"),
+        (Decimal("-0.00"), "0"),
+        (Decimal("Infinity"), "Infinity"),
         (True, "true"),
         (False, "false"),
         (None, "None"),

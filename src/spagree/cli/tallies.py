@@ -43,8 +43,7 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
 @option("--force", is_flag=True, help="Replace an existing file.")
 def merge(parts: Sequence[str], output: str, force: bool) -> None:
     """Add up saved tallies. Without --keep-items no item may be in two PARTS."""
-    from spagree.tally.saved import load, save
-    from spagree.tally.saved import merge as add_up
+    from spagree.tally.saved import load_all, save
 
-    save(add_up([load(part) for part in parts]), output, force=force)
+    save(load_all(parts), output, force=force)
     note(f"merged {len(parts)} parts into {output}")

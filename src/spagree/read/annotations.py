@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
 TEXT = "text"
+
+
+Stamp = tuple[int, int, int]  # of a file: its number on the disk, its size, when it was changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +48,14 @@ class Annotations:
     item where its column was named; ``row``, the 1-based position in the source, where the engine keeps
     an order; ``count`` where one row stands for several annotations (count tables), never together with
     ``annotator``. ``left_out`` counts what the rules of a reader took out of an export before: skips,
-    drafts and the like.
+    drafts and the like. ``watched`` are files that are scanned where they lie, and what they were like at first.
     """
 
     frame: nw.LazyFrame[Any]
     understood: Understood
     cautions: tuple[Caution, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
+    watched: Mapping[Path, Stamp] = field(default_factory=dict)
 
     @property
     def has_annotators(self) -> bool:

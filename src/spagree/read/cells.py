@@ -11,7 +11,7 @@ from spagree.errors import SHOWN_PROBLEMS, DataError
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, Caution
 from spagree.read.tables import Table, cell, shown
 
-LARGEST_COUNT = 2**53
+LARGEST_COUNT = EXACT = 2**53  # whole numbers below are exact as floats
 
 
 def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFrame[Any]:
@@ -19,14 +19,14 @@ def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFra
     schema = frame.collect_schema()
     _refuse_nested(schema)
     changed = [
-        nw.when(~nw.col(role).is_nan()).then(nw.col(role)).alias(role)
+        nw.when(~nw.col(role).is_nan()).then(nw.col(role) + 0.0).alias(role)  # −0.0 + 0.0 is 0.0 on every engine
         for role in (ITEM, LABEL, ANNOTATOR, TIME)
         if role in schema and schema[role].is_float()
     ]
     cleaned = frame.with_columns(*changed) if changed else frame
     if not missing:
         return cleaned
-    is_missing = nw.col(LABEL).cast(nw.String).is_in([str(text) for text in missing])
+    is_missing = as_text(LABEL, schema[LABEL]).is_in([str(text) for text in missing])
     return cleaned.with_columns(nw.when(~is_missing).then(nw.col(LABEL)).alias(LABEL))
 
 
@@ -52,7 +52,17 @@ def in_one_type(frame: nw.LazyFrame[Any], positions: Sequence[int]) -> tuple[nw.
     names = ", ".join(sorted(str(kind) for kind in kinds))
     message = f"the columns hold several types ({names}); their text was taken as the label"
     caution = Caution("mixed_types", message)
-    return frame.with_columns(nw.col(cell(p)).cast(nw.String) for p in positions), (caution,)
+    return frame.with_columns(as_text(cell(p), schema[cell(p)]).alias(cell(p)) for p in positions), (caution,)
+
+
+def as_text(name: str, kind: Any) -> nw.Expr:
+    """A column as text; whole numbers have no decimals, as integers with gaps are floats in pandas."""
+    column = nw.col(name)
+    if not kind.is_float():
+        return column.cast(nw.String)
+    is_whole = (column == column.round(0)) & (column.abs() < EXACT)
+    whole = nw.when(is_whole).then(column).otherwise(nw.lit(0.0)).cast(nw.Int64).cast(nw.String)
+    return nw.when(is_whole).then(whole).otherwise(nw.when(~column.is_null()).then(column.cast(nw.String)))
 
 
 def refuse_text_counts(frame: nw.LazyFrame[Any], table: Table, positions: Sequence[int]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import narwhals as nw
 
 from spagree.errors import DataError, FileError
 from spagree.read.annotations import ROW
-from spagree.read.files.paths import File
+from spagree.read.files.paths import File, stamps
 from spagree.read.tables import Table, cell
 
 SAMPLE_ROWS = 20
@@ -53,7 +54,9 @@ def frame_table(source: Any, name: str | None = None) -> Table:
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         cells = frame.select(nw.col(keys[p]).alias(cell(p)) for p in positions)
-        _refuse_mixed(cells, {cell(p): str(names[p]) for p in positions}, title)
+        named = {cell(p): str(names[p]) for p in positions}
+        _refuse_mixed(cells, named, title)
+        _refuse_nul(cells, named, title)
         return _numbered(cells)
 
     return Table(title, tuple(str(n) for n in names), load, is_ordered=is_ordered, sample=sample)
@@ -67,6 +70,17 @@ def _refuse_mixed(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], names: dict[str,
                 f"{title}: column {names[name]!r} holds values of different types; "
                 "make it one type first, for example text: column.astype(str)"
             )
+
+
+def _refuse_nul(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], names: dict[str, str], title: str) -> None:
+    """Pandas takes texts that differ only after a NUL character for the same."""
+    if not (cells.implementation.is_pandas_like() or cells.implementation.is_dask()):
+        return
+    native: Any = cells.to_native()
+    for name, kind in cells.collect_schema().items():
+        found = native[name].str.contains("\0", regex=False, na=False).any() if kind == nw.String else False
+        if bool(found.compute() if hasattr(found, "compute") else found):
+            raise DataError(f"{title}: column {names[name]!r} holds NUL characters; take them out first")
 
 
 def _wrapped(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
@@ -117,6 +131,7 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
 def _scanned(files: Sequence[File], name: str, kind: str, scan: Any, read: Any) -> Table:
     import polars
 
+    watched = stamps(files)
     parts = [_opened(file, kind, scan, read) for file in files]
     names = parts[0].collect_schema().names()
     first = dict(parts[0].collect_schema())
@@ -130,7 +145,7 @@ def _scanned(files: Sequence[File], name: str, kind: str, scan: Any, read: Any) 
     whole = polars.concat([part.select(names) for part in parts])
     if not whole.select(polars.len()).collect().item():
         raise DataError(f"{name}: columns and no data rows; check that the export finished")
-    return frame_table(whole, name)
+    return replace(frame_table(whole, name), watched=watched)
 
 
 def _opened(file: File, kind: str, scan: Any, read: Any) -> Any:

@@ -103,7 +103,8 @@ def _plain(source: Any, files: Sequence[File], request: Request, scratch: Path) 
     wanted = _own_format(source) if request.format == "auto" else request.format
     layout = layouts.FORMATS[wanted](table, _asked(question, source))
     understood = Understood(table.name, layout.format, layout.columns, layout.guessed, _examples(table, layout))
-    return Annotations(layout.frame, understood, table.cautions + layout.cautions)
+    cautions = table.cautions + layout.cautions
+    return Annotations(layout.frame, understood, cautions, watched=table.watched)
 
 
 @contextmanager

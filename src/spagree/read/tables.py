@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
-from spagree.read.annotations import Caution
+from spagree.read.annotations import Caution, Stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Table:
     is_positional: bool = False
     sample: Sequence[tuple[object, ...]] = ()
     cautions: tuple[Caution, ...] = ()
+    watched: Mapping[Path, Stamp] = field(default_factory=dict)
 
 
 def cell(position: int) -> str:

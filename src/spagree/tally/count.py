@@ -11,6 +11,7 @@ import narwhals as nw
 from spagree import progress
 from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, Annotations, Caution
+from spagree.read.files.paths import refuse_changed
 from spagree.tally.engines import column_names, rows
 from spagree.tally.patterns import find_patterns, size
 from spagree.tally.policies import Clean, Policies, apply_policies, caution_variants
@@ -52,6 +53,7 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     annotators = _annotator_counts(clean.frame)
     progress.stage("counting items")
     tally = _tally(counts, totals, annotators, left_out, clean.frame)
+    refuse_changed(annotations.watched)
     cautions = annotations.cautions + caution_variants(totals) + clean.cautions
     return Counted(tally, counts, cautions, clean.frame)
 

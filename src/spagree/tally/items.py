@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -11,7 +11,7 @@ import narwhals as nw
 from spagree.read.annotations import ITEM, TEXT
 from spagree.tally.count import Counted, item_agreement, tally_counts
 from spagree.tally.engines import column_names, to_polars
-from spagree.tally.tally import Tally, add_counts
+from spagree.tally.tally import Tally, add_counts, same_counting, text
 
 if TYPE_CHECKING:
     import polars
@@ -36,6 +36,8 @@ class ItemCounts:
     frame: polars.DataFrame
     annotators: Mapping[str, int] | None
     left_out: Mapping[str, int]
+    counted: Mapping[str, Any] | None = None
+    """As in :class:`Tally`."""
 
     def __add__(self, other: ItemCounts) -> ItemCounts:
         if not isinstance(other, ItemCounts):
@@ -46,7 +48,8 @@ class ItemCounts:
         merged = both.group_by("item", "label").agg(polars.col("count").sum()).sort("item", "label")
         known = self.annotators is not None and other.annotators is not None
         annotators = add_counts(self.annotators or {}, other.annotators or {}) if known else None
-        return ItemCounts(merged, annotators, add_counts(self.left_out, other.left_out))
+        how = same_counting(self.counted, other.counted)
+        return ItemCounts(merged, annotators, add_counts(self.left_out, other.left_out), how)
 
     def __radd__(self, other: object) -> ItemCounts:
         """Let ``sum(parts)`` start from 0."""
@@ -66,7 +69,7 @@ class ItemCounts:
 
     def tally(self) -> Tally:
         """The summary of all items: what the estimates need."""
-        return tally_counts(self.counts(), self.annotators, self.left_out)
+        return replace(tally_counts(self.counts(), self.annotators, self.left_out), counted=self.counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +130,8 @@ def said_of(counts: polars.DataFrame) -> polars.DataFrame:
     """
     import polars
 
-    label, count = polars.col("label").cast(polars.String), polars.col("count")
-    ordered = counts.with_columns(label).sort("count", "label", descending=[True, False])
+    count = polars.col("count")
+    ordered = counts.with_columns(spelled(counts["label"])).sort("count", "label", descending=[True, False])
     said = polars.format("{} ×{}", "label", "count").head(SHOWN_LABELS).str.join(", ")
     more = polars.when(polars.len() > SHOWN_LABELS).then(polars.lit(", …")).otherwise(polars.lit(""))
     entropy = count.sum().log(2) - (count * count.log(2)).sum() / count.sum()
@@ -154,5 +157,21 @@ def item_counts(counted: Counted) -> ItemCounts:
     """Bring the item × class counts home; ids and labels as text, so that parts can meet."""
     import polars
 
-    frame = to_polars(counted.counts).select(polars.col("item", "label").cast(polars.String), "count")
+    found = to_polars(counted.counts)
+    frame = polars.DataFrame([spelled(found["item"]), spelled(found["label"]), found["count"]])
     return ItemCounts(frame.sort("item", "label"), counted.tally.annotators, counted.tally.left_out)
+
+
+def spelled(values: polars.Series) -> polars.Series:
+    """A column of labels or ids as text, in the spelling of :func:`text`.
+
+    >>> import polars
+    >>> spelled(polars.Series([1.0, 2.5, -0.0])).to_list()
+    ['1', '2.5', '0']
+    """
+    import polars
+
+    if values.dtype == polars.String or values.dtype.is_integer():
+        return values.cast(polars.String)
+    known = values.unique()
+    return values.replace_strict(known, [text(value) for value in known], return_dtype=polars.String)

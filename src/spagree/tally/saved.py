@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import struct
@@ -10,16 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import DataError, FileError, UsageError
+from spagree.read.files.paths import File, refuse_equal
 from spagree.tally.items import ItemCounts
 from spagree.tally.tally import Cell, Pattern, Tally
+from spagree.tally.verified import refuse_impossible, refuse_impossible_counts
 from spagree.write import write_atomically
 
 if TYPE_CHECKING:
     import polars
 
-FORMAT = 1
+FORMAT = 2
 KIND = "spagree tally"
 PARQUET_KEY = "spagree item counts"
+CHECKSUM = "checksum"
+ROWS_AT_ONCE = 1_000_000
 PARQUET_END = 8  # bytes: the length of the metadata, and a mark
 
 
@@ -39,7 +44,7 @@ def save(counted: Tally | ItemCounts, path: str | Path, *, force: bool = False) 
         write_atomically(target, lambda temporary: _write_parquet(counted, temporary), force=force)
     else:
         _require_suffix(target, ".json", "a tally")
-        document = json.dumps(tally_to_dict(counted), ensure_ascii=False)
+        document = json.dumps(_signed(tally_to_dict(counted)))
         write_atomically(target, lambda temporary: temporary.write_text(document, "utf-8"), force=force)
 
 
@@ -56,7 +61,10 @@ def load(path: str | Path) -> Tally | ItemCounts:
     try:
         if source.suffix == ".parquet":
             return _read_parquet(source)
-        return tally_from_dict(_parse(source.read_bytes(), source), str(source))
+        document = _parse(source.read_bytes(), source)
+        tally = tally_from_dict(document, str(source))
+        _require_checksum(document, str(source))
+        return tally
     except FileError:
         raise
     except OSError as error:
@@ -75,6 +83,21 @@ def merge(parts: Sequence[Tally | ItemCounts]) -> Tally | ItemCounts:
     if tallies and kept:
         raise UsageError("some parts keep items and some do not; count them all the same way")
     return sum(tallies[1:], tallies[0]) if tallies else sum(kept[1:], kept[0])
+
+
+def load_all(paths: Sequence[str | Path]) -> Tally | ItemCounts:
+    """Saved parts added up; one that is there twice, as a file or with the same counts, is refused."""
+    parts = [load(path) for path in paths]
+    refuse_equal([File(Path(path), str(path)) for path in paths])
+    kept = [(path, part) for path, part in zip(paths, parts, strict=True) if isinstance(part, ItemCounts)]
+    for i, (path, part) in enumerate(kept):
+        twin = next((other for other, found in kept[:i] if found == part and part.frame.height), None)
+        if twin is not None:
+            raise DataError(
+                f"{twin} and {path} hold the same counts of the same items, which would count twice; name one of "
+                "them. If other people gave exactly the same labels, count the parts with --annotator, which tells"
+            )
+    return merge(parts)
 
 
 def is_saved_tally(path: str | Path) -> bool:
@@ -112,7 +135,23 @@ def tally_to_dict(tally: Tally) -> dict[str, Any]:
         "annotators": None if tally.annotators is None else dict(tally.annotators),
         "left_out": dict(tally.left_out),
         "patterns": None if tally.patterns is None else [[*map(list, p), n] for p, n in sorted(tally.patterns.items())],
+        "counted": None if tally.counted is None else dict(tally.counted),
     }
+
+
+def _signed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with a checksum, so that a change by hand or by a disk is noticed."""
+    return {**document, CHECKSUM: _checksum(document)}
+
+
+def _checksum(document: Mapping[str, Any]) -> str:
+    plain = {name: value for name, value in document.items() if name != CHECKSUM}
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def _require_checksum(document: Mapping[str, Any], source: str) -> None:
+    if document.get(CHECKSUM) != _checksum(document):
+        raise DataError(f"{source}: its checksum does not fit: it was changed after it was saved; count the data again")
 
 
 def tally_from_dict(document: Any, source: str = "tally") -> Tally:
@@ -125,43 +164,37 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
         labels, pairable = _counts(document["labels"]), _counts(document["pairable_labels"])
         annotators = None if document["annotators"] is None else _counts(document["annotators"])
         patterns = _patterns(document["patterns"])
-        tally = Tally(cells, labels, pairable, annotators, _counts(document["left_out"]), patterns)
+        counted = None if document["counted"] is None else dict(document["counted"])
+        tally = Tally(cells, labels, pairable, annotators, _counts(document["left_out"]), patterns, counted)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
-    if any(not _possible(cell) or not items for cell, items in cells.items()):
-        raise DataError(f"{source}: damaged tally: a cell that no item can have; count the data again")
-    if patterns is not None and Tally.from_patterns(patterns).cells != cells:
-        raise DataError(f"{source}: damaged tally: cells and patterns differ; count the data again")
-    single = cells.get(Cell(1, 0, 0), 0)
-    for where, found, wanted in (
-        ("labels", sum(labels.values()), tally.annotations),
-        ("labels of pairable items", tally.pairable_annotations, tally.annotations - single),
-    ):
-        if found != wanted:
-            raise DataError(
-                f"{source}: damaged tally: {wanted:,} annotations in the cells, {found:,} in the {where}; "
-                "count the data again"
-            )
+    if len(cells) < len(document["cells"]) or (patterns is not None and len(patterns) < len(document["patterns"])):
+        raise DataError(f"{source}: damaged tally: a row occurs twice; count the data again")
+    refuse_impossible(tally, source)
     return tally
 
 
 def _parse(document: str | bytes, source: Path) -> Any:
     try:
-        return json.loads(document)
-    except (ValueError, RecursionError) as error:  # also: not UTF-8, numbers of thousands of digits
+        return json.loads(document, object_pairs_hook=_without_doubles)
+    except (ValueError, RecursionError) as error:  # also: not UTF-8, doubled keys, numbers of thousands of digits
         raise DataError(f"{source}: not a saved tally: {error}") from error
 
 
-def _possible(cell: Cell) -> bool:
-    """Whether some item can have this many agreeing pairs and triples."""
-    n, pairs, triples = cell
-    return n > 0 and pairs <= n * (n - 1) and triples <= pairs * max(n - 2, 0)
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of a doubled key only the last would count."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
 
 
 def _require_format(document: Mapping[str, Any], source: str) -> None:
     found = document.get("format")
     if found != FORMAT:
-        raise DataError(f"{source}: format {found!r}, but this version reads {FORMAT}; upgrade spagree")
+        is_old = isinstance(found, int) and found < FORMAT
+        remedy = "count the data again" if is_old else "upgrade spagree"
+        raise DataError(f"{source}: format {found!r}, but this version reads {FORMAT}; {remedy}")
 
 
 def _patterns(found: Any) -> dict[Pattern, int] | None:
@@ -182,16 +215,33 @@ def _counts(found: Mapping[str, Any]) -> dict[str, int]:
 
 def _write_parquet(counts: ItemCounts, path: Path) -> None:
     known = None if counts.annotators is None else dict(counts.annotators)
-    about = {"format": FORMAT, "annotators": known, "left_out": dict(counts.left_out)}
-    counts.frame.write_parquet(path, metadata={PARQUET_KEY: json.dumps(about)})
+    how = None if counts.counted is None else dict(counts.counted)
+    table = _table_checksum(counts.frame)
+    about = {
+        "format": FORMAT,
+        "annotators": known,
+        "left_out": dict(counts.left_out),
+        "counted": how,
+        "table": table,
+    }
+    counts.frame.write_parquet(path, metadata={PARQUET_KEY: json.dumps(_signed(about))})
+
+
+def _table_checksum(frame: polars.DataFrame) -> str:
+    """Of the rows in their order, whatever program wrote the file."""
+    found = hashlib.sha256()
+    for part in frame.iter_slices(ROWS_AT_ONCE):
+        found.update(part.write_csv(include_header=False).encode())
+    return found.hexdigest()
 
 
 def _parquet_metadata(path: Path) -> dict[str, str]:
     import polars
 
     try:
-        return polars.read_parquet_metadata(path)
-    except polars.exceptions.PolarsError as error:
+        with path.open("rb") as file:
+            return polars.read_parquet_metadata(file)
+    except (polars.exceptions.PolarsError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: not a Parquet file, or a truncated one: {error}") from error
 
 
@@ -205,16 +255,20 @@ def _read_parquet(path: Path) -> ItemCounts:
     _require_format(document, str(path))
     try:
         annotators = None if document["annotators"] is None else _counts(document["annotators"])
-        return ItemCounts(_read_table(path), annotators, _counts(document["left_out"]))
-    except (KeyError, ValueError, AttributeError) as error:
+        left_out, how = _counts(document["left_out"]), document["counted"]
+        counts = ItemCounts(_read_table(path), annotators, left_out, None if how is None else dict(how))
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: damaged item counts: {error!r}; count the data again") from error
+    refuse_impossible_counts(counts, str(path))
+    _require_checksum({**document, "table": _table_checksum(counts.frame)}, str(path))
+    return counts
 
 
 def _read_table(path: Path) -> polars.DataFrame:
     import polars
 
     try:
-        table = polars.read_parquet(path)
+        table = polars.read_parquet(path.absolute(), glob=False, hive_partitioning=False)
     except polars.exceptions.PolarsError as error:
         raise FileError(f"{path}: damaged: {error}; count the data again") from error
     wanted = {"item": polars.String, "label": polars.String, "count": polars.Int64}

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
+
+from spagree.errors import UsageError
 
 K = TypeVar("K")
 
 # T = n(n−1)(n−2) must fit into 63 bits on every engine.
 MOST_ANNOTATIONS_PER_ITEM = 2_000_000
+EXACT = 2**53  # whole numbers below are exact as floats
 
 
 Pattern = tuple[tuple[str, int], ...]
@@ -59,6 +63,8 @@ class Tally:
     left_out: Mapping[str, int] = field(default_factory=dict)
     patterns: Mapping[Pattern, int] | None = field(default=None, compare=False, repr=False)
     """Items per combination of label counts, which holds all the rest; None where that is no summary any more."""
+    counted: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    """What was asked for that decides which annotations count; None where nobody knows."""
 
     @classmethod
     def from_patterns(
@@ -106,6 +112,7 @@ class Tally:
             _sum_known(self.annotators, other.annotators),
             add_counts(self.left_out, other.left_out),
             _sum_known(self._known_patterns(), other._known_patterns()),
+            same_counting(self.counted, other.counted),
         )
 
     def _known_patterns(self) -> Mapping[Pattern, int] | None:
@@ -145,14 +152,35 @@ class Tally:
         return dict(sorted(counts.items()))
 
 
-def text(value: object) -> str:
-    """A label or id as text; truth values are spelled as in JSON on every engine.
+def same_counting(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """How both parts were counted; parts that were counted differently do not add up.
 
-    >>> text("01"), text(1), text(True)
-    ('01', '1', 'true')
+    >>> same_counting({"first": 2}, {})
+    Traceback (most recent call last):
+    spagree.errors.UsageError: parts were counted in different ways ({'first': 2} and {}); count both the same way
+    """
+    if left is None or right is None:
+        return None
+    if left != right:
+        ways = f"{dict(left)} and {dict(right)}"
+        raise UsageError(f"parts were counted in different ways ({ways}); count both the same way")
+    return left
+
+
+def text(value: object) -> str:
+    """A label or id as text, spelled the same whatever engine and type it comes from.
+
+    Truth values are spelled as in JSON, whole numbers without decimals: integers with gaps are floats in pandas.
+
+    >>> text("01"), text(1), text(True), text(2.0), text(-0.0), text(0.5), text(Decimal("1.50"))
+    ('01', '1', 'true', '2', '0', '0.5', '1.5')
     """
     if isinstance(value, str):
         return value
+    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT:
+        return str(int(value))
+    if isinstance(value, Decimal) and value.is_finite():
+        return f"{value.normalize():f}" if value else "0"
     return str(value).lower() if str(value) in ("True", "False") else str(value)
 
 

@@ -22,7 +22,7 @@ from spagree.errors import DataError, FileError
 from spagree.read.annotations import ROW
 from spagree.read.files import delimited
 from spagree.read.files.delimited import TextFile
-from spagree.read.files.paths import File
+from spagree.read.files.paths import File, refuse_changed, stamps
 from spagree.read.files.scratch import spill_folder
 from spagree.read.tables import Table, cell, listed
 
@@ -62,6 +62,7 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str) -> Table:
     """Delimited files with the same columns as one table of text."""
     order = [_matching(file.names, files[0].names, file.file.name, files[0].file.name) for file in files]
     names = files[0].names
+    before = stamps([file.file for file in files])
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         connection = connect()
@@ -69,6 +70,7 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str) -> Table:
         connection.execute(f"CREATE TABLE cells ({cells})")
         for file, columns in zip(files, order, strict=True):
             _insert(connection, file, [columns[p] for p in positions], scratch)
+        refuse_changed(before)  # since its header was looked at
         if not connection.execute("SELECT 1 FROM cells LIMIT 1").fetchall():
             raise DataError(f"{name}: a header and no data rows; check that the export finished")
         return nw.from_native(connection.sql(f"SELECT *, rowid + {files[0].first_row} AS {ROW} FROM cells"))
@@ -130,6 +132,7 @@ def _matching(names: Sequence[str], wanted: Sequence[str], name: str, first: str
 def parquet_table(files: Sequence[File], name: str) -> Table:
     """Parquet files as one table, scanned in place; ids and labels keep their types."""
     connection = connect()
+    watched = stamps(files)
     names = [column for column, _ in common_schema(connection, files)]
     offsets = _parquet_offsets(connection, files, name)
 
@@ -145,7 +148,7 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
 
     columns = tuple(names)
     sample = connection.execute(f"SELECT * FROM {_scan(files[0])} LIMIT 20").fetchall()
-    return Table(name, columns, load, sample=tuple(sample))
+    return Table(name, columns, load, sample=tuple(sample), watched=watched)
 
 
 def _scan(*files: File) -> str:

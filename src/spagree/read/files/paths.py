@@ -6,12 +6,13 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 from spagree.errors import DataError, FileError, SpagreeError, UsageError
+from spagree.read.annotations import Stamp
 from spagree.read.databases import addresses, query
 from spagree.read.files import compressed
 from spagree.read.files.scratch import new_file
@@ -67,6 +68,23 @@ def refuse_equal(files: Sequence[File]) -> None:
         before = seen.setdefault((found.st_dev, found.st_ino), file.name)
         if before is not file.name:
             raise UsageError(f"{before} and {file.name} are the same file, which would count twice; name it once")
+
+
+def stamps(files: Sequence[File]) -> dict[Path, Stamp]:
+    """What the files are like now; copies of our own do not change."""
+    return {file.path: _stamp(file.path) for file in files if not file.is_temporary}
+
+
+def refuse_changed(before: Mapping[Path, Stamp]) -> None:
+    """A file that was replaced or written to while it was counted gives a mixture of two tables."""
+    for path, stamp in before.items():
+        if not path.exists() or _stamp(path) != stamp:
+            raise FileError(f"{path}: was changed while it was read; wait until it is complete, then count again")
+
+
+def _stamp(path: Path) -> Stamp:
+    found = path.stat()
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _expand(source: Any, scratch: Path) -> list[File]:

@@ -1,0 +1,113 @@
+"""Whether numbers that claim to be a tally can be one: what every saved tally must satisfy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from spagree.errors import DataError
+from spagree.tally.tally import Cell, Tally
+
+if TYPE_CHECKING:
+    import polars
+
+    from spagree.tally.items import ItemCounts
+
+ENUMERATED = 12  # annotations of an item up to which all ways to share them out are tried
+
+
+def refuse_impossible(tally: Tally, source: str) -> None:
+    """The error for a tally that no annotations can have, with the first thing that does not fit.
+
+    >>> refuse_impossible(Tally({Cell(2, 1, 0): 1}, {"yes": 2}, {"yes": 2}, {}), "part.json")
+    Traceback (most recent call last):
+    spagree.errors.DataError: part.json: damaged tally: a cell that no item can have; count the data again
+    """
+    fault = next(_faults(tally), None)
+    if fault is not None:
+        raise DataError(f"{source}: damaged tally: {fault}; count the data again")
+
+
+def _faults(tally: Tally) -> Iterator[str]:
+    if any(not possible(cell) or not items for cell, items in tally.cells.items()):
+        yield "a cell that no item can have"
+        return
+    single = tally.cells.get(Cell(1, 0, 0), 0)
+    for where, found, wanted in (
+        ("labels", sum(tally.labels.values()), tally.annotations),
+        ("labels of pairable items", tally.pairable_annotations, tally.annotations - single),
+    ):
+        if found != wanted:
+            yield f"{wanted:,} annotations in the cells, {found:,} in the {where}"
+    if any(size > tally.labels.get(label, 0) for label, size in tally.pairable_labels.items()):
+        yield "a label is on more pairable items than on items"
+    if tally.annotators is not None and sum(tally.annotators.values()) > tally.annotations:
+        yield "the annotators made more annotations than there are"
+    yield from _faults_of_patterns(tally)
+
+
+def _faults_of_patterns(tally: Tally) -> Iterator[str]:
+    if tally.patterns is None:
+        return
+    names = [[label for label, size in pattern if size] for pattern in tally.patterns]
+    if any(
+        sorted(set(labels)) != labels or len(labels) < len(p) for labels, p in zip(names, tally.patterns, strict=True)
+    ):
+        yield "a pattern that no item can have"
+    whole = Tally.from_patterns(tally.patterns)
+    if whole.cells != tally.cells:
+        yield "cells and patterns differ"
+    if not (_same(whole.labels, tally.labels) and _same(whole.pairable_labels, tally.pairable_labels)):
+        yield "labels and patterns differ"
+
+
+def _same(left: Mapping[str, int], right: Mapping[str, int]) -> bool:
+    return {label: size for label, size in left.items() if size} == {
+        label: size for label, size in right.items() if size
+    }
+
+
+def possible(cell: Cell) -> bool:
+    """Whether some item can have this many agreeing pairs and triples.
+
+    >>> possible(Cell(4, 6, 6)), possible(Cell(4, 10, 6)), possible(Cell(100, 3, 0))
+    (True, False, False)
+    """
+    n, pairs, triples = cell
+    if 0 < n <= ENUMERATED:
+        return (pairs, triples) in _ways(n)
+    within = pairs <= n * (n - 1) and triples <= pairs * max(n - 2, 0)
+    return n > 0 and within and pairs % 2 == 0 and triples % 6 == 0
+
+
+@cache
+def _ways(n: int) -> frozenset[tuple[int, int]]:
+    """Agreeing pairs and triples of every way to share n annotations out among classes."""
+    return frozenset((Cell.of(counts).pairs, Cell.of(counts).triples) for counts in _shares(n, n))
+
+
+def _shares(n: int, most: int) -> Iterator[tuple[int, ...]]:
+    """Whole numbers from 1 to ``most``, largest first, that add up to n."""
+    if not n:
+        yield ()
+    for first in range(min(n, most), 0, -1):
+        yield from ((first, *rest) for rest in _shares(n - first, first))
+
+
+def refuse_impossible_counts(counts: ItemCounts, source: str) -> None:
+    """The error for item counts that no annotations can have."""
+    fault = next(_faults_of_counts(counts.frame, counts.annotators), None)
+    if fault is not None:
+        raise DataError(f"{source}: damaged item counts: {fault}; count the data again")
+
+
+def _faults_of_counts(frame: polars.DataFrame, annotators: Mapping[str, int] | None) -> Iterator[str]:
+    if any(frame.null_count().row(0)):
+        yield "an item, label or count is missing"
+    if (frame["count"] < 1).any():
+        yield "a count below 1"
+    if frame.select("item", "label").is_duplicated().any():
+        yield "an item has the same label in two rows"
+    if annotators is not None and sum(annotators.values()) > int(frame["count"].sum()):
+        yield "the annotators made more annotations than there are"
