@@ -15,17 +15,27 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group test --group lint
 	touch $(READY)
 
-demo: $(READY)
+# The demo installs only what it shows: no Spark, no compiler, no test tools.
+DEMO := .venv-demo
+SHOW := $(DEMO)/bin/spagree
+
+$(DEMO)/.ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "spagree needs Python 3.11 or newer; try: make PYTHON=python3.11 demo")'
+	$(PYTHON) -m venv $(DEMO)
+	$(DEMO)/bin/python -m pip install --quiet --editable '.[report]'
+	touch $@
+
+demo: $(DEMO)/.ready
 	mkdir -p demo
-	$(BIN)/spagree score example:sparse
-	$(BIN)/spagree score example:sparse > demo/summary.txt
-	$(BIN)/spagree score example:sparse --json > demo/agreement.json
-	$(BIN)/spagree items example:sparse --worst 10 > demo/hardest-items.txt
-	$(BIN)/spagree score example:sparse --report demo/report.html --export demo/tables --force > /dev/null
+	$(SHOW) score example:sparse
+	$(SHOW) score example:sparse --verbose > demo/summary.txt
+	$(SHOW) score example:sparse --json > demo/agreement.json
+	$(SHOW) items example:sparse --worst 10 > demo/hardest-items.txt
+	$(SHOW) score example:sparse --report demo/report.html --export demo/tables --force > /dev/null
 	@echo
 	@echo "Written: demo/summary.txt, demo/agreement.json, demo/hardest-items.txt, demo/tables/"
 	@echo "Report: $(CURDIR)/demo/report.html (open it in a browser)"
-	@echo "Next: $(BIN)/spagree score YOUR.csv    or    $(BIN)/spagree examples"
+	@echo "Next: $(SHOW) score YOUR.csv    or    $(SHOW) examples"
 
 test: $(READY) system lint check
 
@@ -103,5 +113,38 @@ test-live: $(READY) .venv-potato/.ready .venv-label-studio/.ready
 	$(@D)/bin/python -m pip install --quiet $(TOOL)
 	touch $@
 
+# The documentation site in site/, with every link checked.
+.PHONY: docs dist test-oldest sbom
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/python docs/build_site.py
+
+# Source archive and wheel, checked, and the wheel tried without extras in an empty environment.
+dist: $(READY)
+	$(BIN)/python -m pip install --quiet --group dist
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	rm -rf .venv-wheel
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet dist/*.whl
+	.venv-wheel/bin/python tests/smoke.py
+
+# The oldest versions of every dependency that pyproject.toml allows.
+test-oldest: $(READY)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --extra report --extra excel --extra postgres --extra zstd --python-version 3.11 pyproject.toml -o build/oldest.txt
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-oldest/bin/python -m pip install --quiet -r build/oldest.txt
+	.venv-oldest/bin/python -m pip install --quiet --no-deps --editable .
+	.venv-oldest/bin/python tests/smoke.py
+
+# What the installed package consists of, as CycloneDX JSON.
+sbom: $(DEMO)/.ready $(READY)
+	$(BIN)/python -m pip install --quiet --group dist
+	mkdir -p dist
+	$(BIN)/cyclonedx-py environment $(DEMO)/bin/python --output-file dist/sbom.json
+
 clean:
-	rm -rf $(VENV) .venv-mutation demo mutants .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-demo .venv-wheel .venv-oldest .venv-mutation build dist site demo mutants .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -115,12 +115,14 @@ def _cell(row: Mapping[str, str], column: str, place: str) -> str:
 def _annotated(source: str) -> list[tuple[str, str]]:
     """Who annotated which item in a source of any kind."""
     from spagree.read import ANNOTATOR, ITEM, read
+    from spagree.tally.engines import rows
+    from spagree.tally.tally import text
 
     found = read(source)
     if not found.has_annotators:
         raise DataError(f"{source}: does not say who annotated; name the column with --annotator when you export it")
-    frame = found.frame.select(ITEM, ANNOTATOR).drop_nulls().unique().collect()
-    return [(str(item), str(name)) for item, name in frame.iter_rows()]
+    pairs = rows(found.frame.select(ITEM, ANNOTATOR).drop_nulls().unique())
+    return [(text(item), text(name)) for item, name in pairs]
 
 
 def _still_open(path: str | None, done: Sequence[tuple[str, str]], people: Sequence[Person]) -> list[tuple[str, str]]:

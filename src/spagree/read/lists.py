@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import narwhals as nw
 
@@ -37,8 +38,8 @@ def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -
         table = file_table(paths.gather([path], Path(scratch)), Request(), Path(scratch))
         column = _key_column(table.columns, role, key, table.name)
         places = range(len(table.columns))
-        frame = table.load(places).select(*(nw.col(cell(place)).cast(nw.String) for place in places)).collect()
-        found = [dict(zip(table.columns, map(_text, row), strict=True)) for row in frame.iter_rows()]
+        frame = table.load(places).select(*(nw.col(cell(place)).cast(nw.String) for place in places))
+        found = [dict(zip(table.columns, map(_text, row), strict=True)) for row in _rows(frame)]
     name = table.columns[column]
     rows = {row[name]: row for row in found if row[name]}
     given = [row[name] for row in found if row[name]]
@@ -57,6 +58,12 @@ def _key_column(columns: tuple[str, ...], role: str, key: str | None, source: st
     if found is None:
         raise ColumnError(f"{source}: which column names the {role}? Say --{role} COLUMN; columns: {listed(columns)}")
     return found
+
+
+def _rows(frame: nw.LazyFrame[Any]) -> Iterable[tuple[object, ...]]:
+    if frame.implementation is nw.Implementation.DUCKDB:
+        return frame.to_native().fetchall()  # type: ignore[no-any-return]
+    return frame.collect(backend="polars").iter_rows()
 
 
 def _text(value: object) -> str:
