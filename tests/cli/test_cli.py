@@ -366,9 +366,9 @@ def test_interrupts_leave_no_file(tmp_path: Path, number: signal.Signals, code: 
     target = tmp_path / "large.parquet"
     command = [*SPAGREE, "simulate", "-o", str(target), "--items", "20000000", "--per-item", "5"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as running:
-        time.sleep(1.5)
+        wait_until_it_imports(running.pid, "polars")  # the command itself runs now
         running.send_signal(number)
-        errors = running.communicate(timeout=60)[1]
+        errors = running.communicate(timeout=300)[1]
     assert running.returncode == code and "Traceback" not in errors
     assert list(tmp_path.iterdir()) == []
 
