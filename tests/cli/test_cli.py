@@ -364,7 +364,7 @@ def wait_until_it_imports(process: int, library: str) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupts_leave_no_file(tmp_path: Path, number: signal.Signals, code: int) -> None:
     target = tmp_path / "large.parquet"
-    command = [*SPAGREE, "simulate", "-o", str(target), "--items", "20000000", "--per-item", "5"]
+    command = [*SPAGREE, "simulate", "-o", str(target), "--items", "3000000", "--per-item", "5"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as running:
         wait_until_it_imports(running.pid, "polars")  # the command itself runs now
         running.send_signal(number)
