@@ -29,6 +29,7 @@ COMMANDS = {
     "classes": ("breakdowns", "List the classes annotators agree least on, and which are confused."),
     "annotators": ("breakdowns", "List the annotators who agree least with the others."),
     "pairs": ("breakdowns", "List the pairs of annotators who agree least."),
+    "compare": ("compare", "Compare rounds, the halves of one source, or a model with people."),
     "assign": ("assign", "Assign items to annotators: random, balanced, connected."),
     "tally": ("tallies", "Count annotations and save the summary, to be merged later."),
     "merge": ("tallies", "Add up saved tallies."),
