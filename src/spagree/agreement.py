@@ -41,7 +41,7 @@ from spagree.present.presented import Presented
 from spagree.read import read, read_all
 from spagree.read.annotations import Annotations, Caution, Understood
 from spagree.tally.count import count
-from spagree.tally.engines import write_parquet
+from spagree.tally.engines import to_polars, write_parquet
 from spagree.tally.items import ItemCounts, ItemTable
 from spagree.tally.tally import Tally
 
@@ -133,6 +133,21 @@ class Agreement(Presented):
         if most < 1:
             raise UsageError(f"hardest({most}): how many items to list, 1 or more")
         return self._item_table().worst(most)
+
+    def consensus(self) -> polars.DataFrame:
+        """The majority label of each item: ``item, label, tied, annotations, share, kept``.
+
+        ``label`` is null where two labels or more have most votes, and ``tied`` lists these: a tie is never broken in
+        silence. ``kept`` is the probability that ever more annotators would keep the label.
+
+        >>> import spagree
+        >>> rows = [(1, "ann", "yes"), (1, "bob", "yes"), (2, "ann", "no"), (2, "bob", "yes")]
+        >>> spagree.measure(rows).consensus().drop("kept").rows()
+        [(1, 'yes', None, 2, 1.0), (2, None, 'no | yes', 2, 0.5)]
+        """
+        from spagree.estimate.consensus import consensus
+
+        return consensus(to_polars(self._item_table().counts), self.spa.value, self.data.pairable_items)
 
     def distribution(self) -> polars.DataFrame:
         """How many items have which agreement: ``annotations, agreement, items``.
