@@ -21,6 +21,7 @@ from spagree.estimate import (
     find,
 )
 from spagree.estimate.breakdowns import Breakdowns
+from spagree.estimate.consensus import consensus
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.similarity import Metric
@@ -137,16 +138,14 @@ class Agreement(Presented):
     def consensus(self) -> polars.DataFrame:
         """The majority label of each item: ``item, label, tied, annotations, share, kept``.
 
-        ``label`` is null where two labels or more have most votes, and ``tied`` lists these: a tie is never broken in
-        silence. ``kept`` is the probability that ever more annotators would keep the label.
+        ``label`` is null where several have most votes, which ``tied`` lists. ``kept``: the probability that ever more
+        annotators would keep it.
 
         >>> import spagree
         >>> rows = [(1, "ann", "yes"), (1, "bob", "yes"), (2, "ann", "no"), (2, "bob", "yes")]
         >>> spagree.measure(rows).consensus().drop("kept").rows()
         [(1, 'yes', None, 2, 1.0), (2, None, 'no | yes', 2, 0.5)]
         """
-        from spagree.estimate.consensus import consensus
-
         return consensus(to_polars(self._item_table().counts), self.spa.value, self.data.pairable_items)
 
     def distribution(self) -> polars.DataFrame:

@@ -60,3 +60,34 @@ def test_chart(run: Run, rounds: list[Path], tmp_path: Path) -> None:
     assert run("compare", *rounds, "--chart", picture, "--force")[0] == 0
     code, _, err = run("compare", *rounds, "--chart", tmp_path / "rounds.bmp")
     assert code == 2 and ".svg" in err
+
+
+def test_consensus(run: Run, tmp_path: Path) -> None:
+    path, labels = tmp_path / "votes.csv", tmp_path / "labels.csv"
+    path.write_text("item,annotator,label\n1,a,x\n1,b,x\n2,a,x\n2,b,y\n3,a,y\n")
+    code, _, err = run("items", path, "--consensus", "-o", labels)
+    assert code == 0 and "3 items, 1 without a majority" in err
+    assert [line.split(",")[:5] for line in labels.read_text().splitlines()] == [
+        ["item", "label", "tied", "annotations", "share"],
+        ["1", "x", "", "2", "1.0"],
+        ["2", "", "x | y", "2", "0.5"],
+        ["3", "y", "", "1", "1.0"],
+    ]
+    code, out, _ = run("items", path, "--consensus", "--json")
+    assert code == 0 and json.loads(out)[0]["tied"] == "x | y"
+    assert "x | y" in run("items", path, "--consensus")[1]
+    code, _, err = run("items", path, "--consensus", "-o", tmp_path / "labels.xls")
+    assert code == 2 and ".csv" in err
+    assert run("items", path, "--consensus", "-o", labels)[0] == 4
+
+
+def test_who_always_says_one_thing(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "blind.csv"
+    lines = [
+        f"{item},{who},{'x' if who == 'zed' or item % 2 else 'y'}"
+        for item in range(20)
+        for who in ("ann", "bob", "zed")
+    ]
+    path.write_text("\n".join(["item,annotator,label", *lines]))
+    code, out, _ = run("annotators", path)
+    assert code == 0 and "Always one label, whatever the item: zed" in out and "commonest label" in out

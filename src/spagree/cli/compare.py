@@ -32,7 +32,10 @@ WIDE = 120
 )
 @option("--margin", type=float, metavar="E", help="How much less agreement is as good as a person.  [default: 0.05]")
 @option(
-    "--no-worse-than", type=float, metavar="X", help="Exit with 1 unless nothing agrees less than the first by X or more."
+    "--no-worse-than",
+    type=float,
+    metavar="X",
+    help="Exit with 1 unless nothing agrees less than the first by X or more.",
 )
 @option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
 @option("--chart", metavar="FILE", help="Also draw it: .svg, .png or .pdf.")
