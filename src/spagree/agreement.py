@@ -138,8 +138,7 @@ class Agreement(Presented):
     def consensus(self) -> polars.DataFrame:
         """The majority label of each item: ``item, label, tied, annotations, share, kept``.
 
-        ``label`` is null where several have most votes, which ``tied`` lists. ``kept``: the probability that ever more
-        annotators would keep it.
+        ``label`` is null for ties, which ``tied`` lists; ``kept``: the probability that more annotators would keep it.
 
         >>> import spagree
         >>> rows = [(1, "ann", "yes"), (1, "bob", "yes"), (2, "ann", "no"), (2, "bob", "yes")]
