@@ -33,7 +33,6 @@ from spagree.options import (
     Reading,
     Similarity,
     given,
-    named,
     renamed,
     shows,
     split,
@@ -349,7 +348,7 @@ def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
     estimation, asked = _Estimation(**estimating), Reading(**reading)
     policies(asked)
     if ready(source) is not None:
-        raise UsageError("a tally holds one question; measure it with measure() (without --all-questions)")
+        raise UsageError("a tally holds one question, so --all-questions has nothing to choose from; measure it alone")
     found = read_all(source, **reading)
     return {question: estimation.agreement(annotations, asked, source) for question, annotations in found.items()}
 
@@ -363,9 +362,7 @@ class _Estimation(Estimating):
         super().__init__(**options)
         check_interval_for(self.interval_for)
         if self.interval_for == ANNOTATORS and self.bootstrap is not None:
-            raise UsageError(
-                f"{named('bootstrap')} resamples items only; leave it out with {named('interval_for', ANNOTATORS)}"
-            )
+            raise UsageError("--bootstrap resamples items only; leave it out with --interval-for annotators")
         check_scheme(self.weights)
         check_level(self.level)
         self.resample()
