@@ -44,7 +44,9 @@ def test_the_contract_of_the_object() -> None:
 
 def test_an_undefined_figure_refuses_to_become_a_number() -> None:
     with pytest.raises(TypeError, match="no item has two annotations"):
-        float(spagree.measure([("q1", "ann", "yes")]).spa)
+        float(spagree.measure([("q1", "ann", "yes"), ("q2", "bob", "yes")]).spa)
+    with pytest.raises(TypeError, match="only one annotator"):
+        float(spagree.measure([("q1", "ann", "yes"), ("q2", "ann", "yes")]).spa)
 
 
 FRAMES: dict[str, Callable[[], Any]] = {
@@ -86,7 +88,7 @@ def test_a_tally_has_no_items() -> None:
 
 
 def test_a_count_matrix() -> None:
-    agreement = spagree.measure(np.array([[2, 0], [1, 1], [0, 1]]))
+    agreement = spagree.measure(np.array([[2, 0], [1, 1], [0, 1]]), format="counts")
     assert agreement.spa.value == 0.5 and agreement.data.annotators is None and agreement.data.pairable_items == 2
 
 

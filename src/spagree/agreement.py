@@ -21,10 +21,10 @@ from spagree.estimate import (
     find,
 )
 from spagree.estimate.breakdowns import Breakdowns
-from spagree.estimate.consensus import consensus
+from spagree.estimate.missing_labels import caution_missing
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for
 from spagree.estimate.overlap import Overlap
-from spagree.estimate.similarity import Metric
+from spagree.estimate.similarity import SET_METRICS, Metric
 from spagree.options import (
     CustomWeights,
     DuplicatePolicy,
@@ -33,6 +33,7 @@ from spagree.options import (
     Reading,
     Similarity,
     given,
+    named,
     renamed,
     shows,
     split,
@@ -41,7 +42,7 @@ from spagree.present.presented import Presented
 from spagree.read import read, read_all
 from spagree.read.annotations import Annotations, Caution, Understood
 from spagree.tally.count import count
-from spagree.tally.engines import to_polars, write_parquet
+from spagree.tally.engines import write_table
 from spagree.tally.items import ItemCounts, ItemTable
 from spagree.tally.tally import Tally
 
@@ -108,7 +109,7 @@ class Agreement(Presented):
         return self._item_table().frame()
 
     def write_items(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write ``item, annotations, agreement`` of every item to a Parquet file, where the data lives.
+        """Write ``item, annotations, agreement`` of every item to a CSV or Parquet file, where the data lives.
 
         Nothing but the file is made: items may be more than fit into memory. Spark writes a folder of files.
 
@@ -118,7 +119,7 @@ class Agreement(Presented):
         >>> polars.read_parquet("items.parquet").rows()
         [('q1', 2, 0.0), ('q2', 1, None)]
         """
-        write_parquet(self._item_table().agreement(), path, force=force)
+        write_table(self._item_table().agreement(), path, force=force)
 
     def hardest(self, most: int = 20) -> polars.DataFrame:
         """The items with the least agreement, on any source: ``item, annotations, agreement, entropy, votes``.
@@ -133,18 +134,6 @@ class Agreement(Presented):
         if most < 1:
             raise UsageError(f"hardest({most}): how many items to list, 1 or more")
         return self._item_table().worst(most)
-
-    def consensus(self) -> polars.DataFrame:
-        """The majority label of each item: ``item, label, tied, annotations, share, kept``.
-
-        ``label`` is null for ties, which ``tied`` lists; ``kept``: the probability that more annotators would keep it.
-
-        >>> import spagree
-        >>> rows = [(1, "ann", "yes"), (1, "bob", "yes"), (2, "ann", "no"), (2, "bob", "yes")]
-        >>> spagree.measure(rows).consensus().drop("kept").rows()
-        [(1, 'yes', None, 2, 1.0), (2, None, 'no | yes', 2, 0.5)]
-        """
-        return consensus(to_polars(self._item_table().counts), self.spa.value, self.data.pairable_items)
 
     def distribution(self) -> polars.DataFrame:
         """How many items have which agreement: ``annotations, agreement, items``.
@@ -239,18 +228,21 @@ class Agreement(Presented):
 def measure(
     source: Any,
     *,
-    item: str | None = None,
-    annotator: str | None = None,
+    item: str | Sequence[str] | None = None,
+    annotator: str | Sequence[str] | None = None,
     label: str | Sequence[str] | None = None,
     time: str | None = None,
+    time_format: str | None = None,
     text: str | None = None,
     format: str = "auto",
+    sheet: str | None = None,
     encoding: str | None = None,
     header: bool = True,
     engine: str | None = None,
     spark_master: str | None = None,
     query: str | None = None,
     missing: Sequence[str] = (),
+    separator: str | None = None,
     normalize: bool = False,
     duplicates: DuplicatePolicy = "error",
     first: int | None = None,
@@ -280,27 +272,32 @@ def measure(
 
     Args:
         source: A path, a glob, a list of paths, ``"example:NAME"``, any dataframe that narwhals knows, an iterable of
-            (item, annotator, label[, time]), a matrix of counts (items × classes), or a tally. With ``query``
+            (item, annotator, label[, time]), a numpy matrix (say its ``format``), or a tally. With ``query``
             a database: ``"postgresql://…"`` or an SQLite file.
-        item: Column of the item; guessed from its name otherwise.
-        annotator: Column of the annotator; guessed otherwise, and may be absent.
-        label: Column of the label. In wide and count tables a list: the columns of the annotators or classes.
+        item: Column of the item; guessed from its name otherwise. Several columns make one item.
+        annotator: Column of the annotator; guessed otherwise, and may be absent. Several make one annotator.
+        label: Column of the label. In broad tables a list: the columns of the annotators, items or classes.
         time: Column with the time of each annotation: numbers or dates.
+        time_format: How times are written, for example ``"%d/%m/%Y %H:%M"``.
         text: Column with the item's text, shown with the items that annotators agree least on.
-        format: ``"long"`` (one annotation per row), ``"wide"`` (items × annotators), ``"counts"`` (items × classes),
-            or the tool that exported the files, such as ``"label-studio"``. ``"auto"`` recognises tools.
+        format: ``"long"`` (one annotation per row), ``"wide"`` (items × annotators), ``"transposed"``
+            (annotators × items), ``"counts"`` (items × classes), ``"one-hot"`` (a column of 0 and 1 per class), or
+            the tool that exported the files, such as ``"label-studio"``. ``"auto"`` recognises tools.
+        sheet: The sheet of an Excel workbook; the first otherwise.
         encoding: Text encoding of the file, if it is not UTF-8 or UTF-16.
         header: False if the file has no header; columns are then called 1, 2, 3, …
         engine: What reads and counts files: ``"duckdb"`` (default), ``"polars"`` or ``"spark"``.
         spark_master: The cluster for the engine spark; this machine otherwise.
         query: A SELECT, whose answer is read from the database ``source``.
         missing: Labels that mean missing.
-        normalize: Treat labels as equal that differ in case, blanks or Unicode form.
-        duplicates: What to do when an annotator gave an item different labels: ``"error"``, or keep the ``"first"`` or
-            ``"last"``.
+        separator: What separates the options of a label that is a set, as ``";"`` in ``a;b``.
+        normalize: Treat labels, annotators and items as equal that differ in case, blanks, Unicode form or as 1 and
+            1.0.
+        duplicates: What to do when an annotator gave an item different labels: ``"error"``, keep the ``"first"`` or the
+            ``"last"``, make one label of the ``"set"``, or ``"keep"`` each as an annotation of its own.
         first: Use only the first so many annotations of each item, by time.
         pseudonymise: Replace the names of annotators by stable pseudonyms; a text is used as a secret for them.
-        question: Which question of a tool's export, where it has several.
+        question: Which question of a table or of a tool's export, where it has several.
         status: Which status, or statuses, count in a tool's export.
         ground_truth: Whether to ``"keep"`` or ``"drop"`` ground truth in a tool's export.
         multi: Several choices in one answer: one label for the ``"set"``, or ``"options"``, a yes/no question each.
@@ -348,7 +345,7 @@ def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
     estimation, asked = _Estimation(**estimating), Reading(**reading)
     policies(asked)
     if ready(source) is not None:
-        raise UsageError("a tally holds one question, so --all-questions has nothing to choose from; measure it alone")
+        raise UsageError("a tally holds one question; measure it with measure() (without --all-questions)")
     found = read_all(source, **reading)
     return {question: estimation.agreement(annotations, asked, source) for question, annotations in found.items()}
 
@@ -362,7 +359,9 @@ class _Estimation(Estimating):
         super().__init__(**options)
         check_interval_for(self.interval_for)
         if self.interval_for == ANNOTATORS and self.bootstrap is not None:
-            raise UsageError("--bootstrap resamples items only; leave it out with --interval-for annotators")
+            raise UsageError(
+                f"{named('bootstrap')} resamples items only; leave it out with {named('interval_for', ANNOTATORS)}"
+            )
         check_scheme(self.weights)
         check_level(self.level)
         self.resample()
@@ -378,10 +377,11 @@ class _Estimation(Estimating):
         return find(tally, self.weights, self.level, self.resample(), self.similarity())
 
     def agreement(self, annotations: Annotations, reading: Reading, source: Any) -> Agreement:
-        counted = count(annotations, policies(reading))
+        counted = count(annotations, replace(policies(reading), of_sets=self.metric in SET_METRICS))
         behind = self.breakdowns(counted.tally, counted.counts, counted.annotations)
         findings = self.generalised(counted.tally, behind)
-        findings = replace(findings, warnings=findings.warnings + behind.cautions() + counted.cautions)
+        looks = caution_missing(counted, self.weights, self.similarity())
+        findings = replace(findings, warnings=findings.warnings + behind.cautions() + counted.cautions + looks)
         items = ItemTable(counted.counts, source, counted.annotations)
         return Agreement(findings, annotations.understood, items, behind, given(reading, self))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import UsageError
-from spagree.options import Reading, given, shows
+from spagree.options import Reading, given, named, shows
 from spagree.read import read
 from spagree.read.annotations import LABEL, Annotations
 from spagree.read.layouts import FORMATS
@@ -35,14 +35,14 @@ def ready(source: Any) -> Tally | ItemCounts | None:
 
 def refuse_late(reading: Reading) -> None:
     """Options that say how to count come too late for what was counted."""
-    names = [f"--{'no-' if name == 'header' else ''}{name.replace('_', '-')}" for name in given(reading)]
+    names = [named(name) for name in given(reading)]
     if names:
         raise UsageError(f"{', '.join(names)} has no effect on a tally; say it when the annotations are counted")
 
 
 def policies(reading: Reading) -> Policies:
     """How to treat what could be counted in more than one way."""
-    return Policies(reading.duplicates, reading.first, reading.normalize)
+    return Policies(reading.duplicates, reading.first, reading.normalize, reading.separator)
 
 
 def tally_of(ready: Tally | ItemCounts) -> Tally:

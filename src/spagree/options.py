@@ -7,7 +7,7 @@ one line here and one in the signature of :func:`spagree.measure`, which a test 
 from __future__ import annotations
 
 import json
-import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,7 +18,7 @@ from inspect import Parameter, Signature, signature
 from typing import Any, Literal, ParamSpec, TypeVar
 from warnings import warn
 
-DuplicatePolicy = Literal["error", "first", "last"]
+DuplicatePolicy = Literal["error", "first", "last", "set", "keep"]
 IntervalFor = Literal["items", "annotators"]
 CustomWeights = Mapping[int, float] | Callable[[int], float]
 Similarity = Callable[[str, str], float]
@@ -68,23 +68,33 @@ def _about(
 class Reading:
     """How a source is read and cleaned."""
 
-    item: str | None = field(
-        default=None, metadata=_about(COLUMNS, "COLUMN", "Column of the item; guessed from its name otherwise.")
+    item: str | Sequence[str] | None = field(
+        default=None,
+        metadata=_about(
+            COLUMNS,
+            "COLUMN",
+            "Column of the item, guessed from its name otherwise; repeated: these columns together.",
+            Kind.REPEATED,
+        ),
     )
-    annotator: str | None = field(
-        default=None, metadata=_about(COLUMNS, "COLUMN", "Column of the annotator; optional.")
+    annotator: str | Sequence[str] | None = field(
+        default=None,
+        metadata=_about(COLUMNS, "COLUMN", "Column of the annotator; optional; may be repeated.", Kind.REPEATED),
     )
     label: str | Sequence[str] | None = field(
         default=None,
         metadata=_about(
             COLUMNS,
             "COLUMN",
-            "Column of the label. In wide and count tables: a column of labels or counts; may be repeated.",
+            "Column of the label. In broad tables: a column per annotator, item or class; may be repeated.",
             Kind.REPEATED,
         ),
     )
     time: str | None = field(
         default=None, metadata=_about(COLUMNS, "COLUMN", "Column with the time of each annotation.")
+    )
+    time_format: str | None = field(
+        default=None, metadata=_about(COLUMNS, "FORMAT", "How times are written, for example '%d/%m/%Y %H:%M'.")
     )
     text: str | None = field(
         default=None,
@@ -97,8 +107,12 @@ class Reading:
         metadata=_about(
             WHAT,
             "NAME",
-            "auto, long, wide (items × annotators), counts, or the tool that exported it: label-studio, prodigy, …",
+            "auto, long, wide (items × annotators), transposed (annotators × items), counts, one-hot, or the tool that "
+            "exported it: label-studio, prodigy, …",
         ),
+    )
+    sheet: str | None = field(
+        default=None, metadata=_about(WHAT, "NAME", "The sheet of an Excel workbook.  [default: the first]")
     )
     encoding: str | None = field(
         default=None, metadata=_about(WHAT, "NAME", "Text encoding of the file, if it is not UTF-8 or UTF-16.")
@@ -123,10 +137,17 @@ class Reading:
     missing: Sequence[str] = field(
         default=(), metadata=_about(CLEANING, "TEXT", "A label that means missing; may be repeated.", Kind.REPEATED)
     )
+    separator: str | None = field(
+        default=None,
+        metadata=_about(CLEANING, "TEXT", "What separates the options of a label that is a set, as ; in a;b."),
+    )
     normalize: bool = field(
         default=False,
         metadata=_about(
-            CLEANING, None, "Treat labels as equal that differ in case, blanks or Unicode form.", Kind.FLAG
+            CLEANING,
+            None,
+            "Treat labels, annotators and items as equal that differ in case, blanks, Unicode form or as 1 and 1.0.",
+            Kind.FLAG,
         ),
     )
     duplicates: DuplicatePolicy = field(
@@ -134,7 +155,8 @@ class Reading:
         metadata=_about(
             CLEANING,
             "POLICY",
-            "When an annotator gave an item different labels: error (default), first or last.",
+            "When an annotator gave an item different labels: error (default), first, last, set (one label of all) or "
+            "keep (each counts).",
         ),
     )
     first: int | None = field(
@@ -148,7 +170,8 @@ class Reading:
         ),
     )
     question: str | None = field(
-        default=None, metadata=_about(TOOLS, "NAME", "Which question of a tool's export, where it has several.")
+        default=None,
+        metadata=_about(COLUMNS, "NAME", "Which question of a table or of a tool's export, where it has several."),
     )
     status: str | Sequence[str] = field(
         default=(),
@@ -300,11 +323,12 @@ def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 _on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
+_UNNAMED = object()
 
 
 @contextmanager
 def command_line() -> Iterator[None]:
-    """Messages made inside name options as they are typed on the command line."""
+    """Messages written inside name options as they are typed on the command line."""
     token = _on_command_line.set(True)
     try:
         yield
@@ -312,82 +336,28 @@ def command_line() -> Iterator[None]:
         _on_command_line.reset(token)
 
 
-_TYPED = re.compile(
-    r"""(?<![\w-])--(?P<name>[a-z]+(?:-[a-z]+)*)
-        (?:[ ](?P<value>'[^']*'|"[^"]*"|[\w./:*\[\],=-]*[\w\]]))?
-        (?P<both>[ ]\(\w+=[^)]*\))?""",
-    re.VERBOSE,
-)
-_NO_VALUES = frozenset(
-    [
-        "and",
-        "asks",
-        "does",
-        "for",
-        "has",
-        "if",
-        "is",
-        "needs",
-        "only",
-        "or",
-        "out",
-        "reads",
-        "resamples",
-        "takes",
-        "then",
-        "to",
-        "was",
-        "with",
-    ]
-)
-_OTHERS = {"all-questions": "measure_all()", "force": "force=True"}
+def named(name: str, value: Any = _UNNAMED) -> str:
+    """An option, with or without a value, as the caller writes it; for messages.
 
-
-def spelled(message: str) -> str:
-    """A message that names options as they are typed, for whoever reads it: in Python as keyword arguments.
-
-    A value that is no plain word, such as the name of a column, is quoted in messages.
-
-    >>> spelled("name the column with --label, or say --format wide, --no-header or --order low,high")
-    'name the column with label=, or say format="wide", header=False or order=["low", "high"]'
+    >>> named("label"), named("format", "wide"), named("order", ["low", "high"]), named("header", False)
+    ('label=', 'format="wide"', 'order=["low", "high"]', 'header=False')
     >>> with command_line():
-    ...     spelled("say --item 'doc id' or --normalize (normalize=True)")
-    "say --item 'doc id' or --normalize"
+    ...     named("label"), named("format", "wide"), named("order", ["low", "high"]), named("header", False)
+    ('--label', '--format wide', '--order low,high', '--no-header')
     """
-    if _on_command_line.get():
-        return _TYPED.sub(lambda typed: typed.group().removesuffix(typed["both"] or ""), message)
-    return _TYPED.sub(_in_python, message)
+    if not _on_command_line.get():
+        return f"{name}={'' if value is _UNNAMED else _as_python(value)}"
+    flag = f"--{name.replace('_', '-')}"
+    if value is _UNNAMED or value is True:
+        return flag
+    if value is False:
+        return flag.replace("--", "--no-", 1)
+    return f"{flag} {shlex.quote(value if isinstance(value, str) else _listed(value))}"
 
 
-def _in_python(typed: re.Match[str]) -> str:
-    known = {**declared(Reading), **declared(Estimating)}
-    flag, value, both = typed["name"], typed["value"], typed["both"] or ""
-    name = flag.removeprefix("no-").replace("-", "_")
-    rest = f" {value}" if value else ""
-    if flag in _OTHERS:
-        return _OTHERS[flag] + rest
-    if name not in known:
-        return typed.group()
-    if known[name].kind is Kind.FLAG:
-        return f"{name}={not flag.startswith('no-')}{rest}"
-    if value is None or not _is_value(value, known[name]):
-        return f"{name}={rest}{both if rest else ''}"
-    return f"{name}={_as_python(value, known[name].kind)}"
+def _as_python(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | list | tuple) else repr(value)
 
 
-def _is_value(text: str, option: Option) -> bool:
-    """Whether what follows an option in a message is its value, and not the sentence going on."""
-    if text[0] in "'\"":
-        return True
-    if option.kind in (Kind.WHOLE, Kind.REAL):
-        return text[0].isdigit()
-    if option.metavar in ("NAME", "POLICY", "SCHEME", "WHOM", "A,B,C"):
-        return text not in _NO_VALUES
-    return any(mark in text for mark in "/.:[")
-
-
-def _as_python(text: str, kind: Kind) -> str:
-    plain = text.strip("'\"")
-    if kind in (Kind.WHOLE, Kind.REAL):
-        return plain
-    return json.dumps(plain.split(",") if kind is Kind.LISTED else plain, ensure_ascii=False)
+def _listed(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from spagree.estimate.missingness import Missingness
+from spagree.estimate.similarity import NOMINAL, SCALES, is_number, with_points
 from spagree.estimate.uncertainty import Estimate
 from spagree.estimate.weights import Weights
 from spagree.read.annotations import Caution
 from spagree.tally.tally import Tally
 
 FEW_ITEMS = 10
-MANY_CLASSES = 1_000
+FREE_TEXT, FEWEST_LABELS = 0.5, 10  # so many different labels per annotation, and at least so many
+SCALE = 3  # different numbers
 LOW_COVERAGE = 0.5
 
 REMEDY = (
@@ -21,9 +23,11 @@ REMEDY = (
 )
 
 
-def cautions(tally: Tally, schemes: Mapping[str, Estimate], test: Missingness, weights: Weights) -> tuple[Caution, ...]:
+def cautions(
+    tally: Tally, schemes: Mapping[str, Estimate], test: Missingness, weights: Weights, metric: str = NOMINAL
+) -> tuple[Caution, ...]:
     """All warnings that apply, the weightiest first."""
-    return (*_assumption(schemes, test), *_coverage(tally), *_labels(tally, weights))
+    return (*_assumption(schemes, test), *_coverage(tally), *_labels(tally, weights, metric))
 
 
 def _assumption(schemes: Mapping[str, Estimate], test: Missingness) -> Iterator[Caution]:
@@ -56,7 +60,25 @@ def _apart(schemes: Mapping[str, Estimate]) -> tuple[str, str] | None:
     return (lowest, highest) if outside else None
 
 
+def has_one_annotator(tally: Tally) -> bool:
+    """Whether everything was annotated by the same person."""
+    known = tally.annotators or {}
+    return len(known) == 1 and sum(known.values()) == tally.annotations
+
+
 def _coverage(tally: Tally) -> Iterator[Caution]:
+    lost = sum(tally.left_out.get(reason, 0) for reason in ("missing_label", "missing_item"))
+    if lost and lost >= tally.annotations:
+        yield Caution(
+            "many_left_out",
+            f"{lost:,} rows have no label or no item, and only {tally.annotations:,} have: are the columns right?",
+        )
+    if (
+        tally.annotators is not None
+        and len(tally.annotators) == 1
+        and tally.annotations == sum(tally.annotators.values())
+    ):
+        yield Caution("one_annotator", f"only one annotator ({next(iter(tally.annotators))!r}): nobody to agree with")
     if tally.items == 1:
         yield Caution("one_item", "all annotations belong to one item; is the item column right?")
     elif tally.items == tally.annotations and tally.items > 0:
@@ -71,14 +93,33 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
         )
 
 
-def _labels(tally: Tally, weights: Weights) -> Iterator[Caution]:
+def _labels(tally: Tally, weights: Weights, metric: str) -> Iterator[Caution]:
     if weights.fallback:
         yield Caution("weights_fallback", f"{weights.scheme}: {weights.fallback}")
     if len(tally.pairable_labels) == 1:
         yield Caution(
             "one_class", "all annotations of pairable items carry the same label; agreement is 1 by necessity"
         )
-    if len(tally.labels) > MANY_CLASSES:
+    if metric == NOMINAL:
+        yield from _kinds(tally)
+    elif metric in SCALES and with_points(labels := list(tally.labels)) is not labels:
+        yield Caution("decimal_commas", f"labels are read as numbers with decimal commas, such as {labels[0]!r}")
+
+
+def _kinds(tally: Tally) -> Iterator[Caution]:
+    """Labels that are more than names, while they are compared as names."""
+    labels = list(tally.labels)
+    numbers = all(map(is_number, with_points(labels)))
+    if len(labels) >= FEWEST_LABELS and len(labels) > FREE_TEXT * tally.annotations:
+        kind = "measurements (--metric interval)" if numbers else "free text, which has no classes to agree on"
         yield Caution(
-            "many_classes", "more than 1,000 different labels; is the label column right, or is it free text?"
+            "many_classes",
+            f"{len(labels):,} different labels in {tally.annotations:,} annotations: is the label column right, or are "
+            f"these {kind}?",
+        )
+    elif numbers and len(labels) >= SCALE:
+        yield Caution(
+            "number_labels",
+            "the labels are numbers, and are compared as names: 1 and 2 differ as much as 1 and 5. If they are points "
+            "on a scale, say --metric ordinal (or interval)",
         )

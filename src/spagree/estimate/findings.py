@@ -6,13 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from spagree.estimate.cautions import cautions
+from spagree.estimate.cautions import cautions, has_one_annotator
 from spagree.estimate.chance import Corrected, chance
 from spagree.estimate.item_groups import ItemGroups, exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.missingness import Missingness, missingness
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.estimate.uncertainty import NOT_PAIRABLE, Bootstrap, Estimate, check_level, estimate, undefined
+from spagree.estimate.uncertainty import (
+    NOT_PAIRABLE,
+    ONE_ANNOTATOR,
+    Bootstrap,
+    Estimate,
+    check_level,
+    estimate,
+    undefined,
+)
 from spagree.estimate.weights import DEFAULT, SCHEMES, Weights, check_scheme, weigh
 from spagree.options import CustomWeights
 from spagree.read.annotations import Caution
@@ -77,19 +85,20 @@ def find(
     found = item_groups_of(tally, similar)
     weighed = {scheme: weigh(scheme, tally, similar) for scheme in SCHEMES}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
-    schemes = {scheme: _estimate(found, weighed[scheme], level, bootstrap) for scheme in SCHEMES}
-    spa = schemes[weights] if isinstance(weights, str) else _estimate(found, chosen, level, bootstrap)
+    reason = ONE_ANNOTATOR if has_one_annotator(tally) else NOT_PAIRABLE
+    schemes = {scheme: _estimate(found, weighed[scheme], level, bootstrap, reason) for scheme in SCHEMES}
+    spa = schemes[weights] if isinstance(weights, str) else _estimate(found, chosen, level, bootstrap, reason)
     test = missingness(found, level)
     corrected = chance(tally, chosen.by_n, level, chosen.scheme, similar)
-    warnings = cautions(tally, schemes, test, chosen)
+    warnings = cautions(tally, schemes, test, chosen, metric.name if metric else NOMINAL)
     all_weights = {**weighed, chosen.scheme: chosen}
     name = metric.name if metric else NOMINAL
     return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name)
 
 
-def _estimate(found: ItemGroups, weights: Weights, level: float, bootstrap: Bootstrap | None) -> Estimate:
+def _estimate(found: ItemGroups, weights: Weights, level: float, bootstrap: Bootstrap | None, reason: str) -> Estimate:
     if not found.exact:
-        return undefined(NOT_PAIRABLE, level, weights.scheme)
+        return undefined(reason, level, weights.scheme)
     value = exact_mean(found, weights.by_n)
     per_group = found.weights(weights.by_n)
     figure = estimate(value, found, per_group, level, weights.scheme)

@@ -111,9 +111,9 @@ def _ordinal(metric: Metric, labels: Sequence[str], totals: Floats) -> Floats:
 def _numbers(metric: Metric, labels: Sequence[str]) -> Floats:
     """Labels as numbers; text is refused with the remedy."""
     try:
-        values = np.array([float(label) for label in labels])
+        values = np.array([float(label) for label in with_points(labels)])
     except ValueError:
-        wrong = next(label for label in labels if not _is_number(label))
+        wrong = next(label for label in labels if not is_number(label))
         raise DataError(
             f"metric {metric.name}: the label {wrong!r} is not a number; use ordinal, linear or quadratic "
             "with the order of the labels (--order low,middle,high)"
@@ -123,7 +123,19 @@ def _numbers(metric: Metric, labels: Sequence[str]) -> Floats:
     return values
 
 
-def _is_number(label: str) -> bool:
+def with_points(labels: Sequence[str]) -> Sequence[str]:
+    """Numbers with decimal commas, written with points; anything else as it is.
+
+    >>> with_points(["1,5", "2"]), with_points(["1,5", "a"]), with_points(["1,5", "2.5"])
+    (['1.5', '2'], ['1,5', 'a'], ['1,5', '2.5'])
+    """
+    changed = [label.replace(",", ".") for label in labels]
+    is_mixed = any("." in label for label in labels)
+    return changed if changed != list(labels) and not is_mixed and all(map(is_number, changed)) else labels
+
+
+def is_number(label: str) -> bool:
+    """Whether a label is a finite number."""
     try:
         return isfinite(float(label))
     except ValueError:
@@ -135,16 +147,14 @@ def _places(metric: Metric, labels: Sequence[str], *, by_rank: bool = False) -> 
     if metric.order:
         unknown = [label for label in labels if label not in metric.order]
         if unknown:
-            raise DataError(
-                f"order: the label {unknown[0]!r} occurs but is not in it; add it, or name it with --missing"
-            )
+            raise DataError(f"order: the label {unknown[0]!r} occurs but is not in it; add it, or --missing it")
         return np.array([metric.order.index(label) for label in labels], dtype=np.float64)
-    values = _numbers(metric, labels) if all(map(_is_number, labels)) else _refuse_unordered(metric, labels)
+    values = _numbers(metric, labels) if all(map(is_number, with_points(labels))) else _refuse_unordered(metric, labels)
     return np.argsort(np.argsort(values)).astype(np.float64) if by_rank else values
 
 
 def _refuse_unordered(metric: Metric, labels: Sequence[str]) -> Floats:
-    wrong = next(label for label in labels if not _is_number(label))
+    wrong = next(label for label in labels if not is_number(label))
     raise DataError(
         f"metric {metric.name}: the order of the labels is not known ({wrong!r} is no number); "
         "say it from low to high with --order low,middle,high"
@@ -168,9 +178,22 @@ def as_set(label: str) -> frozenset[str]:
     return frozenset(part.strip() for part in label.split(SEPARATOR) if part.strip())
 
 
+def _sets(metric: Metric, labels: Sequence[str]) -> list[frozenset[str]]:
+    """Labels as sets; refused where none of them holds two options, because then nothing is compared as a set."""
+    sets = [as_set(label) for label in labels]
+    if labels and not any(
+        len(options) > 1 or label.startswith("[") for label, options in zip(labels, sets, strict=True)
+    ):
+        raise DataError(
+            f"metric {metric.name}: no label holds two options (such as {labels[0]!r}); say what separates them with "
+            "--separator, or use the metric nominal"
+        )
+    return sets
+
+
 def _of_sets(compare: Callable[[frozenset[str], frozenset[str]], float]) -> Rule:
-    def matrix(_: Metric, labels: Sequence[str], __: Floats) -> Floats:
-        sets = [as_set(label) for label in labels]
+    def matrix(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
+        sets = _sets(metric, labels)
         return np.array([[compare(one, other) for other in sets] for one in sets])
 
     return matrix
@@ -198,9 +221,9 @@ def masi(one: frozenset[str], other: frozenset[str]) -> float:
     return jaccard(one, other) / 3
 
 
-def _options(_: Metric, labels: Sequence[str], __: Floats) -> Floats:
+def _options(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
     """The share of all options on which two sets say the same: yes or no."""
-    sets = [as_set(label) for label in labels]
+    sets = _sets(metric, labels)
     everything = len(frozenset[str]().union(*sets)) or 1
     return np.array([[1 - len(one ^ other) / everything for other in sets] for one in sets])
 
@@ -218,6 +241,8 @@ def _from_function(similarity: Similarity, labels: Sequence[str]) -> Floats:
 Rule = Callable[[Metric, Sequence[str], Floats], Floats]
 
 
+SCALES = frozenset(("ordinal", "interval", "ratio", "circular", "linear", "quadratic"))
+SET_METRICS = frozenset(("jaccard", "masi", "options"))
 METRICS: Mapping[str, Rule] = {
     NOMINAL: lambda _, labels, __: np.eye(len(labels)),  # never asked for: equality needs no table
     "ordinal": _ordinal,

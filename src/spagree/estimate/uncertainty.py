@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spagree.estimate.label_counts import LabelCounts
 
 NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
+ONE_ANNOTATOR = "only one annotator, so no agreement can be seen"
 ONE_ITEM = "only one item has two annotations: how items differ cannot be seen"
 REPLICATE_CHUNK = 4_000_000
 COVERS = {"items": "these annotators, new items", "annotators": "new annotators and new items"}

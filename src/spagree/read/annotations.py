@@ -9,8 +9,6 @@ from typing import Any
 
 import narwhals as nw
 
-from spagree.options import spelled
-
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
 TEXT = "text"
 
@@ -24,9 +22,6 @@ class Caution:
 
     code: str
     message: str
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "message", spelled(self.message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +37,8 @@ class Understood:
     guessed: frozenset[str] = frozenset()
     examples: tuple[tuple[str, ...], ...] = ()
     rules: tuple[str, ...] = ()
+    apart: str = ""
+    """What would tell apart annotations that look like repeats of one annotator on one item."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from spagree.errors import ColumnError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
+from spagree.read.contents import plain_name
 from spagree.read.tables import listed, shown
 
 # Strongest first. Names inside one group are equally good: two of them in one table are ambiguous.
@@ -17,7 +18,9 @@ COMMON_NAMES: Mapping[str, tuple[str, ...]] = {
         "itemid",
         "item",
         "taskid unitid documentid docid sampleid exampleid textid sentenceid instanceid recordid imageid",
+        "origid originalid",
         "task unit document doc sample example instance record",
+        "subjectids subjectid",
         "id",
         "sentence text image filename file question",
     ),
@@ -26,12 +29,15 @@ COMMON_NAMES: Mapping[str, tuple[str, ...]] = {
         "annotator",
         "annotatorname annotatedby",
         "workerid raterid coderid judgeid labelerid labellerid",
+        "workerids annotatorids raterids amtworkerids amtworkerid",
+        "ratername workername codername judgename labelername labellername",
         "worker rater coder judge labeler labeller labeledby labelledby",
         "userid participantid",
         "user username participant email",
     ),
     LABEL: (
         "label",
+        "labels",
         "class category answer judgement judgment rating annotation response",
         "value choice tag code score",
     ),
@@ -62,8 +68,13 @@ def find(columns: Sequence[str], name: str, option: str) -> int:
     raise _not_found(columns, name, option)
 
 
-def resolve(columns: Sequence[str], named: Mapping[str, str | None], roles: Sequence[str]) -> Roles:
-    """The columns of the wanted roles: those that were named, and guesses for the others.
+def resolve(
+    columns: Sequence[str],
+    named: Mapping[str, str | None],
+    roles: Sequence[str],
+    taken: frozenset[int] = frozenset(),
+) -> Roles:
+    """The columns of the wanted roles: those that were named, and guesses for the others from what is not taken.
 
     >>> found = resolve(["task_id", "worker", "answer"], {}, ["item", "annotator", "label"])
     >>> dict(found.positions), sorted(found.guessed)
@@ -73,30 +84,30 @@ def resolve(columns: Sequence[str], named: Mapping[str, str | None], roles: Sequ
     _refuse_two_roles(columns, positions)
     guessed: dict[str, int] = {}
     for role in roles:
-        position = None if role in positions else _guess(columns, role, set(positions.values()))
+        position = None if role in positions else _guess(columns, role, taken | set(positions.values()))
         if position is not None:
             guessed[role] = position
     ordered = {role: (positions | guessed)[role] for role in roles if role in positions or role in guessed}
     return Roles(ordered, frozenset(guessed))
 
 
-def several(columns: Sequence[str], names: Sequence[str]) -> list[int]:
-    """The positions of the columns given as a list with ``--label``.
+def several(columns: Sequence[str], names: Sequence[str], option: str = "--label") -> list[int]:
+    """The positions of columns given as a list.
 
     >>> several(["id", "ann", "bob"], ["bob", "ann"])
     [2, 1]
     """
-    positions = [find(columns, name, "--label") for name in names]
+    positions = [find(columns, name, option) for name in names]
     twice = [name for name, position in zip(names, positions, strict=True) if positions.count(position) > 1]
     if twice:
-        raise ColumnError(f"--label names the column {shown(twice[0])} twice; name each column once")
+        raise ColumnError(f"{option} names the column {shown(twice[0])} twice; name each column once")
     return positions
 
 
-def _guess(columns: Sequence[str], role: str, taken: set[int]) -> int | None:
+def _guess(columns: Sequence[str], role: str, taken: frozenset[int]) -> int | None:
     """The strongest common name; several equally strong ones are an error (time: no guess)."""
     for names in COMMON_NAMES[role]:
-        hits = [i for i, column in enumerate(columns) if _plain(column) in names.split() and i not in taken]
+        hits = [i for i, column in enumerate(columns) if plain_name(column) in names.split() and i not in taken]
         if len(hits) == 1:
             return hits[0]
         if hits and role == TIME:
@@ -104,11 +115,6 @@ def _guess(columns: Sequence[str], role: str, taken: set[int]) -> int | None:
         if hits:
             raise _ambiguous(columns, hits, role)
     return None
-
-
-def _plain(column: str) -> str:
-    """A name without case and separators: Annotator_ID, annotator id and annotatorId are one."""
-    return "".join(character for character in column.casefold() if character.isalnum())
 
 
 def _refuse_two_roles(columns: Sequence[str], positions: Mapping[str, int]) -> None:

@@ -16,7 +16,7 @@ from spagree.read.annotations import ROW
 from spagree.read.files.paths import File, stamps
 from spagree.read.tables import Table, cell
 
-SAMPLE_ROWS = 20
+SAMPLE_ROWS = 1_000
 
 
 def is_frame(source: Any) -> bool:
@@ -103,6 +103,15 @@ def _numbered(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.LazyFrame[Any]
     if isinstance(frame, nw.DataFrame):
         return frame.with_row_index(ROW).with_columns(nw.col(ROW) + 1).lazy()
     return frame
+
+
+def collected(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
+    """A few rows, as Python values; narwhals would go through pyarrow for duckdb, which is no dependency of ours."""
+    if frame.implementation is nw.Implementation.DUCKDB:
+        return list(frame.to_native().fetchall())
+    if is_spark(frame):
+        return [tuple(row) for row in frame.to_native().collect()]
+    return [tuple(row) for row in frame.collect().rows()]
 
 
 def _sample(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> tuple[tuple[object, ...], ...]:

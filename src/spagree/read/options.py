@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spagree.errors import UsageError, unknown_name
-from spagree.options import TOOLS, Reading, declared, given
+from spagree.options import TOOLS, Reading, declared, given, named
 from spagree.read import layouts
 from spagree.read.layouts import Question
 
@@ -60,7 +60,7 @@ class Request(Reading):
         for name in given(self):
             if name in of_tools:
                 raise UsageError(
-                    f"--{name.replace('_', '-')} is for exports of annotation tools, and {source} is a plain table; "
+                    f"{named(name)} is for exports of annotation tools, and {source} is a plain table; "
                     "leave it out, or name the tool with --format"
                 )
 
@@ -79,6 +79,14 @@ class Request(Reading):
         if self.engine is not None:
             raise UsageError(f"--engine {self.engine} is for files; a data frame is counted by its own engine")
 
+    def refuse_matrix(self) -> None:
+        """A matrix of numbers does not say whether they are counts or labels."""
+        if self.format == "auto":
+            raise UsageError(
+                "a numpy matrix may hold counts or labels; say which: --format counts (items × classes), --format wide "
+                "(labels, items × annotators) or --format transposed (labels, annotators × items)"
+            )
+
     def refuse_kind(self, kind: str, name: str) -> None:
         """Files that the named engine does not read as strictly as ours, or not at all."""
         reads = {POLARS: ("parquet", "arrow"), DUCKDB: ("parquet", "text")}
@@ -87,7 +95,12 @@ class Request(Reading):
 
     def refuse_for_databases(self) -> None:
         """Options that only make sense for files."""
-        named = {"encoding": self.encoding is not None, "no-header": not self.header, "engine": self.engine is not None}
+        named = {
+            "encoding": self.encoding is not None,
+            "sheet": self.sheet is not None,
+            "no-header": not self.header,
+            "engine": self.engine is not None,
+        }
         named[f"format {self.format}"] = self.format not in ("auto", *layouts.FORMATS)
         for option, is_given in named.items():
             if is_given:
@@ -95,25 +108,40 @@ class Request(Reading):
 
     def columns(self) -> Question:
         """What the user said about the columns of a table."""
-        one, several = None, None
-        if self.label is None or isinstance(self.label, str):
-            one = self.label
-        else:
-            names = tuple(str(name) for name in self.label)
-            one, several = (names[0], None) if len(names) == 1 else (None, names or None)
-        return Question(self.item, self.annotator, one, several, self.time, self.missing_texts, self.text)
+        return Question(
+            _names(self.item),
+            _names(self.annotator),
+            _names(self.label),
+            self.time,
+            self.missing_texts,
+            self.text,
+            self.question,
+            self.time_format,
+        )
 
     def asked(self, scratch: Path) -> ReaderOptions:
         """What the reader of a tool needs to know."""
         from spagree.read.tools import ReaderOptions
 
-        return ReaderOptions(scratch, self.encoding, self.item, self.annotator, self.time, self.question, self.config)
+        item, annotator = (self._single(role) for role in ("item", "annotator"))
+        return ReaderOptions(scratch, self.encoding, item, annotator, self.time, self.question, self.config)
+
+    def _single(self, role: str) -> str | None:
+        """The export of a tool has one field for each role."""
+        names = _names(getattr(self, role))
+        if len(names) > 1:
+            raise UsageError(f"--{role} {' '.join(names)}: several columns make one {role} in tables; name one here")
+        return names[0] if names else None
 
     def rules(self) -> Rules:
         """What counts as an annotation."""
         from spagree.read.tools import Rules
 
         return Rules(_several(self.status), self.ground_truth, self.multi, self.empty)
+
+
+def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    return () if given is None else tuple(map(str, _several(given)))
 
 
 def _several(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from spagree import progress
 from spagree.errors import FileError, SpagreeError, UsageError
-from spagree.read import layouts
+from spagree.read import forms, layouts
 from spagree.read.annotations import (
     ANNOTATOR,
     ITEM,
@@ -91,18 +91,23 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
         request.refuse_for_databases()
     request.refuse_for_tables(origin.name if origin else "this")
     request.refuse_tool()
-    annotations = _plain(source, origin.tables if origin else (), request, scratch)
+    question = request.columns()
+    table = forms.without_second_header(_table(source, origin.tables if origin else (), question, request, scratch))
+    table = replace(table, name=source) if _is_example(source) else table
+    wanted = _own_format(source) if request.format == "auto" else request.format
+    question = _asked(question, source)
+    if every and wanted == "long" and (several := layouts.asked_in(table, question)):
+        return {each: _annotations(table, wanted, replace(question, question=each)) for each in several}
+    annotations = _annotations(table, wanted, question)
     return {annotations.understood.columns.get(LABEL, LABEL): annotations}
 
 
-def _plain(source: Any, files: Sequence[File], request: Request, scratch: Path) -> Annotations:
+def _annotations(table: Table, wanted: str, question: Question) -> Annotations:
     """A table in one of the layouts."""
-    question = request.columns()
-    table = _table(source, files, question, request, scratch)
-    table = replace(table, name=source) if _is_example(source) else table
-    wanted = _own_format(source) if request.format == "auto" else request.format
-    layout = layouts.FORMATS[wanted](table, _asked(question, source))
-    understood = Understood(table.name, layout.format, layout.columns, layout.guessed, _examples(table, layout))
+    layout = layouts.FORMATS[wanted](table, question)
+    understood = Understood(
+        table.name, layout.format, layout.columns, layout.guessed, _examples(table, layout), apart=layout.apart
+    )
     cautions = table.cautions + layout.cautions
     return Annotations(layout.frame, understood, cautions, watched=table.watched)
 
@@ -121,13 +126,11 @@ def _explained_faults() -> Iterator[None]:
 
 def _asked(question: Question, source: Any) -> Question:
     """For a matrix the labels are the names of its columns already: nothing is left to find."""
-    return replace(question, label=None, labels=None) if _is_matrix(source) else question
+    return replace(question, label=()) if _is_matrix(source) else question
 
 
 def _own_format(source: Any) -> str:
-    """The layout that needs no saying: matrices are counts, examples know theirs, the rest is long."""
-    if _is_matrix(source):
-        return "counts"
+    """The layout that needs no saying: examples know theirs, the rest is long."""
     return _example(source)[1] if _is_example(source) else "long"
 
 
@@ -147,8 +150,8 @@ def _table(source: Any, files: Sequence[File], question: Question, request: Requ
         return query_tables.query_table(source, request.query, scratch)
     if triples.is_matrix(source):
         request.refuse_engine()
-        one = (question.label,) if question.label is not None else None
-        return triples.matrix_table(source, question.labels or one)
+        request.refuse_matrix()
+        return triples.matrix_table(source, question.label, holds_counts=request.format == "counts")
     if _is_path(source):
         return _path_table(source, files, request, scratch)
     request.refuse_engine()
@@ -221,7 +224,7 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Tab
         "delimited": lambda file: delimited.open_delimited(file, encoding, header, scratch),
         "json lines": lambda file: json_text.open_json(file, encoding, scratch),
         "json array": lambda file: json_text.open_json(file, encoding, scratch),
-        "excel": lambda file: spreadsheet.open_excel(file, header, scratch),
+        "excel": lambda file: spreadsheet.open_excel(file, header, request.sheet, scratch),
     }
     return duckdb_tables.text_table([openers[file.kind](file) for file in gathered], scratch, name)
 
@@ -231,9 +234,8 @@ def _examples(table: Table, layout: Layout) -> tuple[tuple[str, ...], ...]:
     roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in layout.columns]
     if layout.format != "long":
         return tuple(tuple(_shown(value) for value in row) for row in table.sample[:SHOWN_EXAMPLES])
-    positions = [table.columns.index(layout.columns[role]) for role in roles]
     rows = (row for row in table.sample[:SHOWN_EXAMPLES] if len(row) == len(table.columns))
-    return tuple(tuple(_shown(row[p]) for p in positions) for row in rows)
+    return tuple(tuple(" | ".join(_shown(row[p]) for p in layout.shown[role]) for role in roles) for row in rows)
 
 
 def _shown(value: object) -> str:

@@ -21,7 +21,7 @@ class Table:
     differ only in case), plus ``row`` where the engine keeps an order. Only what is asked for is
     read: that is what makes a narrow question to a broad file cheap. ``is_positional``: the roles
     follow from the position, as in triples, so nothing was guessed. ``sample``: the first rows; those of a
-    query are there once ``load`` has run it.
+    query are there once ``load`` has run it. ``first_row`` is the number of the first of them.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Table:
     sample: Sequence[tuple[object, ...]] = ()
     cautions: tuple[Caution, ...] = ()
     watched: Mapping[Path, Stamp] = field(default_factory=dict)
+    first_row: int = 1
 
 
 def cell(position: int) -> str:

@@ -121,26 +121,31 @@ def is_matrix(source: Any) -> bool:
     return type(source).__module__.startswith("numpy") and hasattr(source, "ndim")
 
 
-def matrix_table(matrix: Any, labels: Sequence[str] | None) -> Table:
-    """A numpy matrix of counts (items × classes); classes are called 0, 1, … unless named."""
+def matrix_table(matrix: Any, labels: Sequence[str], *, holds_counts: bool) -> Table:
+    """A numpy matrix of counts (items × classes) or of labels; columns are called 0, 1, … unless named."""
     import polars
 
     if matrix.ndim != MATRIX_DIMENSIONS:
-        raise DataError(
-            f"the array has {matrix.ndim} dimensions, shape {matrix.shape}; a count matrix has two: items × classes"
-        )
-    if matrix.dtype.kind not in "iuf" or 0 in matrix.shape:
-        raise DataError(
-            f"the array of shape {matrix.shape} and type {matrix.dtype} is not a count matrix; "
-            "give whole numbers, one row per item and one column per class"
-        )
-    if labels is not None and len(labels) != matrix.shape[1]:
-        raise UsageError(f"label names {len(labels)} classes, but the matrix has {matrix.shape[1]} columns")
-    names = [str(name) for name in labels] if labels is not None else [str(i) for i in range(matrix.shape[1])]
-    frame = polars.DataFrame({name: matrix[:, i] for i, name in enumerate(names)})
-    table = frame_table(nw.from_native(frame), "count matrix")
-    cautions = [TRANSPOSED] if _looks_transposed(matrix) else []
+        raise DataError(f"the array has {matrix.ndim} dimensions, shape {matrix.shape}; a matrix has two")
+    if 0 in matrix.shape or matrix.dtype.kind not in ("iuf" if holds_counts else "iufbUO"):
+        kind = "count matrix" if holds_counts else "matrix of labels"
+        cells = "whole numbers, one row per item and one column per class" if holds_counts else "numbers or texts"
+        raise DataError(f"the array of shape {matrix.shape} and type {matrix.dtype} is not a {kind}; give {cells}")
+    if labels and len(labels) != matrix.shape[1]:
+        raise UsageError(f"label names {len(labels)} columns, but the matrix has {matrix.shape[1]} columns")
+    names = [str(name) for name in labels] or [str(i) for i in range(matrix.shape[1])]
+    frame = polars.DataFrame([_column(name, matrix[:, i]) for i, name in enumerate(names)])
+    table = frame_table(nw.from_native(frame), "count matrix" if holds_counts else "matrix")
+    cautions = [TRANSPOSED] if holds_counts and _looks_transposed(matrix) else []
     return replace(table, cautions=tuple(cautions))
+
+
+def _column(name: str, values: Any) -> Any:
+    import polars
+
+    if values.dtype.kind != "O":
+        return polars.Series(name, values)
+    return polars.Series(name, [None if _is_missing(value) else str(value) for value in values], dtype=polars.String)
 
 
 TRANSPOSED = Caution(

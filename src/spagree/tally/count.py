@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,10 @@ from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, Annotations,
 from spagree.read.files.paths import refuse_changed
 from spagree.tally.engines import column_names, rows
 from spagree.tally.patterns import find_patterns, size
-from spagree.tally.policies import Clean, Policies, apply_policies, caution_variants
-from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, text
+from spagree.tally.policies import Clean, Policies, apply_policies
+from spagree.tally.set_labels import caution_sets
+from spagree.tally.spelling import caution_ids, caution_variants
+from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Pattern, Tally, text
 
 LARGEST = 2**63 - 1
 N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"
@@ -30,6 +33,17 @@ class Counted:
     cautions: tuple[Caution, ...]
     annotations: nw.LazyFrame[Any] | None = None
     """The annotations after all policies, still where they live."""
+
+    def without(self, labels: Collection[str]) -> Tally:
+        """The tally of all annotations that have other labels."""
+        patterns = self.tally.patterns
+        if patterns is None:
+            return tally_counts(self.counts.filter(~nw.col(LABEL).cast(nw.String).is_in(list(labels))), None, {})
+        left: Counter[Pattern] = Counter()
+        for pattern, items in patterns.items():
+            left[tuple(pair for pair in pattern if pair[0] not in labels)] += items
+        del left[()]
+        return Tally.from_patterns(dict(left))
 
 
 def count(annotations: Annotations, policies: Policies | None = None) -> Counted:
@@ -54,7 +68,9 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     progress.stage("counting items")
     tally = _tally(counts, totals, annotators, left_out, clean.frame)
     refuse_changed(annotations.watched)
-    cautions = annotations.cautions + caution_variants(totals) + clean.cautions
+    cautions = annotations.cautions + caution_variants(totals) + caution_ids(clean.frame, tally) + clean.cautions
+    if policies is None or not (policies.of_sets or policies.separator):
+        cautions += caution_sets(totals)
     return Counted(tally, counts, cautions, clean.frame)
 
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import narwhals as nw
 
-from spagree.errors import FileError
+from spagree.errors import FileError, UsageError
+from spagree.read.annotations import ITEM, LABEL
 from spagree.read.frames import is_spark
 from spagree.write import refuse_existing, write_atomically
 
 if TYPE_CHECKING:
     import polars
 
+PARQUET = (".parquet", ".pq")
+MOST_CASES, CASES_AT_ONCE = 1_000, 20
+_numbers = count()  # of views in duckdb, which need names
 MOST_HASHES_AT_HOME = 100_000_000  # 0.8 GB, and as much again while they are fetched
 
 
@@ -94,6 +99,79 @@ def _differ_in_spark(native: Any, keys: Sequence[str]) -> bool:
     return bool(total == distinct)
 
 
+def replaced(frame: nw.LazyFrame[Any], column: str, changes: Mapping[str, str]) -> nw.LazyFrame[Any]:
+    """A column with some of its texts changed."""
+    if not changes:
+        return frame
+    if frame.implementation is nw.Implementation.POLARS:
+        import polars
+
+        native: Any = frame.to_native().with_columns(polars.col(column).replace(dict(changes)))
+        return cast("nw.LazyFrame[Any]", nw.from_native(native))
+    if frame.implementation is nw.Implementation.DUCKDB:
+        return _replaced_in_duckdb(frame.to_native(), column, changes)
+    if len(changes) > MOST_CASES:
+        engine = frame.implementation.value
+        raise UsageError(f"{len(changes):,} texts would change, too many for {engine}; clean them before")
+    # In steps: engines limit how deep a chain of cases may be.
+    found = frame.with_columns(nw.col(column).alias("spelled"))
+    pairs = list(changes.items())
+    for start in range(0, len(pairs), CASES_AT_ONCE):
+        expression = nw.col(column)
+        for old, new in pairs[start : start + CASES_AT_ONCE]:
+            expression = nw.when(nw.col("spelled") == nw.lit(old)).then(nw.lit(new)).otherwise(expression)
+        found = found.with_columns(expression.alias(column))
+    return found.select(column_names(frame))
+
+
+def _replaced_in_duckdb(native: Any, column: str, changes: Mapping[str, str]) -> nw.LazyFrame[Any]:
+    """By a join: a chain of cases would be tried one by one for every row."""
+    quoted = [tuple("'" + text.replace("'", "''") + "'" for text in pair) for pair in changes.items()]
+    values = ", ".join(f"({old}, {new})" for old, new in quoted)
+    name = f"spelled_{next(_numbers)}"
+    columns = [f"coalesce(changes.new, {name}.{each}) AS {each}" if each == column else each for each in native.columns]
+    joined = f"FROM {name} LEFT JOIN (VALUES {values}) AS changes(old, new) ON {name}.{column} = changes.old"
+    respelled: nw.LazyFrame[Any] = nw.from_native(native.query(name, f"SELECT {', '.join(columns)} {joined}"))
+    return respelled
+
+
+def sampled_items(frame: nw.LazyFrame[Any], items: int, most: int) -> list[Any]:
+    """The items, or about ``most`` of them, such that spellings of one item are chosen together."""
+    every = max(1, items // most)
+    if every == 1:
+        return [item for (item,) in rows(frame.select(ITEM).unique(subset=[ITEM]))]
+    native = frame.to_native()
+    if frame.implementation is nw.Implementation.DUCKDB:
+        plain = f"hash(ltrim(lower(trim({ITEM})), '0')) % {every} = 0"
+        return [item for (item,) in native.filter(plain).project(ITEM).distinct().fetchall()]
+    if frame.implementation is nw.Implementation.POLARS:
+        import polars
+
+        item = polars.col(ITEM)
+        spelled = item.str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
+        chosen = native.select(item).filter(spelled.hash() % every == 0).unique()
+        return list(chosen.collect(engine="streaming")[ITEM])
+    return []
+
+
+def gathered_labels(
+    frame: nw.LazyFrame[Any], keys: Sequence[str], first: Sequence[str], separator: str
+) -> nw.LazyFrame[Any]:
+    """One row per key: its different labels as one text, in order, and the first of the other columns."""
+    if frame.implementation is nw.Implementation.POLARS:
+        import polars
+
+        label = polars.col(LABEL).cast(polars.String).unique().sort().str.join(separator)
+        native: Any = frame.to_native().group_by(keys).agg(label, *(polars.col(name).min() for name in first))
+        return cast("nw.LazyFrame[Any]", nw.from_native(native))
+    if frame.implementation is nw.Implementation.DUCKDB:
+        joined = f"string_agg(DISTINCT {LABEL}::VARCHAR, '{separator}' ORDER BY {LABEL}::VARCHAR) AS {LABEL}"
+        others = [f"min({name}) AS {name}" for name in first]
+        grouped = frame.to_native().aggregate(", ".join([*keys, joined, *others]), ", ".join(keys))
+        return cast("nw.LazyFrame[Any]", nw.from_native(grouped))
+    raise UsageError(f"--duplicates set: {frame.implementation.value} cannot join labels; use polars or duckdb")
+
+
 def column_names(frame: nw.LazyFrame[Any]) -> list[str]:
     """What columns there are, without running anything."""
     return frame.collect_schema().names()
@@ -110,6 +188,25 @@ def to_polars(frame: nw.LazyFrame[Any]) -> polars.DataFrame:
         if frame.implementation is nw.Implementation.DUCKDB:
             return _through_parquet(native)
         return frame.collect().to_polars()
+
+
+def write_table(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write a long result as its name says: .csv or .parquet."""
+    kind = Path(path).suffix.lower()
+    if kind == ".csv":
+        write_atomically(path, lambda target: _write_csv(frame, target), force=force)
+    elif kind in PARQUET:
+        write_parquet(frame, path, force=force)
+    else:
+        raise UsageError(f"{path}: name the file .csv or .parquet, so that its kind is known")
+
+
+def _write_csv(frame: nw.LazyFrame[Any], path: Path) -> None:
+    with explained_faults(frame):
+        if frame.implementation is nw.Implementation.DUCKDB:
+            frame.to_native().write_csv(str(path), header=True)
+        else:
+            to_polars(frame).write_csv(path)
 
 
 def write_parquet(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, force: bool = False) -> None:

@@ -5,7 +5,6 @@ Each policy is explicit, works on the native engine, and counts what it leaves o
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -18,10 +17,10 @@ from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations, Caution
 from spagree.tally.engines import column_names, rows, surely_unique
+from spagree.tally.set_labels import join_sets, keep_each, split_labels
+from spagree.tally.spelling import canonical, normalized, renamed_counts
 from spagree.tally.tally import text
 
-MOST_RESPELLED_LABELS = 1_000
-RESPELLED_AT_ONCE = 20
 SHOWN_LABELS = 4
 
 LEFT_OUT = {
@@ -56,6 +55,9 @@ class Policies:
     duplicates: DuplicatePolicy = "error"
     first: int | None = None
     normalize: bool = False
+    separator: str | None = None
+    of_sets: bool = False
+    """Labels are compared as sets: where no separator is named, it is guessed."""
 
     def __post_init__(self) -> None:
         if self.duplicates not in get_args(DuplicatePolicy):
@@ -81,79 +83,17 @@ class Clean:
 def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, int], policies: Policies) -> Clean:
     """Respell, then settle repeats, then keep the first k: in that order."""
     if policies.normalize:
-        clean = _normalize(clean, labels)
+        clean = replace(clean, frame=normalized(clean.frame, labels))
+        labels = renamed_counts(labels, canonical)
+    if policies.separator is not None or policies.of_sets:
+        frame, cautions = split_labels(clean.frame, labels, policies.separator)
+        clean = replace(clean, frame=frame, cautions=clean.cautions + cautions)
     if annotations.has_annotators:
         progress.stage("looking for repeats")
         clean = _settle_repeats(clean, annotations, policies.duplicates, sum(labels.values()))
     if policies.first is not None:
         clean = _keep_first(clean, policies.first)
     return clean
-
-
-# Spelling ------------------------------------------------------------------------------------
-
-
-def normal_form(label: str) -> str:
-    r"""The spelling that variants in case, blanks and Unicode form share.
-
-    >>> normal_form("  Yes "), normal_form("Cafe\u0301") == normal_form("CAFÉ")
-    ('yes', True)
-    """
-    return " ".join(unicodedata.normalize("NFKC", label).casefold().split())
-
-
-def spelling_variants(labels: Iterable[Any]) -> list[list[str]]:
-    """Groups of labels that differ only by case, blanks, Unicode form or number format.
-
-    >>> spelling_variants(["yes", "Yes ", "no", "1", "01", "1.0"])
-    [['01', '1', '1.0'], ['Yes ', 'yes']]
-    """
-    groups: defaultdict[object, list[str]] = defaultdict(list)
-    for label in sorted(map(text, labels)):
-        groups[_number(label)].append(label)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def _number(label: str) -> object:
-    """A number as such, so that 1, 1.0 and 01 meet; anything else in its normal form."""
-    plain = normal_form(label)
-    try:
-        return float(plain) if plain[:1] in "+-.0123456789" and plain[:1] else plain
-    except ValueError:
-        return plain
-
-
-def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
-    """Labels that look like the same label written differently are kept apart, and said."""
-    groups = spelling_variants(labels)
-    if not groups:
-        return ()
-    shown = "; ".join(" / ".join(map(repr, group[:4])) for group in groups[:3])
-    more = f" and {len(groups) - 3} more groups" if len(groups) > 3 else ""
-    message = (
-        f"labels that differ only in spelling are counted as different labels: {shown}{more}. "
-        "If they mean the same, use --normalize (normalize=True), or clean them first."
-    )
-    return (Caution("label_variants", message),)
-
-
-def _normalize(clean: Clean, labels: Iterable[Any]) -> Clean:
-    respelled = {label: normal_form(label) for label in labels if isinstance(label, str)}
-    changed = {old: new for old, new in respelled.items() if new != old}
-    if len(changed) > MOST_RESPELLED_LABELS:
-        found = f"{len(changed):,} labels would be respelled"
-        raise UsageError(f"{found}, more than {MOST_RESPELLED_LABELS:,}; clean them before, without --normalize")
-    if not changed:
-        return clean
-    # In steps: engines limit how deep a chain of cases may be.
-    frame = clean.frame.with_columns(nw.col(LABEL).alias("spelled"))
-    pairs = list(changed.items())
-    for start in range(0, len(pairs), RESPELLED_AT_ONCE):
-        column = nw.col(LABEL)
-        for old, new in pairs[start : start + RESPELLED_AT_ONCE]:
-            column = nw.when(nw.col("spelled") == nw.lit(old)).then(nw.lit(new)).otherwise(column)
-        frame = frame.with_columns(column.alias(LABEL))
-    return replace(clean, frame=frame.select(column_names(clean.frame)))
 
 
 # Repeats -------------------------------------------------------------------------------------
@@ -170,8 +110,11 @@ def _settle_repeats(clean: Clean, annotations: Annotations, policy: DuplicatePol
     same = _count_repeats(named, ITEM, ANNOTATOR, LABEL)
     if policy == "error" and same < repeats:
         raise _conflict_error(named, annotations)
-    kept = _keep_one(named, policy, annotations.cautions)
     anonymous = clean.frame.filter(nw.col(ANNOTATOR).is_null())
+    if policy == "keep":
+        caution = Caution("repeats", _repeats_message(repeats, same, policy))
+        return replace(clean, frame=nw.concat([keep_each(named), anonymous]), cautions=(*clean.cautions, caution))
+    kept = join_sets(named) if policy == "set" else _keep_one(named, policy, annotations.cautions)
     caution = Caution("repeats", _repeats_message(repeats, same, policy))
     return clean.without("repeated", repeats, nw.concat([kept, anonymous]), caution)
 
@@ -183,13 +126,17 @@ def _count_repeats(frame: nw.LazyFrame[Any], *keys: str) -> int:
     return int(rows(extra.select(nw.col("extra").sum()))[0][0] or 0)
 
 
-def _keep_one(named: nw.LazyFrame[Any], policy: DuplicatePolicy, cautions: Iterable[Caution]) -> nw.LazyFrame[Any]:
+def _keep_one(
+    named: nw.LazyFrame[Any], policy: Literal["error", "first", "last"], cautions: Iterable[Caution]
+) -> nw.LazyFrame[Any]:
     order = _time_order(named)
     if policy == "error":  # they have the same label: which one stays decides when it was given, and nothing else
         keep: Literal["first", "any"] = "first" if order else "any"
         return named.unique(subset=[ITEM, ANNOTATOR, LABEL], keep=keep, order_by=order or None)
     if not order:
-        raise UsageError(f"--duplicates {policy} needs an order, and this source has none: name a time column (--time)")
+        raise UsageError(
+            f"--duplicates {policy} needs an order, and this source has none: name a time column (--time, time=)"
+        )
     if TIME not in order:
         _refuse_ignored_time(cautions, policy)
     else:
@@ -209,11 +156,15 @@ def _refuse_ignored_time(cautions: Iterable[Caution], policy: DuplicatePolicy) -
 
 
 def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
-    if same == repeats:
+    if same == repeats and policy != "keep":
         return f"{repeats:,} annotations repeat the label their annotator had given the item before; counted once."
+    kept = {
+        "set": "their labels were made one set",
+        "keep": "each counts as an annotation of its own, so annotators also agree or disagree with themselves",
+    }
     return (
         f"{repeats:,} annotations repeat an item by the same annotator ({repeats - same:,} with another label); "
-        f"the {policy} one was kept."
+        f"{kept.get(policy, f'the {policy} one was kept')}."
     )
 
 
@@ -230,10 +181,11 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
     items, annotators = map(list, zip(*keys, strict=True))
     near = labels.filter(nw.col(ITEM).is_in(items), nw.col(ANNOTATOR).is_in(annotators)).sort(order)
     problems = _conflict_lines([row for row in rows(near) if row[:2] in keys], annotations)
-    message = (
-        f"{total:,} {'time' if total == 1 else 'times'} an annotator gave one item different labels; say which counts "
-        "with --duplicates first or --duplicates last, or check that item, annotator and label are the right columns"
+    remedy = annotations.understood.apart or (
+        "say which counts with --duplicates first or --duplicates last (set joins them, keep counts each), or check "
+        "that item, annotator and label are the right columns"
     )
+    message = f"{total:,} {'time' if total == 1 else 'times'} an annotator gave one item different labels; {remedy}"
     return DuplicateError(message, problems, total)
 
 

@@ -16,7 +16,7 @@ from spagree.read.databases.query import Query
 from spagree.read.files import duckdb_tables
 from spagree.read.tables import Table
 
-SAMPLE_ROWS = 20
+SAMPLE_ROWS = 1_000
 
 
 def query_table(source: Any, statement: str, scratch: Path) -> Table:

@@ -21,7 +21,7 @@ from spagree.read.tables import shown
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 EXPECTED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|"}
 HEAD = 1 << 16
-SAMPLE_ROWS = 20
+SAMPLE_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)

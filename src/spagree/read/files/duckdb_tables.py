@@ -76,7 +76,8 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str) -> Table:
         return nw.from_native(connection.sql(f"SELECT *, rowid + {files[0].first_row} AS {ROW} FROM cells"))
 
     cautions = tuple(caution for file in files for caution in file.cautions)
-    return Table(name, names, load, is_text=True, sample=files[0].sample, cautions=cautions)
+    sample, first = files[0].sample, files[0].first_row
+    return Table(name, names, load, is_text=True, sample=sample, cautions=cautions, first_row=first)
 
 
 def _insert(connection: Any, file: TextFile, positions: Sequence[int], scratch: Path) -> None:
@@ -147,7 +148,7 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
         return nw.from_native(connection.sql(query))
 
     columns = tuple(names)
-    sample = connection.execute(f"SELECT * FROM {_scan(files[0])} LIMIT 20").fetchall()
+    sample = connection.execute(f"SELECT * FROM {_scan(files[0])} LIMIT 1000").fetchall()
     return Table(name, columns, load, sample=tuple(sample), watched=watched)
 
 

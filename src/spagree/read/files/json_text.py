@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,11 +11,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from spagree.errors import SHOWN_PROBLEMS, DataError
+from spagree.read.annotations import Caution
 from spagree.read.files.delimited import SAMPLE_ROWS, TextFile
 from spagree.read.files.encodings import as_utf8, refuse_bad_bytes
 from spagree.read.files.paths import File
 from spagree.read.files.scratch import new_file
-from spagree.read.tables import shown
+from spagree.read.tables import listed, shown
 
 
 class Written(str):
@@ -44,9 +46,10 @@ def _as_delimited(source: File, scratch: Path) -> TextFile:
     names: dict[str, None] = {}
     first: list[tuple[str, ...]] = []
     widths = set()
+    cautions: list[Caution] = []
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        for record in _objects(source):
+        for record in _objects(source, cautions):
             names.update(dict.fromkeys(record))
             row = tuple(as_text(record.get(name)) for name in names)
             writer.writerow(row)
@@ -55,7 +58,7 @@ def _as_delimited(source: File, scratch: Path) -> TextFile:
     if not names:
         raise DataError(f'{source.name}: holds no objects; expected rows like {{"item": …, "label": …}}')
     copy = TextFile(replace(source, path=path, is_temporary=True), ",", tuple(names), has_header=False, first_row=1)
-    return replace(_widened(copy, scratch) if len(widths) > 1 else copy, sample=tuple(first))
+    return replace(_widened(copy, scratch) if len(widths) > 1 else copy, sample=tuple(first), cautions=tuple(cautions))
 
 
 def _widened(copy: TextFile, scratch: Path) -> TextFile:
@@ -92,11 +95,11 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _objects(source: File) -> Iterator[dict[str, Any]]:
+def _objects(source: File, cautions: list[Caution]) -> Iterator[dict[str, Any]]:
     """The objects with their faults gathered: the first ten are shown, the others counted."""
     problems: list[str] = []
     total = 0
-    for place, value in _array(source) if source.kind == "json array" else _lines(source):
+    for place, value in _array(source) if source.kind == "json array" else _records(source, cautions):
         if isinstance(value, dict) and "\0" not in "".join(v for v in value.values() if isinstance(v, str)):
             yield value
             continue
@@ -114,6 +117,47 @@ def _fault(value: Any) -> str:
     if isinstance(value, dict):
         return "NUL character in a value"
     return f"expected an object {{…}}, found {shown(as_text(value))}"
+
+
+def _records(source: File, cautions: list[Caution]) -> Iterator[tuple[object, Any]]:
+    """One object per line, objects over several lines, or one object that wraps all rows."""
+    lines = _lines(source)
+    found = list(itertools.islice(lines, 2))
+    if len(found) > 1 and isinstance(found[0][1], dict):
+        return itertools.chain(found, lines)
+    values = _spread(source)
+    if len(values) == 1 and isinstance(values[0], dict):
+        return iter(_unwrapped(source, values[0], cautions))
+    return enumerate(values, 1) if values else _lines(source)
+
+
+def _spread(source: File) -> list[Any]:
+    """The values of a file however they are cut into lines; none where it is not JSON."""
+    text = source.path.read_text(encoding="utf-8-sig")
+    values, place = [], 0
+    try:
+        while rest := text[place:].lstrip():
+            value, end = DECODER.raw_decode(rest)
+            values.append(value)
+            place = len(text) - len(rest) + end
+    except json.JSONDecodeError:
+        return []
+    return values
+
+
+def _unwrapped(source: File, value: dict[str, Any], cautions: list[Caution]) -> list[tuple[object, Any]]:
+    """The rows inside {"data": […]}; refuses an object of columns; a plain object is a row."""
+    rows = {key: part for key, part in value.items() if isinstance(part, list) and part and isinstance(part[0], dict)}
+    if len(rows) == 1:
+        key, found = next(iter(rows.items()))
+        cautions.append(Caution("json_rows", f"{source.name}: the rows were taken from {shown(key)}"))
+        return list(enumerate(found, 1))
+    if rows or (value and all(isinstance(part, (list, dict)) for part in value.values())):
+        raise DataError(
+            f"{source.name}: one object of {listed(list(value))}, not a list of rows; write one object per annotation "
+            '(in pandas: to_json(orient="records"))'
+        )
+    return [(1, value)]
 
 
 def _lines(source: File) -> Iterator[tuple[int, Any]]:

@@ -20,6 +20,15 @@ from spagree.read.files.scratch import new_file
 URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 PARQUET, ARROW = b"PAR1", b"ARROW1"
 ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+NO_TABLES = {
+    b"\x80\x02": "a Python pickle .pkl .pickle .p",
+    b"\x80\x03": "a Python pickle",
+    b"\x80\x04": "a Python pickle",
+    b"\x80\x05": "a Python pickle",
+    b"\x93NUMPY": "a numpy array .npy",
+    b"\x89HDF": "an HDF5 file .h5 .hdf5",
+    b"$FL2": "an SPSS file .sav",
+}
 SQLITE = b"SQLite format 3\x00"
 BINARY_KINDS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
                 ".ipc": "arrow", ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel"}  # fmt: skip
@@ -227,6 +236,11 @@ def _kind_by_magic(file: File, start: bytes) -> str | None:
         return _kind_of_zip(file)
     if start.startswith(SQLITE):
         raise query.needed(file.name, ())
+    for magic, kind in NO_TABLES.items():
+        if start.startswith(magic) or file.extension in kind.split():
+            raise FileError(
+                f"{file.name}: {kind.partition(' .')[0]}, which spagree does not read; save the table as CSV or Parquet"
+            )
     return None
 
 

@@ -1,4 +1,4 @@
-"""Excel workbooks: the first sheet, as text."""
+"""Excel workbooks: one sheet, as text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import csv
 import io
 import re
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from spagree.errors import DataError, FileError, MissingExtraError
+from spagree.errors import DataError, FileError, MissingExtraError, UsageError
+from spagree.read.annotations import Caution
 from spagree.read.files.compressed import BROKEN_ZIP
 from spagree.read.files.delimited import SAMPLE_ROWS, TextFile
 from spagree.read.files.paths import ZIP, File, head
 from spagree.read.files.scratch import new_file
+from spagree.read.tables import listed, shown
 
 BLOCK = 1 << 20
 TAG, PLACE = rb"<(?:\w+:)?", rb"""[^>]*?\br=["']"""
@@ -23,28 +26,56 @@ SMALL_SHEET = 5_000_000  # cells, that may be mostly empty
 MOST_EMPTY = 20  # places for each cell that is there
 
 
-def open_excel(file: File, header: bool, scratch: Path) -> TextFile:
-    """A delimited copy of the first sheet; whole numbers have no decimals.
+def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> TextFile:
+    """A delimited copy of one sheet; whole numbers have no decimals.
 
     Excel keeps numbers as floats: ids above 2⁵³ survive only where the cells are text.
     """
-    rows = [row for row in _sheet(file) if any(row)]
-    if not rows:
-        raise DataError(f"{file.name}: the first sheet is empty; move the annotations to the first sheet")
+    sheets = _sheets(file)
+    chosen = _chosen(file, sheets, sheet)
+    rows = [row for row in _rows(file, chosen) if any(row)]
+    if len(rows) <= header:
+        others = f"choose another with --sheet: {listed(sheets)}" if len(sheets) > 1 else "fill it"
+        raise DataError(f"{file.name}: sheet {shown(chosen)} has no rows; {others}")
     names = [name.strip() for name in rows[0]] if header else [str(i + 1) for i in range(len(rows[0]))]
     path = new_file(scratch)
     with path.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
     copy = replace(file, path=path, is_temporary=True)
     sample = tuple(tuple(row) for row in rows[header : header + SAMPLE_ROWS])
-    return TextFile(copy, ",", tuple(names), has_header=header, first_row=1 + header, sample=sample)
+    cautions = _several(file, sheets, chosen) if sheet is None else ()
+    return TextFile(copy, ",", tuple(names), 0, header, 1 + header, sample=sample, cautions=cautions)
 
 
-def _sheet(file: File) -> list[list[str]]:
+def _several(file: File, sheets: Sequence[str], chosen: str) -> tuple[Caution, ...]:
+    others = [name for name in sheets if name != chosen]
+    if not others:
+        return ()
+    message = f"{file.name}: sheet {shown(chosen)} was read; --sheet NAME reads another: {listed(others)}"
+    return (Caution("sheets", message),)
+
+
+def _chosen(file: File, sheets: Sequence[str], wanted: str | None) -> str:
+    if wanted is None:
+        return sheets[0]
+    if wanted not in sheets:
+        raise UsageError(f"--sheet {shown(wanted)}: {file.name} has no such sheet; it has {listed(sheets)}")
+    return wanted
+
+
+def _sheets(file: File) -> list[str]:
     try:
         import fastexcel
     except ImportError:
         raise MissingExtraError("excel", "reading Excel files") from None
+    try:
+        return list(fastexcel.read_excel(file.path.read_bytes()).sheet_names)
+    except fastexcel.FastExcelError as error:
+        raise _damaged(file, error) from error
+
+
+def _rows(file: File, sheet: str) -> list[list[str]]:
+    import fastexcel
     import polars
 
     if head(file, len(ZIP)) == ZIP:
@@ -52,6 +83,7 @@ def _sheet(file: File) -> list[list[str]]:
     try:
         frame = polars.read_excel(
             io.BytesIO(file.path.read_bytes()),  # a path would be taken for a pattern
+            sheet_name=sheet,
             has_header=False,
             infer_schema_length=0,
             drop_empty_rows=False,

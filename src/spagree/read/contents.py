@@ -1,0 +1,224 @@
+"""What the columns of a table hold, as far as its first rows show: ratings, ids, text, times, people."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from spagree.read.frames import collected
+from spagree.read.tables import Table, cell
+
+LOOKED_AT = 1_000  # rows
+FEWEST_TELLING = 5  # rows that must all differ before a column is taken for ids
+FEWEST_ROWS = 3  # below, what columns share tells nothing
+RARELY, ENOUGH = 0.2, 10  # a column whose cells rarely occur in the others, of enough cells, is not one of them
+
+TIME = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T,].*)?|\d{1,2}:\d{2}(:\d{2})?( ?[AP]M)?"
+EMAIL = r"[^@\s]+@[^@\s]+\.[a-zA-Z]+"
+ADDRESS = r"\d{1,3}(\.\d{1,3}){3}|[a-z]+://\S+"
+ELSEWHERE = re.compile(f"{TIME}|{EMAIL}|{ADDRESS}")
+
+
+def words(text: str) -> frozenset[str]:
+    """Names written in one line.
+
+    >>> sorted(words("gold truth"))
+    ['gold', 'truth']
+    """
+    return frozenset(text.split())
+
+
+# Columns that forms and surveys add to the answers.
+OF_FORMS = words(
+    "timestamp startdate enddate recordeddate status ipaddress progress durationinseconds duration finished "
+    "responseid recipientlastname recipientfirstname recipientemail externalreference externaldatareference "
+    "locationlatitude locationlongitude distributionchannel userlanguage respondentid collectorid datecreated "
+    "datemodified emailaddress firstname lastname customdata1 starttime endtime submittime completiontime id "
+    "email score name username consent surveycode qrecaptchascore comments feedback"
+)
+PEOPLE = (
+    "annotator annotatorid rater raterid coder worker workerid user userid username participant participantid",
+    "emailaddress email responseid respondentid prolificid prolificpid respondent evaluator reviewer judge name "
+    "fullname yourname subject",
+)
+# Columns made of the others.
+DERIVED = words(
+    "gold truth groundtruth final majority consensus adjudicated adjudication resolved mean average avg median "
+    "mode std sd sum total count agreement aggregated aggregate expected correct confidence index"
+)
+
+
+@dataclass(frozen=True)
+class Held:
+    """The values of one column and how often each occurs; empty cells are left out.
+
+    >>> Held(0, "ann", ("yes", "no", None, "yes")).values
+    Counter({'yes': 2, 'no': 1})
+    """
+
+    position: int
+    name: str
+    cells: tuple[object, ...]
+
+    @cached_property
+    def values(self) -> Counter[str]:
+        """How often each value occurs."""
+        return Counter(text for value in self.cells if (text := plain_text(value)))
+
+    @cached_property
+    def is_id(self) -> bool:
+        """Another value in every row, and enough rows to tell."""
+        return len(self.values) == len(self.cells) >= FEWEST_TELLING
+
+    @cached_property
+    def is_elsewhere(self) -> bool:
+        """Times, e-mails and addresses: what forms and spreadsheets add to the ratings."""
+        return bool(self.values) and all(ELSEWHERE.fullmatch(value) for value in self.values)
+
+    @cached_property
+    def is_people(self) -> bool:
+        """E-mails, or the usual name of such a column."""
+        named = any(plain_name(self.name) in names.split() for names in PEOPLE)
+        return named or (bool(self.values) and all(re.fullmatch(EMAIL, value) for value in self.values))
+
+    @cached_property
+    def is_switch(self) -> bool:
+        """Nothing but 0 and 1, and both of them or one: a class in a one-hot table."""
+        return bool(self.values) and all(value.casefold() in SWITCHES for value in self.values)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whole numbers from 0 on, in every row: what counts look like."""
+        return sum(self.values.values()) == len(self.cells) > 0 and all(value.isdecimal() for value in self.values)
+
+    def shared(self, others: Iterable[Held]) -> float:
+        """The share of its cells whose value occurs in another column."""
+        known: set[str] = set().union(*(other.values.keys() for other in others if other is not self))
+        total = sum(self.values.values())
+        return sum(n for value, n in self.values.items() if value in known) / total if total else 0.0
+
+
+ON = ("1", "true", "yes", "x")
+OFF = ("0", "false", "no")
+SWITCHES = frozenset(ON + OFF)
+
+
+def plain_text(value: object) -> str:
+    """A value as it would be written; a number that is whole has no decimals.
+
+    >>> plain_text(2.0), plain_text("2.0"), plain_text(float("nan"))
+    ('2', '2.0', '')
+    """
+    if value is None or value != value:  # noqa: PLR0124 (NaN)
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def plain_name(column: str) -> str:
+    """A name without case and separators: Annotator_ID, annotator id and annotatorId are one.
+
+    >>> plain_name("Annotator ID")
+    'annotatorid'
+    """
+    return "".join(character for character in column.casefold() if character.isalnum())
+
+
+def words_of(column: str) -> list[str]:
+    """The words of a name, split where case, blanks, signs and digits do.
+
+    >>> words_of("finalLabel_2")
+    ['final', 'label', '2']
+    """
+    return [word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+", column)]
+
+
+def held_by(table: Table, positions: Sequence[int]) -> dict[int, Held]:
+    """What the columns hold in the first rows; where a table has none at hand, they are fetched."""
+    if not positions:
+        return {}
+    rows = list(table.sample) or _fetched(table, positions)
+    return {p: Held(p, table.columns[p], tuple(row[p] if p < len(row) else None for row in rows)) for p in positions}
+
+
+def _fetched(table: Table, positions: Sequence[int]) -> list[tuple[object, ...]]:
+    """Rows of an engine without order: any of them."""
+    top = table.load(positions).select([cell(p) for p in positions]).head(LOOKED_AT)
+    found = collected(top)
+    places = {p: i for i, p in enumerate(positions)}
+    return [tuple(row[places[p]] if p in places else None for p in range(len(table.columns))) for row in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Columns that rate, in groups that share values (the largest first), and those that do not."""
+
+    groups: tuple[tuple[int, ...], ...]
+    aside: Mapping[int, str]
+
+    @property
+    def rated(self) -> tuple[int, ...]:
+        """The largest group, in the order of the table."""
+        return self.groups[0] if self.groups else ()
+
+
+def sort_out(columns: Mapping[int, Held], *, of_forms: bool = False) -> Sorted:
+    """Tell the columns of ratings from text, notes, times, ids and figures made of them.
+
+    Annotators rate on one scale: a column whose values never occur in the others is none of them.
+    """
+    aside: dict[int, str] = {}
+    left = dict(columns)
+    for position, column in columns.items():
+        if reason := _reason(column, of_forms):
+            aside[position] = reason
+            del left[position]
+    derived = [p for p in left if set(words_of(left[p].name)) & DERIVED]
+    if len(left) - len(derived) > 1:
+        for position in derived:
+            aside[position] = "named like a figure made of the others"
+            del left[position]
+    if not any(len(column.cells) >= FEWEST_ROWS for column in left.values()):
+        return Sorted((tuple(left),) if left else (), dict(sorted(aside.items())))
+    _set_strangers_aside(left, aside)
+    return Sorted(_groups(left), dict(sorted(aside.items())))
+
+
+def _reason(column: Held, of_forms: bool) -> str:
+    if not column.values:
+        return "empty"
+    if column.is_elsewhere:
+        return "times or addresses"
+    if of_forms and plain_name(column.name) in OF_FORMS:
+        return "added by the form"
+    return ""
+
+
+def _set_strangers_aside(left: dict[int, Held], aside: dict[int, str]) -> None:
+    """Again and again: a column may have shared values only with one that turned out to be none of them."""
+    while True:
+        strangers = [p for p, column in left.items() if _is_stranger(column, left.values())]
+        if not strangers or len(strangers) == len(left):
+            return
+        for position in strangers:
+            aside[position] = "values that do not occur in the other columns"
+            del left[position]
+
+
+def _is_stranger(column: Held, others: Iterable[Held]) -> bool:
+    share = column.shared(others)
+    return share == 0 or (share < RARELY and sum(column.values.values()) >= ENOUGH)
+
+
+def _groups(left: Mapping[int, Held]) -> tuple[tuple[int, ...], ...]:
+    """Columns joined by shared values, the largest group first."""
+    groups: list[tuple[set[int], set[str]]] = []
+    for position, column in left.items():
+        meeting = [group for group in groups if not group[1].isdisjoint(column.values)]
+        groups = [group for group in groups if group not in meeting]
+        members = {position}.union(*(group[0] for group in meeting))
+        groups.append((members, set(column.values).union(*(group[1] for group in meeting))))
+    ordered = sorted((tuple(sorted(members)) for members, _ in groups), key=lambda group: (-len(group), group))
+    return tuple(ordered)

@@ -1,0 +1,197 @@
+"""A table that is no plain list of annotations: what it looks like, and the command that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from spagree.errors import ColumnError, DataError
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
+from spagree.read.columns import Roles
+from spagree.read.contents import Held, held_by, plain_name, sort_out, words, words_of
+from spagree.read.layouts.questions import Asked
+from spagree.read.tables import Table, listed, shown
+
+ITEM_WORDS = words(
+    "q question item image img picture photo doc document text sentence sample task unit video clip case tweet "
+    "comment post passage example instance snippet story dialogue pair response"
+)
+PEOPLE_WORDS = words("annotator ann anno rater coder judge worker labeler labeller expert reviewer annot r a")
+FEW_ITEMS, FEW_ROWS = 20, 20
+SURELY_ITEMS = words("item itemid")
+SPANS = (("start", "end"), ("begin", "end"), ("from", "to"), ("startoffset", "endoffset"), ("startchar", "endchar"),
+         ("spanstart", "spanend"), ("startindex", "endindex"), ("startposition", "endposition"), ("startpos", "endpos"),
+         ("beginoffset", "endoffset"), ("offsetstart", "offsetend"), ("startidx", "endidx"), ("tokenstart", "tokenend"),
+         ("starttoken", "endtoken"), ("charstart", "charend"), ("onset", "offset"))  # fmt: skip
+LONG_AGO = 1e8  # numbers beyond are unix times
+
+
+def named_like(name: str, words: Collection[str]) -> bool:
+    """Whether a name is one of the words, alone or with a number.
+
+    >>> named_like("Image 12", ITEM_WORDS), named_like("imagery", ITEM_WORDS), named_like("rater_a", PEOPLE_WORDS)
+    (True, False, True)
+    """
+    found = words_of(name)
+    rest = [word for word in found if word not in words]
+    return 0 < len(found) > len(rest) and all(word.isdigit() or len(word) == 1 for word in rest)
+
+
+def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles) -> ColumnError:
+    """Nothing fits: list what there is, and name the command that probably works."""
+    options = " and ".join(f"--{role}" for role in lacking)
+    hints = _layouts(table, roles) if LABEL in lacking or len(table.columns) > len(lacking) + 1 else []
+    hints.append(f"name the column of the {' and of the '.join(lacking)} with {options}")
+    if table.is_text:
+        hints.append("if the first line holds data and no names: --no-header")
+    hints += [caution.message for caution in table.cautions]
+    wanted = " or the ".join(lacking)
+    found = listed(table.columns)
+    return ColumnError(f"{table.name}: no column looks like the {wanted}; columns: {found}", hints)
+
+
+def _layouts(table: Table, roles: Roles) -> list[str]:
+    """The likely layouts, the likeliest first."""
+    known = set(roles.positions.values())
+    held = held_by(table, [p for p in range(len(table.columns)) if table.columns[p]])
+    others = [p for p in held if p not in known]
+    switches = [p for p in others if held[p].is_switch]
+    repeated = ITEM in roles.positions and not held[roles.positions[ITEM]].is_id
+    if ITEM in roles.positions and len(switches) > 1 and (ANNOTATOR in roles.positions or repeated):
+        return ["if each class has a column of 0 and 1: --format one-hot"]
+    people = [p for p in held if held[p].is_people and (held[p].is_id or len(held[p].values) == len(held[p].cells))]
+    rated = sort_out({p: held[p] for p in held if p not in people}, of_forms=True).rated
+    if people and ITEM not in roles.positions and len(rated) > 1:
+        person = next((p for p in people if p == roles.positions.get(ANNOTATOR)), people[0])
+        turned = "if each row is an annotator and each column an item: --format transposed"
+        return [f"{turned} --annotator {shown(table.columns[person])}"]
+    return _broad(table, roles, held, others)
+
+
+def _broad(table: Table, roles: Roles, held: Mapping[int, Held], others: Sequence[int]) -> list[str]:
+    if len(others) < 2:  # noqa: PLR2004
+        return []
+    item = roles.positions.get(ITEM)
+    if item is None:
+        ids = [p for p in others if _may_identify(held[p], [held[q] for q in others])]
+        item = ids[0] if ids else None
+    rated = [p for p in others if p != item]
+    key = "" if item is None else shown(table.columns[item])
+    wide = "if each column is an annotator: --format wide" + (f" --item {key}" if key else "")
+    counts = "if each column is a class and the cells are counts: --format counts" + (f" --item {key}" if key else "")
+    turned = "if each row is an annotator and each column an item: --format transposed"
+    turned += f" --annotator {key}" if key else ""
+    names = [table.columns[p] for p in rated]
+    if all(named_like(name, PEOPLE_WORDS) for name in names):
+        return [wide]
+    if len(rated) > 1 and all(held[p].is_whole for p in rated) and _may_be_counts([held[p] for p in rated]):
+        return [counts, wide]
+    return [turned, wide] if all(named_like(name, ITEM_WORDS) for name in names) else [wide, turned]
+
+
+def _may_identify(column: Held, others: Sequence[Held]) -> bool:
+    """Another value in every row, none of which any other column holds."""
+    return len(column.values) == len(column.cells) > 0 and not column.shared(others) and not column.is_elsewhere
+
+
+def _may_be_counts(held: Sequence[Held]) -> bool:
+    """Rows that add up to the same, or cells that are 0 where others are more than 1."""
+    rows = list(zip(*([int(str(value)) for value in column.cells] for column in held), strict=True))
+    sums = {sum(row) for row in rows}
+    has_zero = any(0 in row for row in rows)
+    return (len(sums) == 1 and len(rows) > 1 and sums != {len(held)}) or (
+        has_zero and any(max(row) > 1 for row in rows)
+    )
+
+
+def refuse_spans(table: Table, places: Mapping[str, Sequence[int]]) -> None:
+    """Columns of starts and ends that vary within an item mark spans, which are no classes."""
+    plain = {plain_name(name): p for p, name in enumerate(table.columns)}
+    taken = {p for positions in places.values() for p in positions}
+    for first, last in SPANS:
+        pair = [plain.get(first), plain.get(last)]
+        if None in pair or taken & set(pair):
+            continue
+        start, end = (int(p) for p in pair if p is not None)
+        if _are_spans(table, places[ITEM], start, end):
+            raise DataError(
+                f"{table.name}: columns {shown(table.columns[start])} and {shown(table.columns[end])} mark spans, and "
+                "spagree measures agreement on classes: which spans two annotators share is another question, which "
+                "needs a measure for spans"
+            )
+
+
+def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool:
+    """Numbers, none later than its end, that differ between the rows of one item."""
+    places: dict[tuple[object, ...], set[tuple[float, float]]] = {}
+    for row in table.sample:
+        try:
+            found = (float(str(row[start])), float(str(row[end])))
+        except (ValueError, IndexError):
+            if row[start : start + 1] in ((None,), ("",), ()):
+                continue
+            return False
+        if found[0] > found[1] or found[1] > LONG_AGO:
+            return False
+        places.setdefault(tuple(row[p] for p in items), set()).add(found)
+    return any(len(found) > 1 for found in places.values())
+
+
+def refuse_few_items(
+    table: Table, places: Mapping[str, Sequence[int]], guessed: Collection[str], asked: Asked | None
+) -> None:
+    """A guessed item with a handful of values that every annotator labels again and again is something else."""
+    name = table.columns[places[ITEM][0]]
+    if (
+        ITEM not in guessed
+        or ANNOTATOR not in places
+        or len(table.sample) < FEW_ROWS
+        or plain_name(name) in SURELY_ITEMS
+    ):
+        return
+    items, keys = places[ITEM], [*places[ITEM], *places[ANNOTATOR]]
+    few = _different(table, items)
+    if few > FEW_ITEMS or 2 * _different(table, keys) > len(table.sample):
+        return
+    if asked is not None and _different(table, [asked.position]) < few:
+        return
+    raise ColumnError(
+        f"{table.name}: column {shown(name)} has only {few} values, each labelled many times by the same annotator, so "
+        f"it does not look like the item; {_better_item(table, places)} (columns: {listed(table.columns)})"
+    )
+
+
+def _different(table: Table, positions: Sequence[int]) -> int:
+    return len({tuple(row[p] for p in positions if p < len(row)) for row in table.sample})
+
+
+def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
+    """What tells the annotations of one annotator on one item apart, where the first rows show such repeats."""
+    keys = [p for role in (ITEM, ANNOTATOR) for p in places.get(role, ())]
+    if ANNOTATOR not in places or _different(table, keys) == len(table.sample):
+        return ""
+    found = _telling(table, places)
+    if not found:
+        return ""
+    named_ones = " ".join(f"--item {shown(table.columns[p])}" for p in found)
+    name = shown(table.columns[found[-1]])
+    return (
+        f"column {name} tells these annotations apart: say {named_ones} if it is part of the item, or --question "
+        "COLUMN=VALUE if it names the question; where annotators labelled an item again, --duplicates says what counts"
+    )
+
+
+def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[int]:
+    """The columns that make an item, of which each annotator has one: another one, or one beside those there are."""
+    taken = {p for positions in places.values() for p in positions}
+    free = [p for p in range(len(table.columns)) if p not in taken and table.columns[p]]
+    for items in [*([p] for p in free), *([*places[ITEM], p] for p in free)]:
+        if len(table.sample) == _different(table, [*items, *places[ANNOTATOR]]) > _different(table, items):
+            return list(items)
+    return []
+
+
+def _better_item(table: Table, places: Mapping[str, Sequence[int]]) -> str:
+    found = _telling(table, places)
+    if found:
+        return "say " + " ".join(f"--item {shown(table.columns[p])}" for p in found)
+    return "say which columns make one item with --item, repeated where it takes several"

@@ -1,0 +1,275 @@
+"""Tables with one column per annotator, per item or per class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import ColumnError, UsageError
+from spagree.read import cells, columns
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TEXT, TIME, Caution
+from spagree.read.contents import PEOPLE, Held, held_by, plain_name, sort_out
+from spagree.read.layouts.advice import ITEM_WORDS, named_like
+from spagree.read.layouts.long import joined, role_columns
+from spagree.read.layouts.question import Layout, Question
+from spagree.read.layouts.unpivot import unpivoted
+from spagree.read.tables import Table, cell, listed, shown
+
+FEWEST_ROWS = 5
+FEWEST_CLASSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Broad:
+    """The columns that identify a row, those that hold what is compared, and a text of the item."""
+
+    table: Table
+    key: str
+    keys: tuple[int, ...]
+    others: tuple[int, ...]
+    text: int | None
+    guessed: frozenset[str]
+    cautions: tuple[Caution, ...] = ()
+
+    def load(self) -> nw.LazyFrame[Any]:
+        """Every column that is needed."""
+        needed = [*self.keys, *self.others, *([] if self.text is None else [self.text])]
+        return self.table.load(list(dict.fromkeys(needed)))
+
+    def tall(self, frame: nw.LazyFrame[Any], variable: str, value: str) -> nw.LazyFrame[Any]:
+        """One row per cell."""
+        kept = [self.key, *([ROW] if self.table.is_ordered else []), *([] if self.text is None else [TEXT])]
+        prepared = frame.with_columns((joined(self.keys) if self.keys else nw.col(ROW)).alias(self.key))
+        if self.text is not None:
+            prepared = prepared.with_columns(nw.col(cell(self.text)).alias(TEXT))
+        return unpivoted(prepared, kept, {cell(p): self.table.columns[p] for p in self.others}, variable, value)
+
+    def names(self, variable: str) -> dict[str, str]:
+        """What each role was made of."""
+        names = self.table.columns
+        found = {self.key: " + ".join(names[p] for p in self.keys) or "row number"}
+        found[variable] = listed([names[p] for p in self.others], limit=5)
+        ordered = {role: found[role] for role in (ITEM, ANNOTATOR, LABEL) if role in found}
+        return ordered | ({} if self.text is None else {TEXT: names[self.text]})
+
+
+def wide(table: Table, question: Question) -> Layout:
+    """One row per item, one column per annotator; an empty cell was not annotated."""
+    broad = _broad(table, question, ITEM, "annotator")
+    frame, cautions = cells.in_one_type(broad.load(), broad.others)
+    rated = broad.tall(frame, ANNOTATOR, LABEL).filter(~nw.col(LABEL).is_null())  # an empty cell is no annotation
+    held = list(held_by(table, broad.others).values())
+    cautions += (*_looks_like_counts(held), *_looks_transposed(table, broad, question))
+    labels = cells.with_missing(rated, question.missing)
+    return Layout(labels, "wide", broad.names(ANNOTATOR), broad.guessed, broad.cautions + cautions)
+
+
+def transposed(table: Table, question: Question) -> Layout:
+    """One row per annotator, one column per item, as forms and surveys write it."""
+    if question.text is not None:
+        raise UsageError("--text has no meaning here: every column is one item; leave it out")
+    broad = _broad(table, question, ANNOTATOR, "item")
+    frame, cautions = cells.in_one_type(broad.load(), broad.others)
+    rated = broad.tall(frame, ITEM, LABEL).filter(~nw.col(LABEL).is_null())
+    labels = cells.with_missing(rated, question.missing)
+    return Layout(labels, "transposed", broad.names(ITEM), broad.guessed, broad.cautions + cautions)
+
+
+def counts(table: Table, question: Question) -> Layout:
+    """One row per item, one column per class; each cell says how many annotators chose the class."""
+    broad = _broad(table, question, ITEM, "class")
+    frame = broad.load()
+    if not table.is_text:
+        cells.refuse_text_counts(frame, table, broad.others)
+        frame, _ = cells.in_one_type(frame, broad.others)
+    checked = cells.whole_counts(broad.tall(frame, LABEL, COUNT), table)
+    cautions = broad.cautions + _looks_like_labels(list(held_by(table, broad.others).values()))
+    return Layout(checked, "counts", broad.names(LABEL), broad.guessed, cautions)
+
+
+def _broad(table: Table, question: Question, key: str, what: str) -> _Broad:
+    """Which columns identify a row, and which hold annotators, items or classes."""
+    _refuse_meaningless(question, key, what)
+    chosen = tuple(columns.several(table.columns, question.label)) if question.label else None
+    text = None if question.text is None else columns.find(table.columns, question.text, f"--{TEXT}")
+    first = _key(table, question, key)
+    if chosen is not None and first in chosen:
+        if question.named()[key] is not None:
+            raise ColumnError(
+                f"column {shown(question.named()[key])} was given for --{key} and for --label; name it once"
+            )
+        first = None
+    keys = () if first is None else role_columns(table, question, key, first)
+    if not keys and not table.is_ordered:
+        raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with --{key}")
+    every = [i for i, name in enumerate(table.columns) if i not in (*keys, text) and _is_named(name)]
+    others, aside = (chosen, ()) if chosen is not None else _sorted(table, every, bool(keys), key, what)
+    if not others:
+        raise ColumnError(f"{table.name}: no {what} columns besides the {key}; columns: {listed(table.columns)}")
+    _refuse_same_names(table, others, what)
+    guessed = frozenset({key} if keys and question.named()[key] is None else ())
+    return _Broad(table, key, keys, tuple(others), text, guessed, aside)
+
+
+def _refuse_meaningless(question: Question, key: str, what: str) -> None:
+    other = ANNOTATOR if key == ITEM else ITEM
+    for role, name in ((other, question.named()[other]), (TIME, question.time), ("question", question.question)):
+        if name is not None:
+            raise UsageError(f"--{role} {shown(name)} has no meaning here: every column is one {what}; leave it out")
+
+
+def _key(table: Table, question: Question, key: str) -> int | None:
+    """The first column that identifies a row: named, or guessed by its name; in forms also by what it holds."""
+    roles = columns.resolve(table.columns, {key: question.named()[key]}, (key,) if key == ITEM else ())
+    if key == ITEM:
+        return roles.positions.get(ITEM)
+    name = question.named()[ANNOTATOR]
+    if name is not None:
+        return columns.find(table.columns, name, f"--{ANNOTATOR}")
+    for names in PEOPLE:
+        hits = [i for i, column in enumerate(table.columns) if plain_name(column) in names.split()]
+        if len(hits) == 1:
+            return hits[0]
+    return None
+
+
+def _is_named(name: str) -> bool:
+    """An index that pandas wrote along has no name of its own."""
+    return bool(name) and not name.startswith("Unnamed: ")
+
+
+def _sorted(
+    table: Table, every: Sequence[int], has_key: bool, key: str, what: str
+) -> tuple[tuple[int, ...], tuple[Caution, ...]]:
+    """The columns that hold what is compared, by what they hold; the others are named."""
+    held = held_by(table, every)
+    if not has_key:
+        _refuse_hidden_keys(table, held, key, what)
+    if what == "class" or len(every) <= 1:
+        return tuple(every), ()
+    if what == "annotator":
+        _refuse_grid(table, every)
+    found = sort_out(held, of_forms=key == ANNOTATOR)
+    if len(found.groups) > 1:
+        raise _unrelated(table, found.groups, what)
+    aside = found.aside
+    if has_key and len(found.rated) > 1:
+        ids = [p for p in found.rated if held[p].is_id]
+        aside = dict(aside) | (dict.fromkeys(ids, "another value in each row") if len(ids) < len(found.rated) else {})
+    others = tuple(p for p in found.rated if p not in aside)
+    return others, (_aside(table, aside, what),) if aside else ()
+
+
+def _aside(table: Table, aside: Any, what: str) -> Caution:
+    reasons: dict[str, list[str]] = {}
+    for position, reason in aside.items():
+        reasons.setdefault(reason, []).append(table.columns[position])
+    named = "; ".join(f"{listed(names, limit=8)} ({reason})" for reason, names in reasons.items())
+    return Caution(
+        "columns_aside",
+        f"columns that do not look like one {what} each were left aside: {named}. If they are, name every "
+        f"{what} column with --label",
+    )
+
+
+def _unrelated(table: Table, groups: Sequence[Sequence[int]], what: str) -> ColumnError:
+    """Columns on different scales answer different questions, unless nobody ever agreed."""
+    shown_groups = [listed([table.columns[p] for p in group], limit=6) for group in groups[:4]]
+    options = " ".join(f"--label {shown(table.columns[p])}" for p in groups[0][:6])
+    return ColumnError(
+        f"{table.name}: no value occurs in two of these groups of columns, so they do not answer one question: "
+        f"{' | '.join(shown_groups)}; name the {what} columns that belong together, e.g. {options}"
+    )
+
+
+def _refuse_hidden_keys(table: Table, held: dict[int, Held], key: str, what: str) -> None:
+    """A column with another value in every row is the item (or the person) under an unusual name."""
+    for column in held.values():
+        if not column.is_id or column.is_elsewhere != column.is_people:
+            continue
+        name = shown(column.name)
+        if key == ITEM and column.is_people:
+            raise ColumnError(
+                f"{table.name}: column {name} looks like people, one in each row; if the other columns are items: "
+                f"--format transposed --annotator {name}"
+            )
+        raise ColumnError(
+            f"{table.name}: column {name} has a different value in each row, so it looks like the {key} and "
+            f"not like one {what}; say --{key} {name}, or name the {what} columns with --label"
+        )
+
+
+def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> None:
+    """Two columns of one name would be one annotator (or class); engines also fold the case."""
+    seen: dict[str, str] = {}
+    for name in (table.columns[p] for p in positions):
+        if name.casefold() in seen:
+            raise ColumnError(
+                f"{table.name}: two columns are called {shown(seen[name.casefold()])} and {shown(name)}; "
+                f"each {what} needs a name of its own (case does not count)"
+            )
+        seen[name.casefold()] = name
+
+
+def _refuse_grid(table: Table, positions: Sequence[int]) -> None:
+    """Names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions."""
+    named = {
+        p: name.replace("-", "_").replace(".", "_").rpartition("_") for p in positions if (name := table.columns[p])
+    }
+    pairs = {(who, what): p for p, (who, _, what) in named.items() if who and what}
+    people, asked = sorted({who for who, _ in pairs}), sorted({what for _, what in pairs})
+    if len(people) < 2 or len(asked) < 2 or len(pairs) != len(people) * len(asked):  # noqa: PLR2004
+        return
+    if any(word.isdigit() for word in asked) or not set(product(people, asked)) <= set(pairs):
+        return
+    first = " ".join(f"--label {shown(table.columns[pairs[who, asked[0]]])}" for who in people[:6])
+    raise ColumnError(
+        f"{table.name}: the columns look like {len(people)} annotators ({listed(people, 5)}) times {len(asked)} "
+        f"questions ({listed(asked, 5)}); name the columns of one question, e.g. {first}"
+    )
+
+
+def _looks_like_counts(held: Sequence[Held]) -> tuple[Caution, ...]:
+    """Whole numbers that add up to the same in every row."""
+    if len(held) < 2 or not all(column.is_whole for column in held) or len(held[0].cells) < FEWEST_ROWS:  # noqa: PLR2004
+        return ()
+    sums = {sum(int(str(value)) for value in row) for row in zip(*(_whole(column) for column in held), strict=True)}
+    if len(sums) > 1 or len(set(zip(*(_whole(column) for column in held), strict=True))) == 1:
+        return ()
+    message = (
+        f"every row adds up to {sums.pop()}: if each column is a class and the cells are counts, say --format counts"
+    )
+    return (Caution("looks_like_counts", message),)
+
+
+def _whole(column: Held) -> list[int]:
+    return [int(float(str(value))) for value in column.cells]
+
+
+def _looks_like_labels(held: Sequence[Held]) -> tuple[Caution, ...]:
+    """Counts without any 0 among many cells are more likely ratings."""
+    enough = len(held) >= FEWEST_CLASSES and len(held[0].cells) >= FEWEST_ROWS
+    if not enough or any("0" in column.values for column in held) or not all(column.is_whole for column in held):
+        return ()
+    message = (
+        "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are "
+        "ratings, say --format wide"
+    )
+    return (Caution("looks_like_labels", message),)
+
+
+def _looks_transposed(table: Table, broad: _Broad, question: Question) -> tuple[Caution, ...]:
+    """Columns that are called like items: perhaps rows are annotators."""
+    names = [table.columns[p] for p in broad.others]
+    key = held_by(table, broad.keys).values()
+    people = any(column.is_people for column in key)
+    if question.label or not (people or (len(names) > 1 and all(named_like(name, ITEM_WORDS) for name in names))):
+        return ()
+    said = f" --annotator {shown(table.columns[broad.keys[0]])}" if broad.keys else ""
+    called = "people in rows" if people else f"columns called like items ({listed(names, 3)})"
+    message = f"{called}: if each row is an annotator and each column an item, say --format transposed{said}"
+    return (Caution("looks_transposed", message),)

@@ -1,0 +1,106 @@
+"""One annotation per row: item, label, and where known annotator and time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import DataError, UsageError
+from spagree.read import cells, columns, moments
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Caution
+from spagree.read.layouts import advice, questions
+from spagree.read.layouts.question import Layout, Question
+from spagree.read.tables import Table, cell, listed, shown
+
+
+def long(table: Table, question: Question) -> Layout:
+    """One annotation per row: item, label, and where known annotator and time."""
+    if len(question.label) > 1:
+        raise UsageError(
+            f"--label names several columns ({listed(question.label)}); say what they hold: --format wide (one column "
+            "per annotator), --format counts or --format one-hot (one column per class)"
+        )
+    roles, places = _roles(table, question)
+    advice.refuse_spans(table, places)
+    asked = questions.column(table, places, question.question)
+    advice.refuse_few_items(table, places, roles.guessed, asked)
+    needed = [p for positions in places.values() for p in positions]
+    loaded = table.load(list(dict.fromkeys(needed if asked is None else [*needed, asked.position])))
+    chosen = loaded if asked is None else questions.choose(loaded, table, places, asked)
+    renamed = chosen.select(
+        *(joined(positions).alias(role) for role, positions in places.items()),
+        *([ROW] if table.is_ordered else []),
+    )
+    names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
+    frame, cautions = _timed(renamed, table, names, question, TIME in roles.guessed)
+    if TIME not in frame.collect_schema().names():
+        names.pop(TIME, None)
+    if asked is not None and asked.value is not None:
+        names["question"] = f"{table.columns[asked.position]} = {asked.value}"
+    kept = frozenset() if table.is_positional else frozenset(roles.guessed & names.keys())
+    return Layout(
+        cells.with_missing(frame, question.missing), "long", names, kept, cautions, places, advice.apart(table, places)
+    )
+
+
+def _roles(table: Table, question: Question) -> tuple[columns.Roles, dict[str, tuple[int, ...]]]:
+    """The columns of every role; refuses a table that has none for the item or the label."""
+    taken = columns.several(table.columns, (*question.further(ITEM), *question.further(ANNOTATOR)), "--item")
+    wanted = (ITEM, ANNOTATOR, LABEL, TIME, *question.also())
+    roles = columns.resolve(table.columns, question.named(), wanted, frozenset(taken))
+    lacking = [role for role in (ITEM, LABEL) if role not in roles.positions]
+    if lacking:
+        raise advice.unknown_columns(table, lacking, roles)
+    return roles, {role: role_columns(table, question, role, first) for role, first in roles.positions.items()}
+
+
+def several_questions(table: Table, question: Question) -> list[str]:
+    """The questions that a column of a long table tells apart; none where no column does."""
+    if len(question.label) > 1:
+        return []
+    _, places = _roles(table, question)
+    asked = questions.column(table, places, None)
+    if asked is None:
+        return []
+    frame = table.load(list(dict.fromkeys([*places[ITEM], *places.get(ANNOTATOR, ()), asked.position])))
+    return questions.values(frame, asked) if questions.is_asked(frame, places, asked) else []
+
+
+def role_columns(table: Table, question: Question, role: str, first: int) -> tuple[int, ...]:
+    """All columns that make up a role, in the order in which they were named."""
+    return (first, *columns.several(table.columns, question.further(role), f"--{role}"))
+
+
+def joined(positions: Sequence[int]) -> nw.Expr:
+    """Several columns as one text, which no other cells can give: a bar inside a cell is doubled."""
+    if len(positions) == 1:
+        return nw.col(cell(positions[0]))
+    texts = [nw.col(cell(p)).cast(nw.String).str.replace_all("|", "||", literal=True) for p in positions]
+    return nw.concat_str(texts, separator=" | ")
+
+
+def _timed(
+    frame: nw.LazyFrame[Any], table: Table, names: Mapping[str, str], question: Question, is_guess: bool
+) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
+    """The time column as something that sorts; a guess that turns out wrong is left out, and said."""
+    if TIME not in names:
+        if question.time_format is not None:
+            raise UsageError("--time-format says how times are written; name their column with --time")
+        return frame, ()
+    try:
+        if _is_text_in_duckdb(frame):
+            return moments.seconds_from_text(frame, table.name, names[TIME], question.time_format)
+        return moments.from_frame(frame, names[TIME], is_guess, question.time_format), ()
+    except DataError as error:
+        if not is_guess or question.time_format is not None:
+            raise
+        reason = str(error).splitlines()[0].partition(";")[0]
+    message = f"column {shown(names[TIME])} was not used as the time of annotation: {reason}"
+    return frame.drop(TIME), (Caution("time_ignored", message),)
+
+
+def _is_text_in_duckdb(frame: nw.LazyFrame[Any]) -> bool:
+    """Text files, and texts in Parquet or a database: there every cell can be checked before it is used."""
+    return frame.implementation is nw.Implementation.DUCKDB and frame.collect_schema()[TIME] == nw.String

@@ -1,0 +1,99 @@
+"""One annotation per row, one column of 0 and 1 per class."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError
+from spagree.read import columns
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TEXT, TIME, Caution
+from spagree.read.contents import OFF, ON, held_by
+from spagree.read.frames import collected
+from spagree.read.layouts.long import joined, role_columns
+from spagree.read.layouts.question import Layout, Question
+from spagree.read.tables import Table, cell, listed, shown
+
+SEPARATOR = "|"
+FEWEST_CLASSES = 2
+
+
+def one_hot(table: Table, question: Question) -> Layout:
+    """The classes that are switched on in a row are its label; several of them are a set."""
+    for option, name in (("question", question.question), ("time", question.time)):
+        if name is not None:
+            raise UsageError(f"--{option} {shown(name)} is not supported for one-hot tables; leave it out")
+    chosen = tuple(columns.several(table.columns, question.label)) if question.label else None
+    taken = frozenset(chosen or ())
+    named = {**question.named(), LABEL: None, TIME: None}
+    roles = columns.resolve(table.columns, named, (ITEM, ANNOTATOR, *question.also()), taken)
+    if ITEM not in roles.positions:
+        raise ColumnError(f"{table.name}: no column looks like the item; name it with --item ({listed(table.columns)})")
+    places = {role: role_columns(table, question, role, first) for role, first in roles.positions.items()}
+    used = {p for positions in places.values() for p in positions}
+    free = [p for p in range(len(table.columns)) if p not in used and table.columns[p]]
+    classes = chosen or tuple(p for p, held in held_by(table, free).items() if held.is_switch)
+    if len(classes) < FEWEST_CLASSES:
+        raise ColumnError(
+            f"{table.name}: fewer than two columns hold 0 and 1; name the class columns with --label, "
+            f"or choose another --format (columns: {listed(table.columns)})"
+        )
+    frame = table.load(list(dict.fromkeys([*used, *classes])))
+    _refuse_other_cells(frame, table, classes)
+    shown_columns = [joined(positions).alias(role) for role, positions in places.items() if role != TEXT]
+    text = [nw.col(cell(places[TEXT][0])).alias(TEXT)] if TEXT in places else []
+    row = [ROW] if table.is_ordered else []
+    labelled = frame.select(*shown_columns, *text, _label(table, classes).alias(LABEL), *row)
+    names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
+    names[LABEL] = listed([table.columns[p] for p in classes], limit=5)
+    return Layout(labelled, "one-hot", names, frozenset(roles.guessed), _aside(table, free, classes, question))
+
+
+def _text(position: int) -> nw.Expr:
+    """The cell as text in lower case; a whole number without decimals."""
+    return nw.col(cell(position)).cast(nw.String).str.to_lowercase().str.replace_all(r"\.0$", "")
+
+
+def _label(table: Table, classes: Sequence[int]) -> nw.Expr:
+    """The names of the classes that are on, joined in the order of the columns; null where none is."""
+    names = [table.columns[p] for p in classes]
+    as_list = any(SEPARATOR in name or name.startswith("[") for name in names)
+    parts = [
+        nw.when(_text(p).is_in(ON)).then(nw.lit(SEPARATOR + _written(name, as_list))).otherwise(nw.lit(""))
+        for p, name in zip(classes, names, strict=True)
+    ]
+    whole = nw.concat_str(parts).str.slice(1)
+    if as_list:
+        whole = nw.concat_str([nw.lit("["), whole.str.replace_all('"|"', '","', literal=True), nw.lit("]")])
+    return nw.when(whole != ("[]" if as_list else "")).then(whole)
+
+
+def _written(name: str, as_list: bool) -> str:
+    return json.dumps(name, ensure_ascii=False) if as_list else name
+
+
+def _refuse_other_cells(frame: nw.LazyFrame[Any], table: Table, classes: Sequence[int]) -> None:
+    """A class is on or off; an empty cell is off."""
+    for position in classes:
+        text = _text(position)
+        wrong = frame.filter(~text.is_null(), text != "", ~text.is_in(ON + OFF))
+        row = [ROW] if table.is_ordered else []
+        found = collected(wrong.select(cell(position), *row).head(SHOWN_PROBLEMS))
+        if found:
+            name = shown(table.columns[position])
+            places = [f"row {place[0]}: " if place else "" for _, *place in found]
+            problems = [
+                f"{table.name}: {place}column {name}: {shown(row[0])}" for place, row in zip(places, found, strict=True)
+            ]
+            raise DataError("cells of a one-hot table are 0 or 1; correct them, or name the class columns", problems)
+
+
+def _aside(table: Table, free: Sequence[int], classes: Sequence[int], question: Question) -> tuple[Caution, ...]:
+    aside = [table.columns[p] for p in free if p not in classes]
+    if question.label or not aside:
+        return ()
+    message = f"columns that hold other things than 0 and 1 were left aside: {listed(aside, limit=8)}"
+    return (Caution("columns_aside", message),)

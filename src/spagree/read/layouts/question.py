@@ -1,0 +1,62 @@
+"""What the user said about the columns of a table, and what a layout makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TEXT, TIME, Caution
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user said about the columns.
+
+    Several columns make one item, or one annotator; several ``label`` columns are the annotators of a wide
+    table, the classes of a table of counts or of a one-hot table, or the items of a transposed one.
+    """
+
+    item: tuple[str, ...] = ()
+    annotator: tuple[str, ...] = ()
+    label: tuple[str, ...] = ()
+    time: str | None = None
+    missing: tuple[str, ...] = ()
+    text: str | None = None
+    question: str | None = None
+    time_format: str | None = None
+
+    def named(self) -> Mapping[str, str | None]:
+        """The first column of each role that was named."""
+        first = {ITEM: self.item, ANNOTATOR: self.annotator, LABEL: self.label}
+        return {
+            **{role: names[0] if names else None for role, names in first.items()},
+            TIME: self.time,
+            TEXT: self.text,
+        }
+
+    def further(self, role: str) -> tuple[str, ...]:
+        """The columns of a role after its first."""
+        return {ITEM: self.item, ANNOTATOR: self.annotator}.get(role, ())[1:]
+
+    def also(self) -> tuple[str, ...]:
+        """The role that is never guessed."""
+        return (TEXT,) if self.text is not None else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A frame in the shape of Annotations, and what was understood on the way.
+
+    ``shown``: the columns of each role, where rows of the table are annotations; the examples are taken from them.
+    """
+
+    frame: nw.LazyFrame[Any]
+    format: str
+    columns: Mapping[str, str]
+    guessed: frozenset[str]
+    cautions: tuple[Caution, ...] = ()
+    shown: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    apart: str = ""

@@ -1,0 +1,136 @@
+"""Labels that are sets of options, written in one cell: a;b."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import DataError, UsageError
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME, Caution
+from spagree.tally.engines import column_names, gathered_labels, replaced
+from spagree.tally.tally import text
+
+SEPARATORS = ("|", ";", ",", "\n", "/", "+", "&", "#")
+BAR = "|"
+LONGEST_OPTION = 40
+SEEN_AGAIN = 0.6  # of the options inside sets also occur in other labels
+LEAST = 2
+
+
+def options_of(label: str, separator: str) -> list[str]:
+    """The options in a label: of a JSON list, or between separators.
+
+    >>> options_of("b; a;", ";"), options_of('["x", "y"]', ";")
+    (['b', 'a'], ['x', 'y'])
+    """
+    if label.startswith("["):
+        try:
+            return [str(part) for part in json.loads(label)]
+        except (ValueError, TypeError):
+            pass
+    return [part.strip() for part in label.split(separator) if part.strip()]
+
+
+def set_label(options: Iterable[str]) -> str:
+    """One spelling for each set: in order, without repeats, as text with bars or as a JSON list.
+
+    >>> set_label(["b", "a", "b"]), set_label(["a|b"]), set_label([])
+    ('a|b', '["a|b"]', '[]')
+    """
+    ordered = sorted(set(options))
+    plain = ordered and not any(BAR in option or option.startswith("[") for option in ordered)
+    return BAR.join(ordered) if plain else json.dumps(ordered, ensure_ascii=False)
+
+
+def guess_separator(labels: Iterable[Any]) -> str | None:
+    """What separates options, where labels with it are made of options that occur again.
+
+    >>> guess_separator(["a", "b;a", "b"]), guess_separator(["yes, always", "no, never"])
+    (';', None)
+    """
+    known = [text(label) for label in labels]
+    fitting = {separator: _split(known, separator) for separator in SEPARATORS}
+    best = max(fitting, key=lambda separator: fitting[separator])
+    return best if fitting[best] else None
+
+
+def _split(labels: list[str], separator: str) -> int:
+    """How many labels the separator splits; 0 where their parts are not options that occur again."""
+    parts = [set(options_of(label, separator)) for label in labels]
+    whole = set().union(*(options for options in parts if len(options) == 1))
+    several = [options for options in parts if len(options) > 1]
+    if not several or (separator in ",/" and all(map(_is_number, several))):
+        return 0
+    times = Counter(option for options in several for option in options)
+    again = sum(times[option] > 1 or option in whole for option in times)
+    are_short = all(len(option) <= LONGEST_OPTION for option in times)
+    return len(several) if are_short and again >= SEEN_AGAIN * len(times) else 0
+
+
+def _is_number(options: set[str]) -> bool:
+    """A number with a decimal comma, a fraction or a date: digits on both sides."""
+    return len(options) <= 3 and all(option.lstrip("+-").isdigit() for option in options)
+
+
+def split_labels(
+    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], separator: str | None
+) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
+    """Labels as sets in one spelling; the separator is guessed, and said, where none is named."""
+    found = guess_separator(labels) if separator is None else separator
+    if found is None:
+        return frame, ()
+    if not found:
+        raise UsageError("--separator is empty; say what stands between options, for example --separator ';'")
+    known = [text(label) for label in labels]
+    if separator is not None and not any(len(set(options_of(label, found))) > 1 for label in known):
+        raise DataError(f"--separator {separator!r}: no label holds two options; leave it out, or name another")
+    changes = {label: new for label in known if (new := set_label(options_of(label, found))) != label}
+    caution = Caution(
+        "separator",
+        f"labels were split at {found!r} into sets of options; if that is wrong, say --separator",
+    )
+    said = (caution,) if separator is None and found != BAR else ()
+    return replaced(frame, LABEL, changes), said
+
+
+def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
+    """Sets that are compared as whole texts: in another order they count as different labels."""
+    found = guess_separator(labels)
+    if found is None:
+        return ()
+    known = [text(label) for label in labels]
+    example = next(label for label in known if len(set(options_of(label, found))) > 1)
+    orders = len(known) - len({set_label(options_of(label, found)) for label in known})
+    written = f" ({orders:,} of them are others in another order)" if orders else ""
+    message = (
+        f"labels look like sets of options (such as {example!r}), and are compared whole{written}. To give credit for "
+        f"shared options: --metric jaccard --separator {found!r}; to ignore their order: --separator {found!r}"
+    )
+    return (Caution("label_sets", message),)
+
+
+def join_sets(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """One annotation per annotator and item, whose label is the set of all they gave."""
+    names = column_names(named)
+    first = [name for name in names if name not in (ITEM, ANNOTATOR, LABEL)]
+    gathered = gathered_labels(named, [ITEM, ANNOTATOR], first, BAR)
+    return gathered.select(names)
+
+
+def keep_each(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Every annotation; from the second of an annotator on an item on nobody is named for it."""
+    order = [name for name in (TIME, "row") if name in column_names(named)]
+    place = nw.col(LABEL).cum_count().over(ITEM, ANNOTATOR, order_by=[*order, LABEL]).alias("place")
+    try:
+        placed = named.with_columns(place)
+        placed.collect_schema()
+    except NotImplementedError as error:
+        raise UsageError(
+            f"--duplicates keep: {named.implementation} cannot number rows; use polars or duckdb"
+        ) from error
+    anonymous = nw.when(nw.col("place") < LEAST).then(nw.col(ANNOTATOR)).alias(ANNOTATOR)
+    return placed.with_columns(anonymous).select(column_names(named))

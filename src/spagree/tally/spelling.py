@@ -1,0 +1,127 @@
+"""Labels, annotators and items that differ only in how they are written."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import UsageError
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, Caution
+from spagree.tally.engines import column_names, replaced, rows, sampled_items
+from spagree.tally.tally import Tally, text
+
+NUMBER = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII)
+MOST_RESPELLED = 2_000_000  # distinct items; their names are compared here
+MOST_COMPARED = 20_000  # items, annotators
+SHOWN_GROUPS, SHOWN_SPELLINGS = 3, 4
+
+
+def normal_form(label: str) -> str:
+    r"""The spelling that variants in case, blanks and Unicode form share.
+
+    >>> normal_form("  Yes "), normal_form("Cafe\u0301") == normal_form("CAFÉ")
+    ('yes', True)
+    """
+    return " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+
+
+def canonical(label: str) -> str:
+    """The normal form, and one spelling for each number: no blanks, no leading or trailing zeros, no plus.
+
+    >>> canonical(" Yes"), canonical("007"), canonical("+1.50"), canonical("-0"), canonical("1e5"), canonical("...")
+    ('yes', '7', '1.5', '0', '1e5', '...')
+    """
+    plain = normal_form(label)
+    found = NUMBER.fullmatch(plain)
+    if found is None or not (found[2] or found[3]):
+        return plain
+    whole, decimals = found[2].lstrip("0") or "0", found[3].rstrip("0")
+    number = f"{whole}.{decimals}" if decimals else whole
+    return f"-{number}" if found[1] == "-" and number != "0" else number
+
+
+def spelling_variants(names: Iterable[Any]) -> list[list[str]]:
+    """Groups of names that differ only by case, blanks, Unicode form or number format.
+
+    >>> spelling_variants(["yes", "Yes ", "no", "1", "01", "1.0"])
+    [['01', '1', '1.0'], ['Yes ', 'yes']]
+    """
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for name in sorted(map(text, names)):
+        groups[canonical(name)].append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _message(names: Iterable[Any], what: str) -> str | None:
+    groups = spelling_variants(names)
+    if not groups:
+        return None
+    shown = "; ".join(" / ".join(map(repr, group[:SHOWN_SPELLINGS])) for group in groups[:SHOWN_GROUPS])
+    more = f" and {len(groups) - SHOWN_GROUPS} more groups" if len(groups) > SHOWN_GROUPS else ""
+    return (
+        f"{what}s that differ only in spelling are counted as different {what}s: {shown}{more}. "
+        "If they mean the same, use --normalize (normalize=True), or clean them first."
+    )
+
+
+def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
+    """Labels that look like the same label written differently are kept apart, and said."""
+    message = _message(labels, "label")
+    return (Caution("label_variants", message),) if message else ()
+
+
+def caution_ids(frame: nw.LazyFrame[Any], tally: Tally) -> tuple[Caution, ...]:
+    """The same for annotators and items.
+
+    Items that are split have fewer annotations than the others: where all have as many there are none. Of more than
+    20,000 items, as many are compared, chosen by their spelling, so that variants of one are chosen together.
+    """
+    found = []
+    people = tally.annotators or {}
+    message = _message(people, "annotator") if len(people) <= MOST_COMPARED else None
+    found += [Caution("annotator_variants", message)] if message else []
+    if len(tally.items_by_n) > 1 and frame.collect_schema()[ITEM] == nw.String:
+        message = _message(sampled_items(frame, tally.items, MOST_COMPARED), "item")
+        found += [Caution("item_variants", message)] if message else []
+    return tuple(found)
+
+
+def normalized(frame: nw.LazyFrame[Any], labels: Iterable[Any]) -> nw.LazyFrame[Any]:
+    """Labels, annotators and items in their canonical spelling."""
+    respelled = replaced(frame, LABEL, _changes(labels))
+    for column in (ANNOTATOR, ITEM):
+        if column in column_names(frame) and frame.collect_schema()[column] == nw.String:
+            respelled = replaced(respelled, column, _changes(_distinct(frame, column)))
+    if COUNT not in column_names(frame):
+        return respelled
+    keys = [name for name in column_names(frame) if name != COUNT]
+    return respelled.group_by(*keys).agg(nw.col(COUNT).sum())
+
+
+def _distinct(frame: nw.LazyFrame[Any], column: str) -> list[Any]:
+    found = rows(frame.select(column).unique(subset=[column]).head(MOST_RESPELLED + 1))
+    if len(found) > MOST_RESPELLED:
+        raise UsageError(f"more than {MOST_RESPELLED:,} {column}s to respell; clean them before, without --normalize")
+    return [value for (value,) in found if value is not None]
+
+
+def _changes(names: Iterable[Any]) -> dict[str, str]:
+    return {name: new for name in names if isinstance(name, str) and (new := canonical(name)) != name}
+
+
+def renamed_counts(counts: Mapping[Any, int], rename: Callable[[str], str]) -> dict[Any, int]:
+    """Counts by label after their labels were renamed.
+
+    >>> renamed_counts({"Yes": 2, "yes": 1, 7: 1}, canonical)
+    {'yes': 3, 7: 1}
+    """
+    found: dict[Any, int] = {}
+    for name, count in counts.items():
+        new = rename(name) if isinstance(name, str) else name
+        found[new] = found.get(new, 0) + count
+    return found
