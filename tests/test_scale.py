@@ -162,11 +162,11 @@ def test_a_guessed_time_that_cannot_be_used_is_not_replaced_by_the_order_of_rows
     text.write_parquet(tmp_path / "text.parquet")
     wanted = spagree.measure(TWICE, duplicates="last").spa
     assert spagree.measure(tmp_path / "text.parquet", duplicates="last").spa == wanted
-    with pytest.raises(UsageError, match="--duplicates last needs an order, and column 'time' was not used"):
+    with pytest.raises(UsageError, match=r"duplicates=.last. needs an order, and column 'time' was not used"):
         spagree.measure(tmp_path / "text.parquet", engine="polars", duplicates="last")
     assert spagree.measure(tmp_path / "text.parquet", engine="polars", duplicates="last", time="time").spa == wanted
 
 
 def test_texts_that_are_no_times_are_the_fault_of_the_data() -> None:
-    with pytest.raises(DataError, match="--time 'time': not all of its texts are ISO 8601 dates"):
+    with pytest.raises(DataError, match='time="time": not all of its texts are ISO 8601 dates'):
         spagree.measure(TWICE.with_columns(time=pl.lit("yesterday")).lazy(), duplicates="last", time="time")

@@ -53,7 +53,7 @@ def test_the_tiny_samples(name: str, flat: float) -> None:
 
 def test_files_with_annotators_are_read_directly_and_repeats_need_a_decision() -> None:
     assert spagree.measure(FOLDER / "rte.csv.gz", weights="flat").spa.value == pytest.approx(0.628694, abs=5e-7)
-    with pytest.raises(spagree.DuplicateError, match="--duplicates"):
+    with pytest.raises(spagree.DuplicateError, match="duplicates="):
         spagree.measure(FOLDER / "varierr_nli.csv.gz")
     assert spagree.measure(FOLDER / "varierr_nli.csv.gz", duplicates="first").data.left_out == {"repeated": 75}
 

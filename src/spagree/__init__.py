@@ -29,6 +29,7 @@ for _name in ("simulate", "tally"):
 if TYPE_CHECKING:
     from spagree.agreement import Agreement, measure, measure_all
     from spagree.assignment import Assignment, Person, assign
+    from spagree.comparing import Comparison, ModelComparison, compare
     from spagree.counting import count_items, tally
     from spagree.errors import (
         ColumnError,
@@ -52,6 +53,9 @@ _HOME = {
     "Assignment": "spagree.assignment",
     "Person": "spagree.assignment",
     "assign": "spagree.assignment",
+    "Comparison": "spagree.comparing",
+    "ModelComparison": "spagree.comparing",
+    "compare": "spagree.comparing",
     "count_items": "spagree.counting",
     "measure": "spagree.agreement",
     "measure_all": "spagree.agreement",
@@ -84,6 +88,7 @@ __all__ = [
     "Assignment",
     "Cell",
     "ColumnError",
+    "Comparison",
     "DataError",
     "DuplicateError",
     "Estimate",
@@ -91,6 +96,7 @@ __all__ = [
     "ItemCounts",
     "LiveTally",
     "MissingExtraError",
+    "ModelComparison",
     "Person",
     "Simulation",
     "SpagreeError",
@@ -98,6 +104,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "assign",
+    "compare",
     "count_items",
     "example",
     "item_variance",

@@ -21,6 +21,7 @@ from spagree.estimate import (
     find,
 )
 from spagree.estimate.breakdowns import Breakdowns
+from spagree.estimate.consensus import consensus
 from spagree.estimate.missing_labels import caution_missing
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for
 from spagree.estimate.overlap import Overlap
@@ -33,7 +34,6 @@ from spagree.options import (
     Reading,
     Similarity,
     given,
-    named,
     renamed,
     shows,
     split,
@@ -42,7 +42,7 @@ from spagree.present.presented import Presented
 from spagree.read import read, read_all
 from spagree.read.annotations import Annotations, Caution, Understood
 from spagree.tally.count import count
-from spagree.tally.engines import write_table
+from spagree.tally.engines import to_polars, write_table
 from spagree.tally.items import ItemCounts, ItemTable
 from spagree.tally.tally import Tally
 
@@ -134,6 +134,18 @@ class Agreement(Presented):
         if most < 1:
             raise UsageError(f"hardest({most}): how many items to list, 1 or more")
         return self._item_table().worst(most)
+
+    def consensus(self) -> polars.DataFrame:
+        """The majority label of each item: ``item, label, tied, annotations, share, kept``.
+
+        ``label`` is null for ties, which ``tied`` lists; ``kept``: the probability that more annotators would keep it.
+
+        >>> import spagree
+        >>> rows = [(1, "ann", "yes"), (1, "bob", "yes"), (2, "ann", "no"), (2, "bob", "yes")]
+        >>> spagree.measure(rows).consensus().drop("kept").rows()
+        [(1, 'yes', None, 2, 1.0), (2, None, 'no | yes', 2, 0.5)]
+        """
+        return consensus(to_polars(self._item_table().counts), self.spa.value, self.data.pairable_items)
 
     def distribution(self) -> polars.DataFrame:
         """How many items have which agreement: ``annotations, agreement, items``.
@@ -345,7 +357,7 @@ def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
     estimation, asked = _Estimation(**estimating), Reading(**reading)
     policies(asked)
     if ready(source) is not None:
-        raise UsageError("a tally holds one question; measure it with measure() (without --all-questions)")
+        raise UsageError("a tally holds one question, so --all-questions has nothing to choose from; measure it alone")
     found = read_all(source, **reading)
     return {question: estimation.agreement(annotations, asked, source) for question, annotations in found.items()}
 
@@ -359,9 +371,7 @@ class _Estimation(Estimating):
         super().__init__(**options)
         check_interval_for(self.interval_for)
         if self.interval_for == ANNOTATORS and self.bootstrap is not None:
-            raise UsageError(
-                f"{named('bootstrap')} resamples items only; leave it out with {named('interval_for', ANNOTATORS)}"
-            )
+            raise UsageError("--bootstrap resamples items only; leave it out with --interval-for annotators")
         check_scheme(self.weights)
         check_level(self.level)
         self.resample()

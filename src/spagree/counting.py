@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import UsageError
-from spagree.options import Reading, given, named, shows
+from spagree.options import Reading, given, shows
 from spagree.read import read
 from spagree.read.annotations import LABEL, Annotations
 from spagree.read.layouts import FORMATS
@@ -35,7 +35,7 @@ def ready(source: Any) -> Tally | ItemCounts | None:
 
 def refuse_late(reading: Reading) -> None:
     """Options that say how to count come too late for what was counted."""
-    names = [named(name) for name in given(reading)]
+    names = [f"--{'no-' if name == 'header' else ''}{name.replace('_', '-')}" for name in given(reading)]
     if names:
         raise UsageError(f"{', '.join(names)} has no effect on a tally; say it when the annotations are counted")
 

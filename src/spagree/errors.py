@@ -8,7 +8,8 @@
     │   └── DuplicateError       one annotator gave one item different labels
     └── FileError        exit 4  a file cannot be read or written
 
-A message names the place, what was found there, and what to do. Where many rows are wrong
+A message names the place, what was found there, and what to do. It is written with options as they are typed
+(``--label``) and shown to callers in Python as they write them (``label=``). Where many rows are wrong
 the first ten are shown and the rest is counted.
 """
 
@@ -16,6 +17,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+
+from spagree.options import spelled
 
 SHOWN_PROBLEMS = 10
 
@@ -28,6 +31,9 @@ class SpagreeError(Exception):
     """
 
     exit_code = 3
+
+    def __init__(self, message: str) -> None:
+        super().__init__(spelled(message))
 
 
 class UsageError(SpagreeError, ValueError):
@@ -80,7 +86,7 @@ class ColumnError(DataError):
     >>> spagree.measure(polars.DataFrame({"item": [1], "verdict2": ["yes"]}))
     Traceback (most recent call last):
     spagree.errors.ColumnError: polars frame: no column looks like the label; columns: 'item', 'verdict2'
-      name the column of the label with --label
+      name the column of the label with label=
     """
 
 

@@ -7,7 +7,7 @@ one line here and one in the signature of :func:`spagree.measure`, which a test 
 from __future__ import annotations
 
 import json
-import shlex
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -323,12 +323,11 @@ def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 _on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
-_UNNAMED = object()
 
 
 @contextmanager
 def command_line() -> Iterator[None]:
-    """Messages written inside name options as they are typed on the command line."""
+    """Messages made inside name options as they are typed on the command line."""
     token = _on_command_line.set(True)
     try:
         yield
@@ -336,28 +335,82 @@ def command_line() -> Iterator[None]:
         _on_command_line.reset(token)
 
 
-def named(name: str, value: Any = _UNNAMED) -> str:
-    """An option, with or without a value, as the caller writes it; for messages.
+_TYPED = re.compile(
+    r"""(?<![\w-])--(?P<name>[a-z]+(?:-[a-z]+)*)
+        (?:[ ](?P<value>'[^']*'|"[^"]*"|[\w./:*\[\],=-]*[\w\]]))?
+        (?P<both>[ ]\(\w+=[^)]*\))?""",
+    re.VERBOSE,
+)
+_NO_VALUES = frozenset(
+    [
+        "and",
+        "asks",
+        "does",
+        "for",
+        "has",
+        "if",
+        "is",
+        "needs",
+        "only",
+        "or",
+        "out",
+        "reads",
+        "resamples",
+        "takes",
+        "then",
+        "to",
+        "was",
+        "with",
+    ]
+)
+_OTHERS = {"all-questions": "measure_all()", "force": "force=True"}
 
-    >>> named("label"), named("format", "wide"), named("order", ["low", "high"]), named("header", False)
-    ('label=', 'format="wide"', 'order=["low", "high"]', 'header=False')
+
+def spelled(message: str) -> str:
+    """A message that names options as they are typed, for whoever reads it: in Python as keyword arguments.
+
+    A value that is no plain word, such as the name of a column, is quoted in messages.
+
+    >>> spelled("name the column with --label, or say --format wide, --no-header or --order low,high")
+    'name the column with label=, or say format="wide", header=False or order=["low", "high"]'
     >>> with command_line():
-    ...     named("label"), named("format", "wide"), named("order", ["low", "high"]), named("header", False)
-    ('--label', '--format wide', '--order low,high', '--no-header')
+    ...     spelled("say --item 'doc id' or --normalize (normalize=True)")
+    "say --item 'doc id' or --normalize"
     """
-    if not _on_command_line.get():
-        return f"{name}={'' if value is _UNNAMED else _as_python(value)}"
-    flag = f"--{name.replace('_', '-')}"
-    if value is _UNNAMED or value is True:
-        return flag
-    if value is False:
-        return flag.replace("--", "--no-", 1)
-    return f"{flag} {shlex.quote(value if isinstance(value, str) else _listed(value))}"
+    if _on_command_line.get():
+        return _TYPED.sub(lambda typed: typed.group().removesuffix(typed["both"] or ""), message)
+    return _TYPED.sub(_in_python, message)
 
 
-def _as_python(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | list | tuple) else repr(value)
+def _in_python(typed: re.Match[str]) -> str:
+    known = {**declared(Reading), **declared(Estimating)}
+    flag, value, both = typed["name"], typed["value"], typed["both"] or ""
+    name = flag.removeprefix("no-").replace("-", "_")
+    rest = f" {value}" if value else ""
+    if flag in _OTHERS:
+        return _OTHERS[flag] + rest
+    if name not in known:
+        return typed.group()
+    if known[name].kind is Kind.FLAG:
+        return f"{name}={not flag.startswith('no-')}{rest}"
+    if value is None or not _is_value(value, known[name]):
+        return f"{name}={rest}{both if rest else ''}"
+    return f"{name}={_as_python(value, known[name].kind)}"
 
 
-def _listed(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def _is_value(text: str, option: Option) -> bool:
+    """Whether what follows an option in a message is its value, and not the sentence going on."""
+    if text[0] in "'\"":
+        return True
+    if option.kind in (Kind.WHOLE, Kind.REAL):
+        return text[0].isdigit()
+    if option.metavar in ("NAME", "POLICY", "SCHEME", "WHOM", "A,B,C"):
+        return text not in _NO_VALUES
+    return any(mark in text for mark in "/.:[")
+
+
+def _as_python(text: str, kind: Kind) -> str:
+    plain = text.strip("'\"")
+    if kind in (Kind.WHOLE, Kind.REAL):
+        return plain
+    return json.dumps(plain.split(",") if kind is Kind.LISTED else plain, ensure_ascii=False)

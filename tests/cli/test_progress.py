@@ -8,16 +8,19 @@ import re
 import subprocess
 import sys
 import threading
+import weakref
+from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 import spagree
 from spagree import progress
-from spagree.cli.console import _Display
+from spagree.cli.console import _Display, working
 from spagree.read.files.duckdb_tables import connect
 
-SPAGREE = Path(sys.executable).parent / "spagree"
+SPAGREE = (sys.executable, "-m", "spagree")
 
 
 def test_nobody_need_listen() -> None:
@@ -76,6 +79,48 @@ def test_a_bar_where_the_share_is_known_and_a_spinner_otherwise() -> None:
     assert "reading" in known and "40%" in known and "━" in known
 
 
+class Terminal(StringIO):
+    """Standard error that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt])
+def test_nothing_holds_a_connection_once_the_work_is_done(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException] | None
+) -> None:
+    """A thread that releases it while Python shuts down would abort the process, in one run of seven."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    before = threading.active_count()
+    held = Held()
+    gone = weakref.ref(held)
+    with suppress(KeyboardInterrupt), working("counting"):
+        progress.watch(held.share)
+        assert threading.active_count() == before + 1
+        if error:
+            raise error
+    assert threading.active_count() == before
+    del held
+    assert gone() is None
+
+
+class Held:
+    """Stands for a connection."""
+
+    def share(self) -> float | None:
+        return 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["annotators", "pairs", "items"])
+def test_commands_end_in_order_on_a_terminal(tmp_path: Path, command: str) -> None:
+    path = tmp_path / "votes.csv"
+    spagree.simulate(items=300, annotators=25, seed=1).save(path)
+    for _ in range(4):
+        assert "terminate called" not in on_a_terminal(*SPAGREE, command, path)
+
+
 def on_a_terminal(*command: object) -> str:
     """What a person sees on standard error."""
     ours, theirs = pty.openpty()
@@ -96,8 +141,8 @@ def on_a_terminal(*command: object) -> str:
 def test_a_person_sees_the_stages_and_a_pipe_sees_nothing(tmp_path: Path) -> None:
     path = tmp_path / "votes.parquet"
     spagree.simulate(items=400_000, annotators=300, per_item=3, seed=1).frame.write_parquet(path)
-    seen = on_a_terminal(SPAGREE, "score", path)
+    seen = on_a_terminal(*SPAGREE, "score", path)
     assert re.search(r"(counting (labels|items|annotators)|looking for repeats)", seen)
     assert "0:0" in seen
-    piped = subprocess.run([SPAGREE, "score", path], capture_output=True, text=True, check=True)
+    piped = subprocess.run([*SPAGREE, "score", path], capture_output=True, text=True, check=True)
     assert piped.stderr == ""

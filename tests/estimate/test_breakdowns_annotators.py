@@ -135,7 +135,7 @@ def test_repeats_follow_the_policy() -> None:
 
 
 def test_who_annotated_must_be_known() -> None:
-    with pytest.raises(spagree.UsageError, match="--annotator"):
+    with pytest.raises(spagree.UsageError, match="annotator="):
         spagree.measure(pl.DataFrame({"item": ["q", "q"], "label": ["x", "y"]})).annotators()
     with pytest.raises(spagree.UsageError, match="a tally does not say who annotated"):
         spagree.measure(spagree.tally(ROWS)).annotators()

@@ -137,7 +137,7 @@ def test_without_annotators_there_is_no_graph_and_no_warning() -> None:
 
     measured = spagree.measure(np.array([[2, 0], [1, 1]]))
     assert [each.code for each in measured.warnings] == ["few_items"]
-    with pytest.raises(spagree.UsageError, match="--annotator"):
+    with pytest.raises(spagree.UsageError, match="annotator="):
         measured.overlap()
     with pytest.raises(spagree.UsageError, match="a tally does not say who"):
         spagree.measure(spagree.tally(team("a", 2, 2))).overlap()

@@ -126,7 +126,7 @@ def test_too_many_meetings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_MEETINGS", 10)
     assert spagree.measure(TEN).pairs().height == 1
     monkeypatch.setattr(module, "MOST_AT_ONE_ITEM", 1)
-    with pytest.raises(spagree.DataError, match="--first"):
+    with pytest.raises(spagree.DataError, match="first="):
         spagree.measure(TEN).pairs()
     monkeypatch.setattr(module, "LARGEST_KEY", 35)
     with pytest.raises(spagree.DataError, match="2 annotators and 3 labels"):

@@ -171,7 +171,7 @@ def test_annotations_without_a_time_are_counted(missing: float | None) -> None:
 
 def test_no_time_at_all_is_refused_with_the_remedy() -> None:
     rows = [("q1", "a", "x"), ("q1", "b", "x")]
-    with pytest.raises(spagree.UsageError, match="--time"):
+    with pytest.raises(spagree.UsageError, match="time="):
         spagree.measure(rows).development()
     assert "time=" in NO_TIMES
     frame = pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")

@@ -144,7 +144,7 @@ def test_what_cannot_be_done_is_refused() -> None:
         spagree.measure(ROWS, interval_for="annotators", bootstrap=200)
     with pytest.raises(spagree.UsageError, match="a tally does not say who"):
         spagree.measure(spagree.tally(ROWS), interval_for="annotators")
-    with pytest.raises(spagree.UsageError, match="--annotator"):
+    with pytest.raises(spagree.UsageError, match="annotator="):
         spagree.measure(np.array([[2, 0], [1, 1]]), interval_for="annotators")
     with pytest.raises(spagree.UsageError, match="1 annotations do not say who made them"):
         spagree.measure([*ROWS, ("q0", None, "x")], interval_for="annotators")

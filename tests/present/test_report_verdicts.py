@@ -253,7 +253,7 @@ def test_annotators_alike_are_left_in_peace() -> None:
 
 def test_a_broken_assumption_comes_first() -> None:
     drawn = spagree.simulate(items=600, per_item=5, adaptive=True, seed=1)
-    assert "--first 2" in steps(drawn.frame)[0]
+    assert "first=2" in steps(drawn.frame)[0]
 
 
 def test_full_agreement_leaves_little_to_do() -> None:

@@ -102,6 +102,6 @@ def test_other_databases_get_a_clear_answer(address: str, query: str | None) -> 
 
 @pytest.mark.parametrize("address", ["postgresql://me:hidden1@db/x", "sqlite:///x.db"])
 def test_a_database_read_as_a_table_needs_a_query(address: str) -> None:
-    with pytest.raises(spagree.UsageError, match="--query 'SELECT") as caught:
+    with pytest.raises(spagree.UsageError, match='query="SELECT') as caught:
         spagree.measure(address, format="long")
     assert "hidden1" not in str(caught.value)

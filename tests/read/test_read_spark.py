@@ -226,7 +226,7 @@ def test_arrow_files_are_not_for_duckdb(tmp_path: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("source", [VOTES, VOTES.lazy(), [("i", "a", "x"), ("i", "b", "x")], [[1, 2], [2, 1]]])
 def test_data_in_memory_keeps_its_engine(source: object) -> None:
-    with pytest.raises(UsageError, match="--engine duckdb is for files; a data frame is counted by its own engine"):
+    with pytest.raises(UsageError, match='engine="duckdb" is for files; a data frame is counted by its own engine'):
         spagree.measure(source, engine="duckdb")
 
 
@@ -330,10 +330,13 @@ def test_files_of_several_kinds_and_no_rows(votes: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (BytesIO(b"PAR1"), "--engine spark reads files, and this is a stream"),
-        ("-", "--engine spark does not read standard input"),
-        ("postgresql://me:secret@db/labels", r"^postgresql://me@db/labels: --engine spark reads files, not databases"),
-        ("sqlite:///labels.db", "--engine spark reads files, not databases"),
+        (BytesIO(b"PAR1"), 'engine="spark" reads files, and this is a stream'),
+        ("-", 'engine="spark" does not read standard input'),
+        (
+            "postgresql://me:secret@db/labels",
+            r"^postgresql://me@db/labels: engine=\"spark\" reads files, not databases",
+        ),
+        ("sqlite:///labels.db", 'engine="spark" reads files, not databases'),
         ("s3a://bucket/labels.csv.gz", "reads Parquet or ORC files, and s3a://bucket/labels.csv.gz is neither"),
     ],
 )

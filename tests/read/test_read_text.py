@@ -84,12 +84,12 @@ def test_policies_keep_the_text() -> None:
 
 
 def test_a_text_that_does_not_exist_names_those_that_do() -> None:
-    with pytest.raises(spagree.ColumnError, match="--text 'question txt': there is no such column; did you mean"):
+    with pytest.raises(spagree.ColumnError, match='text="question txt": there is no such column; did you mean'):
         spagree.measure(FRAME, text="question txt")
 
 
 def test_one_column_cannot_be_item_and_text() -> None:
-    with pytest.raises(spagree.ColumnError, match="was given for --item and for --text"):
+    with pytest.raises(spagree.ColumnError, match="was given for item= and for text="):
         spagree.measure(FRAME, item="id", text="id")
 
 
@@ -101,7 +101,7 @@ def test_a_tally_comes_too_late() -> None:
 def test_exports_of_tools_have_no_such_column(tmp_path: Path) -> None:
     path = tmp_path / "batch.csv"
     path.write_text("HITId,WorkerId,AssignmentStatus,Answer.mood\nh1,ann,Approved,good\nh1,bob,Approved,bad\n")
-    with pytest.raises(spagree.UsageError, match="--text names a column of a table, and this is a mturk export"):
+    with pytest.raises(spagree.UsageError, match="text= names a column of a table, and this is a mturk export"):
         spagree.measure(str(path), text="Input.text")
 
 

@@ -189,7 +189,7 @@ def test_the_first_k_are_the_same_on_every_engine_that_can(case: str, engine: st
 def test_engines_that_cannot_number_rows_say_so(engine: str) -> None:
     with pytest.raises(UsageError) as caught:
         counted(ENGINES[engine](VOTES), Policies(first=2))
-    assert str(caught.value) == f"--first 2: {engine} cannot number rows within an item; use polars or duckdb"
+    assert str(caught.value) == f"first=2: {engine} cannot number rows within an item; use polars or duckdb"
 
 
 @pytest.mark.slow

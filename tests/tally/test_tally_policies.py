@@ -110,8 +110,8 @@ def test_different_labels_are_refused_with_source_rows_and_labels() -> None:
     with pytest.raises(DuplicateError) as caught:
         counted(CONFLICT)
     assert str(caught.value) == (
-        "1 time an annotator gave one item different labels; say which counts with --duplicates first or "
-        "--duplicates last (set joins them, keep counts each), or check that item, annotator and label are the right "
+        '1 time an annotator gave one item different labels; say which counts with duplicates="first" or '
+        'duplicates="last" (set joins them, keep counts each), or check that item, annotator and label are the right '
         "columns\n"
         "  votes.csv:3: annotator 'ann' labelled item 'q1' 'x' (row 1) and 'y' (row 3)"
     )
@@ -214,7 +214,7 @@ def test_without_any_order_first_and_last_are_refused(policy: Any) -> None:
     with pytest.raises(UsageError) as caught:
         counted(CONFLICT.drop("row"), Policies(duplicates=policy))
     assert str(caught.value) == (
-        f"--duplicates {policy} needs an order, and this source has none: name a time column (--time, time=)"
+        f'duplicates="{policy}" needs an order, and this source has none: name a time column (time=)'
     )
 
 
@@ -277,13 +277,13 @@ def test_rows_without_a_label_do_not_take_a_place() -> None:
 def test_first_k_needs_a_time() -> None:
     with pytest.raises(UsageError) as caught:
         counted(TIMED.drop("time"), Policies(first=3))
-    assert str(caught.value) == "--first 3 needs the time of each annotation; name its column with --time (time=)"
+    assert str(caught.value) == "first=3 needs the time of each annotation; name its column with time="
 
 
 def test_an_engine_that_cannot_number_rows_says_so() -> None:
     with pytest.raises(UsageError) as caught:
         counted(TIMED.to_arrow(), Policies(first=2))
-    assert str(caught.value) == "--first 2: pyarrow cannot number rows within an item; use polars or duckdb"
+    assert str(caught.value) == "first=2: pyarrow cannot number rows within an item; use polars or duckdb"
 
 
 # Spelling ----------------------------------------------------------------------------------------------
@@ -333,7 +333,7 @@ def test_variants_are_kept_apart_and_said() -> None:
         (
             "label_variants",
             "labels that differ only in spelling are counted as different labels: 'Yes' / 'yes'. "
-            "If they mean the same, use --normalize (normalize=True), or clean them first.",
+            "If they mean the same, use normalize=True, or clean them first.",
         )
     ]
 
@@ -402,7 +402,7 @@ def test_an_annotation_without_a_time_has_no_place_in_the_order(policies: Polici
     if policies.first:
         frame = frame.filter(pl.col("label") == "x")
     annotations = Annotations(nw.from_native(frame.lazy()), Understood("test", "long"))
-    purpose = "--first 2" if policies.first else f"--duplicates {policies.duplicates}"
+    purpose = "first=2" if policies.first else f'duplicates="{policies.duplicates}"'
     with pytest.raises(DataError, match=f"{purpose}: 1 of these annotations have no time"):
         count(annotations, policies)
     known = Annotations(nw.from_native(frame.drop_nulls().lazy()), Understood("test", "long"))

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from spagree.cli.console import note, say
-from spagree.cli.options import PrintedHelp
+from spagree.cli.options import Group
 from spagree.errors import SpagreeError, unknown_name
 from spagree.options import command_line
 from spagree.version import __version__
@@ -29,6 +29,7 @@ COMMANDS = {
     "classes": ("breakdowns", "List the classes annotators agree least on, and which are confused."),
     "annotators": ("breakdowns", "List the annotators who agree least with the others."),
     "pairs": ("breakdowns", "List the pairs of annotators who agree least."),
+    "compare": ("compare", "Compare rounds, the halves of one source, or a model with people."),
     "assign": ("assign", "Assign items to annotators: random, balanced, connected."),
     "tally": ("tallies", "Count annotations and save the summary, to be merged later."),
     "merge": ("tallies", "Add up saved tallies."),
@@ -38,7 +39,7 @@ COMMANDS = {
 }
 
 
-class _Commands(PrintedHelp, click.Group):
+class _Commands(Group):
     """A group that loads a command when it is used, and suggests the command you meant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click calls it so)

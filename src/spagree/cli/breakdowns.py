@@ -9,6 +9,7 @@ import click
 
 from spagree.cli.console import draw, note, print_json, say, working
 from spagree.cli.options import Command, option, options_of, reading_options, to_python
+from spagree.errors import UsageError
 from spagree.options import Estimating
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,11 +42,15 @@ def _rows(frame: Any, worst: int) -> list[dict[str, Any]]:
 @_worst("items")
 @json_option
 @option("-o", "--output", metavar="FILE", help="Write the agreement of every item instead: .csv or .parquet.")
+@option("--consensus", is_flag=True, help="The majority label of each item instead; -o FILE.csv or .parquet.")
 @force_option
-def items(worst: int, as_json: bool, output: str | None, force: bool, **options: Any) -> None:
+def items(worst: int, as_json: bool, output: str | None, consensus: bool, force: bool, **options: Any) -> None:
     """List the items of SOURCE that annotators agree least on, with their votes and, where named, their text."""
     from spagree.present.tables import plain_rows, table
 
+    if consensus:
+        _consensus(worst, as_json, output, force, options)
+        return
     if output is not None:
         _write_items(output, force, options)
         return
@@ -94,6 +99,7 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
     "SPA without" is what SPA would be without the annotator, and change what that makes of it.
     """
     from spagree.present.tables import plain_rows, table
+    from spagree.present.wording import printable
 
     with working("counting annotations"):
         rows = _rows(_measured(options).annotators(), worst)
@@ -101,8 +107,11 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
         print_json({"annotators": plain_rows(rows)})
         return
     columns = ("agreement", "interval", "shared", "annotations", "spa_without", "change", "annotator")
-    _draw(table(rows, columns))
+    _draw(table(rows, (*columns, "commonest", "commonest_share")))
     _footnote(rows)
+    blind = [row["annotator"] for row in rows if row["one_label"]]
+    if blind:
+        say(f"Always one label, whatever the item: {', '.join(printable(name) for name in blind)}")
 
 
 @click.command(cls=Command)
@@ -123,6 +132,28 @@ def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
     columns = ("agreement", "interval", "cohen_kappa", "kappa interval", "scott_pi", "shared", "annotator", "other")
     _draw(table(rows, columns))
     _footnote(rows)
+
+
+def _consensus(worst: int, as_json: bool, output: str | None, force: bool, options: dict[str, Any]) -> None:
+    """Every item to a file, or those least likely to keep their label to the terminal; ties first."""
+    from spagree.present.tables import plain_rows, table
+    from spagree.write import refuse_existing, write_atomically
+
+    if output is not None:
+        if not output.endswith((".csv", ".parquet")):
+            raise UsageError(f"--output {output}: end the name with .csv or .parquet")
+        refuse_existing(output, force=force)
+    with working("counting annotations"):
+        found = _measured(options).consensus()
+    if output is None:
+        rows = list(found.sort("kept", "item", nulls_last=False).head(worst).rows(named=True))
+        print_json(plain_rows(rows)) if as_json else _draw(
+            table(rows, ("kept", "share", "annotations", "item", "label", "tied"))
+        )
+        return
+    write_atomically(output, found.write_csv if output.endswith(".csv") else found.write_parquet, force=force)
+    ties = found["tied"].count()
+    note(f"wrote {output}: {found.height:,} items, {ties:,} without a majority (column tied)")
 
 
 def _write_items(output: str, force: bool, options: dict[str, Any]) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import StringIO
 from typing import Any, TextIO
 
@@ -27,14 +28,36 @@ def working(what: str) -> Iterator[None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
+    with progress.watched() as found, _repainted(_Display(found, what)):
+        yield
+
+
+@contextmanager
+def _repainted(display: _Display) -> Iterator[None]:
+    """Draw again and again, from a thread that has ended when the work has.
+
+    Rich's own thread may outlive the work. If it then holds the last reference to a connection of duckdb while Python
+    shuts down, releasing it aborts the process.
+    """
     from rich.console import Console
     from rich.live import Live
 
-    with (
-        progress.watched() as found,
-        Live(_Display(found, what), console=Console(stderr=True), transient=True, refresh_per_second=REFRESHED),
-    ):
-        yield
+    done = threading.Event()
+    with Live(display, console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+        painter = threading.Thread(target=_paint, args=(live, done), daemon=True)
+        painter.start()
+        try:
+            yield
+        finally:
+            done.set()
+            painter.join()
+            display.found.engines.clear()
+
+
+def _paint(live: Any, done: threading.Event) -> None:
+    with suppress(OSError):  # the terminal is gone
+        while not done.wait(1 / REFRESHED):
+            live.refresh()
 
 
 class _Display:

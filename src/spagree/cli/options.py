@@ -64,6 +64,10 @@ def _print_help(context: click.Context, _parameter: click.Parameter, is_asked: b
         context.exit()
 
 
+class Group(PrintedHelp, click.Group):
+    """Commands under a common name."""
+
+
 class Command(PrintedHelp):
     """A command whose help shows options by group."""
 

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 import click
 
 from spagree.cli.console import print_json, say
+from spagree.cli.options import Command, Group
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@click.group()
+@click.group(cls=Group)
 def paper() -> None:
     """Regenerate the figures and tables of the paper that introduced SPA.
 
@@ -48,7 +49,7 @@ def _options(command: F) -> F:
     return command
 
 
-@paper.command("list", short_help="List the experiments.")
+@paper.command("list", cls=Command, short_help="List the experiments.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_(as_json: bool) -> None:
     """List the experiments."""
@@ -61,7 +62,7 @@ def list_(as_json: bool) -> None:
         say(f"{name:<14} {found.about}")
 
 
-@paper.command("run", short_help="Run one experiment, or several.")
+@paper.command("run", cls=Command, short_help="Run one experiment, or several.")
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
 @_options
 def run(names: Sequence[str], **options: Any) -> None:
@@ -69,7 +70,7 @@ def run(names: Sequence[str], **options: Any) -> None:
     _run(names, **options)
 
 
-@paper.command("all", short_help="Run all experiments.")
+@paper.command("all", cls=Command, short_help="Run all experiments.")
 @_options
 def all_(**options: Any) -> None:
     """Run all experiments. What was finished before, with the same data, rounds and seed, is not run again."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.estimate.intervals import mean_error, wilson_each
+from spagree.estimate.label_shares import label_shares
 from spagree.estimate.leave_one_out import Peers, leave_one_out
 from spagree.tally.codes import Codes
 
@@ -37,6 +38,9 @@ def annotators(
     low, high = wilson_each(value, stderr, shared, level)
     without = leave_one_out(found, by_n).spa if by_n else np.full(found.size, np.nan)
     annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=found.size)
+    given = label_shares(
+        codes.item.astype(np.int64), codes.annotator.astype(np.int64), codes.label.astype(np.int64), found.size
+    )
     reasons = [NO_OVERLAP if m < 1 else ONE_ITEM if m < 2 else None for m in shared.tolist()]
     columns = {
         "annotator": codes.annotators,
@@ -49,8 +53,11 @@ def annotators(
         "high": high,
         "spa_without": without,
         "change": without - (np.nan if spa is None else spa),
+        "commonest": [codes.labels[label] if label >= 0 else None for label in given.commonest.tolist()],
+        "commonest_share": given.share,
+        "one_label": given.one_label,
         "few": shared < FEW_ITEMS,
         "undefined": polars.Series(reasons, dtype=polars.String),
     }
-    frame = polars.DataFrame(columns, schema_overrides={"annotator": polars.String})
+    frame = polars.DataFrame(columns, schema_overrides={"annotator": polars.String, "commonest": polars.String})
     return frame.fill_nan(None).sort("few", "agreement", "annotator", nulls_last=True)

@@ -19,7 +19,7 @@ from spagree.errors import UsageError, unknown_name
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.leave_one_out import Peers, leave_one_out, sizes
 from spagree.estimate.uncertainty import Estimate, wilson
-from spagree.options import IntervalFor, named
+from spagree.options import IntervalFor
 
 ITEMS: IntervalFor = "items"
 ANNOTATORS: IntervalFor = "annotators"
@@ -29,7 +29,7 @@ TOO_FEW = "without one of the annotators no item has two annotations: how annota
 def check_interval_for(given: str) -> None:
     """Refuse a misspelt name before any work is done."""
     if given not in get_args(IntervalFor):
-        raise unknown_name(f"value of {named('interval_for')}", str(given), get_args(IntervalFor))
+        raise unknown_name("value of --interval-for", str(given), get_args(IntervalFor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ def _refuse_unknown(found: Peers) -> None:
     unknown = int((found.annotator < 0).sum())
     if unknown:
         raise UsageError(
-            f"{named('interval_for', ANNOTATORS)}: {unknown:,} annotations do not say who made them; leave them out, "
-            f"or use {named('interval_for', ITEMS)}"
+            f"--interval-for annotators: {unknown:,} annotations do not say who made them; leave them out, "
+            f"or use --interval-for items"
         )
 
 

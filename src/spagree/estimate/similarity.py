@@ -147,7 +147,9 @@ def _places(metric: Metric, labels: Sequence[str], *, by_rank: bool = False) -> 
     if metric.order:
         unknown = [label for label in labels if label not in metric.order]
         if unknown:
-            raise DataError(f"order: the label {unknown[0]!r} occurs but is not in it; add it, or --missing it")
+            raise DataError(
+                f"order: the label {unknown[0]!r} occurs but is not in it; add it, or name it with --missing"
+            )
         return np.array([metric.order.index(label) for label in labels], dtype=np.float64)
     values = _numbers(metric, labels) if all(map(is_number, with_points(labels))) else _refuse_unordered(metric, labels)
     return np.argsort(np.argsort(values)).astype(np.float64) if by_rank else values

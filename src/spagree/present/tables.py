@@ -11,13 +11,15 @@ from rich.text import Text
 from spagree.present.wording import figure, printable
 
 FEW = "few"
-NAMES = ("item", "class", "annotator", "other", "votes", "text")
+NAMES = ("item", "class", "annotator", "other", "votes", "text", "label", "tied", "commonest")
 INTERVALS = {"interval": ("low", "high"), "kappa interval": ("cohen_kappa_low", "cohen_kappa_high")}
 TITLES = {
     "cohen_kappa": "kappa",
     "scott_pi": "pi",
     "spa_without": "SPA without",
     "probability": "probability",
+    "commonest": "commonest label",
+    "commonest_share": "its share",
 }
 LONG, SHORT = 60, 30
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import narwhals as nw
 
+from spagree.options import spelled
+
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
 TEXT = "text"
 
@@ -22,6 +24,9 @@ class Caution:
 
     code: str
     message: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", spelled(self.message))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spagree.errors import UsageError, unknown_name
-from spagree.options import TOOLS, Reading, declared, given, named
+from spagree.options import TOOLS, Reading, declared, given
 from spagree.read import layouts
 from spagree.read.layouts import Question
 
@@ -60,7 +60,7 @@ class Request(Reading):
         for name in given(self):
             if name in of_tools:
                 raise UsageError(
-                    f"{named(name)} is for exports of annotation tools, and {source} is a plain table; "
+                    f"--{name.replace('_', '-')} is for exports of annotation tools, and {source} is a plain table; "
                     "leave it out, or name the tool with --format"
                 )
 

@@ -134,9 +134,7 @@ def _keep_one(
         keep: Literal["first", "any"] = "first" if order else "any"
         return named.unique(subset=[ITEM, ANNOTATOR, LABEL], keep=keep, order_by=order or None)
     if not order:
-        raise UsageError(
-            f"--duplicates {policy} needs an order, and this source has none: name a time column (--time, time=)"
-        )
+        raise UsageError(f"--duplicates {policy} needs an order, and this source has none: name a time column (--time)")
     if TIME not in order:
         _refuse_ignored_time(cautions, policy)
     else:

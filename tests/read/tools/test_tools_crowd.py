@@ -174,7 +174,7 @@ def test_appen_gold_columns_tell_the_questions(write: Write) -> None:
 
 def test_appen_when_nothing_differs_the_question_must_be_named(write: Write) -> None:
     text = "_unit_id,_worker_id,src,mood\n1,a,web,good\n1,b,web,good\n"
-    with pytest.raises(spagree.ColumnError, match="--question: 'src', 'mood'"):
+    with pytest.raises(spagree.ColumnError, match="question=: 'src', 'mood'"):
         read(write("f.csv", text))
 
 

@@ -103,7 +103,7 @@ def test_two_candidates_are_a_question_back(tmp_path: Path) -> None:
     both = {**files.task(1, "accept"), "data_row": {"id": 1}, "projects": {}}
     path = saved("x.jsonl", json.dumps(both))(tmp_path)
     with pytest.raises(
-        spagree.UsageError, match="Prodigy and of Labelbox; say which: --format prodigy, --format labelbox"
+        spagree.UsageError, match='Prodigy and of Labelbox; say which: format="prodigy", format="labelbox"'
     ):
         read(path)
     assert read(path, format="prodigy").understood.format == "prodigy"
@@ -114,7 +114,7 @@ def test_naming_the_label_or_the_layout_reads_a_plain_table(tmp_path: Path) -> N
     by_hand = read(path, item="HITId", annotator="WorkerId", label="Answer.mood")
     assert by_hand.understood.format == "long" and by_hand.left_out == {}
     assert read(path, format="long", item="HITId", label="Answer.mood").understood.format == "long"
-    with pytest.raises(spagree.UsageError, match="--label has no meaning in a mturk export"):
+    with pytest.raises(spagree.UsageError, match="label= has no meaning in a mturk export"):
         read(path, format="mturk", label="Answer.mood")
 
 
@@ -129,9 +129,9 @@ OPTIONS = [
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: next(iter(option)))
 def test_options_for_exports_are_refused_for_tables(option: dict[str, Any], tmp_path: Path) -> None:
-    name = next(iter(option)).replace("_", "-")
+    name = next(iter(option))
     for source in ([("1", "a", "x")], saved("a.csv", PLAIN["a.csv"])(tmp_path)):
-        with pytest.raises(spagree.UsageError, match=f"--{name} is for exports of annotation tools"):
+        with pytest.raises(spagree.UsageError, match=f"{name}= is for exports of annotation tools"):
             read(source, **option)
 
 
@@ -139,8 +139,8 @@ def test_options_for_exports_are_refused_for_tables(option: dict[str, Any], tmp_
     ("options", "message"),
     [
         ({"multi": "sets"}, "did you mean 'set'"),
-        ({"ground_truth": "maybe"}, "unknown value of --ground-truth 'maybe'"),
-        ({"empty": "x"}, "unknown value of --empty 'x'"),
+        ({"ground_truth": "maybe"}, 'unknown value of ground_truth="maybe"'),
+        ({"empty": "x"}, 'unknown value of empty="x"'),
         ({"format": "label_studio"}, "did you mean 'label-studio'"),
     ],
 )
@@ -157,13 +157,13 @@ def test_a_status_the_tool_does_not_have(tmp_path: Path) -> None:
 
 
 def test_a_role_the_tool_has_no_choice_of(tmp_path: Path) -> None:
-    with pytest.raises(spagree.UsageError, match="--item x: a potato export has no choice of the item"):
+    with pytest.raises(spagree.UsageError, match='item="x": a potato export has no choice of the item'):
         read(potato(tmp_path), item="x")
 
 
 def test_when_all_is_left_out_the_rules_are_named(tmp_path: Path) -> None:
     path = saved("p.jsonl", json.dumps(files.task(1, "ignore", "ann", 1)))(tmp_path)
-    with pytest.raises(spagree.DataError, match=r"all were left out \(1 skipped\); change that with --status"):
+    with pytest.raises(spagree.DataError, match=r"all were left out \(1 skipped\); change that with status="):
         read(path)
 
 
@@ -236,7 +236,7 @@ def test_left_out_reaches_the_tally_and_its_sum(tmp_path: Path) -> None:
 )
 def test_only_files_are_exports(source: Any, options: dict[str, Any], tmp_path: Path) -> None:
     source = saved("b.csv", crowd.MTURK)(tmp_path) if source == "file" else source
-    with pytest.raises(spagree.UsageError, match="--format mturk reads files of that tool"):
+    with pytest.raises(spagree.UsageError, match='format="mturk" reads files of that tool'):
         read(source, format="mturk", **options)
 
 

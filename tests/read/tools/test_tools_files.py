@@ -585,7 +585,7 @@ def test_one_file_per_annotator_faults(write: Write) -> None:
     with pytest.raises(spagree.DataError, match="two files are called 'ann'"):
         read([one, write("b/ann.csv", "id,label\n1,x\n")], format="per-annotator")
     two = write("bob.csv", "id,verdict2\n1,x\n")
-    with pytest.raises(spagree.ColumnError, match=r"ann\.csv: name the column with --question"):
+    with pytest.raises(spagree.ColumnError, match=r"ann\.csv: name the column with question="):
         read([one, two], format="per-annotator")
     assert rows(read([one, two], format="per-annotator", question="verdict2", item="id")) == [
         ("1", "ann", "x"),

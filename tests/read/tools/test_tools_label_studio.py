@@ -288,7 +288,7 @@ def test_an_empty_answer_can_be_a_label(tmp_path: Path) -> None:
 
 def test_several_questions_need_a_choice(tmp_path: Path) -> None:
     with pytest.raises(
-        spagree.ColumnError, match=r"2 questions: 'mood', 'topics'; choose one with --question, e\.g\. --question mood"
+        spagree.ColumnError, match=r"2 questions: 'mood', 'topics'; choose one with question=, e\.g\. question=\"mood\""
     ):
         read(json_export(tmp_path))
     with pytest.raises(spagree.UsageError, match="did you mean 'mood'"):

@@ -98,7 +98,7 @@ def test_times_do_not_depend_on_the_language_of_the_machine(monkeypatch: pytest.
 
 def test_without_times_the_first_two_cannot_be_told(tmp_path: Path) -> None:
     path = files.archive(tmp_path, **files.DOCCANO["jsonl"])
-    with pytest.raises(spagree.UsageError, match="--first 2 needs the time of each annotation"):
+    with pytest.raises(spagree.UsageError, match="first=2 needs the time of each annotation"):
         spagree.measure(path, first=2)
 
 

@@ -56,7 +56,7 @@ def _refuse_renames(tool: Tool, options: ReaderOptions) -> None:
         if name is not None and role not in tool.renames:
             where = tool.fields.get(role, "none")
             raise UsageError(
-                f"--{role} {name}: a {tool.title} export has no choice of the {role} ({where}); "
+                f"--{role} {name!r}: a {tool.title} export has no choice of the {role} ({where}); "
                 "leave it out, or read the file as a plain table with --format long"
             )
 

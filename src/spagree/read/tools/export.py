@@ -27,7 +27,7 @@ class Rules:
 
     >>> Rules(multi="sets")
     Traceback (most recent call last):
-    spagree.errors.UsageError: unknown value of --multi 'sets'; did you mean 'set'? Known: set, options
+    spagree.errors.UsageError: unknown value of multi="sets"; did you mean 'set'? Known: set, options
     """
 
     status: tuple[str, ...] = ()

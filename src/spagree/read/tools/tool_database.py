@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,7 +20,7 @@ def opened(source: Source) -> Iterator[Any]:
         with postgres.opened(source.path) if is_server else sqlite.opened(source.path, source.name) as connection:
             yield connection
     except UsageError as error:  # the queries are ours: the tables are not those of the tool
-        reason = str(error).partition("; --query")[0]
+        reason = re.split("; (?:--)?query", str(error))[0]
         raise FileError(f"{reason}; are these the tables of the tool? use an export of it instead") from None
 
 

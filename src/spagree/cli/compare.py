@@ -1,0 +1,127 @@
+"""`spagree compare`: rounds, groups and models."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from spagree.cli.console import draw, note, say, working
+from spagree.cli.options import Command, option, options_of, reading_options, to_python
+from spagree.errors import UsageError
+from spagree.options import Estimating
+
+GATE_NOT_MET = 1
+WIDE = 120
+
+
+@click.command(cls=Command)
+@reading_options(without=("text",))
+@options_of(Estimating, only=("weights", "metric", "order", "level", "interval_for"))
+@option("--before", metavar="DATE", help="Compare the annotations of one SOURCE before DATE with those from then on.")
+@option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME",
+    help="A model among the annotators of one SOURCE, or a file with its labels (item, label); may be repeated. "
+    "With * the runs of one model: 'gpt-*'.",
+)
+@option("--margin", type=float, metavar="E", help="How much less agreement is as good as a person.  [default: 0.05]")
+@option(
+    "--no-worse-than",
+    type=float,
+    metavar="X",
+    help="Exit with 1 unless nothing agrees less than the first by X or more.",
+)
+@option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
+@option("--chart", metavar="FILE", help="Also draw it: .svg, .png or .pdf.")
+@option("--force", is_flag=True, help="Replace an existing file.")
+def compare(
+    *,
+    before: str | None,
+    models: Sequence[str],
+    margin: float | None,
+    no_worse_than: float | None,
+    as_json: bool,
+    chart: str | None,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Compare the agreement of two or more sources, of one before and after a date, or of a model with people.
+
+    \b
+    spagree compare round1.csv round2.csv
+    spagree compare labels.csv --before 2024-05-01
+    spagree compare labels.csv --model gpt-4 --margin 0.05
+    spagree compare labels.csv --model predictions.csv
+    """
+    from spagree.comparing import compare as compare_all
+    from spagree.comparing import names_of
+
+    _refuse(models, margin, no_worse_than)
+    drawn = _Drawn(chart, force)
+    sources, asked = options["source"], to_python(options)
+    one = asked.pop("source")
+    with working("counting annotations"):
+        if models:
+            given = {} if margin is None else {"margin": margin}
+            found: Any = compare_all(one, model=list(models), **given, **asked)
+        elif before is not None:
+            found = compare_all(one, before=before, **asked)
+        else:
+            found = compare_all(*sources, names=names_of(sources), **asked)
+    if as_json:
+        say(found.to_json())
+    else:
+        draw(found.summary(), least=WIDE)
+    drawn.write(found)
+    if no_worse_than is not None:
+        _gate(found, no_worse_than)
+
+
+def _refuse(models: Sequence[str], margin: float | None, no_worse_than: float | None) -> None:
+    if margin is not None and not models:
+        raise UsageError("--margin is about a model; name it with --model, or use --no-worse-than")
+    if no_worse_than is not None and models:
+        raise UsageError("--no-worse-than compares sources; for a model use --margin, and look at its verdict")
+
+
+class _Drawn:
+    """The picture a comparison leaves behind; refused before anything is counted."""
+
+    def __init__(self, path: str | None, force: bool) -> None:
+        self.path, self.force = None if path is None else Path(path), force
+        if self.path is None:
+            return
+        from spagree.present.charts import FORMATS, load_altair
+        from spagree.write import refuse_existing
+
+        load_altair()
+        if self.path.suffix.removeprefix(".") not in FORMATS:
+            raise UsageError(f"--chart {path}: end the name with one of .{', .'.join(FORMATS)}")
+        refuse_existing(self.path, force=force)
+
+    def write(self, found: Any) -> None:
+        if self.path is None:
+            return
+        from spagree.present.charts import save
+
+        save(found.chart(), self.path.with_suffix(""), [self.path.suffix.removeprefix(".")])
+        note(f"wrote {self.path}")
+
+
+def _gate(found: Any, limit: float) -> None:
+    """Everything against the first: each must be shown not to agree less by the limit or more."""
+    from spagree.present.wording import figure, printable
+
+    failed = [pair for pair in found.against_first() if pair.difference.low is None or pair.difference.low <= -limit]
+    for pair in failed:
+        low = figure(pair.difference.low)
+        name = printable(pair.b.name)
+        note(f"gate not met: {name} may agree less by {limit:g} or more; the interval starts at {low}")
+    if failed:
+        sys.exit(GATE_NOT_MET)

@@ -1,0 +1,147 @@
+"""compare(): measure several data sets, or people and a model, and say which agree more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+from spagree.agreement import Agreement, measure
+from spagree.comparing.parts import halves
+from spagree.comparing.people import compare_models
+from spagree.comparing.sides import sides_of
+from spagree.errors import UsageError, unknown_name
+from spagree.estimate.comparison import ITEMS, POPULATIONS, Difference, Pair, Side, compare_sides
+from spagree.estimate.models import MARGIN, ModelFindings
+from spagree.present.comparison import ShownComparison
+from spagree.present.models import ShownModels
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(ShownComparison):
+    """Two or more data sets compared; made by :func:`compare`.
+
+    >>> import spagree
+    >>> before = [(1, "ann", "yes"), (1, "bob", "no"), (2, "ann", "no"), (2, "bob", "no")]
+    >>> after = [(1, "ann", "yes"), (1, "bob", "yes"), (2, "ann", "no"), (2, "bob", "no")]
+    >>> found = spagree.compare(before, after, names=("before", "after"))
+    >>> found.difference.value, found.shared_items, found.verdict
+    (0.5, 2, 'cannot_tell')
+    """
+
+    sides: tuple[Side, ...]
+    pairs: tuple[Pair, ...]
+    agreements: Mapping[str, Agreement]
+
+    @property
+    def difference(self) -> Difference:
+        """SPA of the second minus SPA of the first."""
+        return self.pairs[0].difference
+
+    @property
+    def kappa_difference(self) -> Difference:
+        """The same beyond chance."""
+        return self.pairs[0].kappa_difference
+
+    @property
+    def shared_items(self) -> int | None:
+        """Pairable items that the first two have in common; None where a tally does not say."""
+        return self.pairs[0].shared_items
+
+    @property
+    def verdict(self) -> str:
+        """Whether the second agrees more than the first: agrees_more, agrees_less or cannot_tell."""
+        return self.pairs[0].verdict
+
+    def against_first(self) -> tuple[Pair, ...]:
+        """Every other data set minus the first."""
+        return tuple(pair for pair in self.pairs if pair.a is self.sides[0])
+
+
+@dataclass(frozen=True, repr=False)
+class ModelComparison(ShownModels):
+    """One or more models among people; made by :func:`compare` with ``model``."""
+
+    models: Mapping[str, ModelFindings]
+
+
+@overload
+def compare(
+    *sources: Any,
+    names: Sequence[str] | None = None,
+    before: Any = None,
+    model: None = None,
+    interval_for: str = ITEMS,
+    **options: Any,
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    *sources: Any, model: str | Sequence[str] | Mapping[str, Any], margin: float = MARGIN, **options: Any
+) -> ModelComparison: ...
+
+
+def compare(
+    *sources: Any,
+    names: Sequence[str] | None = None,
+    before: Any = None,
+    model: str | Sequence[str] | Mapping[str, Any] | None = None,
+    margin: float = MARGIN,
+    interval_for: str = ITEMS,
+    **options: Any,
+) -> Comparison | ModelComparison:
+    """Compare the agreement of two or more sources, or that of a model with people.
+
+    ``options`` are those of :func:`measure` and hold for every source. ``before`` splits one source in two by time.
+    ``model`` names annotators of the one source that are models (``*`` stands for the runs of one), or maps
+    the name of a model to a source with its labels, ``item, label``.
+
+    >>> import spagree
+    >>> rows = [(1, "ann", "yes"), (1, "bob", "yes"), (1, "gpt", "yes"), (2, "ann", "no"), (2, "bob", "yes")]
+    >>> rows += [(2, "gpt", "no"), (3, "bob", "no"), (3, "ann", "no"), (3, "gpt", "no")]
+    >>> found = spagree.compare(rows, model="gpt").models["gpt"]
+    >>> round(found.difference.value, 3), found.items, found.verdict
+    (0.167, 3, 'cannot_tell')
+    """
+    if interval_for not in POPULATIONS:
+        raise unknown_name("population", str(interval_for), POPULATIONS)
+    if model is not None:
+        if len(sources) != 1 or before is not None or names is not None:
+            raise UsageError("model: give one source, and neither names nor before")
+        return ModelComparison(compare_models(sources[0], model, margin, options))
+    if before is not None:
+        if len(sources) != 1:
+            raise UsageError("before: give the one source to be split by time")
+        return compared(halves(measure(sources[0], **options), before, options), interval_for)
+    if len(sources) in (0, 1):
+        raise UsageError("compare: give two sources or more, one source with before, or one source with model")
+    named = names_of(sources) if names is None else list(names)
+    if len(named) != len(sources) or len(set(named)) != len(named):
+        raise UsageError(f"names {named!r}: give each of the {len(sources)} sources a name of its own")
+    measured = {name: measure(source, **options) for name, source in zip(named, sources, strict=True)}
+    return compared(measured, interval_for)
+
+
+def compared(agreements: Mapping[str, Agreement], interval_for: str = ITEMS) -> Comparison:
+    """Compare what was measured already."""
+    sides = sides_of(agreements)
+    level = next(iter(agreements.values())).spa.level
+    pairs = compare_sides(sides, level, interval_for)
+    return Comparison(tuple(sides), pairs, dict(agreements))
+
+
+def names_of(sources: Sequence[Any]) -> list[str]:
+    """What sources are called: files by their name, as short as tells them apart; others A, B, C.
+
+    >>> names_of(["a/round.csv", "b/round.csv", [("q1", "ann", "yes")]])
+    ['a/round.csv', 'b/round.csv', 'C']
+    """
+    paths = [os.fspath(each) if isinstance(each, str | os.PathLike) else None for each in sources]
+    short = [None if path is None else Path(path).name for path in paths]
+    chosen = [name if short.count(name) == 1 else path for name, path in zip(short, paths, strict=True)]
+    letters = [name or chr(ord("A") + place) for place, name in enumerate(chosen)]
+    twice = len(set(letters)) < len(letters)
+    return [f"{place + 1}: {name}" for place, name in enumerate(letters)] if twice else letters

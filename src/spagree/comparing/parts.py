@@ -1,0 +1,71 @@
+"""Parts of one source: before and after a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import narwhals as nw
+
+from spagree.agreement import Agreement, measure
+from spagree.errors import DataError, UsageError
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME
+from spagree.tally.engines import column_names, rows, to_polars
+from spagree.tally.items import ItemCounts
+
+
+def estimating(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are about estimates, for annotations that were read and cleaned already."""
+    return {name: options[name] for name in ("weights", "level", "metric", "order") if name in options}
+
+
+def measured_part(frame: nw.LazyFrame[Any], options: Mapping[str, Any]) -> Agreement:
+    """Measure annotations that were read and cleaned already, where they are."""
+    names = column_names(frame)
+    if COUNT in names:
+        counts = to_polars(frame.select(ITEM, LABEL, COUNT))
+        return measure(ItemCounts(counts, None, {}), **estimating(options))
+    annotator = ANNOTATOR if ANNOTATOR in names else None
+    return measure(frame.to_native(), item=ITEM, annotator=annotator, label=LABEL, **estimating(options))
+
+
+def halves(agreement: Agreement, before: Any, options: Mapping[str, Any]) -> dict[str, Agreement]:
+    """The annotations made before a moment, and those made from then on."""
+    frame = agreement._evidence().annotations
+    if frame is None or TIME not in column_names(frame):
+        raise UsageError("before needs the time of each annotation; name its column with --time (time=)")
+    unknown = int(rows(frame.filter(nw.col(TIME).is_null()).select(nw.len()))[0][0])
+    if unknown:
+        raise DataError(f"before: {unknown:,} annotations have no time; fill it in, or leave them out")
+    moment = _moment(before, frame.collect_schema()[TIME])
+    parts = {f"before {before}": nw.col(TIME) < moment, f"from {before}": nw.col(TIME) >= moment}
+    return {name: _some(frame, chosen, name, options) for name, chosen in parts.items()}
+
+
+def _some(frame: nw.LazyFrame[Any], chosen: nw.Expr, name: str, options: Mapping[str, Any]) -> Agreement:
+    part = frame.filter(chosen).drop(TIME)
+    if not int(rows(part.select(nw.len()))[0][0]):
+        raise DataError(f"no annotation was made {name}; check the date and the column of the time")
+    return measured_part(part, options)
+
+
+def _moment(before: Any, kind: Any) -> Any:
+    """A date or a number in the terms of the time column: seconds since 1970 where it holds numbers."""
+    try:
+        number = float(before)
+    except (TypeError, ValueError):
+        moment = _date(before)
+        if kind.is_numeric():
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return moment.date() if kind == nw.Date else moment
+    if not kind.is_numeric():
+        raise UsageError(f"before {before}: the times are dates; write one as 2024-05-01 or 2024-05-01T14:00") from None
+    return number
+
+
+def _date(before: Any) -> datetime:
+    try:
+        return datetime.fromisoformat(str(before))
+    except ValueError:
+        raise UsageError(f"before {before!r} is neither a date nor a number; write it as 2024-05-01") from None

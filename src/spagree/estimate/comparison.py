@@ -1,0 +1,286 @@
+"""Is one agreement higher than another? Differences of figures that may share items and annotators.
+
+The interval is Newcombe's: from the limits of both figures, with the correlation of the two,
+
+    low  = d − √((b − b_low)² + (a_high − a)² − 2ρ (b − b_low)(a_high − a)),    d = b − a,
+
+and high the other way round. Unlike d ± t·se it has a width where nobody disagrees. ρ is the covariance of both over
+the items (and annotators) they share, 0 where they share none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from math import sqrt
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+
+from spagree.estimate.chance import Corrected
+from spagree.estimate.grouping import Ints, sums
+from spagree.estimate.influence import Influence, Moved, Pairable, Sums, influence, parts
+from spagree.estimate.item_groups import Floats
+from spagree.estimate.uncertainty import Estimate, wilson
+
+ITEMS, ANNOTATORS = POPULATIONS = ("items", "annotators")
+Verdict = Literal["agrees_more", "agrees_less", "cannot_tell"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """An interval and its standard error."""
+
+    stderr: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure to be compared: its intervals for new items and, where known, new annotators, and what moves it."""
+
+    value: float | None
+    limits: Mapping[str, Limits] = field(default_factory=dict)
+    influence: Influence | None = None
+    undefined: str | None = None
+
+
+def figure_of(found: Estimate, moved: Influence | None, *, scale: tuple[float, float] = (0.0, 1.0)) -> Figure:
+    """A figure with its interval for items as estimated, and that for annotators where they are known.
+
+    ``scale`` says which values of the figure are an observed agreement of 0 and 1: Wilson's interval lives there.
+    """
+    if found.value is None or found.stderr is None or found.low is None or found.high is None:
+        return Figure(found.value, {}, moved, found.undefined)
+    limits = {ITEMS: Limits(found.stderr, found.low, found.high)}
+    if moved is not None and moved.knows_annotators:
+        limits[ANNOTATORS] = limits_of(found.value, moved, found.level, ANNOTATORS, scale=scale)
+    return Figure(found.value, limits, moved, None)
+
+
+def limits_of(
+    value: float, moved: Influence, level: float, population: str, *, scale: tuple[float, float] = (0.0, 1.0)
+) -> Limits:
+    """Wilson's interval from the influence of items, or of items and annotators."""
+    bottom, room = scale[0], scale[1] - scale[0]
+    stderr = moved.stderr(population == ANNOTATORS)
+    observed = min(max((value - bottom) / room, 0.0), 1.0)
+    freedom = moved.freedom(population == ANNOTATORS)
+    low, high = wilson(observed, stderr / room, moved.equal_items, level, freedom)
+    return Limits(stderr, bottom + room * low, bottom + room * high)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much larger one figure is than another, b − a, or in words why that is not known.
+
+    ``limits`` holds the intervals for ``items`` and, where it is known who annotated, ``annotators``; ``low``,
+    ``high``, ``stderr`` and ``p`` are those of ``interval_for``.
+    """
+
+    value: float | None
+    level: float
+    interval_for: str = ITEMS
+    limits: Mapping[str, Limits] = field(default_factory=dict)
+    undefined: str | None = None
+
+    @property
+    def _chosen(self) -> Limits | None:
+        return self.limits.get(self.interval_for)
+
+    @property
+    def stderr(self) -> float | None:
+        """The standard error."""
+        return None if self._chosen is None else self._chosen.stderr
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+        return None if self._chosen is None else self._chosen.low
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+        return None if self._chosen is None else self._chosen.high
+
+    @property
+    def p(self) -> float | None:
+        """Below 1 − level exactly where the interval leaves out 0."""
+        if self.value is None or self._chosen is None:
+            return None
+        reach = self.value - self._chosen.low if self.value > 0 else self._chosen.high - self.value
+        if self.value == 0 or reach == 0:
+            return float(self.value == 0)
+        z = NormalDist().inv_cdf((1 + self.level) / 2)
+        return 2 * NormalDist().cdf(-z * abs(self.value) / reach)
+
+
+def difference(a: Figure, b: Figure, level: float, interval_for: str = ITEMS) -> Difference:
+    """How much larger b is than a, with its intervals.
+
+    >>> half = Figure(0.5, {"items": Limits(0.05, 0.4, 0.6)})
+    >>> more = Figure(0.8, {"items": Limits(0.04, 0.7, 0.86)})
+    >>> found = difference(half, more, 0.95)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.p < 0.05
+    (0.3, 0.159, 0.417, True)
+    """
+    if a.value is None or b.value is None:
+        return Difference(None, level, interval_for, undefined=a.undefined if a.value is None else b.undefined)
+    both = [population for population in POPULATIONS if population in a.limits and population in b.limits]
+    limits = {population: _limits(a, b, population) for population in both}
+    reason = None if interval_for in limits else a.undefined or b.undefined or UNKNOWN_ANNOTATORS
+    return Difference(b.value - a.value, level, interval_for, limits, reason)
+
+
+UNKNOWN_ANNOTATORS = "how annotators differ cannot be seen on both sides"
+
+
+def _limits(a: Figure, b: Figure, population: str) -> Limits:
+    if a.value is None or b.value is None:
+        raise ValueError("no interval without a value")
+    one, other, rho = a.limits[population], b.limits[population], _correlation(a, b, population)
+    down = _joined(b.value - other.low, one.high - a.value, rho)
+    up = _joined(other.high - b.value, a.value - one.low, rho)
+    value = b.value - a.value
+    return Limits(_joined(one.stderr, other.stderr, rho), value - down, value + up)
+
+
+def _joined(one: float, other: float, rho: float) -> float:
+    return sqrt(max(one**2 + other**2 - 2 * rho * one * other, 0.0))
+
+
+def _correlation(a: Figure, b: Figure, population: str) -> float:
+    """Of two figures over the units they share; 0 where these are not known."""
+    if a.influence is None or b.influence is None or not (a.influence.items.defined and b.influence.items.defined):
+        return 0.0
+    # Where annotators differ less than chance would have them, items alone are all that moves a figure.
+    new = population == ANNOTATORS and a.influence.annotators_differ and b.influence.annotators_differ
+    spread = a.influence.stderr(new) * b.influence.stderr(new)
+    return min(max(a.influence.covariance(b.influence, new) / spread, -1.0), 1.0) if spread > 0 else 0.0
+
+
+def holm(p: Sequence[float | None]) -> list[float | None]:
+    """p-values adjusted so that one true null in the whole list is rejected no more often than in a single test.
+
+    >>> holm([0.01, None, 0.04, 0.03])
+    [0.03, None, 0.06, 0.06]
+    """
+    known = sorted((value, place) for place, value in enumerate(p) if value is not None)
+    adjusted: list[float | None] = [None] * len(p)
+    largest = 0.0
+    for rank, (value, place) in enumerate(known):
+        largest = max(largest, min(1.0, value * (len(known) - rank)))
+        adjusted[place] = largest
+    return adjusted
+
+
+def verdict(found: Difference, p_holm: float | None) -> Verdict:
+    """Which agrees more, where that holds for the whole list of comparisons."""
+    if found.value is None or p_holm is None or p_holm > 1 - found.level:
+        return "cannot_tell"
+    return "agrees_more" if found.value > 0 else "agrees_less"
+
+
+def class_influence(found: Pairable, label: int) -> Influence | None:
+    """How items move the agreement of a class: how often a second annotator chose it, given that a first one did."""
+    chosen = found.coded.label == label
+    return clustered(found.item, found.place[chosen], (found.agree / (found.n - 1))[chosen], 0.95).influence
+
+
+ONE_ITEM = "only one item with this class has two annotations: how items differ cannot be seen"
+
+
+def clustered(item: Ints, place: Ints, share: Floats, level: float) -> Figure:
+    """The mean of shares that stand on items, with its interval over items."""
+    units = np.unique(place)
+    if len(units) < 2:
+        return Figure(float(share.mean()) if len(units) else None, undefined=ONE_ITEM)
+    value = float(share.mean())
+    size = sums(place, np.ones(len(place)), len(item))[units]
+    moved = sums(place, share - value, len(item))[units] / len(share) * sqrt(len(units) / (len(units) - 1))
+    spread = Influence(Moved(item[units], moved), equal_items=float(size.sum() ** 2 / (size**2).sum()))
+    return Figure(value, {ITEMS: limits_of(value, spread, level, ITEMS)}, spread)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the data sets that are compared; ``coded`` where its annotations are at hand, not only their tally."""
+
+    name: str
+    spa: Estimate
+    kappa: Corrected
+    classes: Mapping[str, Figure]
+    found: Pairable | None
+    labels: Sequence[str] = ()
+
+    @cached_property
+    def figures(self) -> tuple[Figure, Figure]:
+        """SPA and its kappa, ready to be compared."""
+        if self.found is None or not len(self.found.item):
+            return figure_of(self.spa, None), figure_of(self.kappa, None)
+        made_of, expected = parts(self.found), self.kappa.expected or 0.0
+        scale = (-expected / (1 - expected), 1.0) if expected < 1 else (0.0, 1.0)
+        kappa = figure_of(self.kappa, influence(self.found, made_of, Sums.beyond_chance), scale=scale)
+        return figure_of(self.spa, influence(self.found, made_of, Sums.observed)), kappa
+
+    def class_figure(self, label: str) -> Figure:
+        """The agreement of a class, with the items it moves with where they are at hand."""
+        figure = self.classes.get(label, Figure(None, undefined=f"{self.name} has no annotation of this class"))
+        if self.found is None or figure.value is None:
+            return figure
+        return replace(figure, influence=class_influence(self.found, self.labels.index(label)))
+
+
+@dataclass(frozen=True)
+class ClassDifference:
+    """How much more annotators of b agree on a class than those of a."""
+
+    label: str
+    difference: Difference
+    p_holm: float | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two data sets compared: b − a."""
+
+    a: Side
+    b: Side
+    difference: Difference
+    kappa_difference: Difference
+    classes: tuple[ClassDifference, ...]
+    shared_items: int | None
+    shared_annotators: int | None
+    p_holm: float | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Which agrees more, where that holds for all pairs together."""
+        return verdict(self.difference, self.p_holm)
+
+
+def compare_sides(sides: Sequence[Side], level: float, interval_for: str = ITEMS) -> tuple[Pair, ...]:
+    """Every two of the sides, the later one minus the earlier; p-values hold for all pairs together."""
+    pairs = [_pair(a, b, level, interval_for) for a, b in combinations(sides, 2)]
+    adjusted = holm([pair.difference.p for pair in pairs])
+    return tuple(replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True))
+
+
+def _pair(a: Side, b: Side, level: float, interval_for: str) -> Pair:
+    spa, kappa = (difference(one, other, level, interval_for) for one, other in zip(a.figures, b.figures, strict=True))
+    labels = [label for label in a.classes if label in b.classes]
+    gaps = [difference(a.class_figure(label), b.class_figure(label), level) for label in labels]
+    classes = map(ClassDifference, labels, gaps, holm([gap.p for gap in gaps]))
+    return Pair(a, b, spa, kappa, tuple(classes), *_shared(a.found, b.found))
+
+
+def _shared(a: Pairable | None, b: Pairable | None) -> tuple[int | None, int | None]:
+    """Items and annotators that both have, where it is known which they are."""
+    if a is None or b is None:
+        return None, None
+    known = a.coded.has_annotators and b.coded.has_annotators
+    return len(np.intersect1d(a.item, b.item)), len(np.intersect1d(a.people, b.people)) if known else None

@@ -1,0 +1,324 @@
+"""How much each item, annotator and annotation moves a figure: what differences of figures are made of (MATH §6).
+
+A figure is a ratio of sums over annotations, O = above/below, or that ratio beyond chance, (O − E)/(1 − E) with
+E = same/all. Leaving out a unit takes something off each sum; the deviations of the values without one unit are its
+jackknife. Two figures that rest on the same units have a covariance: the sum of the products of their deviations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+
+from spagree.estimate.grouping import Ints, sums
+from spagree.estimate.item_groups import Floats
+from spagree.estimate.label_counts import LabelCounts
+
+CERTAIN = 1 - 1e-12  # expected agreement above this is 1 but for rounding
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Annotations as parallel integers, in any order; ``annotator`` is −1 where it is not known who.
+
+    Codes may be shared with other annotations: what has the same code is the same item, annotator or label.
+    """
+
+    item: Ints
+    annotator: Ints
+    label: Ints
+
+    @property
+    def has_annotators(self) -> bool:
+        """Whether it is known who made every annotation."""
+        return bool(len(self.annotator)) and bool((self.annotator >= 0).all())
+
+    def only(self, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Coded:
+        """Some of the annotations."""
+        return Coded(self.item[chosen], self.annotator[chosen], self.label[chosen])
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a figure is made of, for the whole or, taken off, for each unit."""
+
+    above: Floats
+    below: Floats
+    same: Floats
+    all: Floats
+
+    def minus(self, lost: Sums) -> Sums:
+        """What is left."""
+        return Sums(self.above - lost.above, self.below - lost.below, self.same - lost.same, self.all - lost.all)
+
+    def observed(self) -> Floats:
+        """O, or NaN where nothing is left."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.below > 1e-12, self.above / self.below, np.nan)
+
+    def beyond_chance(self) -> Floats:
+        """(O − E)/(1 − E), or NaN where it does not exist."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = self.same / self.all
+            return np.where(expected < CERTAIN, (self.observed() - expected) / (1 - expected), np.nan)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Deviations of a figure by unit, ordered by the unit's code; ``defined`` where every unit can be left out."""
+
+    unit: Ints
+    deviation: Floats
+
+    @property
+    def defined(self) -> bool:
+        """Whether the figure exists without any one of two or more units."""
+        return len(self.unit) > 1 and bool(np.isfinite(self.deviation).all())
+
+    def covariance(self, other: Moved) -> float:
+        """Σ of the products over the units both rest on."""
+        _, mine, theirs = np.intersect1d(self.unit, other.unit, assume_unique=True, return_indices=True)
+        return float(self.deviation[mine] @ other.deviation[theirs])
+
+
+@dataclass(frozen=True)
+class Influence:
+    """How a figure moves with its items and, where they are known, with annotators and single annotations."""
+
+    items: Moved
+    annotators: Moved | None = None
+    annotations: Moved | None = None
+    equal_items: float = 0.0
+    """Equally weighted items that would tell as much."""
+    equal_annotators: float = 0.0
+    """Equally busy annotators that would tell as much."""
+
+    @property
+    def knows_annotators(self) -> bool:
+        """Whether it can be told how annotators differ."""
+        return self.annotators is not None and self.annotators.defined
+
+    @property
+    def annotators_differ(self) -> bool:
+        """Whether new annotators make the figure less certain than new items alone."""
+        return self.covariance(self, new_annotators=True) > self.covariance(self)
+
+    def covariance(self, other: Influence, new_annotators: bool = False) -> float:
+        """Over items; with new annotators over both, what both see counted once."""
+        over_items = self.items.covariance(other.items)
+        if not new_annotators:
+            return over_items
+        if self.annotators is None or other.annotators is None or self.annotations is None or other.annotations is None:
+            raise ValueError("nobody knows who annotated")
+        people, single = self.annotators.covariance(other.annotators), self.annotations.covariance(other.annotations)
+        return over_items + people - single
+
+    def stderr(self, new_annotators: bool = False) -> float:
+        """Never less for new annotators than for new items alone."""
+        alone = self.covariance(self)
+        return sqrt(max(alone, self.covariance(self, new_annotators=True)) if new_annotators else alone)
+
+    def freedom(self, new_annotators: bool = False) -> float:
+        """A standard error is known no better than the rarer of items and annotators lets it be."""
+        return (min(self.equal_items, self.equal_annotators) if new_annotators else self.equal_items) - 1
+
+
+Statistic = Callable[[Sums], Floats]
+Weight = Callable[[Ints], Floats]
+"""k by number of annotations, two or more."""
+
+
+@dataclass(frozen=True)
+class Pairable:
+    """Annotations of items with two or more, each beside the others of its item.
+
+    ``agree`` adds up the agreement with the other n − 1 annotations; ``pairs`` is that of all ordered pairs of the
+    item. ``k`` and ``less`` are the weights of an item with n and with n − 1 annotations.
+    """
+
+    coded: Coded
+    place: Ints
+    """The place of each annotation's item among those of ``item``."""
+    item: Ints
+    n: Floats
+    agree: Floats
+    pairs: Floats
+    k: Floats
+    less: Floats
+    similarity: Floats | None
+
+    @cached_property
+    def size(self) -> Floats:
+        """Annotations of each item."""
+        return self.per_item(np.ones(len(self.place)))
+
+    @cached_property
+    def people(self) -> Ints:
+        """The annotators there are."""
+        return np.unique(self.coded.annotator)
+
+    @cached_property
+    def of(self) -> Ints:
+        """The place of each annotation's annotator among them."""
+        return np.searchsorted(self.people, self.coded.annotator)
+
+    def per_item(self, values: Floats) -> Floats:
+        """Add up over the annotations of each item."""
+        return sums(self.place, values, len(self.item))
+
+    def per_annotator(self, values: Floats) -> Floats:
+        """Add up over the annotations of each annotator."""
+        return sums(self.of, values, len(self.people))
+
+    @property
+    def labels(self) -> int:
+        """One more than the largest code of a label."""
+        return len(self.similarity) if self.similarity is not None else int(self.coded.label.max(initial=-1)) + 1
+
+    def around(self, totals: Floats) -> Floats:
+        """Σ_k s(c, k) t_k per label."""
+        return totals if self.similarity is None else np.asarray(self.similarity @ totals)
+
+    @property
+    def equal_items(self) -> float:
+        """(Σk)²/Σk²."""
+        return float(np.sum(self.k / self.n) ** 2 / np.sum(self.k**2 / self.n))
+
+    @property
+    def equal_annotators(self) -> float:
+        """(Σm)²/Σm² with m the annotations of each annotator."""
+        made = self.per_annotator(np.ones(len(self.n)))
+        return float(made.sum() ** 2 / (made**2).sum())
+
+
+def pairable(coded: Coded, weight: Weight, similarity: Floats | None = None) -> Pairable:
+    """Look at every annotation beside the others of its item; ``weight`` is k by number of annotations.
+
+    >>> ints = lambda *values: np.array(values)
+    >>> found = pairable(Coded(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1)), lambda n: n - 1.0)
+    >>> found.n.tolist(), found.agree.tolist(), found.pairs.tolist(), found.k.tolist(), found.less.tolist()
+    ([3.0, 3.0, 3.0], [1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [2.0, 2.0, 2.0], [1.0, 1.0, 1.0])
+    """
+    _, place, size = np.unique(coded.item, return_inverse=True, return_counts=True)
+    kept = coded.only(size[place] > 1)
+    item, place, size = np.unique(kept.item, return_inverse=True, return_counts=True)
+    agree = _agreeing(place, kept.label, len(item), similarity)
+    pairs = sums(place, agree, len(item))[place]
+    n = size[place]
+    less = np.where(n > 2, weight(np.maximum(n - 1, 2)), 0.0)
+    return Pairable(kept, place, item, n.astype(np.float64), agree, pairs, weight(n), less, similarity)
+
+
+def _agreeing(place: Ints, label: Ints, items: int, similarity: Floats | None) -> Floats:
+    """How much the other annotations of its item agree with each annotation."""
+    if not len(label):
+        return np.zeros(0)
+    labels = int(label.max()) + 1 if similarity is None else len(similarity)
+    keys, entry, count = np.unique(place * labels + label, return_inverse=True, return_counts=True)
+    if similarity is None:
+        return np.asarray(count[entry] - 1.0)
+    names = tuple(map(str, range(labels)))
+    table = LabelCounts(names, np.ones(items), keys // labels, keys % labels, count.astype(np.float64), similarity)
+    return table.smoothed(table.count, similarity)[entry] - 1.0
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The sums of a figure: the whole, and what each item, annotation and annotator takes off when it is left out."""
+
+    whole: Sums
+    items: Sums
+    annotations: Sums
+    annotators: Sums | None
+
+
+def parts(found: Pairable) -> Parts:
+    """What SPA and its kappa are made of."""
+    single = _without_annotation(found)
+    people = _without_annotator(found, single) if found.coded.has_annotators else None
+    return Parts(_whole(found), _without_item(found), single, people)
+
+
+def influence(found: Pairable, made_of: Parts, statistic: Statistic) -> Influence:
+    """The influence of every item, annotator and annotation: of ``Sums.observed`` or ``Sums.beyond_chance``."""
+    whole = made_of.whole
+    items = _moved(found.item, statistic(whole.minus(made_of.items)))
+    if made_of.annotators is None:
+        return Influence(items, equal_items=found.equal_items)
+    people = _moved(found.people, statistic(whole.minus(made_of.annotators)))
+    unit = _cell(found.coded)
+    order = np.argsort(unit)
+    annotations = _moved(unit[order], statistic(whole.minus(made_of.annotations))[order])
+    return Influence(items, people, annotations, found.equal_items, found.equal_annotators)
+
+
+def _cell(coded: Coded) -> Ints:
+    """One code for an item and an annotator, the same whatever else is in the data."""
+    return coded.item * 2**31 + coded.annotator
+
+
+def _moved(unit: Ints, without: Floats) -> Moved:
+    """√((m − 1)/m)·(x − mean): their squares add up to the jackknife variance."""
+    size = len(without)
+    return Moved(unit, sqrt((size - 1) / size) * (without - without.mean()))
+
+
+def _totals(found: Pairable) -> tuple[Floats, Floats]:
+    """N_c per label and Σ_k s(c, k) N_k."""
+    totals = np.bincount(found.coded.label, minlength=found.labels).astype(np.float64)
+    return totals, found.around(totals)
+
+
+def _whole(found: Pairable) -> Sums:
+    """O: Σ k P over Σ k. E: pairs of annotations of different items that agree, of all such pairs (MATH §8)."""
+    totals, around = _totals(found)
+    each = found.k / found.n
+    above = np.sum(each * found.pairs / (found.n * (found.n - 1)))
+    same = totals @ around - np.sum(found.agree + 1)
+    return Sums(*map(np.asarray, (above, np.sum(each), same, len(found.n) ** 2 - np.sum(found.n))))
+
+
+def _without_item(found: Pairable) -> Sums:
+    """What leaving out each item takes off: cross pairs of its annotations with those of all other items, twice."""
+    _, around = _totals(found)
+    each = found.k / found.n
+    above = found.per_item(each * found.pairs / (found.n * (found.n - 1)))
+    same = 2 * found.per_item(around[found.coded.label] - found.agree - 1)
+    return Sums(above, found.per_item(each), same, 2 * found.size * (len(found.n) - found.size))
+
+
+def _without_annotation(found: Pairable) -> Sums:
+    """What leaving out each annotation takes off: its item goes from n to n − 1 annotations."""
+    _, around = _totals(found)
+    before = found.pairs / (found.n * (found.n - 1))
+    after = (found.pairs - 2 * found.agree) / np.maximum((found.n - 1) * (found.n - 2), 1)
+    same = 2 * (around[found.coded.label] - found.agree - 1)
+    return Sums(found.k * before - found.less * after, found.k - found.less, same, 2 * (len(found.n) - found.n))
+
+
+def _without_annotator(found: Pairable, single: Sums) -> Sums:
+    """The same for all annotations of an annotator; pairs of two of them were taken off twice."""
+    lost = per_annotator(found, single)
+    made = found.per_annotator(np.ones(len(found.n)))
+    return Sums(lost.above, lost.below, lost.same - _own_pairs(found), lost.all - made * (made - 1))
+
+
+def per_annotator(found: Pairable, single: Sums) -> Sums:
+    """Add up what the annotations of each annotator take off."""
+    return Sums(*map(found.per_annotator, (single.above, single.below, single.same, single.all)))
+
+
+def _own_pairs(found: Pairable) -> Floats:
+    """Agreement of the ordered pairs of different annotations by one annotator."""
+    label, of, size = found.coded.label, found.of, len(found.people)
+    if found.similarity is not None:
+        table = np.zeros((size, len(found.similarity)))
+        np.add.at(table, (of, label), 1.0)
+        return np.asarray(np.einsum("jc,cd,jd->j", table, found.similarity, table) - table.sum(axis=1))
+    width = int(label.max()) + 1
+    keys, count = np.unique(of * width + label, return_counts=True)
+    return sums(keys // width, count * (count - 1.0), size)

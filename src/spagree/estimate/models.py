@@ -1,0 +1,315 @@
+"""May a model annotate like a person? A model among people (MATH §11.9).
+
+On items with two or more people and a label of the model: m = how often a person of the item agrees with the model,
+P = how often two of its people agree. Δ = Σ k (m − P)/Σ k says how much more often a person agrees with the model than
+with another person, whatever the difficulty of the items; nobody needs more than one item.
+
+A model that always gives the commonest label agrees with people often, too. So the same is asked beyond chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from spagree.estimate.alternative_test import AlternativeTest, alternative_test
+from spagree.estimate.comparison import (
+    ANNOTATORS,
+    ITEMS,
+    POPULATIONS,
+    Difference,
+    Figure,
+    clustered,
+    difference,
+    holm,
+    limits_of,
+)
+from spagree.estimate.grouping import Ints, sums
+from spagree.estimate.influence import (
+    Coded,
+    Influence,
+    Pairable,
+    Parts,
+    Statistic,
+    Sums,
+    Weight,
+    influence,
+    pairable,
+    parts,
+    per_annotator,
+)
+from spagree.estimate.item_groups import Floats
+
+AS_GOOD, WORSE, CANNOT_TELL = VERDICTS = ("as_good", "worse", "cannot_tell")
+ModelVerdict = Literal["as_good", "worse", "cannot_tell"]
+NO_ITEMS = "no item has a label of the model and two people"
+ONE_ITEM = "only one item has a label of the model and two people: how items differ cannot be seen"
+ONE_CLASS = "people and model gave one label only, so agreement by chance is certain"
+MARGIN = 0.05
+
+
+@dataclass(frozen=True)
+class ClassAgreement:
+    """Where a person chose the class: how often the model did, how often another person did, and the difference."""
+
+    label: str
+    with_humans: Figure
+    humans: Figure
+    difference: Difference
+    p_holm: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The place of the model among people, each compared with it on the person's own items; 1 is the best."""
+
+    rank: int
+    tied: int
+    of: int
+
+
+@dataclass(frozen=True)
+class ModelFindings:
+    """What is known about one model among people."""
+
+    name: str
+    with_humans: Figure
+    humans: Figure
+    difference: Difference
+    kappa_with_humans: Figure
+    kappa_humans: Figure
+    kappa_difference: Difference
+    margin: float
+    verdict: ModelVerdict
+    items: int
+    humans_count: int | None
+    left_out: Mapping[str, int]
+    """Items of the source that could not be used: without a label of the model, or with fewer than two people."""
+    runs: int
+    self_agreement: Figure | None
+    classes: tuple[ClassAgreement, ...] = ()
+    rank: Rank | None = None
+    alternative: AlternativeTest | None = None
+    labels: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """The model beside the people: their annotations, and what each run of the model said about their items."""
+
+    people: Pairable
+    runs: tuple[Ints, ...]
+    """For each run the label of each of the people's items, −1 where the run gave none."""
+    labels: int
+    """Different labels of people and model."""
+
+    @property
+    def given(self) -> Floats:
+        """How many runs labelled each item."""
+        return np.asarray(np.sum([run >= 0 for run in self.runs], axis=0), dtype=np.float64)
+
+    def matches(self) -> Floats:
+        """How much each annotation agrees with the model, the mean over its runs."""
+        place, label, similarity = self.people.place, self.people.coded.label, self.people.similarity
+        found = np.zeros(len(label))
+        for run in self.runs:
+            said = run[place]
+            equal = (said == label).astype(np.float64) if similarity is None else similarity[said, label]
+            found += np.where(said >= 0, equal, 0.0)
+        return found / self.given[place]
+
+    def totals(self) -> Floats:
+        """Items per label of the model; an item with several runs is shared between their labels."""
+        found = np.zeros(self.labels)
+        for run in self.runs:
+            known = run >= 0
+            found += sums(run[known], 1 / self.given[known], len(found))
+        return found
+
+    def per_item(self, by_label: Floats) -> Floats:
+        """The mean over the runs of a value that goes with their label."""
+        found = sum(np.where(run >= 0, by_label[run], 0.0) for run in self.runs)
+        return np.asarray(found / self.given)
+
+    def parts(self) -> Parts:
+        """O: people and the model on one item. E: the model's label of one item, people's labels of another."""
+        people, match = self.people, self.matches()
+        own, each = people.per_item(match), people.k / people.n
+        items, annotations = float(len(people.item)), float(len(people.n))
+        mine = self.totals()
+        theirs = np.bincount(people.coded.label, minlength=self.labels).astype(np.float64)
+        around_mine = people.around(mine)[people.coded.label]
+        shared = own[people.place]
+        whole = Sums(
+            np.asarray(np.sum(each * shared / people.n)),
+            np.asarray(np.sum(each)),
+            np.asarray(mine @ people.around(theirs) - own.sum()),
+            np.asarray(annotations * (items - 1)),
+        )
+        lost = Sums(
+            people.per_item(each * shared / people.n),
+            people.per_item(each),
+            self.per_item(people.around(theirs)) + people.per_item(around_mine) - 2 * own,
+            annotations - people.size + (items - 1) * people.size,
+        )
+        after = (shared - match) / np.maximum(people.n - 1, 1)
+        single = Sums(
+            people.k * shared / people.n - people.less * after,
+            people.k - people.less,
+            around_mine - match,
+            np.full(len(match), items - 1),
+        )
+        known = people.coded.has_annotators
+        return Parts(whole, lost, single, per_annotator(people, single) if known else None)
+
+
+def among_people(
+    name: str,
+    humans: Coded,
+    runs: Sequence[Mapping[int, int]],
+    weight: Weight,
+    labels: Sequence[str],
+    *,
+    similarity: Floats | None = None,
+    margin: float = MARGIN,
+    level: float = 0.95,
+) -> ModelFindings:
+    """Compare a model with people; ``runs`` are what it said about items, once for each time it was asked.
+
+    >>> ints = lambda *values: np.array(values)
+    >>> people = Coded(ints(0, 0, 1, 1, 2, 2), ints(0, 1, 1, 2, 2, 0), ints(0, 0, 1, 0, 1, 1))
+    >>> found = among_people("bot", people, [{0: 0, 1: 1, 2: 1}], lambda n: n - 1.0, ["no", "yes"])
+    >>> round(found.with_humans.value, 3), round(found.humans.value, 3), found.verdict, found.items
+    (0.833, 0.667, 'cannot_tell', 3)
+    """
+    asked = np.unique(np.array([item for run in runs for item in run], dtype=np.int64))
+    every = np.unique(humans.item)
+    people = pairable(humans.only(np.isin(humans.item, asked)), weight, similarity)
+    without = int(len(every) - np.isin(every, asked).sum())
+    left_out = {"no_model_label": without, "fewer_than_two_people": len(every) - without - len(people.item)}
+    beside = _Beside(people, tuple(_said(run, people.item) for run in runs), len(labels))
+    mine, theirs = _figures(people, beside, level)
+    gap, kappa_gap = (_gap(theirs[k], mine[k], level) for k in (0, 1))
+    size = len(people.people) if people.coded.has_annotators else None
+    return ModelFindings(
+        name,
+        mine[0],
+        theirs[0],
+        gap,
+        mine[1],
+        theirs[1],
+        kappa_gap,
+        margin,
+        model_verdict(gap, kappa_gap, mine[1], margin),
+        len(people.item),
+        size,
+        {reason: items for reason, items in left_out.items() if items},
+        len(runs),
+        _self_agreement(runs, similarity, level),
+        _classes(beside, labels, level),
+        _rank(beside),
+        alternative_test(people, beside.matches()) if size and len(people.item) else None,
+        _given(beside, labels),
+    )
+
+
+def _said(run: Mapping[int, int], items: Ints) -> Ints:
+    return np.array([run.get(item, -1) for item in items.tolist()], dtype=np.int64)
+
+
+def _figures(people: Pairable, beside: _Beside, level: float) -> tuple[tuple[Figure, Figure], tuple[Figure, Figure]]:
+    """Agreement and kappa, of people with the model and of people with each other."""
+    if not len(people.item):
+        none = Figure(None, undefined=NO_ITEMS)
+        return (none, none), (none, none)
+    model, persons = beside.parts(), parts(people)
+    mine = _figure(people, model, Sums.observed, level), _figure(people, model, Sums.beyond_chance, level)
+    theirs = _figure(people, persons, Sums.observed, level), _figure(people, persons, Sums.beyond_chance, level)
+    return mine, theirs
+
+
+def _figure(people: Pairable, made_of: Parts, statistic: Statistic, level: float) -> Figure:
+    value = float(statistic(made_of.whole))
+    if np.isnan(value):
+        return Figure(None, undefined=ONE_CLASS if len(people.item) > 1 else ONE_ITEM)
+    moved = influence(people, made_of, statistic)
+    if not moved.items.defined:
+        return Figure(value, undefined=ONE_ITEM if len(people.item) < 2 else ONE_CLASS)
+    expected = float(made_of.whole.same / made_of.whole.all) if statistic is Sums.beyond_chance else 0.0
+    scale = (-expected / (1 - expected), 1.0)
+    limits = {each: limits_of(value, moved, level, each, scale=scale) for each in _populations(moved)}
+    return Figure(value, limits, moved)
+
+
+def _populations(moved: Influence) -> tuple[str, ...]:
+    return POPULATIONS if moved.knows_annotators else (ITEMS,)
+
+
+def _gap(theirs: Figure, mine: Figure, level: float) -> Difference:
+    """For new people as well, where it can be told how people differ."""
+    known = ANNOTATORS in theirs.limits and ANNOTATORS in mine.limits
+    return difference(theirs, mine, level, ANNOTATORS if known else ITEMS)
+
+
+def model_verdict(gap: Difference, kappa_gap: Difference, kappa: Figure, margin: float) -> ModelVerdict:
+    """As good within the margin, worse by more than it, or not enough data; beyond chance, too.
+
+    As good takes two proofs: Δ above −margin, and agreement beyond chance at all, which a model that gives one label
+    or labels at random never has.
+    """
+    if gap.low is None or gap.high is None:
+        return "cannot_tell"
+    if gap.high < -margin or (kappa_gap.high is not None and kappa_gap.high < -margin):
+        return "worse"
+    shown = kappa.limits.get(kappa_gap.interval_for)
+    return "as_good" if gap.low > -margin and shown is not None and shown.low > 0 else "cannot_tell"
+
+
+def _classes(beside: _Beside, labels: Sequence[str], level: float) -> tuple[ClassAgreement, ...]:
+    """For each class that people gave; p-values hold for all classes together."""
+    people, match = beside.people, beside.matches() if len(beside.people.item) else np.zeros(0)
+    share = people.agree / (people.n - 1)
+    found = []
+    for label in np.unique(people.coded.label).tolist():
+        chosen = people.coded.label == label
+        theirs, mine = (clustered(people.item, people.place[chosen], each[chosen], level) for each in (share, match))
+        found.append((labels[label], mine, theirs, difference(theirs, mine, level)))
+    adjusted = holm([gap.p for *_, gap in found])
+    return tuple(ClassAgreement(*each, p) for each, p in zip(found, adjusted, strict=True))
+
+
+def _rank(beside: _Beside) -> Rank | None:
+    """How many people agree more with the others of their items than the model does with the same others."""
+    people = beside.people
+    if not len(people.item) or not people.coded.has_annotators:
+        return None
+    match = beside.matches()
+    others = (people.per_item(match)[people.place] - match) / (people.n - 1)
+    lead = people.per_annotator(people.agree / (people.n - 1) - others)
+    return Rank(1 + int((lead > 1e-9).sum()), int((abs(lead) <= 1e-9).sum()), len(lead))
+
+
+def _self_agreement(runs: Sequence[Mapping[int, int]], similarity: Floats | None, level: float) -> Figure | None:
+    """How often two runs of the model agree; None where it was asked once."""
+    if len(runs) < 2:
+        return None
+    rows = [(item, number, label) for number, run in enumerate(runs) for item, label in run.items()]
+    item, number, label = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    found = pairable(Coded(item, np.full_like(number, -1), label), _one_less, similarity)
+    if not len(found.item):
+        return Figure(None, undefined="no item was labelled by two runs of the model")
+    return _figure(found, parts(found), Sums.observed, level)
+
+
+def _one_less(n: Ints) -> Floats:
+    return (n - 1).astype(np.float64)
+
+
+def _given(beside: _Beside, labels: Sequence[str]) -> dict[str, int]:
+    """How often the model gave each label to the items of the comparison."""
+    said = np.concatenate([run[run >= 0] for run in beside.runs])
+    codes, count = np.unique(said, return_counts=True)
+    return {labels[code]: int(size) for code, size in zip(codes.tolist(), count.tolist(), strict=True)}

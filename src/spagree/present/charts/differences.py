@@ -1,0 +1,26 @@
+"""Data sets, groups or models on one scale, and below it how much they differ, with zero marked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spagree.present.charts import Rows, load_altair
+from spagree.present.charts.intervals import CHOSEN, OTHER, across
+
+TIPS = {"name": "", "figure": "agreement", "interval": "interval"}
+GAP_TIPS = {"name": "", "figure": "difference", "interval": "interval"}
+
+
+def compared(figures: Rows, gaps: Rows, *, margin: float | None = None) -> Any:
+    """Rows of ``name, value, low, high, figure, interval``; a margin is drawn as the line a model must stay above."""
+    alt = load_altair()
+    above = across([{**row, "kind": CHOSEN} for row in figures], "agreement", TIPS)
+    told = [{**row, "kind": CHOSEN if _told(row) else OTHER} for row in gaps]
+    reference = 0.0 if margin is None else -margin
+    below = across(told, "difference in agreement", GAP_TIPS, reference=reference, lowest=-1.0)
+    return alt.vconcat(above, below).resolve_scale(x="independent", y="independent", color="independent")
+
+
+def _told(row: Any) -> bool:
+    """Whether the interval leaves out 0."""
+    return row["low"] is not None and (row["low"] > 0 or row["high"] < 0)

@@ -1,0 +1,236 @@
+"""Models among people → a sentence, a table, JSON and a chart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any, Protocol
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from spagree.estimate.comparison import Difference, Figure
+from spagree.estimate.models import AS_GOOD, WORSE, ClassAgreement, ModelFindings
+from spagree.estimate.uncertainty import COVERS
+from spagree.present.comparison import difference_document, figure_document, plain_table, rendered, span
+from spagree.present.document import FORMAT
+from spagree.present.wording import change, count, escape_controls, figure, limits, percent, printable
+from spagree.version import __version__
+
+LEFT_OUT = {
+    "no_model_label": "without a label of the model",
+    "fewer_than_two_people": "with fewer than two people",
+}
+
+
+class Models(Protocol):
+    """One or more models, each compared with people."""
+
+    @property
+    def models(self) -> Mapping[str, ModelFindings]:
+        """What is known about each."""
+        ...
+
+
+class ShownModels:
+    """What every comparison of models with people can show; :class:`spagree.ModelComparison` is one."""
+
+    def to_dict(self: Models) -> dict[str, Any]:
+        """All figures as plain values, in full precision."""
+        return models_document(self.models)
+
+    def to_json(self: Models, indent: int | None = 2) -> str:
+        """All figures as JSON, in the documented format."""
+        return json.dumps(models_document(self.models), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def chart(self: Models) -> Any:
+        """People with each other and with each model, and below the differences with the margin."""
+        from spagree.present.charts.differences import compared
+
+        found = list(self.models.values())
+        figures = [_row("two people", found[0].humans, found[0].difference.interval_for)] if len(found) == 1 else []
+        figures += [row for each in found for row in _rows_of(each, several=len(found) > 1)]
+        gaps = [_row(each.name, each.difference, "") for each in found]
+        return compared(figures, gaps, margin=found[0].margin)
+
+    def summary(self: Models) -> Group:
+        """What a terminal shows."""
+        return models_summary(self.models)
+
+    def __str__(self: Models) -> str:
+        return rendered(models_summary(self.models))
+
+    def __repr__(self: Models) -> str:
+        return f"<ModelComparison: {' '.join(model_sentence(each) for each in self.models.values())}>"
+
+    def _repr_html_(self: Models) -> str:
+        return "".join(f"<p>{escape(escape_controls(model_sentence(each)))}</p>" for each in self.models.values())
+
+
+def _rows_of(found: ModelFindings, *, several: bool) -> list[dict[str, Any]]:
+    population = found.difference.interval_for
+    mine = _row(f"{found.name} and a person", found.with_humans, population)
+    return [_row(f"two people, items of {found.name}", found.humans, population), mine] if several else [mine]
+
+
+def _row(name: str, found: Figure | Difference, population: str) -> dict[str, Any]:
+    ends = found if isinstance(found, Difference) else found.limits.get(population)
+    low, high = (None, None) if ends is None else (ends.low, ends.high)
+    row = {"name": printable(name, 30), "value": found.value, "low": low, "high": high}
+    return row | {"figure": figure(found.value), "interval": limits(low, high)}
+
+
+# JSON ----------------------------------------------------------------------------------------
+
+
+def models_document(models: Mapping[str, ModelFindings]) -> dict[str, Any]:
+    """The contract's JSON, one entry per model."""
+    found = {name: _model_document(each) for name, each in models.items()}
+    return {"format": FORMAT, "spagree": __version__, "models": found}
+
+
+def _model_document(found: ModelFindings) -> dict[str, Any]:
+    population, level = found.difference.interval_for, found.difference.level
+    figures = {
+        "with_humans": found.with_humans,
+        "humans": found.humans,
+        "kappa_with_humans": found.kappa_with_humans,
+        "kappa_humans": found.kappa_humans,
+    }
+    shown: dict[str, Any] = {name: figure_document(each, level, population) for name, each in figures.items()}
+    shown |= {
+        "difference": difference_document(found.difference),
+        "kappa_difference": difference_document(found.kappa_difference),
+        "margin": found.margin,
+        "verdict": found.verdict,
+        "items": found.items,
+        "humans_count": found.humans_count,
+        "items_left_out": dict(found.left_out),
+        "labels": dict(found.labels),
+        "runs": found.runs,
+        "classes": [_class_document(each) for each in found.classes],
+    }
+    if found.self_agreement is not None:
+        shown["self_agreement"] = figure_document(found.self_agreement, level, "items")
+    if found.rank is not None:
+        shown["rank"] = {"rank": found.rank.rank, "tied": found.rank.tied, "of": found.rank.of}
+    if found.alternative is not None:
+        test = found.alternative
+        shown["alternative_annotator_test"] = {
+            "omega": test.omega,
+            "rho": test.rho,
+            "epsilon": test.epsilon,
+            "passes": test.passes,
+            "annotators": test.annotators,
+            "annotators_left_out": test.annotators_left_out,
+            "annotations": test.annotations,
+            "annotations_left_out": test.annotations_left_out,
+        }
+    return shown
+
+
+def _class_document(found: ClassAgreement) -> dict[str, Any]:
+    level = found.difference.level
+    figures = {"with_humans": found.with_humans, "humans": found.humans}
+    shown = {name: figure_document(each, level, "items") for name, each in figures.items()}
+    return {"class": found.label, **shown, "difference": difference_document(found.difference), "p_holm": found.p_holm}
+
+
+# Words ---------------------------------------------------------------------------------------
+
+
+def model_sentence(found: ModelFindings) -> str:
+    """What the comparison comes to, in one sentence."""
+    name, gap = printable(found.name), found.difference
+    if gap.value is None or gap.low is None:
+        return f"{name} cannot be compared with people: {gap.undefined}."
+    figures = f"{change(gap.value)}, {span(gap)}"
+    if found.verdict == AS_GOOD:
+        return f"{name} agrees with people as well as a person does, within {found.margin:g}: {figures}."
+    if found.verdict != WORSE:
+        return f"Whether {name} agrees with people as well as a person does cannot be told: {figures}."
+    if gap.high is not None and gap.high < -found.margin:
+        return f"{name} agrees with people less than a person does: {figures}."
+    kappa = found.kappa_difference
+    beyond = f"{change(kappa.value)}, {span(kappa)}"
+    return f"{name} agrees with people less than a person does once chance is taken into account: kappa {beyond}."
+
+
+def models_summary(models: Mapping[str, ModelFindings]) -> Group:
+    """Sentences first, then figures, classes, and what readers of the alternative annotator test look for."""
+    parts: list[RenderableType] = [Text(model_sentence(each), style="bold") for each in models.values()]
+    parts += [Text(), _figures(models.values())]
+    for each in models.values():
+        parts += _class_table(each)
+        parts += [Text(), Text("\n".join(_details(each)), style="dim")]
+    return Group(*parts)
+
+
+def _figures(models: Iterable[ModelFindings]) -> RenderableType:
+    shown = plain_table("", "with people", "two people", "difference", "interval", "kappa difference", "interval ")
+    for each in models:
+        gap, kappa = each.difference, each.kappa_difference
+        shown.add_row(
+            printable(each.name),
+            figure(each.with_humans.value),
+            figure(each.humans.value),
+            change(gap.value),
+            span(gap),
+            change(kappa.value),
+            span(kappa),
+        )
+    return shown
+
+
+def _class_table(found: ModelFindings) -> Iterable[RenderableType]:
+    told = [each for each in found.classes if each.p_holm is not None and each.p_holm <= 1 - each.difference.level]
+    if not told:
+        return
+    title = f"\nClasses on which {printable(found.name)} differs from a person, of {len(found.classes)}"
+    yield Text(f"{title}: how often the second chose it where a person did")
+    shown = plain_table("class", "model", "person", "difference", "interval")
+    for each in told:
+        figures = figure(each.with_humans.value), figure(each.humans.value), change(each.difference.value)
+        shown.add_row(printable(each.label), *figures, span(each.difference))
+    yield shown
+
+
+def _details(found: ModelFindings) -> Iterable[str]:
+    """What the figures rest on."""
+    people = "people unknown" if found.humans_count is None else count(found.humans_count, "person", "people")
+    level, covers = found.difference.level, COVERS[found.difference.interval_for]
+    yield f"{printable(found.name)}: {count(found.items, 'item')}, {people}; {level:.0%} intervals for {covers}."
+    for reason, items in found.left_out.items():
+        yield f"Left out: {count(items, 'item')} {LEFT_OUT[reason]}."
+    if found.runs > 1 and found.self_agreement is not None:
+        ends = found.self_agreement.limits.get("items")
+        interval = f" ({limits(ends.low, ends.high)})" if ends else ""
+        yield f"{found.runs} runs of the model agree with each other {figure(found.self_agreement.value)}{interval}."
+    if found.rank is not None:
+        tied = f", level with {found.rank.tied}" if found.rank.tied else ""
+        yield (
+            f"{found.rank.rank - 1:,} of {count(found.rank.of, 'person', 'people')} agree more with the others of "
+            f"their items than the model does{tied}."
+        )
+    if len(found.labels) == 1:
+        yield f"The model gave one label only: {printable(next(iter(found.labels)))}."
+    yield from _alternative(found)
+
+
+def _alternative(found: ModelFindings) -> Iterable[str]:
+    test = found.alternative
+    if test is None:
+        return
+    everyone = test.annotators + test.annotators_left_out
+    made = test.annotations + test.annotations_left_out
+    lost = (
+        f"it leaves out {test.annotators_left_out:,} of {count(everyone, 'person', 'people')} "
+        f"with fewer than 30 items, {percent(test.annotations_left_out / made)} of the annotations"
+    )
+    if test.omega is None or test.rho is None:
+        yield f"Alternative annotator test: cannot be made; {lost}."
+        return
+    outcome = "passes" if test.passes else "does not pass"
+    figures = f"ω = {test.omega:.2f}, ρ = {test.rho:.2f}, ε = {test.epsilon:g}"
+    yield f"Alternative annotator test: {outcome} ({figures}); {lost}."

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import Run
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(capsys)
+
+
+@pytest.fixture
+def rounds(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / f"round{number}.csv" for number in (1, 2)]
+    for wrong, path in zip((4, 9), paths, strict=True):
+        lines = [
+            f"{item},{who},{'no' if item % wrong == place else 'yes'}"
+            for item in range(90)
+            for place, who in enumerate(("ann", "bob", "bot"))
+        ]
+        path.write_text("\n".join(["item,annotator,label", *lines, ""]))
+    return paths
+
+
+def test_rounds(run: Run, rounds: list[Path]) -> None:
+    code, out, _ = run("compare", *rounds)
+    assert code == 0 and out.startswith("round2.csv agrees more than round1.csv: +")
+    assert "90 shared items" in out
+    code, out, _ = run("compare", *rounds, "--json", "--interval-for", "annotators", "--weights", "flat")
+    document = json.loads(out)
+    assert document["shared_items"] == 90 and document["difference"]["interval_for"] == "annotators"
+
+
+def test_gate(run: Run, rounds: list[Path]) -> None:
+    assert run("compare", *rounds, "--no-worse-than", 0.02)[0] == 0
+    code, _, err = run("compare", *reversed(rounds), "--no-worse-than", 0.02)
+    assert code == 1 and "gate not met: round1.csv may agree less by 0.02 or more" in err
+
+
+def test_model(run: Run, rounds: list[Path]) -> None:
+    code, out, _ = run("compare", rounds[0], "--model", "bot", "--margin", 0.1, "--json")
+    found = json.loads(out)["models"]["bot"]
+    assert code == 0 and found["margin"] == 0.1 and found["humans_count"] == 2
+    assert {"with_humans", "humans", "difference", "verdict", "items"} <= found.keys()
+    code, _, err = run("compare", rounds[0], "--margin", 0.1)
+    assert code == 2 and "--model" in err
+    code, _, err = run("compare", rounds[0], "--model", "bot", "--no-worse-than", 0.1)
+    assert code == 2 and "--margin" in err
+
+
+def test_chart(run: Run, rounds: list[Path], tmp_path: Path) -> None:
+    picture = tmp_path / "rounds.svg"
+    code, _, err = run("compare", *rounds, "--chart", picture)
+    assert code == 0 and "<svg" in picture.read_text() and f"wrote {picture}" in err
+    assert run("compare", *rounds, "--chart", picture)[0] == 4
+    assert run("compare", *rounds, "--chart", picture, "--force")[0] == 0
+    code, _, err = run("compare", *rounds, "--chart", tmp_path / "rounds.bmp")
+    assert code == 2 and ".svg" in err
+
+
+def test_consensus(run: Run, tmp_path: Path) -> None:
+    path, labels = tmp_path / "votes.csv", tmp_path / "labels.csv"
+    path.write_text("item,annotator,label\n1,a,x\n1,b,x\n2,a,x\n2,b,y\n3,a,y\n")
+    code, _, err = run("items", path, "--consensus", "-o", labels)
+    assert code == 0 and "3 items, 1 without a majority" in err
+    assert [line.split(",")[:5] for line in labels.read_text().splitlines()] == [
+        ["item", "label", "tied", "annotations", "share"],
+        ["1", "x", "", "2", "1.0"],
+        ["2", "", "x | y", "2", "0.5"],
+        ["3", "y", "", "1", "1.0"],
+    ]
+    code, out, _ = run("items", path, "--consensus", "--json")
+    assert code == 0 and json.loads(out)[0]["tied"] == "x | y"
+    assert "x | y" in run("items", path, "--consensus")[1]
+    code, _, err = run("items", path, "--consensus", "-o", tmp_path / "labels.xls")
+    assert code == 2 and ".csv" in err
+    assert run("items", path, "--consensus", "-o", labels)[0] == 4
+
+
+def test_who_always_says_one_thing(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "blind.csv"
+    lines = [
+        f"{item},{who},{'x' if who == 'zed' or item % 2 else 'y'}"
+        for item in range(20)
+        for who in ("ann", "bob", "zed")
+    ]
+    path.write_text("\n".join(["item,annotator,label", *lines]))
+    code, out, _ = run("annotators", path)
+    assert code == 0 and "Always one label, whatever the item: zed" in out and "commonest label" in out

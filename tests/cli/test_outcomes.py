@@ -1,0 +1,132 @@
+"""Every outcome has its exit code, on every console: 1 means a gate that was not met, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spagree
+from command import Run
+from spagree.cli import score
+
+SPAGREE = f"{sys.executable} -m spagree"
+ROWS = "item,annotator,label\nq1,ann,café ✓\nq1,bob,café ✓\nq2,ann,no\nq2,bob,café ✓\nq3,ann,no\nq3,bob,no\n"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.csv"
+    path.write_text(ROWS, "utf-8")
+    return path
+
+
+def bash(command: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["bash", "-c", command], capture_output=True, check=False, env={**os.environ, **environment}, timeout=120
+    )
+
+
+def break_score(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def broken(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(score, "_print_all", broken)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a defect"), OSError("strange"), RecursionError("deep")])
+def test_an_unexpected_error_is_exit_70_and_one_line(
+    run: Run, source: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    break_score(monkeypatch, error)
+    code, out, err = run("score", source)
+    assert (code, out) == (70, "")
+    assert err.startswith("spagree: an error in spagree itself") and err.count("\n") == 1
+    assert str(error) in err and "please report it" in err and "--debug" in err
+    code, _, err = run("score", source, "--debug")
+    assert code == 70 and "Traceback" in err and "_print_all" in err
+
+
+def test_an_interrupt_is_no_defect(run: Run, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_score(monkeypatch, KeyboardInterrupt())
+    assert run("score", source) == (130, "", "")
+
+
+def test_debug_keeps_the_code_of_an_error(run: Run) -> None:
+    code, _, err = run("score", "nowhere.csv", "--debug")
+    assert code == 4 and "Traceback" in err
+
+
+@pytest.mark.parametrize("command", ["score", "annotators", "classes", "items"])
+def test_a_console_without_unicode_is_no_error(source: Path, command: str) -> None:
+    done = bash(f"{SPAGREE} {command} {source}", PYTHONIOENCODING="cp1252", PYTHONUTF8="0")
+    assert done.returncode == 0 and done.stderr == b""
+    shown = done.stdout.decode("cp1252")
+    assert "café \\u2713" in shown or command == "annotators"
+    assert "?" not in shown and "█" not in shown
+
+
+def test_json_on_a_console_without_unicode_is_the_same_json(source: Path) -> None:
+    done = bash(f"{SPAGREE} score {source} --json", PYTHONIOENCODING="cp1252", PYTHONUTF8="0")
+    assert json.loads(done.stdout.decode("ascii")) == spagree.measure(source).to_dict()
+
+
+@pytest.mark.parametrize("arguments", ["--help", "score --help", "paper --help"])
+@pytest.mark.parametrize("target", ["> /dev/full", "| true; exit ${PIPESTATUS[0]}", ">&-"])
+def test_help_that_cannot_be_written_is_exit_4(arguments: str, target: str) -> None:
+    done = bash(f"{SPAGREE} {arguments} {target}")
+    # A reader that ends early may still have taken everything.
+    assert done.returncode in ((0, 4) if "true" in target else (4,))
+    assert b"Traceback" not in done.stderr and b"Exception" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [("score nowhere.csv", 4), ("scroe", 2), ("score SOURCE --require 0.99", 1), ("score SOURCE", 0)],
+)
+@pytest.mark.parametrize("target", ["2>&-", "2> /dev/full"])
+def test_messages_nobody_can_read_change_no_exit_code(source: Path, arguments: str, code: int, target: str) -> None:
+    assert bash(f"{SPAGREE} {arguments.replace('SOURCE', str(source))} {target}").returncode == code
+
+
+@pytest.mark.parametrize(
+    "typed", ["nan", "inf", "70", "-0.1", "1.01", "high", "", "krippendorff_alpha=nan", "kappa=0.5"]
+)
+def test_a_gate_that_is_no_share_is_wrong_usage(run: Run, typed: str) -> None:
+    code, out, err = run("score", "example:sparse", "--require", typed)
+    assert (code, out) == (2, "") and "--require" in err
+
+
+def test_gates_on_coefficients(run: Run) -> None:
+    low = spagree.measure("example:sparse").chance["krippendorff_alpha"].low
+    assert low is not None
+    assert run("score", "example:sparse", "--require", f"krippendorff_alpha={low}")[0] == 0
+    code, _, err = run("score", "example:sparse", "--require", 0.1, "--require", "krippendorff_alpha=0.9")
+    assert code == 1 and f"lower end of krippendorff_alpha is {low:.3f}, required is 0.9" in err
+    assert run("score", "example:sparse", "--require", "spa=0.1")[0] == 0
+
+
+def test_errors_name_options_as_the_caller_writes_them(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text("unit,verdict2\n1,x\n")
+    assert "with --label" in run("score", path)[2]
+    with pytest.raises(spagree.ColumnError, match="with label="):
+        spagree.measure(path)
+    late = tmp_path / "tally.json"
+    spagree.save(spagree.tally([("q", "ann", "yes")]), late)
+    assert "--no-header has no effect" in run("score", late, "--no-header")[2]
+    with pytest.raises(spagree.UsageError, match="header=False has no effect"):
+        spagree.measure(late, header=False)
+
+
+GROUPS = ["What it is", "Columns", "Cleaning", "Exports of annotation tools", "Databases", "Statistics", "Output"]
+
+
+def test_help_shows_options_in_groups(run: Run) -> None:
+    out = run("score", "--help")[1]
+    assert [line.rstrip(":") for line in out.splitlines() if line.endswith(":") and line[0] != " "] == GROUPS
+    assert out.index("Columns:") < out.index("--item") < out.index("Cleaning:") < out.index("--missing")

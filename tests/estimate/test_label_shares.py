@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import spagree
+from spagree.estimate.label_shares import label_shares
+
+
+def codes(rows: list[tuple[int, int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    item, annotator, label = (np.array(column) for column in zip(*rows, strict=True))
+    return item, annotator, label
+
+
+def test_shares_by_hand() -> None:
+    rows = [(0, 0, 1), (1, 0, 1), (2, 0, 0), (0, 2, 0), (1, 2, 1), (0, -1, 1)]
+    found = label_shares(*codes(rows), 4)
+    assert found.commonest.tolist() == [1, -1, 0, -1]
+    assert found.share[[0, 2]].tolist() == [2 / 3, 0.5] and np.isnan(found.share[[1, 3]]).all()
+    assert found.one_label == [False] * 4
+
+
+def test_the_probability_is_that_of_all_arrangements() -> None:
+    """Two items with labels (a, a, b) and (a, b, b): shuffle each item, count how often person 0 says a twice."""
+    labels = [(0, 0, 1), (0, 1, 1)]
+    hits = sum(one == other == 0 for one, other in product(*labels))
+    rows = [(item, person, label) for item, given in enumerate(labels) for person, label in enumerate(given)]
+    assert hits / 9 == pytest.approx(2 / 9)
+    many = [(item + 2 * turn, person, label) for turn in range(4) for item, person, label in rows]
+    found = label_shares(*codes(many), 3)
+    assert found.share[0] == 1.0 and (2 / 9) ** 4 * 3 < 0.05
+    assert found.one_label[0] is True
+
+
+def test_who_sees_easy_items_only_is_not_named() -> None:
+    rows = [(item, person, 0) for item in range(50) for person in range(3)]
+    rows += [(50 + item, person, item % 2) for item in range(50) for person in (3, 4, 5)]
+    assert label_shares(*codes(rows), 6).one_label == [False] * 6
+
+
+def test_nobody_is_named_on_a_single_shared_item() -> None:
+    rows = [(0, 0, 0)] + [(0, person, 1) for person in range(1, 40)]
+    assert not any(label_shares(*codes(rows), 40).one_label)
+
+
+def test_people_alike_are_rarely_named() -> None:
+    rng = np.random.default_rng(7)
+    wrong = 0
+    for _ in range(60):
+        hard = rng.beta(0.5, 0.5, 40)
+        rows = [
+            (item, int(person), int(rng.random() < hard[item]))
+            for item in range(40)
+            for person in rng.choice(20, 3, replace=False)
+        ]
+        wrong += any(label_shares(*codes(rows), 20).one_label)
+    assert wrong / 60 <= 0.05
+
+
+def test_somebody_who_always_says_yes_is_named() -> None:
+    rng = np.random.default_rng(8)
+    rows = [
+        (item, f"p{person}", "yes" if person == 0 or rng.random() < 0.5 else "no")
+        for item in range(80)
+        for person in rng.choice(6, 3, replace=False)
+    ]
+    found = spagree.measure(rows).annotators()
+    named = {row["annotator"]: row for row in found.rows(named=True)}
+    assert named["p0"]["one_label"] and named["p0"]["commonest"] == "yes" and named["p0"]["commonest_share"] == 1.0
+    assert not any(row["one_label"] for name, row in named.items() if name != "p0")

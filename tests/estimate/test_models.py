@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from spagree.estimate.alternative_test import alternative_test
+from spagree.estimate.comparison import ITEMS, Difference, Figure, Limits
+from spagree.estimate.influence import Coded, Sums, pairable
+from spagree.estimate.models import _Beside, among_people, model_verdict
+
+LABELS = ["a", "b", "c"]
+
+
+def weight(n: np.ndarray) -> np.ndarray:
+    return n - 1.0
+
+
+def people(seed: int, items: int = 8, size: int = 5, most: int = 4) -> list[tuple[int, int, int]]:
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item in range(items):
+        right = int(rng.integers(3))
+        chosen = rng.choice(size, rng.integers(2, most + 1), replace=False).tolist()
+        rows += [(item, person, right if rng.random() < 0.7 else int(rng.integers(3))) for person in chosen]
+    return rows
+
+
+def coded(rows: list[tuple[int, int, int]]) -> Coded:
+    return Coded(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def by_hand(rows: list[tuple[int, int, int]], run: dict[int, int]) -> tuple[float, float]:
+    """Agreement with the model, and beyond chance: literal loops."""
+    of = defaultdict(list)
+    for item, _, label in rows:
+        of[item].append(label)
+    k = {item: len(labels) - 1 for item, labels in of.items()}
+    observed = sum(k[i] * of[i].count(run[i]) / len(of[i]) for i in of) / sum(k.values())
+    cross = [run[one] == label for one in of for other in of if one != other for label in of[other]]
+    expected = sum(cross) / len(cross)
+    return observed, (observed - expected) / (1 - expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_equal_counting_again(seed: int) -> None:
+    rows = people(seed, most=5)
+    rng = np.random.default_rng(seed)
+    run = {item: int(rng.integers(3)) for item in range(8)}
+    found = pairable(coded(rows), weight)
+    made_of = _Beside(found, (np.array([run[item] for item in range(8)]),), 3).parts()
+    for statistic, which in ((Sums.observed, 0), (Sums.beyond_chance, 1)):
+        assert statistic(made_of.whole) == pytest.approx(by_hand(rows, run)[which])
+        for item, value in enumerate(statistic(made_of.whole.minus(made_of.items))):
+            assert value == pytest.approx(by_hand([row for row in rows if row[0] != item], run)[which])
+    big = [row for row in rows if sum(other[0] == row[0] for other in rows) > 2]
+    for place, (item, person) in enumerate(zip(found.coded.item, found.coded.annotator, strict=True)):
+        if (item, person) in {row[:2] for row in big}:
+            left = [row for row in rows if row[:2] != (item, person)]
+            value = Sums.observed(made_of.whole.minus(made_of.annotations))[place]
+            assert value == pytest.approx(by_hand(left, run)[0])
+
+
+def test_delta_by_hand() -> None:
+    rows = [
+        (0, 0, 0),
+        (0, 1, 0),
+        (0, 2, 1),
+        (1, 0, 1),
+        (1, 2, 1),
+        (2, 1, 0),
+        (2, 2, 2),
+        (3, 0, 0),
+        (4, 0, 1),
+        (4, 1, 1),
+    ]
+    found = among_people("bot", coded(rows), [{0: 0, 1: 1, 2: 1, 3: 0}], weight, LABELS)
+    with_humans = (2 * 2 / 3 + 1 * 1 + 1 * 0) / 4
+    humans = (2 * 1 / 3 + 1 * 1 + 1 * 0) / 4
+    assert found.with_humans.value == pytest.approx(with_humans)
+    assert found.humans.value == pytest.approx(humans)
+    assert found.difference.value == pytest.approx(with_humans - humans)
+    assert (found.items, found.humans_count, dict(found.labels)) == (3, 3, {"a": 1, "b": 2})
+    assert dict(found.left_out) == {"no_model_label": 1, "fewer_than_two_people": 1}
+
+
+def test_a_model_that_says_what_a_person_says_is_that_person() -> None:
+    """With everybody on every item, Δ of person j as the model is what they agree more than the rest do."""
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 2, (40, 4))
+    rows = [(item, person, int(labels[item, person])) for item in range(40) for person in range(3)]
+    found = among_people("ann", coded(rows), [dict(enumerate(labels[:, 3].tolist()))], weight, ["a", "b"])
+    agree = np.mean([labels[:, 3] == labels[:, other] for other in range(3)])
+    rest = np.mean([labels[:, one] == labels[:, other] for one, other in ((0, 1), (0, 2), (1, 2))])
+    assert found.difference.value == pytest.approx(agree - rest)
+
+
+def test_runs_are_averaged_and_agree_with_themselves() -> None:
+    rows = people(1)
+    first, second = dict.fromkeys(range(8), 0), {item: item % 3 for item in range(8)}
+    one, other, both = (
+        among_people("bot", coded(rows), runs, weight, LABELS) for runs in ([first], [second], [first, second])
+    )
+    assert both.with_humans.value == pytest.approx((one.with_humans.value + other.with_humans.value) / 2)
+    assert one.self_agreement is None
+    assert both.self_agreement.value == pytest.approx(3 / 8)
+    assert both.runs == 2
+    apart = among_people("bot", coded(rows), [{0: 1}, {1: 1}], weight, LABELS)
+    assert apart.self_agreement.value is None and "two runs" in apart.self_agreement.undefined
+
+
+def test_similar_labels_count_in_part() -> None:
+    like = np.array([[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]])
+    rows = [(0, 0, 0), (0, 1, 1), (1, 0, 2), (1, 1, 2)]
+    found = among_people("bot", coded(rows), [{0: 0, 1: 1}], weight, LABELS, similarity=like)
+    assert found.with_humans.value == pytest.approx((0.75 + 0.5) / 2)
+    assert found.humans.value == pytest.approx((0.5 + 1) / 2)
+
+
+def test_rank_counts_people_who_agree_more_on_their_own_items() -> None:
+    rows = [(item, person, 0 if person < 2 else 1) for item in range(6) for person in range(3)]
+    found = among_people("bot", coded(rows), [dict.fromkeys(range(6), 0)], weight, LABELS)
+    assert (found.rank.rank, found.rank.tied, found.rank.of) == (1, 2, 3)
+    worst = among_people("bot", coded(rows), [dict.fromkeys(range(6), 2)], weight, LABELS)
+    assert (worst.rank.rank, worst.rank.tied) == (3, 1)
+
+
+def test_nothing_to_compare_is_said() -> None:
+    rows = [(0, 0, 0), (0, 1, 0), (1, 0, 1)]
+    none = among_people("bot", coded(rows), [{1: 1}], weight, LABELS)
+    assert none.difference.value is None and "no item" in none.difference.undefined and none.verdict == "cannot_tell"
+    one = among_people("bot", coded(rows), [{0: 0}], weight, LABELS)
+    assert one.difference.value == 0.0 and one.difference.low is None and "one item" in one.difference.undefined
+    same = [(item, person, 0) for item in range(5) for person in range(3)]
+    alike = among_people("bot", coded(same), [dict.fromkeys(range(5), 0)], weight, LABELS)
+    assert alike.kappa_humans.value is None and "one label" in alike.kappa_humans.undefined
+    assert alike.verdict == "cannot_tell" and alike.difference.value == 0 and alike.difference.low < 0
+
+
+def test_unknown_people_leave_the_interval_for_items() -> None:
+    rows = coded(people(2))
+    unknown = Coded(rows.item, np.full_like(rows.annotator, -1), rows.label)
+    found = among_people("bot", unknown, [{item: item % 3 for item in range(8)}], weight, LABELS)
+    assert found.difference.interval_for == ITEMS and found.difference.low is not None
+    assert (found.humans_count, found.rank, found.alternative) == (None, None, None)
+
+
+def gap(low: float, high: float) -> Difference:
+    return Difference((low + high) / 2, 0.95, limits={ITEMS: Limits(0.1, low, high)})
+
+
+@pytest.mark.parametrize(
+    ("agreement", "kappa", "beyond", "verdict"),
+    [
+        ((-0.04, 0.02), (-0.1, 0.1), 0.2, "as_good"),
+        ((-0.06, 0.02), (-0.1, 0.1), 0.2, "cannot_tell"),
+        ((-0.04, 0.02), (-0.3, -0.06), 0.2, "worse"),
+        ((-0.09, -0.06), (-0.1, 0.1), 0.2, "worse"),
+        ((-0.04, 0.02), (-0.1, 0.1), -0.01, "cannot_tell"),
+    ],
+)
+def test_verdicts(agreement: tuple[float, float], kappa: tuple[float, float], beyond: float, verdict: str) -> None:
+    own = Figure(0.3, {ITEMS: Limits(0.1, beyond, 0.5)})
+    assert model_verdict(gap(*agreement), gap(*kappa), own, 0.05) == verdict
+
+
+def test_alternative_test_as_its_paper_defines_it() -> None:
+    rng = np.random.default_rng(8)
+    truth = rng.integers(0, 2, 120)
+    rows, model = [], {}
+    for item, right in enumerate(truth.tolist()):
+        model[item] = right if rng.random() < 0.85 else 1 - right
+        chosen = rng.choice(6 if item < 100 else 9, 3, replace=False).tolist()
+        rows += [(item, person, right if rng.random() < 0.8 else 1 - right) for person in chosen]
+    found = pairable(coded(rows), weight)
+    match = np.array([model[item] == label for item, label in zip(found.coded.item, found.coded.label, strict=True)])
+    test = alternative_test(found, match.astype(float), epsilon=0.15)
+    p, rho = [], []
+    for person in range(9):
+        wins, loses = [], []
+        for item, who, label in rows:
+            if who == person:
+                others = [other for i, j, other in rows if i == item and j != person]
+                mine, theirs = others.count(model[item]), others.count(label)
+                wins.append(mine >= theirs)
+                loses.append(theirs >= mine)
+        if len(wins) >= 30:
+            p.append(stats.ttest_1samp(np.array(loses, float) - wins, 0.15, alternative="less").pvalue)
+            rho.append(np.mean(wins))
+    rejected = stats.false_discovery_control(p, method="by") <= 0.05
+    assert test.omega == pytest.approx(np.mean(rejected)) and test.rho == pytest.approx(np.mean(rho))
+    assert (test.annotators, test.annotators_left_out) == (len(p), 9 - len(p))
+    assert test.annotations + test.annotations_left_out == len(rows)
+    assert test.passes == (test.omega >= 0.5)
+
+
+def test_alternative_test_without_variation_and_without_data() -> None:
+    rows = [(item, person, item % 2) for item in range(40) for person in range(2)]
+    found = pairable(coded(rows), weight)
+    assert alternative_test(found, np.ones(80)).omega == 1.0
+    assert alternative_test(found, np.zeros(80)).omega == 0.0
+    few = alternative_test(pairable(coded(rows[:20]), weight), np.ones(20))
+    assert (few.omega, few.rho, few.passes, few.annotators_left_out, few.annotations_left_out) == (
+        None,
+        None,
+        None,
+        2,
+        20,
+    )

@@ -1,0 +1,271 @@
+"""What comparisons say: every verdict in words, the whole contract in JSON, the figures in tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import spagree
+from spagree.comparing import Comparison, ModelComparison
+from spagree.estimate.alternative_test import AlternativeTest
+from spagree.estimate.chance import Corrected
+from spagree.estimate.comparison import ClassDifference, Difference, Figure, Limits, Pair, Side
+from spagree.estimate.models import ClassAgreement, ModelFindings, Rank
+from spagree.estimate.uncertainty import Estimate
+from spagree.present.comparison import sentence, span
+from spagree.present.models import model_sentence
+from spagree.version import __version__
+
+SPA_A = Estimate(0.70, 0.02, 0.66, 0.74, 0.95, "annotations_m1")
+SPA_B = Estimate(0.76, 0.02, 0.72, 0.80, 0.95, "annotations_m1")
+KAPPA_A = Corrected(0.40, 0.04, 0.32, 0.48, 0.95, "annotations_m1", observed=0.7, expected=0.5)
+KAPPA_B = Corrected(0.52, 0.04, 0.44, 0.60, 0.95, "annotations_m1", observed=0.76, expected=0.5)
+A = Side("round 1", SPA_A, KAPPA_A, {}, None)
+B = Side("round 2", SPA_B, KAPPA_B, {}, None)
+
+
+def gap(value: float, low: float, high: float, interval_for: str = "items") -> Difference:
+    return Difference(value, 0.95, interval_for, {interval_for: Limits(0.02, low, high)})
+
+
+def pair(difference: Difference, p_holm: float | None = 0.001, **changes: object) -> Pair:
+    found = Pair(A, B, difference, gap(0.12, 0.04, 0.2), (), 120, 7, p_holm)
+    return replace(found, **changes)
+
+
+MORE = gap(0.06, 0.02, 0.10)
+
+
+@pytest.mark.parametrize(
+    ("difference", "p_holm", "words"),
+    [
+        (MORE, 0.001, "round 2 agrees more than round 1: +0.060, 0.020 to 0.100."),
+        (gap(-0.06, -0.10, -0.02), 0.001, "round 2 agrees less than round 1: −0.060, −0.100 to −0.020."),
+        (
+            gap(0.01, -0.03, 0.05),
+            0.6,
+            "Whether round 2 agrees more than round 1 cannot be told: +0.010, −0.030 to 0.050.",
+        ),
+        (MORE, 0.2, "Whether round 2 agrees more than round 1 cannot be told: +0.060, 0.020 to 0.100."),
+        (Difference(None, 0.95, undefined="no pairs"), None, "round 2 and round 1 cannot be compared: no pairs."),
+        (Difference(0.1, 0.95, undefined="one item"), None, "round 2 and round 1 cannot be compared: one item."),
+    ],
+)
+def test_sentences(difference: Difference, p_holm: float | None, words: str) -> None:
+    assert sentence(pair(difference, p_holm)) == words
+
+
+def test_names_cannot_steer_the_terminal() -> None:
+    hostile = replace(B, name="\x1b[31mred")
+    assert "\x1b" not in sentence(pair(MORE, b=hostile))
+    found = Comparison((A, hostile), (pair(MORE, b=hostile),), {})
+    assert "\x1b" not in str(found) and "<script" not in found._repr_html_()
+    marked = replace(B, name="<script>")
+    assert "&lt;script&gt;" in Comparison((A, marked), (pair(MORE, b=marked),), {})._repr_html_()
+
+
+def test_document_of_two() -> None:
+    classes = (ClassDifference("yes", gap(0.1, 0.05, 0.15), 0.01),)
+    found = Comparison((A, B), (pair(MORE, classes=classes),), {})
+    p = MORE.p
+    expected_gap = {
+        "value": 0.06,
+        "stderr": 0.02,
+        "low": 0.02,
+        "high": 0.10,
+        "level": 0.95,
+        "p": p,
+        "interval_for": "items",
+        "intervals": {"items": {"low": 0.02, "high": 0.10, "stderr": 0.02}},
+    }
+    document = json.loads(found.to_json())
+    assert document == found.to_dict()
+    assert document["difference"] == expected_gap
+    assert {name: document[name] for name in document if name not in ("difference", "kappa_difference", "classes")} == {
+        "format": 1,
+        "spagree": __version__,
+        "a": {
+            "name": "round 1",
+            "spa": {"value": 0.70, "stderr": 0.02, "low": 0.66, "high": 0.74, "level": 0.95},
+            "spa_kappa": {"value": 0.40, "stderr": 0.04, "low": 0.32, "high": 0.48, "level": 0.95},
+        },
+        "b": {
+            "name": "round 2",
+            "spa": {"value": 0.76, "stderr": 0.02, "low": 0.72, "high": 0.80, "level": 0.95},
+            "spa_kappa": {"value": 0.52, "stderr": 0.04, "low": 0.44, "high": 0.60, "level": 0.95},
+        },
+        "shared_items": 120,
+        "shared_annotators": 7,
+        "p_holm": 0.001,
+        "verdict": "agrees_more",
+    }
+    assert document["classes"][0]["class"] == "yes" and document["classes"][0]["p_holm"] == 0.01
+    assert document["kappa_difference"]["low"] == 0.04
+
+
+def test_undefined_figures_are_null_with_a_reason() -> None:
+    nothing = Estimate(None, None, None, None, 0.95, "flat", undefined="no pairs")
+    lone = Estimate(1.0, None, None, None, 0.95, "flat", undefined="one item")
+    undefined = Difference(None, 0.95, undefined="no pairs")
+    found = Comparison(
+        (A, replace(B, spa=nothing)),
+        (pair(undefined, None, b=replace(B, spa=nothing), a=replace(A, spa=lone), shared_items=None),),
+        {},
+    )
+    document = found.to_dict()
+    assert document["b"]["spa"] == {"value": None, "undefined": "no pairs"}
+    assert document["a"]["spa"]["undefined"] == "one item" and document["a"]["spa"]["low"] is None
+    assert document["difference"] == {"value": None, "undefined": "no pairs"} and document["p_holm"] is None
+    partly = pair(Difference(0.1, 0.95, undefined="one item"), None)
+    assert Comparison((A, B), (partly,), {}).to_dict()["difference"]["undefined"] == "one item"
+    text = str(found)
+    assert "unknown" in text and "undefined" in text and "treated as different items" in text
+
+
+def test_table_shows_classes_that_differ_and_no_others() -> None:
+    classes = (
+        ClassDifference("clear", gap(0.1, 0.05, 0.15), 0.01),
+        ClassDifference("unclear", gap(0.1, -0.05, 0.25), 0.4),
+        ClassDifference("unknown", Difference(None, 0.95, undefined="none"), None),
+    )
+    text = str(Comparison((A, B), (pair(MORE, classes=classes),), {}))
+    assert "Classes that differ, of 3" in text and "\nclear " in text
+    assert "\nunclear" not in text and "120 shared items, compared item by item" in text
+    assert "Classes that differ" not in str(Comparison((A, B), (pair(MORE),), {}))
+
+
+def test_interval_of_a_difference() -> None:
+    assert span(Difference(None, 0.95)) == "undefined"
+    assert span(gap(0, -0.1, 0.1)) == "−0.100 to 0.100"
+
+
+# Models --------------------------------------------------------------------------------------
+
+
+def figure(value: float, low: float, high: float) -> Figure:
+    return Figure(value, {"annotators": Limits(0.02, low, high)})
+
+
+def model(**changes: object) -> ModelFindings:
+    found = ModelFindings(
+        name="gpt",
+        with_humans=figure(0.70, 0.66, 0.74),
+        humans=figure(0.68, 0.64, 0.72),
+        difference=gap(0.02, -0.01, 0.05, "annotators"),
+        kappa_with_humans=figure(0.4, 0.3, 0.5),
+        kappa_humans=figure(0.38, 0.3, 0.46),
+        kappa_difference=gap(0.02, -0.04, 0.08, "annotators"),
+        margin=0.05,
+        verdict="as_good",
+        items=300,
+        humans_count=40,
+        left_out={"no_model_label": 12, "fewer_than_two_people": 1},
+        runs=1,
+        self_agreement=None,
+        classes=(
+            ClassAgreement("yes", figure(0.8, 0.7, 0.9), figure(0.7, 0.6, 0.8), gap(0.1, 0.02, 0.18), 0.02),
+            ClassAgreement("no", figure(0.6, 0.5, 0.7), figure(0.6, 0.5, 0.7), gap(0.0, -0.1, 0.1), 1.0),
+        ),
+        rank=Rank(4, 2, 40),
+        alternative=AlternativeTest(0.75, 0.81, 0.1, 8, 32, 400, 500),
+        labels={"yes": 200, "no": 100},
+    )
+    return replace(found, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "gpt agrees with people as well as a person does, within 0.05: +0.020, −0.010 to 0.050."),
+        (
+            {"verdict": "cannot_tell"},
+            "Whether gpt agrees with people as well as a person does cannot be told: +0.020, −0.010 to 0.050.",
+        ),
+        (
+            {"verdict": "worse", "difference": gap(-0.1, -0.14, -0.06)},
+            "gpt agrees with people less than a person does: −0.100, −0.140 to −0.060.",
+        ),
+        (
+            {"verdict": "worse", "kappa_difference": gap(-0.2, -0.3, -0.1)},
+            "gpt agrees with people less than a person does once chance is taken into account: "
+            "kappa −0.200, −0.300 to −0.100.",
+        ),
+        (
+            {"difference": Difference(None, 0.95, undefined="no item"), "verdict": "cannot_tell"},
+            "gpt cannot be compared with people: no item.",
+        ),
+    ],
+)
+def test_sentences_about_models(changes: dict[str, object], words: str) -> None:
+    assert model_sentence(model(**changes)) == words
+
+
+def test_details_of_a_model() -> None:
+    lines = str(ModelComparison({"gpt": model()})).splitlines()
+    text = " ".join(" ".join(lines).split())
+    assert "gpt: 300 items, 40 people; 95% intervals for new annotators and new items." in text
+    assert "Left out: 12 items without a label of the model." in text
+    assert "Left out: 1 item with fewer than two people." in text
+    assert "3 of 40 people agree more with the others of their items than the model does, level with 2." in text
+    assert "Classes on which gpt differs from a person, of 2" in text and not any(
+        line.startswith("no ") for line in lines
+    )
+    assert (
+        "Alternative annotator test: passes (ω = 0.75, ρ = 0.81, ε = 0.1); it leaves out 32 of 40 people with fewer "
+        "than 30 items, 56% of the annotations." in text
+    )
+
+
+def test_details_that_are_not_there() -> None:
+    test = AlternativeTest(None, None, 0.1, 0, 40, 0, 900)
+    few = model(alternative=test, rank=None, humans_count=None, labels={"yes": 300}, classes=(), left_out={})
+    text = " ".join(str(ModelComparison({"gpt": few})).split())
+    assert "people unknown" in text and "Left out" not in text and "agree more with the others" not in text
+    assert "Alternative annotator test: cannot be made; it leaves out 40 of 40 people" in text
+    assert "The model gave one label only: yes." in text and "Classes on which" not in text
+    failed = replace(few, alternative=AlternativeTest(0.25, 0.6, 0.1, 8, 0, 400, 0))
+    assert "does not pass (ω = 0.25" in " ".join(str(ModelComparison({"gpt": failed})).split())
+    assert "Alternative" not in str(ModelComparison({"gpt": replace(few, alternative=None)}))
+
+
+def test_document_of_a_model() -> None:
+    runs = model(runs=3, self_agreement=Figure(0.9, {"items": Limits(0.01, 0.88, 0.92)}))
+    document = ModelComparison({"gpt": runs}).to_dict()
+    found = document["models"]["gpt"]
+    assert document["format"] == 1 and list(document["models"]) == ["gpt"]
+    assert found["with_humans"] == {
+        "value": 0.70,
+        "stderr": 0.02,
+        "low": 0.66,
+        "high": 0.74,
+        "level": 0.95,
+        "intervals": {"annotators": {"low": 0.66, "high": 0.74, "stderr": 0.02}},
+    }
+    assert (found["margin"], found["verdict"], found["items"], found["humans_count"]) == (0.05, "as_good", 300, 40)
+    assert found["items_left_out"] == {"no_model_label": 12, "fewer_than_two_people": 1}
+    assert found["rank"] == {"rank": 4, "tied": 2, "of": 40}
+    assert found["runs"] == 3 and found["self_agreement"]["low"] == 0.88
+    assert found["classes"][0]["class"] == "yes" and found["classes"][0]["difference"]["value"] == 0.1
+    assert found["alternative_annotator_test"] == {
+        "omega": 0.75,
+        "rho": 0.81,
+        "epsilon": 0.1,
+        "passes": True,
+        "annotators": 8,
+        "annotators_left_out": 32,
+        "annotations": 400,
+        "annotations_left_out": 500,
+    }
+    assert "3 runs of the model agree with each other 0.900 (0.880 to 0.920)." in " ".join(
+        str(ModelComparison({"gpt": runs})).split()
+    )
+    lone = model(with_humans=Figure(1.0, undefined="one item"), humans=Figure(None, undefined="no item"))
+    undefined = ModelComparison({"gpt": lone}).to_dict()["models"]["gpt"]
+    assert undefined["humans"] == {"value": None, "undefined": "no item"}
+    assert undefined["with_humans"]["low"] is None and undefined["with_humans"]["undefined"] == "one item"
+
+
+def test_public_names() -> None:
+    assert spagree.Comparison is Comparison and spagree.ModelComparison is ModelComparison

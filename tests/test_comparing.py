@@ -1,0 +1,237 @@
+"""compare() on any source: laws, splits by time, models as annotators and as files."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+import spagree
+from spagree.comparing import names_of
+
+
+def rows(seed: int, items: int = 60, people: int = 6, care: float = 0.7, start: int = 0) -> list[tuple[int, str, str]]:
+    rng = np.random.default_rng(seed)
+    found = []
+    for item in range(start, start + items):
+        chosen = rng.choice(people, rng.integers(1, 5), replace=False).tolist()
+        found += [
+            (item, f"p{person}", str(item % 3) if rng.random() < care else str(rng.integers(3))) for person in chosen
+        ]
+    return found
+
+
+A, B = rows(1), rows(2, care=0.85, start=30)
+
+
+@pytest.mark.parametrize("weights", [*spagree.SCHEMES, {n: float(n) for n in range(2, 6)}], ids=str)
+@pytest.mark.parametrize("population", ["items", "annotators"])
+def test_the_same_data_do_not_differ(weights: object, population: str) -> None:
+    found = spagree.compare(A, A, weights=weights, interval_for=population)
+    assert found.difference.value == 0 and found.difference.low <= 0 <= found.difference.high
+    assert found.difference.stderr == pytest.approx(0, abs=1e-9)
+    assert found.kappa_difference.value == 0 and found.verdict == "cannot_tell"
+    assert all(each.difference.value == 0 for each in found.pairs[0].classes)
+
+
+@pytest.mark.parametrize("metric", ["nominal", "ordinal"])
+def test_swapped_sources_swap_the_signs(metric: str) -> None:
+    forth, back = (spagree.compare(*pair, metric=metric) for pair in ((A, B), (B, A)))
+    for one, other in ((forth.difference, back.difference), (forth.kappa_difference, back.kappa_difference)):
+        for population in ("items", "annotators"):
+            mine, theirs = one.limits[population], other.limits[population]
+            assert (mine.low, mine.high, mine.stderr) == pytest.approx((-theirs.high, -theirs.low, theirs.stderr))
+        assert one.value == -other.value
+    assert forth.shared_items == back.shared_items > 0
+
+
+def test_values_are_those_of_measure() -> None:
+    found = spagree.compare(A, B, level=0.9)
+    one, other = spagree.measure(A, level=0.9), spagree.measure(B, level=0.9)
+    assert found.difference.value == other.spa.value - one.spa.value
+    assert found.kappa_difference.value == other.chance["spa_kappa"].value - one.chance["spa_kappa"].value
+    assert found.sides[0].spa == one.spa and found.difference.level == 0.9
+    classes = {row["class"]: row["agreement"] for row in one.classes().rows(named=True)}
+    changed = {row["class"]: row["agreement"] for row in other.classes().rows(named=True)}
+    assert {each.label: each.difference.value for each in found.pairs[0].classes} == pytest.approx(
+        {label: changed[label] - classes[label] for label in classes}
+    )
+
+
+def test_shared_items_meet_whatever_they_are_written_in(tmp_path: Path) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text("item,annotator,label\n" + "".join(f"{i},{a},{x}\n" for i, a, x in B))
+    frame = polars.DataFrame(A, schema=["item", "annotator", "label"], orient="row")
+    floats = frame.with_columns(polars.col("item").cast(polars.Float64))
+    triples, mixed, cast = spagree.compare(A, B), spagree.compare(frame, path), spagree.compare(floats, path)
+    assert triples.shared_items == mixed.shared_items == cast.shared_items
+    assert triples.difference.low == pytest.approx(mixed.difference.low)
+    assert triples.pairs[0].shared_annotators == 6
+
+
+def test_tallies_and_counts_can_be_compared(tmp_path: Path) -> None:
+    tallies = spagree.compare(spagree.tally(A), spagree.tally(B))
+    whole = spagree.compare(A, B)
+    assert tallies.difference.value == whole.difference.value and tallies.shared_items is None
+    assert "usually narrower" in str(tallies) and "annotators" not in tallies.difference.limits
+    spagree.save(spagree.tally(A), tmp_path / "a.json")
+    assert spagree.compare(tmp_path / "a.json", B).difference.value == whole.difference.value
+    counts = spagree.compare(spagree.count_items(A), spagree.count_items(B))
+    assert counts.shared_items == whole.shared_items
+    assert counts.difference.limits["items"].low == pytest.approx(whole.difference.limits["items"].low)
+    unknown = spagree.compare(A, spagree.count_items(B), interval_for="annotators")
+    assert unknown.difference.low is None and "annotators differ" in unknown.difference.undefined
+
+
+def test_three_sources_are_compared_two_by_two() -> None:
+    found = spagree.compare(A, B, rows(3, care=0.3), names=("one", "two", "three"))
+    document = json.loads(found.to_json())
+    assert [(pair["a"]["name"], pair["b"]["name"]) for pair in document["pairs"]] == [
+        ("one", "two"),
+        ("one", "three"),
+        ("two", "three"),
+    ]
+    plain = sorted(pair.difference.p for pair in found.pairs)
+    assert min(pair.p_holm for pair in found.pairs) == pytest.approx(min(1, 3 * plain[0]))
+    assert [pair.b.name for pair in found.against_first()] == ["two", "three"]
+    assert "p (Holm)" in str(found) and "three" in repr(found) and "<p>" in found._repr_html_()
+
+
+def test_json_of_two() -> None:
+    document = spagree.compare(A, B, names=("first", "second")).to_dict()
+    assert document["a"]["name"] == "first" and document["b"]["spa"]["value"] > document["a"]["spa"]["value"]
+    assert document["verdict"] == "agrees_more" and document["difference"]["low"] > 0
+    assert set(document["difference"]["intervals"]) == {"items", "annotators"}
+
+
+def test_nothing_pairable_is_said() -> None:
+    alone = [(1, "ann", "yes"), (2, "bob", "no")]
+    found = spagree.compare(A, alone)
+    assert found.difference.value is None and "cannot be compared" in str(found)
+    assert found.to_dict()["difference"] == {"value": None, "undefined": found.difference.undefined}
+
+
+def test_names() -> None:
+    assert names_of(["x/a.csv", "b.csv"]) == ["a.csv", "b.csv"]
+    assert names_of(["a.csv", "a.csv"]) == ["1: a.csv", "2: a.csv"]
+    assert names_of([[], []]) == ["A", "B"]
+    for wrong in (("one",), ("one", "one")):
+        with pytest.raises(spagree.UsageError, match="a name of its own"):
+            spagree.compare(A, B, names=wrong)
+    with pytest.raises(spagree.UsageError, match="two sources or more"):
+        spagree.compare(A)
+    with pytest.raises(spagree.UsageError, match="population"):
+        spagree.compare(A, B, interval_for="people")
+
+
+# By time -------------------------------------------------------------------------------------
+
+
+def timed(kind: str) -> list[tuple[int, str, str, object]]:
+    moments = {"number": (10.0, 20.0), "text": ("2024-04-30", "2024-05-02T10:00:00Z")}
+    early, late = moments.get(kind, (datetime(2024, 4, 30), datetime(2024, 5, 2)))  # noqa: DTZ001
+    return [(item, who, label, early if item < 45 else late) for item, who, label in A]
+
+
+@pytest.mark.parametrize(("kind", "before"), [("number", 15), ("text", "2024-05-01"), ("datetime", "2024-05-01")])
+def test_a_date_splits_a_source(kind: str, before: object, tmp_path: Path) -> None:
+    whole = polars.DataFrame(timed(kind), schema=["item", "annotator", "label", "time"], orient="row")
+    source: object = whole
+    if kind == "text":
+        source = tmp_path / "timed.csv"
+        whole.write_csv(source)
+    found = spagree.compare(source, before=before)
+    early, late = ([row for row in A if (row[0] < 45) is first] for first in (True, False))
+    parts = spagree.compare(early, late)
+    assert found.difference.value == parts.difference.value
+    assert found.difference.low == pytest.approx(parts.difference.low)
+    assert [side.name for side in found.sides] == [f"before {before}", f"from {before}"]
+
+
+def test_a_split_that_cannot_be_made_is_refused() -> None:
+    stamped = timed("number")
+    for source, before, error, words in (
+        (A, 15, spagree.UsageError, "time of each annotation"),
+        (stamped, "soon", spagree.UsageError, "neither a date nor a number"),
+        (stamped, 5, spagree.DataError, "no annotation was made before 5"),
+        ([*stamped, (1, "zoe", "1", None)], 15, spagree.DataError, "1 annotations have no time"),
+    ):
+        with pytest.raises(error, match=words):
+            spagree.compare(source, before=before)
+    dates = polars.DataFrame(timed("datetime"), schema=["item", "annotator", "label", "time"], orient="row")
+    with pytest.raises(spagree.UsageError, match="the times are dates"):
+        spagree.compare(dates, before=15)
+    with pytest.raises(spagree.UsageError, match="one source"):
+        spagree.compare(A, B, before=15)
+
+
+# Models --------------------------------------------------------------------------------------
+
+BOT = [(item, "bot", str(item % 3)) for item in range(60)]
+
+
+def test_a_model_is_an_annotator_or_a_table_of_its_own(tmp_path: Path) -> None:
+    inside = spagree.compare([*A, *BOT], model="bot").models["bot"]
+    path = tmp_path / "bot.csv"
+    path.write_text("item,label\n" + "".join(f"{item},{label}\n" for item, _, label in BOT))
+    outside = spagree.compare(A, model=str(path)).models[str(path)]
+    mapped = spagree.compare(A, model={"bot": BOT}).models["bot"]
+    for found in (outside, mapped):
+        assert found.difference.value == inside.difference.value and found.verdict == inside.verdict == "as_good"
+        assert found.items == inside.items and found.humans_count == 6
+    named = tmp_path / "predictions.csv"
+    named.write_text("id,prediction,label\n" + "".join(f"{item},x,{label}\n" for item, _, label in BOT))
+    frame = polars.DataFrame(A, schema=["unit", "annotator", "answer"], orient="row")
+    guessed = spagree.compare(frame, model=str(named), item="unit", label="answer")
+    assert guessed.models[str(named)].difference.value == inside.difference.value
+
+
+def test_runs_of_one_model() -> None:
+    runs = [(item, f"gpt-{run}", label if run < 2 or item % 5 else "0") for item, _, label in BOT for run in range(3)]
+    found = spagree.compare([*A, *runs], model="gpt-*").models["gpt-*"]
+    assert found.runs == 3 and found.humans_count == 6
+    assert found.self_agreement.value == pytest.approx(1 - 8 / 60 * 2 / 3)
+    again = [(item, label) for item, _, label in runs]
+    table = polars.DataFrame(again, schema=["item", "label"], orient="row")
+    assert spagree.compare(A, model={"gpt": table}).models["gpt"].difference.value == found.difference.value
+    assert "runs of the model agree" in str(spagree.compare([*A, *runs], model="gpt-*"))
+    with pytest.raises(spagree.DataError, match="twice"):
+        spagree.compare(A, model={"gpt": [*runs, runs[0]]})
+
+
+def test_bots_are_not_people() -> None:
+    rng = np.random.default_rng(4)
+    skewed = [(i, w, "yes" if int(x) else ("no" if i % 2 else "yes")) for i, w, x in rows(5, items=400, care=0.8)]
+    bots = {
+        "constant": [(item, "b", "yes") for item in range(400)],
+        "random": [(item, "b", rng.choice(["yes", "no"])) for item in range(400)],
+    }
+    found = spagree.compare(skewed, model=bots)
+    assert {name: each.verdict for name, each in found.models.items()} == {"constant": "worse", "random": "worse"}
+    assert "one label only: yes" in str(found) and found.to_dict()["models"]["random"]["verdict"] == "worse"
+    assert "chance" in repr(found) and "<p>" in found._repr_html_()
+
+
+def test_models_that_cannot_be_compared_are_refused() -> None:
+    with pytest.raises(spagree.UsageError, match="did you mean 'bot'"):
+        spagree.compare([*A, *BOT], model="bt")
+    with pytest.raises(spagree.UsageError, match="does not say who annotated"):
+        spagree.compare(spagree.count_items(A), model="bot")
+    with pytest.raises(spagree.UsageError, match="a tally does not say"):
+        spagree.compare(spagree.tally(A), model="bot")
+    with pytest.raises(spagree.UsageError, match="margin"):
+        spagree.compare([*A, *BOT], model="bot", margin=1)
+    with pytest.raises(spagree.UsageError, match="one source"):
+        spagree.compare(A, B, model="bot")
+
+
+def test_charts_carry_the_figures() -> None:
+    drawn = json.dumps(spagree.compare(A, B, names=("one", "two")).chart().to_dict())
+    assert "two \\u2212 one" in drawn and "agreement" in drawn
+    both = spagree.compare([*A, *BOT], model={"m1": BOT, "m2": BOT})
+    assert "items of m2" in json.dumps(both.chart().to_dict())
+    assert "two people" in json.dumps(spagree.compare(A, model={"m1": BOT}).chart().to_dict())

@@ -1,0 +1,181 @@
+"""How often intervals hold and verdicts are wrong, on data made here: the study in docs/studies has the long runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spagree.comparing.sides import coded
+from spagree.estimate.chance import chance
+from spagree.estimate.comparison import Side, compare_sides
+from spagree.estimate.findings import find
+from spagree.estimate.influence import Coded, pairable
+from spagree.estimate.models import among_people
+from spagree.tally.tally import Tally
+
+ROUNDS = 60
+LEAST = 0.88  # 0.95 less two and a half standard errors of 60 rounds
+
+
+def one_less(n: np.ndarray) -> np.ndarray:
+    return n - 1.0
+
+
+class World:
+    """Items with a right answer and a difficulty; people of unequal care, who fall back on common labels."""
+
+    def __init__(self, rng: np.random.Generator, items: int, shares: tuple[float, ...] = (0.5, 0.3, 0.2)) -> None:
+        self.rng, self.shares = rng, np.array(shares)
+        self.right = rng.choice(len(shares), items, p=self.shares)
+        self.ease = rng.beta(3, 1, items)
+
+    def label(self, item: int, care: float) -> int:
+        heeded = self.rng.random() < care * self.ease[item]
+        return int(self.right[item]) if heeded else int(self.rng.choice(len(self.shares), p=self.shares))
+
+    def annotate(self, items: range, people: np.ndarray, per_item: tuple[int, int], lapse: float = 0.0) -> np.ndarray:
+        rows = []
+        for item in items:
+            size = int(self.rng.integers(per_item[0], per_item[1] + 1))
+            chosen = self.rng.choice(len(people), size, replace=False).tolist()
+            rows += [(item, person, self.label(item, people[person] * (1 - lapse))) for person in chosen]
+        return np.array(rows)
+
+    def agreement(self, items: range, care: np.ndarray) -> float:
+        """The expected agreement of two different people of these, exactly."""
+        pi = self.shares
+        heed = np.outer(care, self.ease[list(items)])
+        other = len(care) * (len(care) - 1)
+        total = 0.0
+        for place, item in enumerate(items):
+            p = heed[:, place, None] * np.eye(len(pi))[self.right[item]] + (1 - heed[:, place, None]) * pi
+            total += ((p.sum(axis=0) ** 2).sum() - (p**2).sum()) / other
+        return total / len(items)
+
+
+def side(name: str, rows: np.ndarray, labels: int) -> Side:
+    counts: dict[int, dict[str, int]] = {}
+    for item, _, label in rows.tolist():
+        votes = counts.setdefault(item, {})
+        votes[str(label)] = votes.get(str(label), 0) + 1
+    tally = Tally.from_items(list(counts.values()))
+    findings = find(tally)
+    found = pairable(Coded(rows[:, 0], rows[:, 1], rows[:, 2]), one_less)
+    return Side(name, findings.spa, findings.chance["spa_kappa"], {}, found, [str(label) for label in range(labels)])
+
+
+@pytest.mark.parametrize("shared", [1.0, 0.5, 0.0], ids=["all items shared", "half of them", "none"])
+@pytest.mark.parametrize("items", [20, 100])
+def test_intervals_of_differences_hold(items: int, shared: float) -> None:
+    rng = np.random.default_rng(int(items + 10 * shared))
+    start = round(items * (1 - shared))
+    narrow = 0.0
+    care = rng.uniform(0.6, 0.95, 12)
+    truths, ends = [], []
+    for _ in range(ROUNDS):
+        world = World(rng, items + start)
+        first, second = range(items), range(start, start + items)
+        a = world.annotate(first, care, (2, 4))
+        b = world.annotate(second, care, (2, 3), lapse=0.2)
+        (pair,) = compare_sides([side("a", a, 3), side("b", b, 3)], 0.95)
+        ends.append((pair.difference.low, pair.difference.high))
+        truths.append(world_difference(rng, care))
+        narrow += pair.difference.high - pair.difference.low
+        assert pair.shared_items == items - start
+    truth = truths[0]
+    held = np.mean([low <= truth <= high for low, high in ends])
+    assert held >= LEAST
+    assert narrow / ROUNDS < (0.62 if items == 20 else 0.32)
+
+
+def world_difference(rng: np.random.Generator, care: np.ndarray, cache: dict[tuple[float, ...], float] = {}) -> float:  # noqa: B006
+    """The difference on infinitely many items, for these people."""
+    key = tuple(care.tolist())
+    if key not in cache:
+        world = World(np.random.default_rng(99), 20_000)
+        every = range(20_000)
+        cache[key] = world.agreement(every, care * 0.8) - world.agreement(every, care)
+    return cache[key]
+
+
+def test_sharing_items_pays() -> None:
+    rng = np.random.default_rng(3)
+    care = rng.uniform(0.6, 0.95, 10)
+    world = World(rng, 300)
+    a, b = (world.annotate(range(300), care, (2, 4)) for _ in range(2))
+    moved = b.copy()
+    moved[:, 0] += 1000
+    paired, alone = (compare_sides([side("a", a, 3), side("b", each, 3)], 0.95)[0] for each in (b, moved))
+    assert paired.difference.value == alone.difference.value
+    assert paired.difference.stderr < 0.95 * alone.difference.stderr
+
+
+@pytest.mark.parametrize(
+    ("items", "people", "shares"), [(60, 120, (0.5, 0.5)), (150, 20, (0.85, 0.15)), (40, 8, (0.4, 0.3, 0.3))]
+)
+def test_an_average_person_is_rarely_called_worse(items: int, people: int, shares: tuple[float, ...]) -> None:
+    rng = np.random.default_rng(items)
+    verdicts, held = [], 0
+    for _ in range(ROUNDS):
+        world = World(rng, items, shares)
+        care = rng.uniform(0.5, 1.0, people)
+        rows = world.annotate(range(items), care, (2, 3))
+        model = {item: world.label(item, 0.75) for item in range(items)}
+        found = among_people("m", Coded(*rows.T), [model], one_less, [str(label) for label in range(len(shares))])
+        verdicts.append(found.verdict)
+        held += found.difference.low <= 0 <= found.difference.high
+    assert verdicts.count("worse") / ROUNDS <= 0.05
+    assert held / ROUNDS >= LEAST
+
+
+def test_a_model_below_the_margin_is_rarely_called_as_good_and_a_better_one_often() -> None:
+    rng = np.random.default_rng(9)
+    verdicts: dict[float, list[str]] = {0.45: [], 1.0: []}
+    for care, told in verdicts.items():
+        for _ in range(25):
+            world = World(rng, 200, (0.5, 0.5))
+            rows = world.annotate(range(200), rng.uniform(0.7, 0.9, 100), (3, 3))
+            model = {item: world.label(item, care) for item in range(200)}
+            told.append(among_people("m", Coded(*rows.T), [model], one_less, ["0", "1"], margin=0.05).verdict)
+    assert verdicts[0.45].count("as_good") <= 2 and verdicts[0.45].count("worse") >= 8
+    assert verdicts[1.0].count("as_good") >= 20 and verdicts[1.0].count("worse") == 0
+
+
+def test_constant_and_random_bots_are_never_people_even_where_one_label_is_common() -> None:
+    rng = np.random.default_rng(21)
+    told = {"constant": [], "random": []}
+    for _ in range(25):
+        world = World(rng, 250, (0.9, 0.1))
+        rows = world.annotate(range(250), rng.uniform(0.5, 1.0, 80), (2, 4))
+        bots = {"constant": [0] * 250, "random": rng.choice(2, 250, p=[0.9, 0.1]).tolist()}
+        for name, labels in bots.items():
+            told[name].append(
+                among_people(name, Coded(*rows.T), [dict(enumerate(labels))], one_less, ["0", "1"]).verdict
+            )
+    assert told["constant"].count("as_good") == 0
+    assert told["random"].count("as_good") <= 2
+    assert told["constant"].count("worse") >= 20
+
+
+def test_codes_of_several_sources_mean_the_same() -> None:
+    import polars
+
+    one = polars.DataFrame({"item": ["b", "a"], "annotator": ["x", None], "label": ["2", "1"]})
+    other = polars.DataFrame({"item": ["c", "b"], "annotator": ["y", "x"], "label": ["1", "3"]})
+    codes, labels = coded({"one": one, "other": other})
+    assert labels == ["1", "2", "3"]
+    assert codes["one"].item.tolist() == [1, 0] and codes["other"].item.tolist() == [2, 1]
+    assert codes["one"].annotator.tolist() == [0, -1] and codes["other"].annotator.tolist() == [1, 0]
+    assert codes["one"].label.tolist() == [1, 0] and codes["other"].label.tolist() == [0, 2]
+    assert coded({}) == ({}, [])
+
+
+def test_kappa_of_both_sides_moves_with_the_same_items() -> None:
+    rng = np.random.default_rng(12)
+    world = World(rng, 150)
+    rows = world.annotate(range(150), rng.uniform(0.6, 0.9, 8), (2, 4))
+    one = side("a", rows, 3)
+    expected = chance(Tally.from_items([{"0": 2}, {"0": 1, "1": 1}]), {2: 1}, 0.95, "flat")["spa_kappa"].expected
+    assert expected is not None
+    (pair,) = compare_sides([one, side("b", rows, 3)], 0.95)
+    assert pair.kappa_difference.value == 0 and pair.kappa_difference.stderr == pytest.approx(0, abs=1e-9)
