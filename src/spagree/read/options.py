@@ -64,11 +64,6 @@ class Request(Reading):
                     "leave it out, or name the tool with --format"
                 )
 
-    def refuse_text(self, tool: str) -> None:
-        """The text of items is a column of a table; an export of a tool has it wherever the tool likes."""
-        if self.text is not None:
-            raise UsageError(f"--text names a column of a table, and this is a {tool} export; leave it out")
-
     def refuse_tool(self) -> None:
         """A tool writes files with names for what is in them: nothing else can be read as its export."""
         if self.format != "auto" and self.format not in layouts.FORMATS:
@@ -124,7 +119,7 @@ class Request(Reading):
         from spagree.read.tools import ReaderOptions
 
         item, annotator = (self._single(role) for role in ("item", "annotator"))
-        return ReaderOptions(scratch, self.encoding, item, annotator, self.time, self.question, self.config)
+        return ReaderOptions(scratch, self.encoding, item, annotator, self.time, self.question, self.text, self.config)
 
     def _single(self, role: str) -> str | None:
         """The export of a tool has one field for each role."""

@@ -174,9 +174,11 @@ def test_a_status_nobody_declared_does_not_count(tmp_path: Path) -> None:
 
 def test_the_rules_are_said_in_words() -> None:
     usual = "status submitted, approved (not rejected); ground truth kept; several choices are one set; empty answers left out"
-    assert Rules().in_words(load("mturk")) == usual
+    seen = frozenset({"approved"})
+    assert Rules().in_words(load("mturk"), seen) == usual
+    assert Rules().in_words(load("mturk"), frozenset()) == usual.partition("; ")[2]
     other = Rules(("rejected",), "drop", "options", "keep")
-    assert other.in_words(load("mturk")) == (
+    assert other.in_words(load("mturk"), seen) == (
         "status rejected (not submitted, approved); ground truth left out; several choices are a question each; empty answers are a label"
     )
 

@@ -400,7 +400,7 @@ def test_marked_regions_are_not_classes(tmp_path: Path) -> None:
     span = {"from_name": "ner", "to_name": "t", "type": "labels", "value": {"start": 1, "end": 2, "labels": ["PER"]}}
     path = tmp_path / "e.json"
     path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": [annotation(1, 2, [span])]}]))
-    with pytest.raises(spagree.DataError, match="without annotations that count: none were found"):
+    with pytest.raises(spagree.DataError, match="1 regions marked and no classes chosen; spagree compares classes"):
         read(path)
     path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": [annotation(1, 2, [span, chosen("q", "a")])]}]))
     assert rows(read(path)) == [("1", "2", "a")]

@@ -16,7 +16,7 @@ import pytest
 from spagree.errors import ColumnError, DataError, SpagreeError, UsageError
 from spagree.read import read
 from spagree.read.annotations import Caution
-from spagree.read.files.json_text import Written
+from spagree.read.files.json_text import Written, as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.options import Request
 from spagree.read.tools import answers, guess, timestamps
@@ -113,7 +113,7 @@ def test_faults_of_the_file_system_stay_what_they_are(source: str, tmp_path: Pat
 
 def objects(file: File, tmp_path: Path) -> list[Any]:
     return [
-        (place.removeprefix(str(tmp_path) + "/"), dict(record))
+        (place.removeprefix(str(tmp_path) + "/"), {name: as_text(value) for name, value in record.items()})
         for place, _, record in answers.file_records(file, ReaderOptions(tmp_path))
     ]
 
@@ -130,7 +130,7 @@ def test_places_are_lines_objects_or_the_file(save: Save, tmp_path: Path) -> Non
     assert objects(save("a.json", '{\n"x": 1.50\n}'), tmp_path) == [("a.json", {"x": "1.50"})]
     assert objects(save("a.csv", 'x,y\n1,"a\nb"\n,\n3,\n'), tmp_path) == [
         ("a.csv:2", {"x": "1", "y": "a\nb"}),
-        ("a.csv:5", {"x": "3", "y": ""}),
+        ("a.csv:4", {"x": "3", "y": ""}),
     ]
     assert objects(save("a.csv", "\ufeffx,y,\n1,2,\n"), tmp_path) == [("a.csv:2", {"x": "1", "y": "2", "": ""})]
     assert objects(save("a.jsonl", " \n"), tmp_path) == [] and objects(save("a.txt", ""), tmp_path) == []
@@ -308,7 +308,7 @@ def test_rules_leave_out_and_count() -> None:
         response("x", is_gold=True),
     ]
     export = gather(given, TOOL, Rules(), "source")
-    assert len(export.rows["q"]) == 2 and export.left_out == {"q": {"rejected": 1, "other_status": 1, "empty": 3}}
+    assert len(export.rows["q"].items) == 2 and export.left_out == {"q": {"rejected": 1, "other_status": 1, "empty": 3}}
     strict = gather(given, TOOL, Rules(ground_truth="drop"), "source")
     assert strict.left_out["q"]["ground_truth"] == 1
     lenient = gather(given, TOOL, Rules(("bad", "good"), empty="keep"), "source")
@@ -332,7 +332,7 @@ def test_a_question_nobody_answered_is_none() -> None:
 
 def test_numbers_of_rows_are_lines_where_there_are_lines() -> None:
     given = [response("x"), response("y", row=17), response("z")]
-    assert [row[4] for row in gather(given, TOOL, Rules(), "s").rows["q"]] == [1, 17, 3]
+    assert gather(given, TOOL, Rules(), "s").rows["q"].numbers == [1, 17, 3]
 
 
 def test_options_become_questions_only_where_somebody_chose_several() -> None:
@@ -343,7 +343,7 @@ def test_options_become_questions_only_where_somebody_chose_several() -> None:
     ]
     export = gather(given, TOOL, Rules(multi="options"), "s")
     assert export.questions == ("q:x", "q:y", "r")
-    assert [row[1:3] for row in export.rows["q:y"]] == [("a", "yes"), ("b", "no")]
+    assert (export.rows["q:y"].annotators, export.rows["q:y"].labels) == (["a", "b"], ["yes", "no"])
     assert export.left_out == {"q:x": {"empty": 1}, "q:y": {"empty": 1}, "r": {"empty": 1}}
     assert export.chosen("q", every=True, name="s") == ("q:x", "q:y") and export.chosen(
         "q:y", every=False, name="s"

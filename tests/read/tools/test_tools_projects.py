@@ -151,7 +151,7 @@ def test_exit_codes(options: tuple[str, ...], code: int, message: str, tasks: Pa
 
 def test_duplicates_within_an_export_are_named_with_their_place(tasks: Path) -> None:
     with pytest.raises(
-        spagree.DuplicateError, match=r"annotator '2' labelled item '3' 'Good' \(row 8\) and 'Neutral' \(row 10\)"
+        spagree.DuplicateError, match=r"annotator '2' labelled item '3' 'Good' \(row 6\) and 'Neutral' \(row 8\)"
     ):
         spagree.measure(tasks, question="mood")
 

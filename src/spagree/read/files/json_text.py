@@ -79,9 +79,11 @@ def as_text(value: Any) -> str:
     >>> as_text(True), as_text(None), as_text({"b": [Written("1.50"), "x"]})
     ('true', '', '{"b":[1.50,"x"]}')
     """
+    if type(value) is str:
+        return value
     if value is None:
         return ""
-    return str(value) if isinstance(value, str) else _compact(value)
+    return str(value) if isinstance(value, str) or type(value) is int else _compact(value)
 
 
 def _compact(value: Any) -> str:

@@ -83,4 +83,6 @@ def _understood(source: Source, export: Export, question: str, options: ReaderOp
     columns = {ITEM: found[ITEM], ANNOTATOR: found[ANNOTATOR], LABEL: question, TIME: found[TIME]}
     others = [name for name in export.questions if name != question]
     more = [f"other questions: {', '.join(others)}"] if others else []
-    return Understood(source.name, tool.name, columns, rules=(*more, f"counted: {rules.in_words(tool)}"))
+    counted = f"counted: {rules.in_words(tool, export.statuses)}"
+    notes = [options.notes[question]] if question in options.notes else []
+    return Understood(source.name, tool.name, columns, rules=(*more, *notes, counted))

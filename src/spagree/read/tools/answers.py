@@ -2,53 +2,121 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from spagree.errors import ColumnError, DataError
-from spagree.read.files import csv_checks, delimited
-from spagree.read.files.encodings import as_utf8, line_ending, refuse_bad_bytes
+from spagree.read.files import csv_checks, delimited, duckdb_tables
+from spagree.read.files.delimited import TextFile
+from spagree.read.files.encodings import as_utf8, refuse_bad_bytes
+from spagree.read.files.json_objects import as_object, objects
 from spagree.read.files.json_text import DECODER, as_text
-from spagree.read.files.paths import File
+from spagree.read.files.paths import File, new_file
 from spagree.read.tables import listed, shown
 from spagree.read.tools.source import Source
 from spagree.read.tools.tool import ReaderOptions, Value
 
 Record = Mapping[str, Any]
 SMALL = 64
+BLOCK = 10_000
 
 
-def records(origin: Source, asked: ReaderOptions) -> Iterator[tuple[str, int, Record]]:
+def records(
+    origin: Source, asked: ReaderOptions, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
+) -> Iterator[tuple[str, int, Record]]:
     """Every record of every file, with its place for messages and its number."""
     for file in origin.files:
-        yield from file_records(file, asked)
+        yield from file_records(file, asked, wanted, omitted)
 
 
-def file_records(file: File, asked: ReaderOptions) -> Iterator[tuple[str, int, Record]]:
+def file_records(
+    file: File, asked: ReaderOptions, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
+) -> Iterator[tuple[str, int, Record]]:
     """The records of one file: rows of a table, or objects of a JSON file."""
     if file.path.stat().st_size < SMALL and not file.path.read_bytes().strip():
         return  # a member who has done nothing
-    read = objects if file.kind.startswith("json") else rows
+    text = as_utf8(file, asked.encoding, asked.scratch)
     try:
-        yield from read(as_utf8(file, asked.encoding, asked.scratch), asked.scratch)
+        yield from objects(text) if file.kind.startswith("json") else rows(text, asked.scratch, wanted, omitted)
     except UnicodeDecodeError:
         refuse_bad_bytes(file)
         raise
 
 
-def rows(file: File, scratch: Path) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """The rows of a delimited file by column; the number is the line on which the row begins."""
+def rows(
+    file: File, scratch: Path, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
+) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """The rows of a delimited file by column, only of the columns that are wanted.
+
+    The number is that of the row as spreadsheets count. ``omitted``: last columns that rows may leave out.
+    """
+    for number, names, cells in _cells(file, scratch, wanted, omitted):
+        row = {name: intern(text) if text else "" for name, text in zip(names, cells, strict=True)}
+        yield f"{file.name}:{number}", number, row
+
+
+def table_rows(
+    origin: Source, asked: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str] = ()
+) -> Iterator[tuple[int, Sequence[str], Sequence[str | None]]]:
+    """Number, names and cells of each row of tables that are too long for a record each; None is an empty cell."""
+    for file in origin.files:
+        try:
+            yield from _cells(as_utf8(file, asked.encoding, asked.scratch), asked.scratch, wanted, omitted)
+        except UnicodeDecodeError:
+            refuse_bad_bytes(file)
+            raise
+
+
+def _cells(
+    file: File, scratch: Path, wanted: Callable[[str], bool], omitted: Sequence[str]
+) -> Iterator[tuple[int, Sequence[str], Sequence[str | None]]]:
+    """Number, names and wanted cells of each row, from the fast reader, which refuses what is not in order."""
     opened = delimited.open_delimited(file, None, header=True, scratch=scratch)
-    line_ending(file)  # refuses NUL bytes
-    csv_checks.refuse_ragged(file, opened.delimiter, opened.skip, opened.names, has_header=True)
     _refuse_doubled(file, opened.names)
-    found = csv_checks.records(file, opened.delimiter, opened.skip)
-    next(found)
-    for line, cells in found:
-        if any(cells):
-            yield f"{file.name}:{line}", line, dict(zip(opened.names, cells, strict=False))
+    positions = [i for i, name in enumerate(opened.names) if name and wanted(name)]
+    names = [intern(opened.names[i]) for i in positions]
+    if not positions:
+        raise ColumnError(f"{file.name}: none of the columns of such an export; columns: {listed(opened.names)}")
+    if not opened.sample:
+        return
+    may_omit = bool(omitted) and opened.names[-len(omitted) :] == tuple(omitted)
+    try:
+        relation = _loaded(_shortened(opened, omitted) if may_omit else opened, positions, scratch)
+    except DataError:
+        if not may_omit:
+            raise
+        relation = _loaded(_filled_up(opened, omitted, scratch), positions, scratch)
+    relation.execute()
+    while block := relation.fetchmany(BLOCK):
+        yield from ((row[-1], names, row[:-1]) for row in block if any(row[:-1]))
+
+
+def _loaded(opened: TextFile, positions: Sequence[int], scratch: Path) -> Any:
+    return duckdb_tables.text_table([opened], scratch, opened.file.name).load(positions).to_native()
+
+
+def _shortened(opened: TextFile, omitted: Sequence[str]) -> TextFile:
+    """The file under a shorter header, if its first rows leave out exactly the last columns."""
+    kept = len(opened.names) - len(omitted)
+    if any(len(row) != kept for row in opened.sample):
+        return opened
+    return replace(opened, names=opened.names[:kept], skip=opened.skip + 1, has_header=False)
+
+
+def _filled_up(opened: TextFile, omitted: Sequence[str], scratch: Path) -> TextFile:
+    """A copy in which the rows that leave out exactly the last columns have them, empty."""
+    kept = len(opened.names) - len(omitted)
+    path = new_file(scratch)
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        for _, record in csv_checks.records(opened.file, opened.delimiter, opened.skip):
+            writer.writerow(record + [""] * len(omitted) if len(record) == kept else record)
+    return replace(opened, file=replace(opened.file, path=path), delimiter=",", skip=0)
 
 
 def _refuse_doubled(file: File, names: Sequence[str]) -> None:
@@ -57,67 +125,11 @@ def _refuse_doubled(file: File, names: Sequence[str]) -> None:
         raise ColumnError(f"{file.name}: the column {shown(twice[0])} occurs twice; rename one of them")
 
 
-def objects(file: File, scratch: Path) -> Iterator[tuple[str, int, Record]]:
-    """The objects of a JSON file: an array, one object, or one object per line."""
-    del scratch
-    if file.kind == "json array":
-        values = _document(file, file.path.read_text("utf-8-sig"))
-        yield from ((f"{file.name}: object {i}", i, _object(each, f"{file.name}: object {i}"))
-                    for i, each in enumerate(values, 1))  # fmt: skip
-        return
-    whole = _one_object(file)
-    if whole is not None:
-        yield file.name, 1, whole
-        return
-    with file.path.open(encoding="utf-8-sig", newline="\n") as stream:
-        for number, line in enumerate(stream, 1):
-            if line.strip():
-                place = f"{file.name}:{number}"
-                yield place, number, _object(_line(place, line.strip()), place)
-
-
-def _one_object(file: File) -> Record | None:
-    """The object that the whole file is, if its first line is no object by itself."""
-    with file.path.open(encoding="utf-8-sig", newline="\n") as stream:
-        first = next((line for line in stream if line.strip()), "")
-    try:
-        DECODER.decode(first.strip())
-    except json.JSONDecodeError:
-        if first.strip() not in ("{", "") and first.rstrip().endswith("}"):
-            return None  # a damaged line, which is refused with its number
-        return _object(_document(file, file.path.read_text("utf-8-sig")), file.name)
-    return None
-
-
-def _document(file: File, text: str) -> Any:
-    try:
-        return DECODER.decode(text.strip())
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{file.name}:{error.lineno}: column {error.colno}: not JSON: {error.msg}; "
-            "the export seems to be cut off or damaged: export it again"
-        ) from None
-
-
-def _line(place: str, line: str) -> Any:
-    try:
-        return DECODER.decode(line)
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{place}: not JSON: {error.msg} at character {error.pos + 1}; "
-            "the export seems to be cut off or damaged: export it again"
-        ) from None
-
-
-def _object(value: Any, place: str) -> Record:
-    if not isinstance(value, dict):
-        raise DataError(f"{place}: expected an object {{…}}, found {shown(as_text(value))}; export it again")
-    return value
-
-
 def part(record: Record, key: str, kind: type, place: str) -> Any:
     """A part of a record that must be of a kind; absent or null is an empty one."""
-    value = _object(record, place).get(key)
+    value = record.get(key) if type(record) is dict else as_object(record, place).get(key)
+    if type(value) is kind:
+        return value
     if value is None:
         return kind()
     if not isinstance(value, kind):
@@ -133,13 +145,20 @@ def cell(record: Record, name: str, place: str) -> str:
     return as_text(record[name])
 
 
+def item_text(record: Record, asked: ReaderOptions, place: str, *names: str) -> str | None:
+    """What the item shows: the field that the user named, or the first of the usual ones."""
+    if asked.text is not None:
+        return known(cell(record, asked.text, place))
+    return next((text for name in names if name in record and (text := known(record[name]))), None)
+
+
 def known(value: Any) -> str | None:
     """The text of a value, None where there is nothing.
 
     >>> known(""), known(None), known("x")
     (None, None, 'x')
     """
-    return as_text(value) or None
+    return (value if type(value) is str else as_text(value)) or None
 
 
 def answer(value: Any) -> Value:
@@ -151,6 +170,8 @@ def answer(value: Any) -> Value:
     if isinstance(value, dict) and value and all(isinstance(each, bool) for each in value.values()):
         return one_or_more(name for name, is_on in value.items() if is_on)
     if isinstance(value, list):
+        if len(value) == 1 and type(value[0]) is str:
+            return value[0]
         return one_or_more(as_text(each) for each in value if each is not None)
     return known(value)
 

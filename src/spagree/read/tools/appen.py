@@ -8,11 +8,12 @@ from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import Caution
 from spagree.read.tables import listed
 from spagree.read.tools import guess, timestamps
-from spagree.read.tools.answers import Record, cell, from_text, known, one_or_more, records
+from spagree.read.tools.answers import Record, cell, from_text, item_text, known, one_or_more, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
-GOLD = "_gold"
+GOLD, REASON = "_gold", "_gold_reason"
+TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url", "input")
 
 
 def recognise(source: Source) -> bool:
@@ -43,18 +44,19 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             "tainted" if row.get("_tainted", "").lower() == "true" else "trusted",
             is_gold=row.get("_golden", "").lower() == "true",
             row=line,
+            text=item_text(row, options, place, *(name for name in TEXTS if name not in questions)),
         )
 
 
 def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -> tuple[str, ...]:
-    """The columns with answers: those with test answers beside them, or those on which workers differ."""
-    names = [name for name in source.keys if name and not name.startswith("_") and not name.endswith(GOLD)]
+    """The columns with answers: those with test answers beside them, and those on which workers differ."""
+    names = [name for name in source.keys if name and not name.startswith("_") and not name.endswith((GOLD, REASON))]
     if options.question in names:
         return (options.question,)
-    tested = tuple(name for name in names if name + GOLD in source.keys)
-    if tested:
-        return tested
+    tested = {name for name in names if name + GOLD in source.keys}
     found = guess.split([(cell(row, "_unit_id", source.name), row) for row in rows], names)
+    if tested:
+        return tuple(name for name in names if name in tested or name in found.answers)
     if not found.answers:
         raise ColumnError(
             f"{source.name}: which column holds the answers? All are the same for all judgements of a unit; "

@@ -9,7 +9,7 @@ from spagree.errors import DataError
 from spagree.read.annotations import Caution
 from spagree.read.files.json_text import as_text
 from spagree.read.tables import shown
-from spagree.read.tools.answers import Record, answer, entries, known, part, records
+from spagree.read.tools.answers import Record, answer, entries, item_text, known, part, records
 from spagree.read.tools.columnar import column_records
 from spagree.read.tools.source import COLUMNS, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
@@ -54,13 +54,13 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
                 f"{place}: one annotation per record, not one per annotator: no agreement can be seen in it; "
                 "export a feedback dataset, whose records keep all responses"
             )
-        item = _item(record, number, options)
+        item, text = _item(record, number, options), _text(place, record, options)
         if isinstance(record.get("responses"), dict):
             is_unsure = True
-            yield from _nested(place, number, record, item)
+            yield from (each._replace(text=text) for each in _nested(place, number, record, item))
         else:
-            yield from _flat(place, number, record, item)
-            yield from _lists(place, number, record, item)
+            found_here = (*_flat(place, number, record, item), *_lists(place, number, record, item))
+            yield from (each._replace(text=text) for each in found_here)
     if is_unsure:
         options.cautions.append(Caution("status_unknown", UNSURE))
 
@@ -68,6 +68,12 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 def _item(record: Record, number: int, options: ReaderOptions) -> str:
     names = (options.item,) if options.item else ("id", "external_id")
     return next((text for name in names if (text := known(record.get(name)))), str(number))
+
+
+def _text(place: str, record: Record, options: ReaderOptions) -> str | None:
+    """A field of the record; nested records keep them apart."""
+    fields = record.get("fields")
+    return item_text(fields if isinstance(fields, dict) else record, options, place, "text", "prompt", "question")
 
 
 def _nested(place: str, number: int, record: Record, item: str) -> Iterator[Response]:

@@ -10,7 +10,7 @@ from typing import Any
 from spagree.errors import DataError
 from spagree.read.files.encodings import as_utf8
 from spagree.read.files.paths import File
-from spagree.read.tools.answers import answer, cell, file_records, known, one_or_more
+from spagree.read.tools.answers import Record, answer, cell, file_records, item_text, known, one_or_more
 from spagree.read.tools.source import ARCHIVE, DATABASE, SERVER, Source, first_objects
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.read.tools.tool_database import opened, rows
@@ -68,7 +68,20 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 def _records(file: File, who: str, options: ReaderOptions) -> Iterator[Response]:
     for place, number, record in file_records(file, options):
         item = cell(record, options.item or "id", place)
-        yield Response(item, who, {QUESTION: _labels(record.get("label"))}, row=number)
+        text = item_text(record, options, place, "text", "data", "filename")
+        yield Response(item, who, {QUESTION: _labels(_classes(place, record))}, row=number, text=text)
+
+
+def _classes(place: str, record: Record) -> Any:
+    """The labels, which are no spans [start, end, label]."""
+    found = record.get("label")
+    spans = [each for each in found if isinstance(each, list | dict)] if isinstance(found, list) else []
+    if spans or record.get("entities") or record.get("relations"):
+        raise DataError(
+            f"{place}: marks spans (sequence labelling), not classes: spagree compares classes; "
+            "export a text classification project"
+        )
+    return found
 
 
 def _labels(value: Any) -> Value:

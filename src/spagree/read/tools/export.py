@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from spagree.errors import ColumnError, DataError, UsageError, unknown_name
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TEXT, TIME, Caution
 from spagree.read.tables import listed, shown
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 if TYPE_CHECKING:
     import polars
 
-Row = tuple[str | None, str | None, str, str | None, int]  # item, annotator, label, time, row
 CHOICES = {"ground_truth": ("keep", "drop"), "multi": ("set", "options"), "empty": ("drop", "keep")}
 SHOWN_QUESTIONS = 12
+LONGEST_TEXT = 2_000  # of an item, which is there to be recognised
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +50,46 @@ class Rules:
                 raise unknown_name("status", given, known)
         return tuple(given.lower() for given in self.status) or tool.counted
 
-    def in_words(self, tool: Tool) -> str:
-        """The rules as the summary shows them."""
+    def in_words(self, tool: Tool, seen: frozenset[str]) -> str:
+        """The rules as the summary shows them; the status only where responses have one."""
         counted = self.counted(tool)
         others = [name for name in dict.fromkeys((*tool.counted, *tool.statuses)) if name not in counted]
         status = [f"status {', '.join(counted)}" + (f" (not {', '.join(others)})" if others else "")] if counted else []
         gold = "ground truth kept" if self.ground_truth == "keep" else "ground truth left out"
         multi = "several choices are one set" if self.multi == "set" else "several choices are a question each"
         empty = "empty answers left out" if self.empty == "drop" else "empty answers are a label"
-        return "; ".join([*status, gold, multi, empty])
+        return "; ".join([*(status if seen else []), gold, multi, empty])
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The annotations of one question, column by column; times as unix seconds."""
+
+    items: list[str | None] = field(default_factory=list)
+    annotators: list[str | None] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    times: list[float | None] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    no_times: list[str] = field(default_factory=list)  # what is there instead of a time
+
+    def append(self, item: str | None, annotator: str | None, label: str, seconds: float | None, number: int) -> None:
+        """One more annotation."""
+        self.items.append(item)
+        self.annotators.append(annotator)
+        self.labels.append(label)
+        self.times.append(seconds)
+        self.numbers.append(number)
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The rows of each question, and how many annotations of it each rule left out."""
+    """The rows of each question, how many annotations of it each rule left out, and what the items show."""
 
     tool: Tool
-    rows: Mapping[str, Sequence[Row]]
+    rows: Mapping[str, Rows]
     left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    statuses: frozenset[str] = frozenset()
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -81,7 +103,7 @@ class Export:
             return names
         raise ColumnError(
             f"{name}: {self.tool.title} asked {len(names)} questions: {listed(names, SHOWN_QUESTIONS)}; "
-            f"choose one with --question, e.g. --question {names[0]}, or score each with --all-questions"
+            f"choose one with --question, e.g. --question {quoted(names[0])}, or score each with --all-questions"
         )
 
     def _named(self, question: str) -> tuple[str, ...]:
@@ -97,64 +119,154 @@ class Export:
         """The annotations of a question: text, and times as unix seconds where they are known."""
         import polars
 
-        items, annotators, labels, times, numbers = map(list, zip(*self.rows[question], strict=True))
-        columns = {ITEM: items, ANNOTATOR: annotators, LABEL: labels}
+        rows = self.rows[question]
+        columns: Mapping[str, Sequence[str | None]] = {ITEM: rows.items, ANNOTATOR: rows.annotators, LABEL: rows.labels}
         known = {name: values for name, values in columns.items() if any(value is not None for value in values)}
-        frame = polars.DataFrame(known, schema=dict.fromkeys(known, polars.String))
-        seconds = self._seconds(times, asked)
-        timed = [polars.Series(TIME, seconds, polars.Float64)] if seconds else []
-        return frame.with_columns(*timed, polars.Series(ROW, numbers, polars.Int64))
+        try:
+            frame = polars.DataFrame(known, schema=dict.fromkeys(known, polars.String))
+        except UnicodeEncodeError as error:
+            found = shown(ascii(error.object))
+            raise DataError(f"a label or an id holds half a character: {found}; export it again") from None
+        if _has_times(rows, asked):
+            frame = frame.with_columns(polars.Series(TIME, rows.times, polars.Float64))
+        frame = frame.with_columns(polars.Series(ROW, rows.numbers, polars.Int64))
+        if self.tool.is_numbered:
+            frame = frame.sort(ROW, maintain_order=True)
+            frame = frame.with_columns(polars.int_range(1, polars.len() + 1, dtype=polars.Int64).alias(ROW))
+        return self._with_texts(frame)
 
-    def _seconds(self, times: Sequence[str | None], asked: ReaderOptions) -> list[float | None] | None:
-        """The times as seconds; if one of them is no time, none is used, and that is said."""
-        seconds = [None if text is None else self.tool.clock(text) for text in times]
-        wrong = [text for text, second in zip(times, seconds, strict=True) if text is not None and second is None]
-        if wrong:
-            message = f"the times of annotation were not used: {len(wrong):,} are no times, first {shown(wrong[0])}"
-            asked.cautions.append(Caution("time_ignored", message))
-        return None if wrong or all(second is None for second in seconds) else seconds
+    def _with_texts(self, frame: polars.DataFrame) -> polars.DataFrame:
+        """Each item's text, held once however many annotations it has."""
+        import polars
+
+        if not self.texts or ITEM not in frame.columns:
+            return frame
+        texts = polars.DataFrame(
+            {ITEM: list(self.texts), TEXT: list(self.texts.values())}, schema={ITEM: polars.String, TEXT: polars.String}
+        )
+        return frame.join(texts, on=ITEM, how="left", maintain_order="left")
+
+
+def quoted(name: str) -> str:
+    """A name as it is typed in a shell.
+
+    >>> quoted("mood"), quoted("main issue")
+    ('mood', '"main issue"')
+    """
+    return name if name.replace("_", "").replace("-", "").isalnum() else json.dumps(name, ensure_ascii=False)
+
+
+def _has_times(rows: Rows, asked: ReaderOptions) -> bool:
+    """Whether all times are known; if one of them is no time, none is used, and a caution says so."""
+    if rows.no_times:
+        wrong = f"{len(rows.no_times):,} are no times, first {shown(rows.no_times[0])}"
+        asked.cautions.append(Caution("time_ignored", f"the times of annotation were not used: {wrong}"))
+        return False
+    return any(seconds is not None for seconds in rows.times)
 
 
 def gather(responses: Iterable[Response], tool: Tool, rules: Rules, name: str) -> Export:
-    """Apply the rules to all responses."""
-    counted = rules.counted(tool)
-    found = list(responses)
-    options = _options(found) if rules.multi == "options" else {}
-    rows: dict[str, list[Row]] = {question: [] for question in _questions(found, options)}
-    left_out: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for number, response in enumerate(found, 1):
-        reason = _reason(response, tool, counted, rules)
-        for question, value in _answers(response, options, rules, list(rows)):
-            why = reason or _emptiness(value, rules)
-            if why:
-                left_out[question][why] += 1
-            else:
-                place = number if response.row is None else response.row
-                rows[question].append((response.item, response.annotator, label(value), response.time, place))
-    counts = {question: dict(sizes) for question, sizes in left_out.items()}
-    return Export(tool, _refuse_nothing(rows, left_out, tool, name), counts)
+    """Apply the rules to all responses, as they come where the rules allow."""
+    options: Mapping[str, Sequence[str]] = {}
+    if rules.empty == "keep":
+        responses = _filled(list(responses))
+    if rules.multi == "options":
+        responses = list(responses)
+        options = _options(responses)
+    gathering = _Gathering(tool, rules)
+    for number, response in enumerate(responses, 1):
+        gathering.add(number, response, options)
+    return gathering.export(name)
 
 
-def _refuse_nothing(
-    rows: Mapping[str, list[Row]], left_out: Mapping[str, Counter[str]], tool: Tool, name: str
-) -> dict[str, list[Row]]:
-    """The questions that somebody answered; none at all is an error."""
-    answered = {question: found for question, found in rows.items() if found}
-    if answered:
-        return answered
-    total: Counter[str] = sum(left_out.values(), Counter())
-    reasons = ", ".join(f"{size:,} {reason}" for reason, size in total.items())
-    found = f"all were left out ({reasons}); change that with --status, --empty or --ground-truth" if reasons else (
-        "none were found; check that the project has annotations and that the export holds them")  # fmt: skip
-    raise DataError(f"{name}: a {tool.title} export without annotations that count: {found}")
+class _Gathering:
+    """What was seen so far. Empty answers are counted at the end, when all questions are known."""
+
+    def __init__(self, tool: Tool, rules: Rules) -> None:
+        self.tool, self.rules, self.counted = tool, rules, rules.counted(tool)
+        self.keeps_empty = rules.empty == "keep"
+        self.rows: dict[str, Rows] = {}
+        self.left_out: defaultdict[tuple[str, str], int] = defaultdict(int)  # by question and reason
+        self.complete: defaultdict[str, int] = defaultdict(int)
+        self.answered: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self.texts: dict[str, str] = {}
+        self.statuses: set[str] = set()
+        self.labels = _Labels()
+
+    def add(self, number: int, response: Response, options: Mapping[str, Sequence[str]]) -> None:
+        item, annotator, answers, time, status, is_gold, row, text, is_complete = response
+        reason = self._reason(status, is_gold)
+        is_complete = is_complete or not answers
+        if is_complete:
+            self.complete[reason] += 1
+        if options:
+            answers = _split(answers, options, self.rules)
+        seconds = None if reason or time is None else self.tool.clock(time)
+        for question, value in answers.items():
+            rows = self.rows.get(question) or self.rows.setdefault(question, Rows())
+            if is_complete:
+                self.answered[question, reason] += 1
+            if reason or not (value or self.keeps_empty):
+                self.left_out[question, reason or "empty"] += 1
+                continue
+            rows.append(item, annotator, self.labels[value], seconds, number if row is None else row)
+            if seconds is None and time is not None:
+                rows.no_times.append(time)
+        if text is not None and item is not None and item not in self.texts:
+            self.texts[item] = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+
+    def _reason(self, status: str, is_gold: bool) -> str:
+        """Why a response does not count, or nothing."""
+        if status:
+            self.statuses.add(status)
+            if status not in self.counted:
+                return self.tool.statuses.get(status, "other_status")
+        return "ground_truth" if is_gold and self.rules.ground_truth == "drop" else ""
+
+    def export(self, name: str) -> Export:
+        left_out = {question: found for question in self.rows if (found := self._left_out(question))}
+        answered = {question: rows for question, rows in self.rows.items() if rows.items}
+        if not answered:
+            raise self._nothing(left_out, name)
+        return Export(self.tool, answered, left_out, self.texts, frozenset(self.statuses))
+
+    def _left_out(self, question: str) -> dict[str, int]:
+        """What the rules left out; who saw all questions and did not answer this one left it empty."""
+        found = Counter({reason: size for (asked, reason), size in self.left_out.items() if asked == question})
+        for reason, size in self.complete.items():
+            found[reason or "empty"] += size - self.answered[question, reason]
+        return dict(+found)
+
+    def _nothing(self, left_out: Mapping[str, Mapping[str, int]], name: str) -> DataError:
+        total: Counter[str] = sum((Counter(each) for each in left_out.values()), Counter())
+        if not left_out:
+            total = Counter({reason or "empty": size for reason, size in self.complete.items()})
+        reasons = ", ".join(f"{size:,} {reason}" for reason, size in total.items())
+        found = f"all were left out ({reasons}); change that with --status, --empty or --ground-truth" if reasons else (
+            "none were found; check that the project has annotations and that the export holds them")  # fmt: skip
+        return DataError(f"{name}: a {self.tool.title} export without annotations that count: {found}")
 
 
-def _questions(found: Sequence[Response], options: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for question in dict.fromkeys(question for response in found for question in response.answers):
-        yield from (f"{question}:{option}" for option in options[question]) if question in options else (question,)
+class _Labels(dict[Value, str]):
+    """The label of each value, made once."""
+
+    def __missing__(self, value: Value) -> str:
+        made = self[value] = label(value)
+        return made
 
 
-def _options(found: Sequence[Response]) -> dict[str, list[str]]:
+def _filled(found: Sequence[Response]) -> list[Response]:
+    """Complete responses with an empty answer to each question that they leave out."""
+    questions = dict.fromkeys(question for response in found for question in response.answers)
+    return [
+        response._replace(answers={**dict.fromkeys(questions), **response.answers})
+        if response.is_complete or not response.answers
+        else response
+        for response in found
+    ]
+
+
+def _options(found: Iterable[Response]) -> dict[str, list[str]]:
     """The options of the questions to which somebody gave several."""
     given: defaultdict[str, set[str]] = defaultdict(set)
     multiple: set[str] = set()
@@ -165,34 +277,21 @@ def _options(found: Sequence[Response]) -> dict[str, list[str]]:
     return {question: sorted(options) for question, options in given.items() if question in multiple}
 
 
-def _reason(response: Response, tool: Tool, counted: Sequence[str], rules: Rules) -> str:
-    """Why a response does not count, or nothing."""
-    if response.status and response.status not in counted:
-        return tool.statuses.get(response.status, "other_status")
-    return "ground_truth" if response.is_gold and rules.ground_truth == "drop" else ""
-
-
-def _answers(
-    response: Response, options: Mapping[str, Sequence[str]], rules: Rules, questions: Sequence[str]
-) -> Iterator[tuple[str, Value]]:
-    """Question and value; a response without answers (a skip) concerns every question."""
-    if not response.answers:
-        yield from ((question, None) for question in questions)
-    for question, value in response.answers.items():
+def _split(answers: Mapping[str, Value], options: Mapping[str, Sequence[str]], rules: Rules) -> dict[str, Value]:
+    """A question of its own for each option of those that have several."""
+    found: dict[str, Value] = {}
+    for question, value in answers.items():
         if question not in options:
-            yield question, value
+            found[question] = value
             continue
         on = {value} if isinstance(value, str) else set(value or ())
         is_empty = not on and rules.empty == "drop"
-        yield from ((f"{question}:{each}", None if is_empty else _yes_or_no(each in on)) for each in options[question])
+        found |= {f"{question}:{each}": None if is_empty else _yes_or_no(each in on) for each in options[question]}
+    return found
 
 
 def _yes_or_no(is_on: bool) -> str:
     return "yes" if is_on else "no"
-
-
-def _emptiness(value: Value, rules: Rules) -> str:
-    return "" if value or rules.empty == "keep" else "empty"
 
 
 def label(value: Value) -> str:

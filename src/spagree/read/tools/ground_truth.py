@@ -80,7 +80,7 @@ def _files(source: Source) -> Iterator[File]:
 def _answers(place: str, answers: Sequence[Record], item: str, options: ReaderOptions) -> Iterator[Response]:
     for each in answers:
         content = part(each, "answerContent", dict, place)
-        values = {name: crowd_value(value) for name, value in content.items()}
+        values = {name: crowd_value(value, place) for name, value in content.items()}
         yield Response(item, _worker(each, options), values, known(each.get("submissionTime")))
 
 
@@ -106,7 +106,7 @@ def _content(place: str, name: str, found: Record) -> Mapping[str, Any]:
     except ValueError as error:
         raise DataError(f"{place}: the content of an annotation is no JSON ({error}); export it again") from None
     return (
-        {key: crowd_value(value) for key, value in content.items()}
+        {key: crowd_value(value, place) for key, value in content.items()}
         if isinstance(content, dict)
         else {name: known(content)}
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spagree.read.tools.answers import Record, known, records
+from spagree.read.tools.answers import Record, cell, known, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
@@ -21,9 +21,10 @@ def recognise(source: Source) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """A response for each filled cell; layer and feature are the question."""
-    for _, line, row in records(source, options):
-        question = f"{row['Layer'].rpartition('.')[2]}.{row['Feature']}".strip(".")
-        item = " ".join(text for name in ("Collection", "Document", "Position") if (text := row[name]))
+    for place, line, row in records(source, options):
+        layer, feature = cell(row, "Layer", place), cell(row, "Feature", place)
+        question = f"{layer.rpartition('.')[2]}.{feature}".strip(".")
+        item = " ".join(text for name in ("Collection", "Document", "Position") if (text := cell(row, name, place)))
         for name in row:
             if name and name not in OWN and not _is_absent(row, name):
                 value = None if row[name] == EMPTY else known(row[name])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spagree.errors import DataError
@@ -11,8 +10,16 @@ from spagree.read.annotations import Caution
 from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import shown
 from spagree.read.tools import guess, label_studio_database
-from spagree.read.tools.answers import Record, answer, cell, known, part, records
-from spagree.read.tools.label_studio_results import Aliases, Completion, answers, given_aliases, simple_value
+from spagree.read.tools.answers import Record, answer, cell, item_text, known, part, records
+from spagree.read.tools.label_studio_results import (
+    AFTER_ALL,
+    TEXTS,
+    Aliases,
+    Seen,
+    answers,
+    given_aliases,
+    simple_value,
+)
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
@@ -29,41 +36,49 @@ def recognise(source: Source) -> bool:
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """All annotations in the order of their numbers, drafts last."""
+    """All annotations, numbered as Label Studio numbers them; drafts come last."""
+    seen = Seen()
     if source.shape in (DATABASE, SERVER):
-        found = list(label_studio_database.completions(source, options))
+        yield from label_studio_database.responses(source, options, seen)
     else:
-        found = list(_completions(list(records(source, options)), options, given_aliases(options)))
-    _caution_edits(found, options)
-    controls = dict.fromkeys(control for each in found for control in each.response.answers)
-    ordered = sorted(found, key=lambda each: each.number)
-    yield from (_filled(each.response, controls) for each in ordered)
+        yield from _from_files(source, options, seen)
+    _tell(seen, options, source)
 
 
-def _caution_edits(found: Sequence[Completion], options: ReaderOptions) -> None:
-    edited = sum(each.is_edited for each in found)
-    if edited:
-        message = f"{edited:,} annotations were changed by somebody else; they count for the annotator who made them"
-        options.cautions.append(Caution("edited_by_others", message))
-
-
-def _filled(response: Response, controls: Mapping[str, None]) -> Response:
-    """A control that a submitted annotation leaves out was seen and not answered."""
-    if response.status != "submitted":
-        return response
-    return replace(response, answers={**dict.fromkeys(controls), **response.answers})
-
-
-def _completions(
-    entries: Sequence[tuple[str, int, Record]], options: ReaderOptions, named: Aliases
-) -> Iterator[Completion]:
-    flat = [(place, row) for place, _, row in entries if "annotations" not in row]
-    controls = _controls([row for _, row in flat], options.question) if flat else ()
-    for place, _, record in entries:
+def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response]:
+    named = given_aliases(options)
+    flat: list[tuple[str, Record]] = []
+    for place, _, record in records(source, options):
         if "annotations" in record:
-            yield from task_completions(place, record, options, named)
-        elif known(record.get("annotation_id")):  # tasks nobody annotated have a row without one
-            yield _row_completion(place, record, options, named, controls)
+            yield from task_responses(place, record, options, named, seen)
+        else:
+            flat.append((place, record))
+    controls = _controls([row for _, row in flat], options.question) if flat else ()
+    for place, row in flat:
+        if known(row.get("annotation_id")):  # tasks nobody annotated have a row without one
+            yield _row_response(place, row, options, named, controls)
+
+
+def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
+    """What the user should know; marked regions alone cannot be compared."""
+    if seen.regions and not seen.controls:
+        raise DataError(
+            f"{source.name}: {seen.regions:,} regions marked and no classes chosen; spagree compares classes, and where "
+            "something is marked is none: add a choice for the whole task (Choices without perRegion), or compare the "
+            "regions with a tool for spans or boxes"
+        )
+    messages = {
+        "regions_left_aside": f"{seen.regions:,} regions marked, or described, were left aside: spagree compares classes",
+        "edited_by_others": f"{seen.edited:,} annotations were changed by somebody else; they count for the annotator "
+        "who made them",
+        "several_results": f"{seen.repeated:,} times one annotation has several results of one control; they count as "
+        "one set",
+    }
+    sizes = (seen.regions, seen.edited, seen.repeated)
+    options.cautions.extend(
+        Caution(code, text) for (code, text), size in zip(messages.items(), sizes, strict=True) if size
+    )
+    options.notes.update(dict.fromkeys(seen.ratings, "stars in order: --metric ordinal counts near misses"))
 
 
 def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
@@ -90,55 +105,71 @@ def _place(keys: Sequence[str], name: str) -> int:
     return keys.index(name) if name in keys else 0
 
 
-def task_completions(place: str, task: Record, options: ReaderOptions, named: Aliases) -> Iterator[Completion]:
+def task_responses(place: str, task: Record, options: ReaderOptions, named: Aliases, seen: Seen) -> Iterator[Response]:
     """The annotations and drafts of a task; predictions are no annotations."""
-    item = cell(part(task, "data", dict, place), options.item, place) if options.item else cell(task, "id", place)
+    data = part(task, "data", dict, place)
+    item = cell(data, options.item, place) if options.item else cell(task, "id", place)
+    text = item_text(data, options, place, *TEXTS)
     for position, found in enumerate(part(task, "annotations", list, place), 1):
-        where = f"{place}: annotation {position}"
-        if not isinstance(found, dict):
-            raise DataError(f"{where}: should be an object, found {shown(as_text(found))}; export all fields")
-        yield completion(where, item, found, options, named)
+        if not isinstance(found, dict) or "result" not in found:
+            raise _incomplete(f"{place}: annotation {position}", found)
+        yield from _annotation(place, item, text, found, options, named, seen)
     for draft in part(task, "drafts", list, place):
         if isinstance(draft, dict):
-            result = answers(place, part(draft, "result", list, place), named)
-            yield Completion(2**62, Response(item, person(draft.get("user"), options), result, status="draft"))
+            given = answers(place, part(draft, "result", list, place), named, seen)
+            who = person(draft.get("user"), options)
+            yield from (
+                Response(item + of_item, who, values, None, "draft", row=AFTER_ALL, text=text)
+                for of_item, values in given.items()
+            )
 
 
-def completion(place: str, item: str, found: Record, options: ReaderOptions, named: Aliases) -> Completion:
-    """One annotation."""
-    if "result" not in found:
-        raise DataError(f"{place}: has no 'result'; export the annotations with all their fields")
-    by = person(found.get("completed_by"), options)
-    editor = person(found.get("updated_by"), options)
-    response = Response(
-        item,
-        by,
-        answers(place, part(found, "result", list, place), named),
-        known(found.get(options.time or "created_at")),
-        "cancelled" if found.get("was_cancelled") is True else "submitted",
-        is_gold=found.get("ground_truth") is True,
-    )
-    return Completion(_number(found.get("id")), response, editor is not None and editor != by)
+def _incomplete(place: str, found: Any) -> DataError:
+    if isinstance(found, dict):
+        return DataError(f"{place}: has no 'result'; export the annotations with all their fields")
+    return DataError(f"{place}: should be an object, found {shown(as_text(found))}; export all fields")
+
+
+def _annotation(  # noqa: PLR0917 - called for each annotation: by name it takes a tenth longer
+    place: str, item: str, text: str | None, found: Record, options: ReaderOptions, named: Aliases, seen: Seen
+) -> list[Response]:
+    """One annotation: a response, or one for each item of a list."""
+    made_by, changed_by = found.get("completed_by"), found.get("updated_by")
+    by = person(made_by, options)
+    if changed_by is not None and changed_by != made_by:
+        seen.edited += person(changed_by, options) not in (None, by)
+    given = answers(place, part(found, "result", list, place), named, seen)
+    time = known(found.get(options.time or "created_at"))
+    status = "cancelled" if found.get("was_cancelled") is True else "submitted"
+    is_gold, number = found.get("ground_truth") is True, _number(found.get("id"))
+    if len(given) == 1:
+        return [Response(item, by, given[""], time, status, is_gold, number, text, status == "submitted")]
+    return [
+        Response(item + of_item, by, values, time, status, is_gold, number, text)
+        for of_item, values in given.items()
+        if values
+    ]
 
 
 def _number(text: Any) -> int:
-    return int(text) if isinstance(text, str) and text.isdecimal() else 0
+    return int(text) if isinstance(text, int) or (isinstance(text, str) and text.isdecimal()) else 0
 
 
 def person(who: Any, options: ReaderOptions) -> str | None:
     """The number of the user, which all formats share; snapshots also have ``--annotator email``."""
+    if type(who) is int:
+        return str(who)
     return known(who.get(options.annotator or "id")) if isinstance(who, dict) else known(who)
 
 
-def _row_completion(
-    place: str, row: Record, options: ReaderOptions, named: Aliases, controls: Sequence[str]
-) -> Completion:
-    """A row of JSON-MIN, CSV or TSV: skipped annotations are not there, ground truth is not marked."""
+def _row_response(place: str, row: Record, options: ReaderOptions, named: Aliases, controls: Sequence[str]) -> Response:
+    """A row of JSON-MIN, CSV or TSV: skipped annotations are not there, status and ground truth are not marked."""
     found = {name: named.value(name, _flat(row[name])) for name in controls if name in row}
     item = cell(row, options.item or "id", place)
     time = known(row.get(options.time or "created_at"))
-    response = Response(item, known(row.get("annotator")), found, time, "submitted")
-    return Completion(_number(row.get("annotation_id")), response)
+    text = item_text(row, options, place, *(name for name in TEXTS if name not in controls))
+    who, number = known(row.get("annotator")), _number(row.get("annotation_id"))
+    return Response(item, who, found, time, row=number, text=text, is_complete=True)
 
 
 def _flat(value: Any) -> Value:
@@ -166,4 +197,5 @@ TOOL = Tool(
     counted=("submitted",),
     renames=frozenset({"item", "annotator", "time"}),
     shapes=frozenset({DATABASE, SERVER}),
+    is_numbered=True,
 )

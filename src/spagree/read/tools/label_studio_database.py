@@ -7,13 +7,12 @@ from typing import Any
 
 from spagree.errors import DataError
 from spagree.read.files.json_text import DECODER
-from spagree.read.tools.answers import cell
-from spagree.read.tools.label_studio_results import Aliases, Completion, aliases, answers, given_aliases
+from spagree.read.tools.answers import cell, item_text
+from spagree.read.tools.label_studio_results import AFTER_ALL, TEXTS, Aliases, Seen, aliases, answers, given_aliases
 from spagree.read.tools.source import Source
 from spagree.read.tools.tool import ReaderOptions, Response
 from spagree.read.tools.tool_database import is_true, opened, rows
 
-AFTER_ALL = 2**62
 ANNOTATIONS = """
     SELECT CAST(c.id AS TEXT), CAST(c.task_id AS TEXT), CAST(c.project_id AS TEXT), CAST(t.data AS TEXT),
            CAST(c.result AS TEXT), CAST(c.was_cancelled AS TEXT), CAST(c.ground_truth AS TEXT),
@@ -28,7 +27,7 @@ DRAFTS = """
 PROJECTS = "SELECT CAST(id AS TEXT), label_config FROM project ORDER BY id"
 
 
-def completions(source: Source, options: ReaderOptions) -> Iterator[Completion]:
+def responses(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response]:
     """Every annotation and every draft that is not one of a saved annotation."""
     with opened(source) as connection:
         configs = dict(rows(connection, PROJECTS))
@@ -37,37 +36,43 @@ def completions(source: Source, options: ReaderOptions) -> Iterator[Completion]:
     named = {project: given if given.by_control else aliases(config or "") for project, config in configs.items()}
     many = len({row[2] for row in (*annotations, *drafts)}) > 1
     for row in annotations:
-        yield _completion(row, options, named.get(row[2], Aliases()), f"{row[2]}/" if many else "")
+        yield from _annotation(row, options, named.get(row[2], Aliases()), f"{row[2]}/" if many else "", seen)
     for number, task, project, data, result, user, email in drafts:
         place = f"draft {number}"
-        prefix = f"{project}/" if many else ""
-        found = _answers(place, result, named.get(project, Aliases()), prefix)
+        found = _answers(place, result, named.get(project, Aliases()), f"{project}/" if many else "", seen)
+        item, text = _item(place, task, data, options)
         by = email if options.annotator == "email" else user
-        yield Completion(AFTER_ALL, Response(_item(place, task, data, options), by, found, status="draft"))
+        for of_item, values in found.items():
+            yield Response(item + of_item, by, values, None, "draft", row=AFTER_ALL, text=text)
 
 
-def _completion(row: tuple[Any, ...], options: ReaderOptions, named: Aliases, prefix: str) -> Completion:
+def _annotation(
+    row: tuple[Any, ...], options: ReaderOptions, named: Aliases, prefix: str, seen: Seen
+) -> Iterator[Response]:
     number, task, _, data, result, cancelled, gold, created, by, editor, email = row
     place = f"annotation {number}"
-    response = Response(
-        _item(place, task, data, options),
-        email if options.annotator == "email" else by,
-        _answers(place, result, named, prefix),
-        created,
-        "cancelled" if is_true(cancelled) else "submitted",
-        is_gold=is_true(gold),
-    )
-    return Completion(int(number), response, editor is not None and editor != by)
+    item, text = _item(place, task, data, options)
+    seen.edited += editor is not None and editor != by
+    who = email if options.annotator == "email" else by
+    status = "cancelled" if is_true(cancelled) else "submitted"
+    found = _answers(place, result, named, prefix, seen)
+    is_complete = status == "submitted" and len(found) == 1
+    for of_item, values in found.items():
+        if values or len(found) == 1:
+            yield Response(item + of_item, who, values, created, status, is_true(gold), int(number), text, is_complete)
 
 
-def _item(place: str, task: str, data: str, options: ReaderOptions) -> str:
-    return cell(_decoded(place, data), options.item, place) if options.item else task
+def _item(place: str, task: str, data: str, options: ReaderOptions) -> tuple[str, str | None]:
+    """The item and what it shows."""
+    shown = _decoded(place, data or "{}")
+    item = cell(shown, options.item, place) if options.item else task
+    return item, item_text(shown, options, place, *TEXTS) if isinstance(shown, dict) else None
 
 
-def _answers(place: str, result: str | None, named: Aliases, prefix: str) -> dict[str, Any]:
-    """The answers by control; with several projects in the database, the project stands before it."""
-    found = answers(place, _decoded(place, result or "[]"), named)
-    return {prefix + control: value for control, value in found.items()}
+def _answers(place: str, result: str | None, named: Aliases, prefix: str, seen: Seen) -> dict[str, dict[str, Any]]:
+    """The answers by item and control; with several projects in the database, the project comes before it."""
+    found = answers(place, _decoded(place, result or "[]"), named, seen)
+    return {of_item: {prefix + control: value for control, value in given.items()} for of_item, given in found.items()}
 
 
 def _decoded(place: str, text: str) -> Any:

@@ -6,26 +6,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from spagree.errors import DataError, FileError
 from spagree.read.files.json_text import as_text
 from spagree.read.tables import shown
 from spagree.read.tools.answers import Record, answer, one_or_more, part
-from spagree.read.tools.tool import ReaderOptions, Response, Value
+from spagree.read.tools.tool import ReaderOptions, Value
 
-SIMPLE = {"choices": "choices", "labels": "labels", "rating": "rating", "number": "number", "selected": "pairwise",
-          "text": "textarea", "datetime": "datetime"}  # fmt: skip
-SPANS = ("start", "end", "x", "y", "points", "startOffset")  # a value with one of these marks a region
+AFTER_ALL = 2**62  # the number of drafts
+TEXTS = ("text", "content", "title", "html", "dialogue", "image", "audio", "video")  # the usual keys of the data
+SIMPLE = ("choices", "labels", "rating", "number", "selected", "text", "datetime")
+# A value with one of these marks a place or an order: in a text, an image, a sound, a video, a list.
+REGIONS = frozenset(
+    {"start", "end", "startOffset", "x", "y", "points", "vertices", "rle", "sequence", "ranges", "ranker"}
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """One annotation with its number: they are ordered by it, because formats list them differently."""
+@dataclass(slots=True)
+class Seen:
+    """What the reader came across and the user should know."""
 
-    number: int
-    response: Response
-    is_edited: bool = False
+    edited: int = 0
+    regions: int = 0
+    repeated: int = 0
+    controls: set[str] = field(default_factory=set)
+    ratings: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,8 @@ class Aliases:
 
     def value(self, control: str, value: Value) -> Value:
         """The same for a whole answer."""
+        if not self.by_control:
+            return value
         if value is None or isinstance(value, str):
             return value and self.text(control, value)
         return one_or_more(self.text(control, each) for each in value)
@@ -91,17 +100,40 @@ def given_aliases(asked: ReaderOptions) -> Aliases:
     return aliases(text)
 
 
-def answers(place: str, result: Sequence[Any], named: Aliases) -> dict[str, Value]:
-    """The answers of an annotation by control; marked regions are not classes."""
-    found: dict[str, Value] = {}
+def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> dict[str, dict[str, Value]]:
+    """The answers of an annotation by item of a list ("" for the whole task) and control.
+
+    Marked regions are no classes, nor is what was chosen for a region: they are counted and left aside.
+    """
+    found: dict[str, dict[str, Value]] = {"": {}}
     for each in result:
         if not isinstance(each, dict):
             raise DataError(f"{place}: a result should be an object, found {shown(as_text(each))}")
-        value = part(each, "value", dict, place)
-        if each.get("from_name") and not any(key in value for key in SPANS):
-            control = str(each["from_name"])
-            found[control] = named.value(control, simple_value(value))
+        value, control = part(each, "value", dict, place), each.get("from_name")
+        if not control:
+            continue
+        if not REGIONS.isdisjoint(value):
+            seen.regions += 1
+            continue
+        control = intern(str(control))
+        given = named.value(control, simple_value(value))
+        number = each.get("item_index")
+        of_item = found.setdefault("" if number is None else f" {as_text(number)}", {})
+        if control in of_item:
+            seen.repeated += 1
+            given = _both(of_item[control], given)
+        of_item[control] = given
+        seen.controls.add(control)
+        if "rating" in value:
+            seen.ratings.add(control)
     return found
+
+
+def _both(first: Value, second: Value) -> Value:
+    """Two answers to one control are one set."""
+    return one_or_more(
+        each for value in (first, second) for each in ((value,) if isinstance(value, str) else value or ())
+    )
 
 
 def simple_value(value: Record) -> Value:
@@ -109,4 +141,7 @@ def simple_value(value: Record) -> Value:
     if "taxonomy" in value:
         paths = value["taxonomy"] if isinstance(value["taxonomy"], list) else []
         return one_or_more(" / ".join(map(as_text, path)) for path in paths if isinstance(path, list))
-    return next((answer(value[key]) for key in SIMPLE if key in value), None)
+    for key in SIMPLE:
+        if key in value:
+            return answer(value[key])
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spagree.errors import DataError
-from spagree.read.tools.answers import Record, cell, entries, known, one_or_more, part, records
+from spagree.read.tools.answers import Record, cell, entries, item_text, known, one_or_more, part, records
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
@@ -21,10 +21,11 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Every label of every data row, in whichever project."""
     for place, number, row in records(source, options):
         _refuse_others(place, row)
-        item = cell(part(row, "data_row", dict, place), options.item or "id", place)
+        shown = part(row, "data_row", dict, place)
+        item, text = cell(shown, options.item or "id", place), item_text(shown, options, place, "row_data")
         for project in part(row, "projects", dict, place).values():
             for label in part(project, "labels", list, place):
-                yield _response(place, number, item, label)
+                yield _response(place, number, item, text, label)
 
 
 def _refuse_others(place: str, row: Record) -> None:
@@ -34,7 +35,7 @@ def _refuse_others(place: str, row: Record) -> None:
         raise DataError(f"{place}: Labelbox's old export format; export the project again (Export v2, NDJSON)")
 
 
-def _response(place: str, number: int, item: str, label: Record) -> Response:
+def _response(place: str, number: int, item: str, text: str | None, label: Record) -> Response:
     details = part(label, "label_details", dict, place)
     performance = part(label, "performance_details", dict, place)
     found = part(part(label, "annotations", dict, place), "classifications", list, place)
@@ -48,6 +49,7 @@ def _response(place: str, number: int, item: str, label: Record) -> Response:
         "skipped" if performance.get("skipped") is True else "submitted",
         is_gold=known(label.get("label_kind")) == "Benchmark" or performance.get("benchmark_reference_label") is True,
         row=number,
+        text=text,
     )
 
 

@@ -3,48 +3,143 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from spagree.errors import DataError
 from spagree.read.files.json_text import DECODER
 from spagree.read.tools import timestamps
-from spagree.read.tools.answers import answer, cell, from_text, known, one_or_more, records
+from spagree.read.tools.answers import Record, answer, cell, from_text, one_or_more, table_rows
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
 NUMBERED = re.compile(r"(.*?[^0-9])[._-]?([0-9]+)")
 BOXES = {"true", "false", "on", "off"}
+OLD = ("hitid", "workerid", "assignmentid")
+TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url")
+STATUSES = {"Submitted": "submitted", "Approved": "approved", "Rejected": "rejected"}
+REGIONS = ("entities", "boundingBoxes", "polygons", "keypoints", "polylines", "cuboids", "labeledImage")
 
-Row = dict[str, str]
+# line, item, annotator, time, status, what each item of the HIT shows, answers by field
+Assignment = tuple[int, str, str | None, str | None, str, dict[str, str | None], dict[str, Value]]
 
 
 def recognise(source: Source) -> bool:
-    """The names Amazon gives."""
-    return source.shape == TABLE and source.has("HITId", "WorkerId")
+    """The names Amazon gives, and those of its old command-line tools."""
+    return source.shape == TABLE and (source.has("HITId", "WorkerId") or source.has(*OLD))
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """One assignment is one response, or one for each item of its HIT."""
-    found = [(place, line, dict(row)) for place, line, row in records(source, options)]
-    given = [_answers(place, row) for place, _, row in found]
-    numbers = _numbers(source, given)
-    boxes = _boxes(given)
-    for (place, line, row), fields in zip(found, given, strict=True):
-        item = cell(row, options.item or "HITId", place)
-        status = (row.get("AssignmentStatus") or "Submitted").lower()
-        for suffix, answers in _by_item(_boxed(fields, boxes), numbers):
-            time = known(row.get(options.time or "SubmitTime"))
-            yield Response(item + suffix, known(row.get("WorkerId")), answers, time, status, row=line)
+    if source.has(*OLD):
+        raise DataError(
+            f"{source.name}: results of Mechanical Turk's old command-line tools, which mark rejections elsewhere; "
+            "leave the rejected rows out and read it as a table: "
+            "--format long --item hitid --annotator workerid --label Answer.NAME"
+        )
+    wanted = {"HITId", "WorkerId", "AssignmentStatus", options.time or "SubmitTime", options.item, options.text}
+    texts = _texts(source, options)
+    wanted.update(texts.values())
+    found = table_rows(source, options, lambda name: name in wanted or name.startswith(ANSWER), ("Approve", "Reject"))
+    given = [_assignment(source, options, texts, row) for row in found]
+    kinds = _Boxes([fields for *_, fields in given])
+    numbers = _numbers(source, kinds.fields)
+    for line, item, who, time, status, shown, fields in given:
+        for number, answers in _by_item(kinds.ticked(fields), numbers):
+            of_item = f"{item} {number}" if number else item
+            yield Response(of_item, who, answers, time, status, row=line, text=shown.get(number, shown.get("")))
 
 
-def _answers(place: str, row: Row) -> dict[str, Value]:
+def _assignment(
+    source: Source,
+    options: ReaderOptions,
+    texts: Mapping[str, str],
+    found: tuple[int, Sequence[str], Sequence[str | None]],
+) -> Assignment:
+    line, names, cells = found
+    row = dict(zip(names, cells, strict=True))
+    place = f"{source.name}:{line}"
+    shown = {number: row.get(column) for number, column in texts.items()}
+    status = STATUSES.get(row.get("AssignmentStatus") or "") or (row.get("AssignmentStatus") or "submitted").lower()
+    item, time = cell(row, options.item or "HITId", place), row.get(options.time or "SubmitTime")
+    return line, item, row.get("WorkerId"), time, status, shown, _fields(place, row)
+
+
+def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:
+    """The column with what an item shows, by the number of the item in its HIT ("" where it is the only one)."""
+    inputs = [name for name in source.keys if name.startswith(INPUT)]
+    if options.text is not None:
+        named = [name for name in (options.text, INPUT + options.text) if name in source.keys]
+        return {"": (named or [options.text])[0]}
+    usual = [name for name in inputs if name.removeprefix(INPUT).lower() in TEXTS]
+    alone = {"": (inputs if len(inputs) == 1 else usual)[0]} if len(inputs) == 1 or usual else {}
+    numbered: dict[str, str] = {}
+    for name in inputs:
+        if found := _numbered(name):
+            numbered.setdefault(found[2], name)
+    return {**numbered, **alone}
+
+
+class _Boxes:
+    """Which fields are check boxes, as seen from all answers: a field for each box, or all ticked ones in one."""
+
+    def __init__(self, given: Sequence[Mapping[str, Value]]) -> None:
+        values: defaultdict[str, set[Value]] = defaultdict(set)
+        for fields in given:
+            for field, value in fields.items():
+                values[field].add(value)
+        joined = {
+            field for field, seen in values.items() if _is_joined({each for each in seen if isinstance(each, str)})
+        }
+        self.joined = frozenset(joined)
+        self.boxes = {
+            field: field.rpartition(".")[0]
+            for field, seen in values.items()
+            if "." in field and {str(each or "false").lower() for each in seen} <= BOXES
+        }
+        self.fields = tuple(dict.fromkeys(values))
+
+    def ticked(self, fields: dict[str, Value]) -> dict[str, Value]:
+        """The answers of one assignment, those of check boxes as what was ticked."""
+        if not self.joined and not self.boxes:
+            return fields
+        split = {
+            field: one_or_more(value.split("|")) if field in self.joined and isinstance(value, str) else value
+            for field, value in fields.items()
+        }
+        return _boxed(split, self.boxes) if self.boxes else split
+
+
+def _is_joined(values: set[str]) -> bool:
+    """Whether a field holds check boxes, whose options Amazon joins with | in the order of clicking.
+
+    No option is empty or ticked twice, and at least half of them are chosen in another answer as well.
+
+    >>> _is_joined({"image5|image1", "image1", "image5"}), _is_joined({"either | or, I guess", "yes"})
+    (True, False)
+    """
+    several = [text.split("|") for text in values if "|" in text]
+    if not several or any("" in options or len(set(options)) < len(options) for options in several):
+        return False
+    chosen = Counter(option for text in values for option in text.split("|"))
+    options = {option for each in several for option in each}
+    return 2 * sum(chosen[option] > 1 for option in options) >= len(options)
+
+
+def _fields(place: str, row: Record) -> dict[str, Value]:
     """The answers of an assignment by field; the crowd elements write all of them in one cell."""
-    plain = {name.removeprefix(ANSWER): from_text(text) for name, text in row.items() if name.startswith(ANSWER)}
-    text = plain.pop(CROWD.removeprefix(ANSWER), None)
-    return {**plain, **_crowd(place, row[CROWD])} if text else plain
+    plain = {name[len(ANSWER) :]: _cell(text) for name, text in row.items() if name.startswith(ANSWER)}
+    crowd = row.get(CROWD)
+    plain.pop(CROWD[len(ANSWER) :], None)
+    return {**plain, **_crowd(place, crowd)} if crowd else plain
+
+
+@lru_cache(maxsize=10_000)
+def _cell(text: str | None) -> Value:
+    return from_text(text or "")
 
 
 def _crowd(place: str, text: str) -> dict[str, Value]:
@@ -55,28 +150,33 @@ def _crowd(place: str, text: str) -> dict[str, Value]:
     fields = decoded[0] if isinstance(decoded, list) and decoded else decoded
     if not isinstance(fields, dict):
         raise DataError(f"{place}: {CROWD} holds no answers; download the results again")
-    return {name: crowd_value(value) for name, value in fields.items()}
+    return {name: crowd_value(value, place) for name, value in fields.items()}
 
 
-def crowd_value(value: Any) -> Value:
-    """The value of a crowd element: a label, labels, options switched on, or a text.
+def crowd_value(value: Any, place: str) -> Value:
+    """The value of a crowd element: a label, labels, options switched on, or a text; no marked regions.
 
-    >>> crowd_value({"label": "Positive"}), crowd_value({"labels": ["a", "b"]}), crowd_value({"yes": True, "no": False})
-    ('Positive', ('a', 'b'), 'yes')
+    >>> crowd_value({"label": "Positive"}, ""), crowd_value({"labels": ["a", "b"]}, "")
+    ('Positive', ('a', 'b'))
+    >>> crowd_value({"yes": True, "no": False}, "")
+    'yes'
     """
     if isinstance(value, dict):
+        marked = next((name for name in REGIONS if name in value), None)
+        if marked:
+            raise DataError(f"{place}: marks regions or sequences ({marked}), not classes; spagree compares classes")
         value = value.get("label", value.get("labels", value))
     return answer(value)
 
 
-def _numbers(source: Source, given: Sequence[Mapping[str, Value]]) -> dict[str, tuple[str, str]]:
+def _numbers(source: Source, fields: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Answer fields that belong to the numbered inputs of a HIT: field → question and number.
 
     Only where the inputs have the same numbers: Answer.q1 and Answer.q2 alone are two questions.
     """
     inputs = {found[2] for name in source.keys if (found := _numbered(name)) and name.startswith(INPUT)}
     stems: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for field in dict.fromkeys(field for fields in given for field in fields):
+    for field in fields:
         found = _numbered(field)
         if found and found[2] in inputs:
             stems[found[1]][found[2]] = field
@@ -88,20 +188,8 @@ def _numbered(name: str) -> re.Match[str] | None:
     return NUMBERED.fullmatch(name)
 
 
-def _boxes(given: Sequence[Mapping[str, Value]]) -> dict[str, str]:
-    """Check boxes come as a field each, topic.food and topic.price: field → question."""
-    fields = dict.fromkeys(field for each in given for field in each if "." in field)
-    return {
-        field: field.rpartition(".")[0]
-        for field in fields
-        if {str(each.get(field) or "false").lower() for each in given} <= BOXES
-    }
-
-
 def _boxed(fields: Mapping[str, Value], boxes: Mapping[str, str]) -> dict[str, Value]:
     """The fields with the boxes of a question put together."""
-    if not boxes:
-        return dict(fields)
     questions = dict.fromkeys(boxes.values())
     on = {question: one_or_more(field.rpartition(".")[2] for field, owner in boxes.items()
                                 if owner == question and str(fields.get(field)).lower() in ("true", "on"))
@@ -110,11 +198,11 @@ def _boxed(fields: Mapping[str, Value], boxes: Mapping[str, str]) -> dict[str, V
 
 
 def _by_item(
-    fields: Mapping[str, Value], numbers: Mapping[str, tuple[str, str]]
+    fields: dict[str, Value], numbers: Mapping[str, tuple[str, str]]
 ) -> Iterator[tuple[str, dict[str, Value]]]:
-    """The answers of each item of the HIT, with what its name adds to that of the HIT."""
+    """The answers of each item of the HIT by its number, which is empty where the HIT is one item."""
     if not numbers:
-        yield "", dict(fields)
+        yield "", fields
         return
     common = {field: value for field, value in fields.items() if field not in numbers}
     items: defaultdict[str, dict[str, Value]] = defaultdict(dict)
@@ -123,7 +211,7 @@ def _by_item(
             items[number][question] = fields[field]
     if common:
         yield "", common
-    yield from ((f" {number}", items[number]) for number in sorted(items, key=int))
+    yield from ((number, items[number]) for number in sorted(items, key=int))
 
 
 TOOL = Tool(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from spagree.read.annotations import Caution
 from spagree.read.files.json_text import as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.tables import shown
+from spagree.read.tools import potato_1x
 from spagree.read.tools.answers import Record, cell, file_records, one_or_more, part
 from spagree.read.tools.source import FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
@@ -32,23 +32,28 @@ Times = Mapping[tuple[str, str, str], str]  # user, item, schema → when
 def recognise(source: Source) -> bool:
     """A folder with the state or the history of users, or such files."""
     if source.shape == FOLDER:
-        return any(Path(name).name in (STATE, HISTORY) for name in source.keys)
-    return source.shape == OBJECTS and (source.has("user_id", LABELS) or source.has("action_type", "schema_name"))
+        return any(Path(name).name in (STATE, HISTORY, potato_1x.INSTANCES) for name in source.keys)
+    is_first = any(map(potato_1x.is_instance, source.objects))
+    is_later = source.has("user_id", LABELS) or source.has("action_type", "schema_name")
+    return source.shape == OBJECTS and (is_first or is_later)
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The last state of every user; where only histories are at hand, what they lead to."""
-    entries = [entry for file in _files(source) for entry in file_records(file, options)]
-    states = [(place, record) for place, _, record in entries if LABELS in record]
-    actions = [(place, record) for place, _, record in entries if "action_type" in record]
+    files = list(_files(source))
+    entries = [(file, entry) for file in files for entry in file_records(file, options)]
+    first = [(potato_1x.annotator(Path(file.name)), place, record)
+             for file, (place, _, record) in entries if potato_1x.is_instance(record)]  # fmt: skip
+    yield from potato_1x.responses(first, options)
+    states = [(place, record) for _, (place, _, record) in entries if LABELS in record]
+    actions = [(place, record) for _, (place, _, record) in entries if "action_type" in record]
     times = _times(actions)
     known_users = {cell(record, "user_id", place) for place, record in states}
     alone = [(place, each) for place, each in actions if cell(each, "user_id", place) not in known_users]
     if alone:
         options.cautions.append(Caution("history_only", HISTORY_ONLY))
-    found = [*_from_states(states, times), *_from_actions(alone, times)]
-    schemas = dict.fromkeys(schema for each in found for schema in each.answers)
-    yield from (replace(each, answers={**dict.fromkeys(schemas), **each.answers}) for each in found)
+    yield from _from_states(states, times)
+    yield from _from_actions(alone, times)
 
 
 def _files(source: Source) -> Iterator[File]:
@@ -57,7 +62,7 @@ def _files(source: Source) -> Iterator[File]:
         return
     for name in source.keys:
         path = Path(source.path) / name
-        if path.name in (STATE, HISTORY) and path.stat().st_size:
+        if path.name in (STATE, HISTORY, potato_1x.INSTANCES) and path.stat().st_size:
             yield with_kind(File(path, str(path)))
 
 
@@ -76,7 +81,7 @@ def _from_states(states: Sequence[tuple[str, Record]], times: Times) -> Iterator
         for item, labels in part(state, LABELS, dict, place).items():
             answers = _answers(f"{place}: {item}", labels)
             last = max((times.get((user, item, schema), "") for schema in answers), default="")
-            yield Response(item, user, answers, last or None)
+            yield Response(item, user, answers, last or None, is_complete=True)
 
 
 def _answers(place: str, labels: Any) -> dict[str, Value]:
@@ -129,7 +134,8 @@ def _from_actions(actions: Sequence[tuple[str, Record]], times: Times) -> Iterat
             names[_label(schema, name, as_text(each.get("new_value")))] = None
     for (user, item), schemas in chosen.items():
         last = max(times[user, item, schema] for schema in schemas)
-        yield Response(item, user, {schema: one_or_more(names) for schema, names in schemas.items()}, last or None)
+        answers = {schema: one_or_more(names) for schema, names in schemas.items()}
+        yield Response(item, user, answers, last or None, is_complete=True)
 
 
 TOOL = Tool(

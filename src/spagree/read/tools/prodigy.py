@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from spagree.errors import DataError
-from spagree.read.tools.answers import Record, answer, cell, file_records, known
+from spagree.read.annotations import Caution
+from spagree.read.tools.answers import Record, answer, cell, file_records, item_text, known
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 BINARY, CHOICE = "answer", "accept"
+BLOCKS = "blocks"
+TEXTS = ("text", "html", "image", "audio", "video")
+UNNAMED = re.compile(r"(^|-)\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d$")
 SPANS = ("ner_manual", "spans_manual", "image_manual", "audio_manual", "relations", "pos_manual")
 
 
@@ -21,19 +26,28 @@ def recognise(source: Source) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The tasks of each file; a file without annotators stands for one of them if there are several."""
+    unnamed = 0
     for file in source.files:
         name = Path(file.name).stem if len(source.files) > 1 else None
         for place, number, task in file_records(file, options):
-            yield _response(place, number, task, name, options)
+            response = _response(place, number, task, name, options)
+            unnamed += response.annotator is None and bool(known(task.get("_session_id")))
+            yield response
+    if unnamed:
+        message = (
+            f"{unnamed:,} annotations come from sessions without a name, only a time: who made them is not known; "
+            "name the sessions (?session=NAME), or give one file per annotator"
+        )
+        options.cautions.append(Caution("sessions_unnamed", message))
 
 
 def _response(place: str, number: int, task: Record, name: str | None, options: ReaderOptions) -> Response:
-    if known(task.get("_view_id")) in SPANS:
+    is_choice = "options" in task or isinstance(task.get(CHOICE), list)
+    if _marks_spans(task, is_choice):
         raise DataError(
             f"{place}: marks spans (_view_id {task['_view_id']}), not classes; nothing to compare as labels"
         )
     verdict = cell(task, "answer", place)
-    is_choice = "options" in task or isinstance(task.get(CHOICE), list)
     if is_choice:
         answers: dict[str, Value] = {CHOICE: answer(task.get(CHOICE) or [])}
     else:
@@ -42,19 +56,34 @@ def _response(place: str, number: int, task: Record, name: str | None, options: 
     is_reject = is_choice and verdict == "reject"
     status = "ignored" if is_skip else "rejected" if is_reject else "answered"
     item = _item(place, task, is_choice, options)
-    return Response(item, _person(task, name, options), answers, known(task.get("_timestamp")), status, row=number)
+    who, time, text = (
+        _person(task, name, options),
+        known(task.get("_timestamp")),
+        item_text(task, options, place, *TEXTS),
+    )
+    return Response(item, who, answers, time, status, row=number, text=text)
+
+
+def _marks_spans(task: Record, is_choice: bool) -> bool:
+    """Whether spans are the answer: by the interface, or in a mixed one that asks for no choice."""
+    view = known(task.get("_view_id"))
+    return view in SPANS or (view == BLOCKS and "spans" in task and not is_choice)
 
 
 def _item(place: str, task: Record, is_choice: bool, options: ReaderOptions) -> str:
-    """The input; and the label that was asked about, where the question is yes or no."""
+    """The input; and the label or the span that was asked about, where the question is yes or no."""
+    if task.get("spans") and not is_choice and not options.item:
+        return cell(task, "_task_hash", place)
     item = cell(task, options.item or "_input_hash", place)
     label = None if is_choice else known(task.get("label"))
     return f"{item} {label}" if label else item
 
 
 def _person(task: Record, name: str | None, options: ReaderOptions) -> str | None:
+    """The person; a session that is called by its time only names nobody."""
     named = task.get(options.annotator) if options.annotator else None
-    return known(named or task.get("_annotator_id") or task.get("_session_id")) or name
+    found = known(named or task.get("_annotator_id") or task.get("_session_id"))
+    return name if found is None or UNNAMED.search(found) else found
 
 
 TOOL = Tool(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 
 from spagree.errors import UsageError
 from spagree.read.databases.query import needed
-from spagree.read.tools.source import DATABASE, SERVER, Source
+from spagree.read.tools import unreadable
+from spagree.read.tools.source import DATABASE, SERVER, TABLE, Source
 from spagree.read.tools.tool import Tool
 
 # The name for --format → the file that reads it, which is loaded when it is needed.
@@ -23,7 +25,25 @@ MODULES = {
     "potato": "potato",
     "huggingface": "huggingface",
     "inception": "inception",
+    "zooniverse": "zooniverse",
+    "langfuse": "langfuse",
+    "langsmith": "langsmith",
+    "phoenix": "phoenix",
     "per-annotator": "per_annotator",
+}
+# A column that stands in every table of the tool: other tables do not load its reader.
+COLUMNS = {
+    "HITId": "mturk",
+    "hitid": "mturk",
+    "_unit_id": "appen",
+    "ASSIGNMENT:worker_id": "toloka",
+    "annotation_id": "label-studio",
+    "Layer": "inception",
+    "subject_ids": "zooniverse",
+    "dataType": "langfuse",
+    "data_type": "langfuse",
+    "run_id": "langsmith",
+    "annotator_kind": "phoenix",
 }
 
 
@@ -41,11 +61,20 @@ def find(source: Source, format: str) -> Tool | None:
     """The tool the user named, or the one that recognises its own; None for a plain table."""
     if format in MODULES:
         return load(format)
-    found = [tool for tool in map(load, MODULES) if tool.recognise(source)]
+    found = [tool for tool in map(load, _candidates(source)) if tool.recognise(source)]
     if len(found) > 1:
         names = ", ".join(f"--format {tool.name}" for tool in found)
         titles = " and of ".join(tool.title for tool in found)
         raise UsageError(f"{source.name}: could be an export of {titles}; say which: {names}, or --format long")
+    if not found:
+        unreadable.refuse(source)
     if not found and source.shape in (DATABASE, SERVER):
         raise needed(source.name, source.keys)
     return found[0] if found else None
+
+
+def _candidates(source: Source) -> Iterator[str]:
+    """The tools that may have written it; for a table, its columns say which."""
+    if source.shape != TABLE:
+        return iter(MODULES)
+    return iter(dict.fromkeys(tool for column, tool in COLUMNS.items() if column in source.keys))

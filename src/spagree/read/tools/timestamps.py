@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
 # Amazon writes in the zone of its head office; the others are what people's mail shows.
 HOURS = {"UTC": 0, "GMT": 0, "PST": -8, "PDT": -7, "MST": -7, "MDT": -6, "CST": -6, "CDT": -5, "EST": -5, "EDT": -4}
@@ -14,7 +15,7 @@ MONTHS = {
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1
     )
 }
-MTURK = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) ([A-Z]{3}) (\d{4})")
+CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d):([0-5]\d)")
 AMERICAN = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d\d):(\d\d)")
 
 
@@ -24,13 +25,14 @@ def usual(text: str) -> float | None:
     >>> usual("1694858483"), usual("1970-01-01T00:01:00Z"), usual("1970-01-01 00:01:00.5"), usual("soon")
     (1694858483.0, 60.0, 60.5, None)
     """
+    if text[4:5] != "-":
+        try:
+            seconds = float(text)
+            return seconds if math.isfinite(seconds) else None
+        except ValueError:
+            pass
     try:
-        seconds = float(text)
-        return seconds if math.isfinite(seconds) else None
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text.removesuffix(" UTC"))
     except ValueError:
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -42,12 +44,26 @@ def mturk(text: str) -> float | None:
     >>> mturk("Thu Jan 01 00:00:10 PST 1970"), mturk("Thu Jan 01 00:00:10 XYZ 1970")
     (28810.0, None)
     """
-    found = MTURK.fullmatch(text.strip())
-    if not found or found[1] not in MONTHS or found[6] not in HOURS:
+    parts = text.split()
+    if len(parts) != 6:  # noqa: PLR2004
         return usual(text)
-    day, hour, minute, second, year = (int(found[i]) for i in (2, 3, 4, 5, 7))
-    moment = _seconds(year, MONTHS[found[1]], day, hour, minute, second)
-    return None if moment is None else moment - 3600 * HOURS[found[6]]
+    _, month, day, time, zone, year = parts
+    midnight, seconds = _midnight(year, month, day, zone), _of_day(time)  # few days, each known at once
+    return None if midnight is None or seconds is None else midnight + seconds
+
+
+@lru_cache(maxsize=100_000)
+def _midnight(year: str, month: str, day: str, zone: str) -> float | None:
+    if month not in MONTHS or zone not in HOURS or not (year.isdecimal() and day.isdecimal()):
+        return None
+    seconds = _seconds(int(year), MONTHS[month], int(day), 0, 0, 0)
+    return None if seconds is None else seconds - 3600 * HOURS[zone]
+
+
+@lru_cache(maxsize=100_000)
+def _of_day(text: str) -> int | None:
+    found = CLOCK.fullmatch(text)
+    return 3600 * int(found[1]) + 60 * int(found[2]) + int(found[3]) if found else None
 
 
 def american(text: str) -> float | None:

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 
 from spagree.errors import DataError
-from spagree.read.tools.answers import Record, cell, from_text, known, records
+from spagree.read.tools.answers import Record, cell, from_text, item_text, known, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 ASSIGNMENT, INPUT, OUTPUT, GOLDEN = "ASSIGNMENT:", "INPUT:", "OUTPUT:", "GOLDEN:"
 WORKER, TASK, STATUS = ASSIGNMENT + "worker_id", ASSIGNMENT + "task_id", ASSIGNMENT + "status"
+TEXTS = ("text", "sentence", "question", "image", "image_url", "url")
 
 Entry = tuple[str, int, Record]
 
@@ -28,7 +29,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """
     page: list[Entry] = []
     for place, line, row in records(source, options):
-        if not row[WORKER]:
+        if not cell(row, WORKER, place):
             page.append((place, line, row))
             continue
         has_task = any(text for name, text in row.items() if name.startswith((INPUT, OUTPUT)))
@@ -53,6 +54,7 @@ def _response(task: Entry, assignment: Record, options: ReaderOptions) -> Respon
         (assignment.get(STATUS) or "approved").lower(),
         is_gold=any(text for name, text in row.items() if name.startswith(GOLDEN)),
         row=line,
+        text=item_text(row, options, place, *(INPUT + name for name in TEXTS)),
     )
 
 

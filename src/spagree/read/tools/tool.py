@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from spagree.read.annotations import Caution
 from spagree.read.tools.source import Source
@@ -15,13 +15,12 @@ Value = str | tuple[str, ...] | None
 KEPT = ""  # the status of a response that always counts
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """What one annotator said about one item: an answer to each question that was options.
+class Response(NamedTuple):
+    """What one annotator answered about one item, question by question.
 
-    A value is a text, several options, or nothing (an empty answer); a question that is not in
-    ``answers`` was not options. ``status`` is the tool's own word, ``time`` the tool's own text, ``row``
-    a line of the file where there is one.
+    A value is a text, several options, or nothing (an empty answer). A question that is not in ``answers``
+    was not asked; with ``is_complete`` it was, and stayed empty. ``status`` is the tool's own word, ``time``
+    the tool's own text, ``row`` a line of the file where there is one, ``text`` what the item shows.
     """
 
     item: str | None
@@ -31,11 +30,16 @@ class Response:
     status: str = KEPT
     is_gold: bool = False
     row: int | None = None
+    text: str | None = None
+    is_complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """What the user said that a reader needs; ``cautions`` is where it leaves what the user should know."""
+    """What the user said that a reader needs.
+
+    The reader leaves what the user should know in ``cautions``, and what concerns one question in ``notes``.
+    """
 
     scratch: Path
     encoding: str | None = None
@@ -43,8 +47,10 @@ class ReaderOptions:
     annotator: str | None = None
     time: str | None = None
     question: str | None = None
+    text: str | None = None
     config: Any = None
     cautions: list[Caution] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,8 @@ class Tool:
     ``fields``: where it keeps item, annotator, label and time, as the summary shows it. ``statuses``: the
     code under which responses of a status are left out; ``counted``: the statuses that count unless the
     user says otherwise. ``renames``: the roles for which the user may name another field. ``shapes``:
-    what else than plain files it can read, such as folders.
+    what else than plain files it can read, such as folders. ``is_numbered``: the row of a response is the
+    number of the annotation, by which they are put in order.
     """
 
     name: str
@@ -67,3 +74,4 @@ class Tool:
     renames: frozenset[str] = frozenset({"item"})
     shapes: frozenset[str] = frozenset()
     clock: Callable[[str], float | None] = usual
+    is_numbered: bool = False

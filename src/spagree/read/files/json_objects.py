@@ -1,0 +1,109 @@
+"""The objects of a JSON file one after the other, each with its place.
+
+A fast parser reads them; what it refuses (NaN, lone surrogates, faults) the careful one reads or explains.
+Only the object at hand is in memory: an array is cut into its parts first, which stay bytes of the file.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from spagree.errors import DataError
+from spagree.read.files.json_text import DECODER, Written, as_text
+from spagree.read.files.paths import File
+from spagree.read.tables import shown
+
+Entry = tuple[str, int, dict[str, Any]]  # place for messages, number, object
+FAST = msgspec.json.Decoder(float_hook=Written)  # whole numbers of any length stay exact by themselves
+PARTS = msgspec.json.Decoder(list[msgspec.Raw])
+REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+DAMAGED = "the export seems to be cut off or damaged: export it again"
+
+
+def objects(file: File) -> Iterator[Entry]:
+    """The objects of an array, one per line, or the one that the whole file is."""
+    if file.kind == "json array":
+        yield from _array(file)
+        return
+    whole = _one_object(file)
+    if whole is not None:
+        yield file.name, 1, whole
+        return
+    with file.path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            text = line.removeprefix(BOM_UTF8).strip() if number == 1 else line.strip()
+            if text:
+                place = f"{file.name}:{number}"
+                yield place, number, as_object(_line(place, text), place)
+
+
+def _array(file: File) -> Iterator[Entry]:
+    done = 0
+    try:
+        for done, value in enumerate(_fast_values(file), 1):
+            yield _numbered(file, done, value)
+    except REFUSED:
+        rest = enumerate(_document(file, file.path.read_text("utf-8-sig")), 1)
+        yield from (_numbered(file, number, value) for number, value in islice(rest, done, None))
+
+
+def _fast_values(file: File) -> Iterator[Any]:
+    with file.path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        start = len(BOM_UTF8) if content[: len(BOM_UTF8)] == BOM_UTF8 else 0
+        with memoryview(content) as view, view[start:] as text:
+            parts = PARTS.decode(text)
+            try:
+                yield from map(FAST.decode, parts)
+            finally:
+                parts.clear()  # they hold the file open
+
+
+def _numbered(file: File, number: int, value: Any) -> Entry:
+    place = f"{file.name}: object {number}"
+    return place, number, as_object(value, place)
+
+
+def _one_object(file: File) -> dict[str, Any] | None:
+    """The object that the whole file is, if its first line is no object by itself."""
+    with file.path.open(encoding="utf-8-sig", newline="\n") as stream:
+        first = next((line for line in stream if line.strip()), "")
+    try:
+        DECODER.decode(first.strip())
+    except json.JSONDecodeError:
+        if first.strip() not in ("{", "") and first.rstrip().endswith("}"):
+            return None  # a damaged line, which is refused with its number
+        return as_object(_document(file, file.path.read_text("utf-8-sig")), file.name)
+    return None
+
+
+def _document(file: File, text: str) -> Any:
+    try:
+        return DECODER.decode(text.strip())
+    except json.JSONDecodeError as error:
+        place = f"{file.name}:{error.lineno}: column {error.colno}"
+        raise DataError(f"{place}: not JSON: {error.msg}; {DAMAGED}") from None
+
+
+def _line(place: str, line: bytes) -> Any:
+    try:
+        return FAST.decode(line)
+    except REFUSED:
+        pass
+    try:
+        return DECODER.decode(line.decode("utf-8"))
+    except json.JSONDecodeError as error:
+        raise DataError(f"{place}: not JSON: {error.msg} at character {error.pos + 1}; {DAMAGED}") from None
+
+
+def as_object(value: Any, place: str) -> dict[str, Any]:
+    """The value, which has to be an object."""
+    if not isinstance(value, dict):
+        raise DataError(f"{place}: expected an object {{…}}, found {shown(as_text(value))}; export it again")
+    return value

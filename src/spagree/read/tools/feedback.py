@@ -1,0 +1,107 @@
+"""Scores of traces, as Langfuse, LangSmith and Phoenix keep them: people and models beside each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spagree.errors import DataError
+from spagree.read.annotations import Caution
+from spagree.read.files.json_text import DECODER
+from spagree.read.tables import listed
+from spagree.read.tools.answers import Record, cell, item_text, known, records
+from spagree.read.tools.source import Source
+from spagree.read.tools.tool import ReaderOptions, Response
+
+HUMAN, MODEL, PROGRAM = "human", "model", "program"
+KINDS = (HUMAN, MODEL, PROGRAM)  # who may count: all unless the user says otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Where a tool keeps what; of several names the first that is filled. A dot leads into an object."""
+
+    items: tuple[str, ...]
+    question: tuple[str, ...]
+    labels: tuple[str, ...]
+    times: tuple[str, ...]
+    kind: tuple[str, ...]
+    people: tuple[str, ...]
+    models: tuple[str, ...]
+    kinds: Mapping[str, str]  # what the tool calls people, models and programs
+
+
+def reader(fields: Fields) -> Callable[[Source, ReaderOptions], Iterator[Response]]:
+    """The function that yields the responses of a tool with these fields."""
+
+    def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
+        sizes: Counter[str] = Counter()
+        for place, number, record in records(source, options):
+            for score in _scores(record):
+                response = _response(place, number, score, fields, options)
+                sizes[response.status] += 1
+                yield response
+        _tell(sizes, options)
+
+    return responses
+
+
+def _scores(record: Record) -> list[Record]:
+    """The record, or those of a page as the interface sends it: {"data": […]}."""
+    page = record.get("data")
+    return page if isinstance(page, list) and all(isinstance(each, dict) for each in page) else [record]
+
+
+def _response(place: str, number: int, score: Record, fields: Fields, options: ReaderOptions) -> Response:
+    question, kind = first(score, fields.question), first(score, fields.kind)
+    if question is None or kind is None:
+        lacking = fields.question if question is None else fields.kind
+        raise DataError(f"{place}: {' or '.join(lacking)} is empty or not there; fields: {listed(list(score))}")
+    status = fields.kinds.get(kind.lower(), PROGRAM)
+    names = fields.people if status == HUMAN else fields.models
+    who = first(score, (options.annotator,) if options.annotator else names) or (None if status == HUMAN else kind)
+    item = cell(score, options.item, place) if options.item else first(score, fields.items)
+    text = item_text(score, options, place) if options.text else None
+    label, time = first(score, fields.labels), first(score, fields.times)
+    return Response(item, who, {question: label}, time, status, row=number, text=text)
+
+
+def first(record: Record, names: tuple[str, ...]) -> str | None:
+    """The text of the first field that is filled.
+
+    >>> first({"result": {"label": None, "score": 1}}, ("result.label", "result.score"))
+    '1'
+    """
+    return next((text for name in names if (text := known(_inside(record, name)))), None)
+
+
+def _inside(record: Record, name: str) -> Any:
+    """A field by its name, or by its path through objects, which tables hold as JSON."""
+    if name in record:
+        return record[name]
+    outer, dot, rest = name.partition(".")
+    inner = record.get(outer) if dot else None
+    if isinstance(inner, str) and inner.startswith("{"):
+        try:
+            inner = DECODER.decode(inner)
+        except ValueError:
+            return None
+    return _inside(inner, rest) if isinstance(inner, dict) else None
+
+
+def _tell(sizes: Counter[str], options: ReaderOptions) -> None:
+    """People and models answer different questions: whoever mixes them should know."""
+    if len(sizes) > 1 or HUMAN not in sizes:
+        words = {HUMAN: "by people", MODEL: "by models", PROGRAM: "by programs"}
+        found = ", ".join(f"{sizes[status]:,} {words[status]}" for status in words if sizes[status])
+        remedy = "; --status human counts people alone" if HUMAN in sizes else ""
+        options.cautions.append(Caution("people_and_models", f"scores {found}{remedy}"))
+
+
+def has_fields(source: Source, *groups: tuple[str, ...]) -> bool:
+    """Whether the records, or those of a page, have a field of each group."""
+    scores = [score for record in source.objects for score in _scores(record)]
+    keys = {*source.keys, *(name for score in scores for name in score)}
+    return all(any(name in keys for name in group) for group in groups)

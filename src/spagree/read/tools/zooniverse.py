@@ -1,0 +1,142 @@
+"""Zooniverse: the classification export, one row per classification with the answers to all its tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from spagree.errors import DataError
+from spagree.read.annotations import Caution
+from spagree.read.files.json_objects import FAST, REFUSED
+from spagree.read.files.json_text import DECODER, as_text
+from spagree.read.tables import shown
+from spagree.read.tools.answers import Record, answer, cell, item_text, known, one_or_more, part, records
+from spagree.read.tools.source import TABLE, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+
+WANTED = ("user_name", "created_at", "gold_standard", "workflow_id", "annotations", "subject_data", "subject_ids")
+UNKNOWN = "not-logged-in-"
+TEXTS = ("Filename", "filename", "#name", "name", "image_name", "image", "link", "url", "#url")
+
+
+def recognise(source: Source) -> bool:
+    """The columns of the classification export."""
+    return source.shape == TABLE and source.has("subject_ids", "annotations", "user_name")
+
+
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
+    """Each classification; tasks of different workflows are different questions."""
+    wanted = {*WANTED, options.item, options.annotator, options.time}
+    found = list(records(source, options, wanted.__contains__))
+    names = _names({(row.get("workflow_id", ""), task, as_text(each.get("task_label")))
+                    for place, _, row in found for task, each in _tasks(place, row)})  # fmt: skip
+    seen: Counter[str] = Counter()
+    answered = False
+    for place, line, row in found:
+        answers = _answers(place, row, names, seen)
+        who = known(cell(row, options.annotator or "user_name", place))
+        seen["not logged in"] += (who or "").startswith(UNKNOWN)
+        answered = answered or bool(answers)
+        item, is_gold = cell(row, options.item or "subject_ids", place), row.get("gold_standard", "").lower() == "true"
+        time, text = known(row.get(options.time or "created_at")), _text(place, row, options)
+        yield Response(known(item), who, answers, time, is_gold=is_gold, row=line, text=text)
+    _tell(seen, answered, source, options)
+
+
+def _tasks(place: str, row: Record) -> list[tuple[str, Record]]:
+    tasks = _decoded(cell(row, "annotations", place), place, "annotations")
+    if not isinstance(tasks, list) or not all(isinstance(each, dict) for each in tasks):
+        raise DataError(f"{place}: annotations should be a list of tasks, found {shown(as_text(tasks))}; export again")
+    return [(cell(each, "task", place), each) for each in tasks]
+
+
+def _names(asked: set[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
+    """What a task is called: with its workflow, and with its text, where the same name asks different things.
+
+    >>> _names({("7", "T0", "Cat?"), ("7", "T0", "Dog?"), ("7", "T1", "How many?")})[("7", "T0", "Dog?")]
+    'T0: Dog?'
+    """
+    workflows = {(task, workflow) for workflow, task, _ in asked}
+    texts = {(workflow, task, text) for workflow, task, text in asked if text}
+    in_several, asks_several = Counter(task for task, _ in workflows), Counter((w, task) for w, task, _ in texts)
+    return {
+        (workflow, task, text): (f"{workflow}/" if in_several[task] > 1 else "")
+        + task
+        + (f": {text}" if text and asks_several[workflow, task] > 1 else "")
+        for workflow, task, text in asked
+    }
+
+
+def _answers(
+    place: str, row: Record, names: Mapping[tuple[str, str, str], str], seen: Counter[str]
+) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for task, each in _tasks(place, row):
+        name = names[row.get("workflow_id", ""), task, as_text(each.get("task_label"))]
+        found.update(_values(name, each.get("value"), seen))
+    return found
+
+
+def _values(task: str, value: Any, seen: Counter[str]) -> Iterator[tuple[str, Value]]:
+    """The answers to a task: one, or those of a survey or of tasks inside it; drawings are only counted."""
+    objects = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    if not objects:
+        yield task, answer(value)
+    elif "choice" in objects[0]:
+        yield task, one_or_more(as_text(each.get("choice")) for each in objects)
+        yield from _survey(task, objects)
+    elif "task" in objects[0]:
+        for each in objects:
+            yield from _values(f"{task}/{as_text(each['task'])}", each.get("value"), seen)
+    elif "option" in objects[0] or set(objects[0]) <= {"value", "label"}:
+        yield task, one_or_more(as_text(each.get("label") or each.get("value")) for each in objects)
+    else:
+        seen["drawings"] += len(objects)
+
+
+def _survey(task: str, choices: Sequence[Record]) -> Iterator[tuple[str, Value]]:
+    """What was asked about each choice, such as how many animals: a question of its own."""
+    for each in choices:
+        inner = each.get("answers")
+        for name, value in inner.items() if isinstance(inner, Mapping) else ():
+            yield f"{task}/{as_text(each.get('choice'))}/{name}", answer(value)
+
+
+def _text(place: str, row: Record, options: ReaderOptions) -> str | None:
+    """What the subject shows, from the manifest of its upload."""
+    data = _decoded(row.get("subject_data") or "{}", place, "subject_data")
+    subjects = [part(data, name, dict, place) for name in data] if isinstance(data, dict) else []
+    return item_text(subjects[0], options, place, *TEXTS) if subjects else None
+
+
+def _decoded(text: str, place: str, column: str) -> Any:
+    try:
+        return FAST.decode(text)
+    except REFUSED:
+        pass
+    try:
+        return DECODER.decode(text)
+    except ValueError as error:
+        raise DataError(f"{place}: {column} is no JSON ({error}); download the export again") from None
+
+
+def _tell(seen: Counter[str], answered: bool, source: Source, options: ReaderOptions) -> None:
+    drawings, unknown = seen["drawings"], seen["not logged in"]
+    if drawings and not answered:
+        raise DataError(f"{source.name}: {drawings:,} drawings and no answers; spagree compares classes")
+    if drawings:
+        options.cautions.append(Caution("regions_left_aside", f"{drawings:,} drawings were left aside: no classes"))
+    if unknown:
+        message = f"{unknown:,} classifications by people who were not logged in: one annotator per browser address"
+        options.cautions.append(Caution("not_logged_in", message))
+
+
+TOOL = Tool(
+    name="zooniverse",
+    title="Zooniverse",
+    fields={"item": "subject_ids", "annotator": "user_name", "time": "created_at"},
+    recognise=recognise,
+    responses=responses,
+    renames=frozenset({"item", "annotator", "time"}),
+)
