@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -287,7 +288,7 @@ def test_regions_are_no_classes(kind: str, save: Save) -> None:
     beside = [region, region, result("q", {"choices": ["x"]})]
     found = read(save("b.json", tasks(beside, beside)))
     assert [c.message for c in found.cautions] == [
-        "4 regions marked, or described, were left aside: spagree compares classes"
+        "4 regions marked or described were left aside: spagree compares classes"
     ]
 
 
@@ -376,10 +377,8 @@ FILES = {
 @pytest.mark.parametrize("tool", MODULES)
 @pytest.mark.parametrize("name", FILES)
 def test_a_reader_on_the_file_of_another_tool_refuses_cleanly(tool: str, name: str, save: Save) -> None:
-    try:
-        read_all(save(name, FILES[name]), format=tool)
-    except spagree.SpagreeError as error:
-        assert str(error)
+    with suppress(spagree.SpagreeError):  # anything else is a fault; some files hold what two tools write
+        assert read_all(save(name, FILES[name]), format=tool)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -132,7 +132,7 @@ def test_places_are_lines_objects_or_the_file(save: Save, tmp_path: Path) -> Non
         ("a.csv:2", {"x": "1", "y": "a\nb"}),
         ("a.csv:4", {"x": "3", "y": ""}),
     ]
-    assert objects(save("a.csv", "\ufeffx,y,\n1,2,\n"), tmp_path) == [("a.csv:2", {"x": "1", "y": "2", "": ""})]
+    assert objects(save("a.csv", "\ufeffx,y,\n1,2,\n"), tmp_path) == [("a.csv:2", {"x": "1", "y": "2"})]
     assert objects(save("a.jsonl", " \n"), tmp_path) == [] and objects(save("a.txt", ""), tmp_path) == []
 
 
@@ -312,7 +312,7 @@ def test_rules_leave_out_and_count() -> None:
     strict = gather(given, TOOL, Rules(ground_truth="drop"), "source")
     assert strict.left_out["q"]["ground_truth"] == 1
     lenient = gather(given, TOOL, Rules(("bad", "good"), empty="keep"), "source")
-    assert [row[2] for row in lenient.rows["q"]] == ["x", "x", "[]", "[]", "[]", "x"]
+    assert lenient.rows["q"].labels == ["x", "x", "[]", "[]", "[]", "x"]
 
 
 def test_a_response_without_answers_concerns_every_question() -> None:

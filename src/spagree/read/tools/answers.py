@@ -16,7 +16,8 @@ from spagree.read.files.delimited import TextFile
 from spagree.read.files.encodings import as_utf8, refuse_bad_bytes
 from spagree.read.files.json_objects import as_object, objects
 from spagree.read.files.json_text import DECODER, as_text
-from spagree.read.files.paths import File, new_file
+from spagree.read.files.paths import File
+from spagree.read.files.scratch import new_file
 from spagree.read.tables import listed, shown
 from spagree.read.tools.source import Source
 from spagree.read.tools.tool import ReaderOptions, Value

@@ -63,12 +63,12 @@ def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
     """What the user should know; marked regions alone cannot be compared."""
     if seen.regions and not seen.controls:
         raise DataError(
-            f"{source.name}: {seen.regions:,} regions marked and no classes chosen; spagree compares classes, and where "
-            "something is marked is none: add a choice for the whole task (Choices without perRegion), or compare the "
+            f"{source.name}: {seen.regions:,} regions marked and no classes chosen; spagree compares classes: "
+            "add a choice for the whole task (Choices without perRegion), or compare the "
             "regions with a tool for spans or boxes"
         )
     messages = {
-        "regions_left_aside": f"{seen.regions:,} regions marked, or described, were left aside: spagree compares classes",
+        "regions_left_aside": f"{seen.regions:,} regions marked or described were left aside: spagree compares classes",
         "edited_by_others": f"{seen.edited:,} annotations were changed by somebody else; they count for the annotator "
         "who made them",
         "several_results": f"{seen.repeated:,} times one annotation has several results of one control; they count as "
