@@ -67,17 +67,15 @@ def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
             "add a choice for the whole task (Choices without perRegion), or compare the "
             "regions with a tool for spans or boxes"
         )
-    messages = {
-        "regions_left_aside": f"{seen.regions:,} regions marked or described were left aside: spagree compares classes",
-        "edited_by_others": f"{seen.edited:,} annotations were changed by somebody else; they count for the annotator "
-        "who made them",
-        "several_results": f"{seen.repeated:,} times one annotation has several results of one control; they count as "
-        "one set",
-    }
-    sizes = (seen.regions, seen.edited, seen.repeated)
-    options.cautions.extend(
-        Caution(code, text) for (code, text), size in zip(messages.items(), sizes, strict=True) if size
-    )
+    if seen.regions:
+        message = f"{seen.regions:,} regions marked or described were left aside: spagree compares classes"
+        options.cautions.append(Caution("regions_left_aside", message))
+    if seen.edited:
+        message = f"{seen.edited:,} annotations were changed by somebody else; they count for their author"
+        options.cautions.append(Caution("edited_by_others", message))
+    if seen.repeated:
+        message = f"{seen.repeated:,} times one annotation has several results of one control; they count as one set"
+        options.cautions.append(Caution("several_results", message))
     options.notes.update(dict.fromkeys(seen.ratings, "stars in order: --metric ordinal counts near misses"))
 
 
