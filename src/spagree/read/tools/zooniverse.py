@@ -78,21 +78,21 @@ def _answers(
     return found
 
 
-def _values(task: str, value: Any, seen: Counter[str]) -> Iterator[tuple[str, Value]]:
+def _values(task: str, value: Any, seen: Counter[str]) -> list[tuple[str, Value]]:
     """The answers to a task: one, or those of a survey or of tasks inside it; drawings are only counted."""
     objects = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
     if not objects:
-        yield task, answer(value)
-    elif "choice" in objects[0]:
-        yield task, one_or_more(as_text(each.get("choice")) for each in objects)
-        yield from _survey(task, objects)
-    elif "task" in objects[0]:
-        for each in objects:
-            yield from _values(f"{task}/{as_text(each['task'])}", each.get("value"), seen)
-    elif "option" in objects[0] or set(objects[0]) <= {"value", "label"}:
-        yield task, one_or_more(as_text(each.get("label") or each.get("value")) for each in objects)
-    else:
-        seen["drawings"] += len(objects)
+        return [(task, answer(value))]
+    names = objects[0].keys()
+    if "choice" in names:
+        return [(task, one_or_more(as_text(each.get("choice")) for each in objects)), *_survey(task, objects)]
+    if "task" in names:
+        inner = [(f"{task}/{as_text(each.get('task'))}", each.get("value")) for each in objects]
+        return [found for name, part_value in inner for found in _values(name, part_value, seen)]
+    if "option" in names or names <= {"value", "label"}:
+        return [(task, one_or_more(as_text(each.get("label") or each.get("value")) for each in objects))]
+    seen["drawings"] += len(objects)
+    return []
 
 
 def _survey(task: str, choices: Sequence[Record]) -> Iterator[tuple[str, Value]]:
