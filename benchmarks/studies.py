@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import spagree
-from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_WEIGHT
+from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS
 from spagree.studies.datasets import LabelSet, label_set
 from spagree.studies.rounds import annotation_values, checkpoints
 from spagree.studies.standins import StandIn, draw
@@ -67,8 +67,10 @@ def numpy_adaptive(n: np.ndarray, agreement: np.ndarray, pairs: np.ndarray, trip
     t3 = triples[three] / (m * (m - 1) * (m - 2))
     k = n[four]
     m2 = (pairs**2 - 2 * pairs - 4 * triples)[four] / (k * (k - 1) * (k - 2) * (k - 3))
-    a = (((m - 2) * (t3 - theta**2)).sum() / spread + PRIOR_WEIGHT * PRIOR_A) / ((m - 2).sum() + PRIOR_WEIGHT)
-    b = (((k - 3) * (m2 - theta**2)).sum() / spread + PRIOR_WEIGHT * PRIOR_B) / ((k - 3).sum() + PRIOR_WEIGHT)
+    three_weight, four_weight = 1 - 1 / (m - 1), 1 - 1 / (k - 2)
+    a = (three_weight * (t3 - theta**2)).sum() / spread + PRIOR_ITEMS * PRIOR_A
+    b = (four_weight * (m2 - theta**2)).sum() / spread + PRIOR_ITEMS * PRIOR_B
+    a, b = a / (three_weight.sum() + PRIOR_ITEMS), b / (four_weight.sum() + PRIOR_ITEMS)
     a = min(max(a, 0.0), 1.0)
     return a, min(max(b, 0.0), a)
 

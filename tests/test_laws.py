@@ -61,7 +61,7 @@ def class_weights(items: list[list[str]]) -> Any:
 
 
 def adaptive_weights(items: list[list[str]]) -> Any:
-    """MATH §5 by looking at all triples and all disjoint pairs."""
+    """The shape by looking at all triples and all disjoint pairs."""
     theta = spa(items, SIMPLE["annotations_m1"])
     a, b = Fraction(1, 4), Fraction(0)
     if 0 < theta < 1:
@@ -75,9 +75,9 @@ def adaptive_weights(items: list[list[str]]) -> Any:
 
 
 def shrunk(items: list[list[str]], theta: Fraction, size: int, prior: Fraction) -> Fraction:
-    above, below = 100 * prior, Fraction(100)
+    above, below = 50 * prior, Fraction(50)
     for labels in (labels for labels in items if len(labels) >= size):
-        weight = len(labels) - size + 1
+        weight = 1 - Fraction(1, len(labels) - size + 2)
         above += weight * (together(labels, size) - theta**2) / (theta - theta**2)
         below += weight
     return above / below

@@ -16,6 +16,7 @@ The values of the peers come from this script (scikit-learn 1.9.1, statsmodels 0
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from math import sqrt
 from pathlib import Path
@@ -28,6 +29,8 @@ import spagree
 from breakdown_oracle import Rows, close, cohen, rows_of, scott, shared
 from spagree.estimate import pairs as module
 from spagree.estimate.uncertainty import wilson
+
+Shares = tuple[dict[str, float], dict[str, float]]
 
 COHEN, COHEN_STD = 0.5454545454545454, 0.2184835268198166
 LINEAR, QUADRATIC = 0.5555555555555556, 0.5652173913043479
@@ -73,15 +76,54 @@ def test_intervals_have_a_width_at_perfect_agreement() -> None:
     assert (row["agreement"], row["cohen_kappa"], row["scott_pi"]) == (1.0, 1.0, 1.0)
     low = wilson(1.0, 0.0, 10, 0.95)[0]
     assert (row["low"], row["high"]) == (pytest.approx(low), 1.0)
-    assert (row["cohen_kappa_low"], row["cohen_kappa_high"]) == (pytest.approx(2 * low - 1), 1.0)
+    # Ten equally informative items, on the scale from −1 to 1.
+    kappa = 2 * wilson(1.0, 0.0, 10, 0.95, 10)[0] - 1
+    assert (row["cohen_kappa_low"], row["cohen_kappa_high"]) == (pytest.approx(kappa), 1.0)
 
 
-def test_the_interval_of_kappa_is_wilsons_on_the_scale_of_agreement() -> None:
+def slow_limits(said: list[tuple[str, str]], value: float, stderr: float, shares: Shares) -> tuple[float, float]:
+    """docs/mathematics.md §13 for the labels of two annotators; ``shares`` are those by chance of one and other."""
+    one, other = shares
+    informing = [1 - (other[x] + one[y]) / 2 for x, y in said]
+    second, fourth = (sum(g**power for g in informing) for power in (2, 4))
+    size, alike = second**2 / fourth, sum(informing) ** 2 / second
+    expected = sum(one[c] * other[c] for c in one)
+    first = [Counter(x for x, _ in said), Counter(y for _, y in said)]
+    commonest = max(first[0][c] + first[1][c] for c in one) / len(said)
+    lowest = min(1 - min(1, 2 - commonest) / (1 - expected), value)
+    scale = 1 - lowest
+    place = (value - lowest) / scale
+    measured = min((stderr / scale) ** 2, 2 * place * (1 - place) / size)
+    error = sqrt(measured + min(1, 15 / alike) * max(0, place * (1 - place) / size - measured))
+    low, high = wilson(place, error, size, 0.9, size)
+    return lowest + scale * low, lowest + scale * high
+
+
+def test_the_intervals_of_both_kappas_by_the_formula() -> None:
     row = spagree.measure(TEN, level=0.9).pairs().row(0, named=True)
-    expected = (0.7 - row["cohen_kappa"]) / (1 - row["cohen_kappa"])
-    low, high = wilson(0.7, row["cohen_kappa_stderr"] * (1 - expected), 10, 0.9)
-    assert row["cohen_kappa_low"] == pytest.approx((low - expected) / (1 - expected))
-    assert row["cohen_kappa_high"] == pytest.approx((high - expected) / (1 - expected))
+    said = list(zip(ONE, OTHER, strict=True))
+    one, other = ({c: text.count(c) / 10 for c in "abc"} for text in (ONE, OTHER))
+    both = {c: (one[c] + other[c]) / 2 for c in "abc"}
+    for name, shares in (("cohen_kappa", (one, other)), ("scott_pi", (both, both))):
+        wanted = slow_limits(said, row[name], row[f"{name}_stderr"], shares)
+        assert (row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("size", [7, 10, 13, 30, 49, 90])
+def test_an_annotator_who_always_says_the_same_has_a_steady_interval(size: int) -> None:
+    """Kappa is 0 whatever the other says; its interval must not hang on the last bit of a float."""
+    rows = [(f"q{i}", "ann", "x") for i in range(size)]
+    rows += [(f"q{i}", "bob", "y" if i % 7 == 0 else "x") for i in range(size)]
+    row = spagree.measure(rows).pairs().row(0, named=True)
+    rare = -(-size // 7)
+    assert row["cohen_kappa"] == pytest.approx(0, abs=1e-14)
+    # Where bob says y, his label never agrees by chance and ann's with all of his x; where he says x, always.
+    g_rare = 1 - (0 + (size - rare) / size) / 2
+    g_common = 1 - (1 + (size - rare) / size) / 2
+    fourth = rare * g_rare**4 + (size - rare) * g_common**4
+    equal = (rare * g_rare**2 + (size - rare) * g_common**2) ** 2 / fourth
+    assert row["cohen_kappa_low"] == pytest.approx(0, abs=1e-12)
+    assert row["cohen_kappa_high"] == pytest.approx(wilson(0.0, 0.0, equal, 0.95, equal)[1], abs=1e-9)
 
 
 @given(rows_of(8, 5))

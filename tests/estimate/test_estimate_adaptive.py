@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oracle import BARS, Labels, parse, spa, tally_of
 from spagree.estimate import weigh
-from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_WEIGHT, adaptive_shape
+from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS, Shape, adaptive_shape
 from spagree.estimate.weights import family
 from spagree.tally.tally import Tally
 
@@ -27,7 +27,7 @@ def disjoint_pairs_agree(labels: Labels) -> Fraction:
 
 
 def slow_shape(items: list[list[str]], *, clamp: bool = True) -> tuple[Fraction, Fraction]:
-    """MATH §5, word for word."""
+    """docs/mathematics.md §7, word for word."""
     theta = spa(items, lambda labels: len(labels) - 1)
     spread = theta - theta**2
     if not spread:
@@ -35,10 +35,10 @@ def slow_shape(items: list[list[str]], *, clamp: bool = True) -> tuple[Fraction,
 
     def pooled(smallest: int, probability, prior: Fraction) -> Fraction:
         long = [labels for labels in items if len(labels) >= smallest]
-        weights = [len(labels) - smallest + 1 for labels in long]
+        weights = [1 - Fraction(1, len(labels) - smallest + 2) for labels in long]
         coordinates = [(probability(labels) - theta**2) / spread for labels in long]
-        shrunk = sum((w * x for w, x in zip(weights, coordinates, strict=True)), 100 * prior)
-        return shrunk / (sum(weights) + 100)
+        shrunk = sum((w * x for w, x in zip(weights, coordinates, strict=True)), 50 * prior)
+        return shrunk / (sum(weights) + 50)
 
     a = pooled(3, triples_agree, Fraction(1, 4))
     b = pooled(4, disjoint_pairs_agree, Fraction(0))
@@ -48,8 +48,14 @@ def slow_shape(items: list[list[str]], *, clamp: bool = True) -> tuple[Fraction,
     return a, min(max(b, Fraction(0)), a)
 
 
+def estimated(items: list[list[str]]) -> tuple[float, float]:
+    found = adaptive_shape(tally_of(items))
+    assert found.pair == 1
+    return found.a, found.b
+
+
 def check(items: list[list[str]]) -> None:
-    assert adaptive_shape(tally_of(items)) == pytest.approx(tuple(map(float, slow_shape(items))), abs=1e-12)
+    assert estimated(items) == pytest.approx(tuple(map(float, slow_shape(items))), abs=1e-12)
 
 
 ITEM = st.lists(st.sampled_from("abc"), min_size=1, max_size=6)
@@ -67,27 +73,27 @@ def test_shape_of_hand_made_data(data: str) -> None:
 
 
 def test_shape_of_one_small_data_set_in_figures() -> None:
-    # theta = (1·1 + 2·1/3 + 3·1/6)/6 = 13/36, t3 = 0 and 0, m2 = 0, pooled with weights 1, 2 and 1
+    # theta = (1·1 + 2·1/3 + 3·1/6)/6 = 13/36, t3 = 0 and 0, m2 = 0, pooled with weights 1/2, 2/3 and 1/2
     items = parse("aa aab aabc")
     a, b = slow_shape(items, clamp=False)
     theta = Fraction(13, 36)
-    assert a == (3 * (0 - theta**2) / (theta * (1 - theta)) + 25) / 103
-    assert b == (0 - theta**2) / (theta * (1 - theta)) / 101 < 0
-    assert adaptive_shape(tally_of(items)) == (pytest.approx(float(a), abs=1e-15), 0.0)
+    assert a == (Fraction(7, 6) * (0 - theta**2) / (theta * (1 - theta)) + Fraction(25, 2)) / (50 + Fraction(7, 6))
+    assert b == (0 - theta**2) / (theta * (1 - theta)) / 101 < 0  # 1/2 over 50 + 1/2
+    assert estimated(items) == (pytest.approx(float(a), abs=1e-15), 0.0)
 
 
-def test_the_prior_is_annotations_m1_with_the_weight_of_a_hundred() -> None:
-    assert (PRIOR_A, PRIOR_B, PRIOR_WEIGHT) == (0.25, 0.0, 100.0)
+def test_the_prior_is_annotations_m1_with_the_weight_of_fifty_items() -> None:
+    assert (PRIOR_A, PRIOR_B, PRIOR_ITEMS) == (0.25, 0.0, 50.0)
     assert [family(n, PRIOR_A, PRIOR_B) for n in (2, 3, 4, 5)] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("data", ["aa ab", "aa aaa aaaa", "ab abc abcd", "a b", "a"])
 def test_with_nothing_to_learn_from_the_prior_stands(data: str) -> None:
-    assert adaptive_shape(tally_of(parse(data))) == (0.25, 0.0)
+    assert estimated(parse(data)) == (0.25, 0.0)
 
 
 def test_an_empty_tally_keeps_the_prior() -> None:
-    assert adaptive_shape(Tally()) == (0.25, 0.0)
+    assert adaptive_shape(Tally()) == Shape(0.25, 0.0)
 
 
 def repeated(data: str, times: int) -> list[list[str]]:
@@ -104,7 +110,7 @@ def repeated(data: str, times: int) -> list[list[str]]:
 )
 def test_shape_is_clamped_to_a_possible_one(data: str, shape: tuple[float, float] | None) -> None:
     items = repeated(data, 300)
-    a, b = adaptive_shape(tally_of(items))
+    a, b = estimated(items)
     assert 0 <= b <= a <= 1
     if shape:
         assert slow_shape(items[:30], clamp=False)[0] < 0.25
@@ -116,7 +122,7 @@ def test_b_is_at_most_a() -> None:
     items = repeated("aabb ccdd aabb abcd", 200)
     raw_a, raw_b = slow_shape(items[:40], clamp=False)
     assert raw_b > 0 and raw_b > raw_a
-    a, b = adaptive_shape(tally_of(items))
+    a, b = estimated(items)
     assert (a, b) == (0.0, 0.0)
 
 
@@ -125,23 +131,23 @@ def test_a_above_one_is_clamped() -> None:
     items = repeated("ab", 3000) + repeated("aaaa", 300)
     raw_a, _ = slow_shape(items[-330:], clamp=False)
     assert raw_a > 0.25
-    a, b = adaptive_shape(tally_of(items))
+    a, b = estimated(items)
     assert (a, b) == (1.0, 1.0)
 
 
 def test_homogeneous_items_lead_to_edges_and_heterogeneous_ones_to_flat() -> None:
-    same = adaptive_shape(tally_of(repeated("aaab aabb abbb abab aaaa bbbb aabb aabb", 100)))
-    different = adaptive_shape(tally_of(repeated("aaaa abcd bbbb cccc", 100)))
+    same = estimated(repeated("aaab aabb abbb abab aaaa bbbb aabb aabb", 100))
+    different = estimated(repeated("aaaa abcd bbbb cccc", 100))
     assert same[0] < 0.25
     assert same[1] < 0.1
-    # each coordinate is 1 in the data: 800 and 400 of weight against the prior's 100
-    assert different == (pytest.approx(825 / 900), pytest.approx(400 / 500))
+    # each coordinate is 1 in the data: 400 items worth 2/3 and 1/2 each against the prior's 50
+    assert different == (pytest.approx((800 / 3 + 12.5) / (800 / 3 + 50)), pytest.approx(200 / 250))
 
 
 @pytest.mark.parametrize("data", [BARS, "aaaab aabbb ab aaa abc"])
 def test_weights_are_the_family_at_the_estimated_shape(data: str) -> None:
     tally = tally_of(parse(data))
     found = weigh("adaptive", tally)
-    a, b = adaptive_shape(tally)
+    a, b = estimated(parse(data))
     assert found.by_n == {n: Fraction(family(n, a, b)) for n in tally.items_by_n if n > 1}
     assert (found.scheme, found.fallback) == ("adaptive", None)

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 import spagree
-from spagree.estimate.adaptive import adaptive_shape
-from spagree.estimate.planning import FLOOR, NO_SPREAD, TOO_FEW, Shape
+from spagree.estimate.adaptive import Shape, adaptive_shape
+from spagree.estimate.planning import FLOOR, NO_SPREAD, TOO_FEW
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, wilson
-from spagree.estimate.weights import SCHEMES, family
+from spagree.estimate.weights import SCHEMES
 
 F = Fraction
 EVEN, SKEWED, CLEAR = (F(1, 3), F(1, 3), F(1, 3)), (F(3, 4), F(1, 4), F(0)), (F(0), F(0), F(1))
@@ -52,7 +52,7 @@ def shape(kinds: Kinds, agree: Agree) -> Shape:
     pair = expected(kinds, 2, lambda x: agree(x[0], x[1]) ** 2) - mean**2
     sharing = expected(kinds, 3, lambda x: agree(x[0], x[1]) * agree(x[0], x[2])) - mean**2
     disjoint = expected(kinds, 4, lambda x: agree(x[0], x[1]) * agree(x[2], x[3])) - mean**2
-    return Shape(pair, sharing, disjoint)  # type: ignore[arg-type]
+    return Shape(sharing, disjoint, pair)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("agree", [equal, near])
@@ -171,7 +171,7 @@ def test_one_item_less_would_not_do(weights: Any, level: float) -> None:
 def spread(found: spagree.Agreement, n: int) -> float:
     """θ(1 − θ) over the weight of `adaptive`, which is 1 for a pair."""
     rows = simulated(300, (2, 5), 9)
-    return float(found.spa) * (1 - float(found.spa)) / family(n, *adaptive_shape(spagree.tally(rows)))
+    return float(found.spa) * (1 - float(found.spa)) * adaptive_shape(spagree.tally(rows)).variance(n)
 
 
 def test_the_columns_and_the_best_of_each_route() -> None:

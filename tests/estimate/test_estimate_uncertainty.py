@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
+from itertools import combinations
 from math import inf, nan, sqrt
 from typing import Any
 
@@ -16,12 +17,34 @@ from hypothesis import strategies as st
 from oracle import BARS, agreement, parse, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import SCHEMES, Bootstrap, Estimate, find, uncertainty, weigh
+from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.item_groups import exact_mean, profile, total
-from spagree.estimate.uncertainty import _student_t, check_level, effective_items, standard_error, undefined, wilson
+from spagree.estimate.uncertainty import (
+    _student_t,
+    check_level,
+    effective_items,
+    standard_error,
+    steadied,
+    undefined,
+    wilson,
+)
 from spagree.tally.tally import Tally
 
 ITEMS = parse(BARS)
 PAIRABLE = [labels for labels in ITEMS if len(labels) > 1]
+
+
+def slow_implied(scheme: str, items: list[list[str]], value: float) -> float:
+    """The variance that agreement ``value`` implies, from the covariances of all pairs of pairs of an item."""
+    by_n = weigh(scheme, tally_of(items)).by_n
+    shape = adaptive_shape(tally_of(items))
+    variance = 0.0
+    for n in (len(labels) for labels in items if len(labels) > 1):
+        pairs = list(combinations(range(n), 2))
+        shared = {0: shape.b, 1: shape.a, 2: 1.0}
+        together = sum(shared[len({*one} & {*other})] for one in pairs for other in pairs)
+        variance += float(by_n[n]) ** 2 * value * (1 - value) * together / len(pairs) ** 2
+    return variance / float(sum(by_n[len(labels)] for labels in items if len(labels) > 1)) ** 2
 
 
 def slow_parts(scheme: str, items: list[list[str]]) -> tuple[Fraction, float, float]:
@@ -47,8 +70,30 @@ def test_stderr_and_interval_equal_the_formula_over_single_items(scheme: str, da
     found = find(tally_of(items)).schemes[scheme]
     assert found.value == pytest.approx(float(value), rel=1e-14)
     assert found.stderr == pytest.approx(stderr, rel=1e-12)
-    assert (found.low, found.high) == pytest.approx(wilson(float(value), stderr, effective, 0.95), rel=1e-12)
+    implied = slow_implied(scheme, items, float(value))
+    steady = sqrt(stderr**2 + min(1, 30 / effective) * max(0, implied - stderr**2))
+    assert (found.low, found.high) == pytest.approx(wilson(float(value), steady, effective, 0.95), rel=1e-12)
     assert (found.level, found.weights, found.method, found.undefined) == (0.95, scheme, "wilson", None)
+
+
+def test_a_few_heavy_items_that_agree_do_not_make_the_interval_short() -> None:
+    """Five items with fifty annotations each agree fully; of 95 pairs two do not."""
+    items = [["a"] * 50] * 5 + [["a", "a"]] * 93 + [["a", "b"]] * 2
+    found = find(tally_of(items)).spa
+    value, stderr, effective = slow_parts("annotations_m1", items)
+    low, high = wilson(float(value), stderr, effective, 0.95)
+    assert found.stderr == pytest.approx(stderr) and effective < 10
+    assert found.high - found.low > 4 * (high - low)
+
+
+def test_many_items_speak_for_themselves() -> None:
+    """The implied variance fades out: with 30,000 items a thousandth of it is left."""
+    tally = Tally.from_items([{"a": 4}, {"a": 2, "b": 2}, {"a": 3, "b": 1}] * 10_000)
+    found, groups = find(tally).spa, profile(tally)
+    shape, weights = adaptive_shape(tally), np.ones(len(groups.n))
+    error = steadied(found.value, found.stderr, groups, weights, shape)
+    implied = found.value * (1 - found.value) * shape.variance(4) / 30_000
+    assert error**2 == pytest.approx(found.stderr**2 + 0.001 * max(0, implied - found.stderr**2))
 
 
 def test_stderr_of_equally_weighted_items_is_that_of_a_mean() -> None:

@@ -195,7 +195,7 @@ def test_an_interrupt_leaves_what_was_finished_and_nothing_half_done(
 def test_another_prior_of_adaptive_is_another_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, plan = SETS["varied"], Plan(rounds=5, folder=tmp_path)
     before = result_path("annotations", data, plan, tmp_path)
-    monkeypatch.setattr(rounds, "PRIOR_WEIGHT", 1e9)
+    monkeypatch.setattr(rounds, "PRIOR_ITEMS", 1e9)
     assert result_path("annotations", data, plan, tmp_path) != before
     pinned = annotation_curves(data, plan)  # with an infinite prior adaptive is annotations_m1
     adaptive, linear = (pinned.mean[:, spagree.SCHEMES.index(name)] for name in ("adaptive", "annotations_m1"))

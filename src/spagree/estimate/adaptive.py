@@ -1,4 +1,4 @@
-"""The shape of the variance of an item's agreement, estimated from the items (MATH §5).
+"""The shape of the variance of an item's agreement, estimated from the items (docs/mathematics.md §7).
 
 The paper's inverse variance assumes that all items have the same class distribution. Items
 differ, so the right variance holds three numbers: θ, the probability that two annotations of an
@@ -8,37 +8,60 @@ item agree; t3, that three agree; m2, that two disjoint pairs both agree.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, fsum
 
 from spagree.estimate.label_counts import LabelCounts
 from spagree.tally.tally import Tally
 
-# Shrink towards annotations_m1 (a = 1/4, b = 0) with the weight of about a hundred annotations:
-# enough to tame a handful of items, soon overruled by data.
-PRIOR_WEIGHT = 100.0
+# Shrink towards annotations_m1 (a = 1/4, b = 0) with the weight of fifty items, whatever their number of
+# annotations: a calibration set of five items that everybody labelled is still five items.
+PRIOR_ITEMS = 50.0
 PRIOR_A, PRIOR_B = 0.25, 0.0
-
-
 Agreeing = tuple[int, int, float, float, float]
 """Items, n, and over ordered pairs and triples of an item's annotations: Σs, Σs², Σs·s of pairs sharing one."""
 
 
-def adaptive_shape(tally: Tally, found: LabelCounts | None = None) -> tuple[float, float]:
-    """(a, b) of the family k(n; a, b), with 0 ≤ b ≤ a ≤ 1; ``found`` where labels agree by a metric.
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the agreement of an item varies, in units of θ(1 − θ), the variance of one pair of nominal labels.
+
+    >>> Shape(0.0, 0.0).variance(4), Shape(1.0, 1.0).variance(4)  # six independent pairs; six copies of one
+    (0.16666666666666666, 1.0)
+    """
+
+    a: float
+    """Covariance of two pairs that share an annotation: (t3 − θ²)/(θ − θ²)."""
+    b: float
+    """Covariance of two pairs that share none, the variance between items: (m2 − θ²)/(θ − θ²)."""
+    pair: float = 1.0
+    """Variance of a pair; below 1 where labels agree more or less."""
+
+    def variance(self, n: int) -> float:
+        """Var(n)/(θ − θ²); pairs have no more in common than a pair with itself."""
+        a, b = min(self.a, self.pair), min(self.b, self.pair)
+        return (self.pair + 2 * (n - 2) * a + comb(n - 2, 2) * b) / comb(n, 2)
+
+
+ANNOTATIONS_M1 = Shape(PRIOR_A, PRIOR_B)
+
+
+def adaptive_shape(tally: Tally, found: LabelCounts | None = None, prior: Shape = ANNOTATIONS_M1) -> Shape:
+    """The shape of these items, with 0 ≤ b ≤ a ≤ 1; ``found`` holds the votes where labels agree by a metric.
 
     >>> adaptive_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))  # nothing to learn from
-    (0.25, 0.0)
+    Shape(a=0.25, b=0.0, pair=1.0)
     """
     items = list(_similar(found) if found else _nominal(tally))
     theta = _pair_agreement(items)
     spread = theta * (1 - theta)
     if not spread:
-        return PRIOR_A, PRIOR_B
-    a = _shrunk(_triple_terms(items), theta, spread, PRIOR_A)
-    b = _shrunk(_disjoint_terms(items), theta, spread, PRIOR_B)
+        return prior
+    a = _shrunk(_triple_terms(items), theta, spread, prior.a)
+    b = _shrunk(_disjoint_terms(items), theta, spread, prior.b)
     a = min(max(a, 0.0), 1.0)
-    return a, min(max(b, 0.0), a)
+    return Shape(a, min(max(b, 0.0), a), _pair_variance(items, theta) / spread if found else 1.0)
 
 
 def _nominal(tally: Tally) -> Iterator[Agreeing]:
@@ -64,26 +87,35 @@ def _pair_agreement(found: Iterable[Agreeing]) -> float:
     return float(above / sum(items * (n - 1) for items, n, _ in pairable)) if pairable else 0.0
 
 
+def _pair_variance(found: Iterable[Agreeing], theta: float) -> float:
+    """Var(s) of one pair of annotations, with the weights of annotations_m1."""
+    pairable = [(items, n, squares) for items, n, _, squares, _ in found if n > 1]
+    return (
+        fsum(items * squares / n for items, n, squares in pairable) / fsum(items * (n - 1) for items, n, _ in pairable)
+        - theta * theta
+    )
+
+
 def _shrunk(terms: Iterable[tuple[float, float]], theta: float, spread: float, prior: float) -> float:
     """Pool (weight, probability) over the items and shrink the coordinate towards its prior."""
     pairs = list(terms)
     weight = fsum(w for w, _ in pairs)
     pooled = fsum(w * (probability - theta * theta) for w, probability in pairs) / spread
-    return (pooled + PRIOR_WEIGHT * prior) / (weight + PRIOR_WEIGHT)
+    return (pooled + PRIOR_ITEMS * prior) / (weight + PRIOR_ITEMS)
 
 
 def _triple_terms(found: Iterable[Agreeing]) -> Iterator[tuple[float, float]]:
-    """t3 of each item with n ≥ 3, unbiased, weighted by n − 2."""
+    """t3 of each item with n ≥ 3, unbiased, weighted by 1 − 1/(n − 1)."""
     for items, n, _, _, triples in found:
         if n > 2:
-            yield items * (n - 2), triples / (n * (n - 1) * (n - 2))
+            yield items * (n - 2) / (n - 1), triples / (n * (n - 1) * (n - 2))
 
 
 def _disjoint_terms(found: Iterable[Agreeing]) -> Iterator[tuple[float, float]]:
-    """m2 of each item with n ≥ 4, unbiased, weighted by n − 3."""
+    """m2 of each item with n ≥ 4, unbiased, weighted by 1 − 1/(n − 2)."""
     for items, n, pairs, squares, triples in found:
         if n > 3:
-            yield items * (n - 3), _disjoint_pairs_agree(n, pairs, squares, triples)
+            yield items * (n - 3) / (n - 2), _disjoint_pairs_agree(n, pairs, squares, triples)
 
 
 def _disjoint_pairs_agree(n: int, pairs: float, squares: float, triples: float) -> float:

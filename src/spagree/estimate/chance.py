@@ -1,4 +1,4 @@
-"""Agreement beyond chance on incomplete data (MATH §8), each coefficient from the same votes.
+"""Agreement beyond chance on incomplete data (docs/mathematics.md §13), each coefficient from the same votes.
 
 All are κ = (P_o − P_e)/(1 − P_e). They differ in how items are weighted in the observed agreement P_o and in
 what "by chance" means in the expected agreement P_e. Standard errors come from leaving out one item at a time,
@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import sqrt
 
 import numpy as np
 
+from spagree.estimate.adaptive import Shape, adaptive_shape
+from spagree.estimate.intervals import Informing, kappa_limits
 from spagree.estimate.item_groups import Floats, total
 from spagree.estimate.label_counts import LabelCounts, votes
-from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, wilson
+from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, steadied, wilson
 from spagree.estimate.weights import ByN
 from spagree.tally.tally import Tally
 
 NO_PATTERNS = "the tally does not keep which labels were given together: too many different combinations"
 ONE_CLASS = "all annotations carry one label, so agreement by chance is certain"
 CERTAIN = 1 - 1e-12  # expected agreement above this is 1 but for rounding
-FRAGILE = "without one of the items all annotations carry one label"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,17 @@ class Corrected(Estimate):
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """What makes a coefficient: its weights, its expected agreement, whether single annotations inform it."""
+    """What makes a coefficient: its weights, its expected agreement, whether single annotations inform it.
+
+    ``entries`` is what the class shares behind the expected agreement add up; None where rare classes tell no more
+    about the coefficient than common ones.
+    """
 
     weights: str
     expected: Callable[[LabelCounts], Floats]
     singles: bool = False
     debias: bool = False
+    entries: Callable[[LabelCounts], Floats] | None = None
 
 
 def chance(
@@ -58,11 +65,14 @@ def chance(
     if found is None or not tally.pairable_items:
         reason = NO_PATTERNS if found is None else NOT_PAIRABLE
         return {name: _undefined(reason, level, scheme) for name in COEFFICIENTS}
+    shape = adaptive_shape(tally, found.pairable() if found.similarity is not None else None)
     pairable = found.pairable()
     weights = {"flat": dict.fromkeys(by_n, 1.0), "annotations": {n: float(n) for n in by_n}}
     weights["scheme"] = {n: float(k / max(by_n.values())) for n, k in by_n.items()}
     return {
-        name: _coefficient(rule, found if rule.singles else pairable, weights[rule.weights], level, scheme)
+        name: _Coefficient(rule, found if rule.singles else pairable, weights[rule.weights], shape).corrected(
+            level, scheme if rule.weights == "scheme" else rule.weights
+        )
         for name, rule in COEFFICIENTS.items()
     }
 
@@ -71,51 +81,99 @@ def _undefined(reason: str, level: float, weights: str) -> Corrected:
     return Corrected(None, None, None, None, level, weights, undefined=reason)
 
 
-def _coefficient(rule: _Rule, found: LabelCounts, by_n: Mapping[int, float], level: float, scheme: str) -> Corrected:
-    name = scheme if rule.weights == "scheme" else rule.weights
-    weights = np.array([by_n.get(int(n), 0.0) for n in found.n])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        observed = _without_one(found, weights * found.agreement) / _without_one(found, weights)
-        expected = rule.expected(found)
-        room = np.where(expected > CERTAIN, 0.0, 1 - expected)
-        values = (observed - expected) / room
-    if not np.isfinite(values[0]):
-        classes = len(np.unique(found.label[found.n[found.group] > 1]))
-        return _undefined(ONE_CLASS if classes < 2 else ONE_ITEM, level, name)
-    about = _About(level, name, float(observed[0]), float(expected[0]))
-    trouble = _trouble(found, values)
-    if trouble:
-        return about.corrected(float(values[0]), undefined=trouble)
-    value, stderr = _jackknife(found, values, debias=rule.debias)
-    return about.corrected(value, stderr, _interval(about, value, stderr, effective_items(found, weights)))
+@dataclass(frozen=True)
+class _Coefficient:
+    """One coefficient on one set of votes."""
 
+    rule: _Rule
+    found: LabelCounts
+    by_n: Mapping[int, float]
+    shape: Shape
 
-@dataclass(frozen=True, slots=True)
-class _About:
-    """What a coefficient says of itself, whatever its value."""
+    @cached_property
+    def weights(self) -> Floats:
+        """The weight of an item, per group; 0 for a single annotation."""
+        return np.array([self.by_n.get(int(n), 0.0) for n in self.found.n])
 
-    level: float
-    weights: str
-    observed: float
-    expected: float
+    @cached_property
+    def observed(self) -> Floats:
+        """Weighted mean agreement of all items, then without one item of each group."""
+        found = self.found
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return _without_one(found, self.weights * found.agreement) / _without_one(found, self.weights)
 
-    def corrected(
-        self,
-        value: float,
-        stderr: float | None = None,
-        interval: tuple[float | None, float | None] = (None, None),
-        undefined: str | None = None,
-    ) -> Corrected:
-        named = {"level": self.level, "weights": self.weights, "undefined": undefined}
-        limits = {"value": value, "stderr": stderr, "low": interval[0], "high": interval[1]}
-        return Corrected(**limits, **named, observed=self.observed, expected=self.expected)  # type: ignore[arg-type]
+    @cached_property
+    def expected(self) -> Floats:
+        """Agreement by chance, of all items, then without one item of each group."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.rule.expected(self.found)
 
+    @cached_property
+    def entries(self) -> Floats:
+        """What each label of an item adds to the class shares."""
+        return (self.rule.entries or _counts)(self.found)
 
-def _trouble(found: LabelCounts, values: Floats) -> str | None:
-    """Why there is no standard error, if there is none."""
-    if total(found.items[found.n > 1]) < 2:
-        return ONE_ITEM
-    return None if np.isfinite(values).all() else FRAGILE
+    @cached_property
+    def shares(self) -> Floats:
+        """Class shares, as the expected agreement has them."""
+        totals = self.found.per_label(self.entries)
+        return np.asarray(totals / total(totals))
+
+    def corrected(self, level: float, weights: str) -> Corrected:
+        """Value, standard error and interval, or in words why there is none."""
+        found, room = self.found, np.where(self.expected > CERTAIN, 0.0, 1 - self.expected)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = (self.observed - self.expected) / room
+        if not np.isfinite(values[0]):
+            classes = len(np.unique(found.label[found.n[found.group] > 1]))
+            return _undefined(ONE_CLASS if classes < 2 else ONE_ITEM, level, weights)
+        plain = Corrected(float(values[0]), None, None, None, level, weights)
+        plain = replace(plain, observed=float(self.observed[0]), expected=float(self.expected[0]))
+        if total(found.items[found.n > 1]) < 2:
+            return replace(plain, undefined=ONE_ITEM)
+        if np.isfinite(values).all():
+            value, stderr = _jackknife(found, values, debias=self.rule.debias)
+        else:  # without one of the items all annotations carry one label
+            value, stderr = float(values[0]), self.linearised()
+        low, high = self.limits(float(values[0]), stderr, level)
+        # The value is freed of its bias, the interval is not: near its ends that would invent a spread.
+        return replace(plain, value=value, stderr=stderr, low=min(low, value), high=max(high, value))
+
+    def limits(self, value: float, stderr: float, level: float) -> tuple[float, float]:
+        """The interval: as the observed agreement has it, or by the items that inform a kappa."""
+        found, expected = self.found, float(self.expected[0])
+        if self.rule.entries:
+            return self.beyond_chance(value, stderr, level)
+        room = 1 - expected
+        observed = value * room + expected
+        error = steadied(observed, stderr * room, found, self.weights, self.shape)
+        low, high = wilson(observed, error, effective_items(found, self.weights), level)
+        return (low - expected) / room, (high - expected) / room
+
+    def beyond_chance(self, value: float, stderr: float, level: float) -> tuple[float, float]:
+        """An item informs by its weight times how unlikely its labels are to agree by chance."""
+        found, shares = self.found, self.shares
+        informing = self.weights * found.per_group(_shares(found) * (1 - found.across(shares))[found.label])
+        squares = found.items * informing**2
+        relative = np.array([self.shape.variance(int(n)) if n > 1 else 0.0 for n in found.n])
+        sums = (found.items * informing, squares, squares * informing**2, squares * relative)
+        first, second, fourth, spread = (np.array([total(each)]) for each in sums)
+        most = min(1.0, 2 * (1 - float(shares.max())))  # two annotations of an item cannot differ more often
+        lowest = 1 - most / (1 - float(self.expected[0]))
+        one, error, least = (np.array([each]) for each in (value, stderr, lowest))
+        low, high = kappa_limits(one, error, least, Informing(first, second, fourth, spread / second), level)
+        return float(low[0]), float(high[0])
+
+    def linearised(self) -> float:
+        """Standard error from what each item adds to the ratio, where the jackknife leaves one class."""
+        found, room = self.found, 1 - float(self.expected[0])
+        around = found.across(self.shares)
+        entries = self.entries / total(found.per_label(self.entries))
+        chance = 2 * found.per_group((around[found.label] - total(self.shares * around)) * entries)
+        agreement = self.weights * (found.agreement - self.observed[0]) / total(found.items * self.weights)
+        influence = (agreement - (1 - self.observed[0]) / room * chance) / room
+        size = total(found.items)
+        return sqrt(size / (size - 1) * total(found.items * influence**2))
 
 
 def _jackknife(found: LabelCounts, values: Floats, *, debias: bool) -> tuple[float, float]:
@@ -125,14 +183,6 @@ def _jackknife(found: LabelCounts, values: Floats, *, debias: bool) -> tuple[flo
     stderr = sqrt((size - 1) / size * total(found.items * (left_out - mean) ** 2))
     value = size * float(values[0]) - (size - 1) * mean if debias else float(values[0])
     return min(value, 1.0), stderr
-
-
-def _interval(about: _About, value: float, stderr: float, effective: float) -> tuple[float, float]:
-    """Wilson's interval on the scale of observed agreement: it has a width at perfect agreement, too."""
-    scale = 1 - about.expected
-    observed = min(max(value * scale + about.expected, 0.0), 1.0)
-    low, high = wilson(observed, stderr * scale, effective, about.level)
-    return (low - about.expected) / scale, (high - about.expected) / scale
 
 
 def _without_one(found: LabelCounts, one: Floats) -> Floats:
@@ -166,7 +216,13 @@ def _class_shares(found: LabelCounts) -> Floats:
 
 
 def _shares(found: LabelCounts) -> Floats:
+    """Each label's share of the annotations of its item."""
     return found.count / found.n[found.group]
+
+
+def _counts(found: LabelCounts) -> Floats:
+    """How often each label was given to an item."""
+    return found.count
 
 
 def _all_items(found: LabelCounts) -> Floats:
@@ -199,9 +255,9 @@ def _mean_similarity(found: LabelCounts) -> float:
 
 
 COEFFICIENTS: Mapping[str, _Rule] = {
-    "spa_kappa": _Rule("scheme", _between_items, debias=True),
-    "krippendorff_alpha": _Rule("annotations", _without_replacement),
-    "fleiss_kappa": _Rule("flat", _class_shares, singles=True),
+    "spa_kappa": _Rule("scheme", _between_items, debias=True, entries=_counts),
+    "krippendorff_alpha": _Rule("annotations", _without_replacement, entries=_counts),
+    "fleiss_kappa": _Rule("flat", _class_shares, singles=True, entries=_shares),
     "gwet_ac1": _Rule("flat", _gwet, singles=True),
     "brennan_prediger": _Rule("flat", _uniform),
 }

@@ -16,6 +16,7 @@ import narwhals as nw
 import numpy as np
 
 from spagree.errors import DataError, UsageError
+from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.grouping import Ints, counted, run_of_each
 from spagree.estimate.item_groups import exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
@@ -66,7 +67,8 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
         by_n = weigh(weights, tally, similar).by_n
     except UsageError as error:
         return undefined(str(error), level, name)
-    return estimate(exact_mean(found, by_n), found, found.weights(by_n), level, name)
+    shape = adaptive_shape(tally, similar.pairable() if similar else None)
+    return estimate(exact_mean(found, by_n), found, found.weights(by_n), shape, level=level, scheme=name)
 
 
 def _check_steps(steps: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from spagree.estimate.adaptive import Shape, adaptive_shape
 from spagree.estimate.cautions import cautions, has_one_annotator
 from spagree.estimate.chance import Corrected, chance
 from spagree.estimate.item_groups import ItemGroups, exact_mean
@@ -85,10 +86,16 @@ def find(
     found = item_groups_of(tally, similar)
     weighed = {scheme: weigh(scheme, tally, similar) for scheme in SCHEMES}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
-    reason = ONE_ANNOTATOR if has_one_annotator(tally) else NOT_PAIRABLE
-    schemes = {scheme: _estimate(found, weighed[scheme], level, bootstrap, reason) for scheme in SCHEMES}
-    spa = schemes[weights] if isinstance(weights, str) else _estimate(found, chosen, level, bootstrap, reason)
-    test = missingness(found, level)
+    shape = adaptive_shape(tally, similar.pairable() if similar else None)
+
+    def figure(weights: Weights) -> Estimate:
+        if not found.exact:
+            return undefined(ONE_ANNOTATOR if has_one_annotator(tally) else NOT_PAIRABLE, level, weights.scheme)
+        return _estimate(found, weights, shape, level, bootstrap)
+
+    schemes = {scheme: figure(weighed[scheme]) for scheme in SCHEMES}
+    spa = schemes[weights] if isinstance(weights, str) else figure(chosen)
+    test = missingness(found, level, shape)
     corrected = chance(tally, chosen.by_n, level, chosen.scheme, similar)
     warnings = cautions(tally, schemes, test, chosen, metric.name if metric else NOMINAL)
     all_weights = {**weighed, chosen.scheme: chosen}
@@ -96,12 +103,10 @@ def find(
     return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name)
 
 
-def _estimate(found: ItemGroups, weights: Weights, level: float, bootstrap: Bootstrap | None, reason: str) -> Estimate:
-    if not found.exact:
-        return undefined(reason, level, weights.scheme)
+def _estimate(found: ItemGroups, weights: Weights, shape: Shape, level: float, bootstrap: Bootstrap | None) -> Estimate:
     value = exact_mean(found, weights.by_n)
     per_group = found.weights(weights.by_n)
-    figure = estimate(value, found, per_group, level, weights.scheme)
+    figure = estimate(value, found, per_group, shape, level=level, scheme=weights.scheme)
     return bootstrap.refine(figure, found, per_group) if bootstrap else figure
 
 

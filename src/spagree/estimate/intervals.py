@@ -1,13 +1,58 @@
-"""Wilson's interval for many figures at once: one per class, annotator or pair of annotators."""
+"""Intervals for many figures at once: one per coefficient, class, annotator or pair of annotators."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from spagree.estimate.item_groups import Floats
 
+STEADY_ITEMS = 15  # up to so many informative items the implied variance counts in full
+AT_THE_END = 1e-9  # closer to the lowest or the highest possible value than this is rounding
 
-def wilson_each(value: Floats, stderr: Floats, effective: Floats, level: float) -> tuple[Floats, Floats]:
+
+@dataclass(frozen=True, slots=True)
+class Informing:
+    """Sums over items of g, how much each tells about a kappa (docs/mathematics.md §13)."""
+
+    first: Floats
+    second: Floats
+    fourth: Floats
+    relative: Floats
+    """Mean of r(n), the variance of an item in units of that of a pair, weighted by g²."""
+
+
+def kappa_limits(
+    value: Floats, stderr: Floats, lowest: Floats, informing: Informing, level: float
+) -> tuple[Floats, Floats]:
+    """Wilson's interval on the scale from the lowest possible value of a kappa to 1.
+
+    With a rare class the few items that carry it decide: (Σg²)²/Σg⁴ equally informative ones would tell as much.
+
+    >>> sums = (np.array([float(each)]) for each in (15.0, 7.5, 1.875, 1.0))  # thirty items with g = 1/2
+    >>> low, high = kappa_limits(np.array([1.0]), np.array([0.0]), np.array([-1.0]), Informing(*sums), 0.95)
+    >>> round(float(low[0]), 3), float(high[0])
+    (0.756, 1.0)
+    """
+    lowest = np.minimum(lowest, value)
+    scale = 1 - lowest
+    with np.errstate(divide="ignore", invalid="ignore"):
+        place = (value - lowest) / scale
+        place = np.where(place < AT_THE_END, 0.0, np.where(place > 1 - AT_THE_END, 1.0, place))
+        size = informing.second**2 / informing.fourth
+        # Items that differ as much as they can vary by place·(1 − place)/size; ratios a little more.
+        measured = np.minimum((stderr / scale) ** 2, 2 * place * (1 - place) / size)
+        implied = place * (1 - place) * informing.relative / size
+        share = np.minimum(1.0, STEADY_ITEMS * informing.second / informing.first**2)
+        error = np.sqrt(measured + share * np.maximum(0.0, implied - measured))
+    low, high = wilson_each(place, error, size, level, size)
+    return lowest + scale * low, lowest + scale * high
+
+
+def wilson_each(
+    value: Floats, stderr: Floats, effective: Floats, level: float, freedom: Floats | None = None
+) -> tuple[Floats, Floats]:
     """The limits of each figure, as :func:`spagree.estimate.uncertainty.wilson` gives them; NaN without a stderr.
 
     >>> one = np.array([1.0])
@@ -18,7 +63,8 @@ def wilson_each(value: Floats, stderr: Floats, effective: Floats, level: float) 
     from scipy.special import stdtrit
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        t = stdtrit(np.where(effective > 1, effective - 1, np.nan), (1 + level) / 2)
+        freedom = effective - 1 if freedom is None else freedom
+        t = stdtrit(np.where(freedom > 0, freedom, np.nan), (1 + level) / 2)
         known = (stderr > 0) & (value > 0) & (value < 1)
         shrink = t * t / np.where(known, value * (1 - value) / stderr**2, effective)
         centre = (value + shrink / 2) / (1 + shrink)

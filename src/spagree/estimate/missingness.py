@@ -1,4 +1,7 @@
-"""The one assumption of SPA, tested: agreement does not depend on the number of annotations (MATH §7)."""
+"""The one assumption of SPA, tested: agreement does not depend on how often an item was annotated.
+
+See docs/mathematics.md §12.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from spagree.estimate.adaptive import Shape
 from spagree.estimate.item_groups import ItemGroups, exact_mean, total
 from spagree.estimate.uncertainty import Estimate, estimate
 
@@ -56,17 +60,19 @@ class Missingness:
         return float(chdtrc(len(rows) - 1, (((values - centre) / errors) ** 2).sum()))
 
 
-def missingness(found: ItemGroups, level: float) -> Missingness:
+def missingness(found: ItemGroups, level: float, shape: Shape) -> Missingness:
     """Test whether items with more annotations agree more, or less.
 
-    >>> from spagree.estimate.item_groups import profile
-    >>> from spagree.tally.tally import Tally
-    >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
-    >>> result = missingness(profile(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}])), 0.95)
-    >>> round(result.z, 3), [(row.n, row.items) for row in result.by_n]
-    (-0.231, [(2, 2), (4, 2)])
+        >>> from spagree.estimate.adaptive import Shape
+    from spagree.estimate.item_groups import profile
+        >>> from spagree.tally.tally import Tally
+        >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
+        >>> items = profile(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
+        >>> result = missingness(items, 0.95, Shape(0.25, 0.0))
+        >>> round(result.z, 3), [(row.n, row.items) for row in result.by_n]
+        (-0.231, [(2, 2), (4, 2)])
     """
-    by_n = tuple(_agreement_at(found, n, level) for n in found.exact)
+    by_n = tuple(_agreement_at(found, n, level, shape) for n in found.exact)
     if len(by_n) < 2:
         reason = "every pairable item has the same number of annotations" if by_n else "no pairable item"
         return Missingness(None, None, by_n, reason)
@@ -85,10 +91,10 @@ def _trend(found: ItemGroups) -> tuple[float, float]:
     return total(found.items * products), total(found.items * products**2)
 
 
-def _agreement_at(found: ItemGroups, n: int, level: float) -> AgreementAt:
+def _agreement_at(found: ItemGroups, n: int, level: float, shape: Shape) -> AgreementAt:
     group = found.only(n)
     value = exact_mean(group, {n: Fraction(1)})
-    return AgreementAt(n, group.size, estimate(value, group, np.ones(len(group.n)), level, "flat"))
+    return AgreementAt(n, group.size, estimate(value, group, np.ones(len(group.n)), shape, level=level, scheme="flat"))
 
 
 def _error(found: Estimate) -> float:

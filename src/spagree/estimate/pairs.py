@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.grouping import Ints, counted, merged, pairs_within, sums
-from spagree.estimate.intervals import mean_error, wilson_each
+from spagree.estimate.grouping import Ints, counted, merged, pairs_within, run_of_each, sums
+from spagree.estimate.intervals import Informing, kappa_limits, mean_error, wilson_each
 from spagree.estimate.item_groups import Floats
 from spagree.tally.codes import Codes
 
@@ -139,9 +139,23 @@ class _Table:
         influence = self.agree - (1 - value)[found.pair] * (one + other)
         centre = found.per_pair(influence) / found.shared
         stderr = mean_error(found.shared, found.per_pair((influence - centre[found.pair]) ** 2))
-        low, high = wilson_each(self.observed, stderr, found.shared, self.level)
-        limits = {f"{name}_low": (low - expected) / beyond, f"{name}_high": (high - expected) / beyond}
-        return {name: value, f"{name}_stderr": stderr / beyond, **limits}
+        unlike = 1 - (one + other) / 2
+        first, second, fourth = (found.per_pair(unlike**power) for power in (1, 2, 4))
+        informing = Informing(first, second, fourth, np.ones_like(first))
+        low, high = kappa_limits(value, stderr / beyond, 1 - self.most_different() / beyond, informing, self.level)
+        return {name: value, f"{name}_stderr": stderr / beyond, f"{name}_low": low, f"{name}_high": high}
+
+    def most_different(self) -> Floats:
+        """How often two annotators with these labels can differ: 2 − max_c(p_c + q_c), at most always."""
+        found = self.found
+        cells = np.concatenate([found.pair, found.pair]), np.concatenate([found.one, found.other])
+        order = np.lexsort(cells[::-1])
+        pair, label = (each[order] for each in cells)
+        run = run_of_each(pair * (label.max(initial=0) + 1) + label)
+        given = sums(run, np.tile(found.count, 2)[order], int(run[-1]) + 1 if len(run) else 0)
+        commonest = np.zeros(len(found.left))
+        np.maximum.at(commonest, pair[np.flatnonzero(np.diff(run, prepend=-1))], given)
+        return np.minimum(1.0, 2 - commonest / found.shared)
 
 
 # Who met whom --------------------------------------------------------------------------------

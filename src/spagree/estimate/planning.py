@@ -1,6 +1,6 @@
-"""How many annotations an interval of a given width takes (MATH §9).
+"""How many annotations an interval of a given width takes (docs/mathematics.md §10).
 
-With n annotations of an item its agreement has the variance Var(n) of MATH §5, so I items have the standard error
+With n annotations of an item its agreement has the variance Var(n), so I items have the standard error
 √(Var(n)/I): the width of the interval is known before anything is annotated. Three routes lead to a narrower one:
 a fresh data set, new items beside those there are, and more annotations of the same items.
 """
@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from math import comb, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import UsageError
-from spagree.estimate.adaptive import PRIOR_WEIGHT, adaptive_shape
-from spagree.estimate.item_groups import total
+from spagree.estimate.adaptive import PRIOR_ITEMS, Shape, adaptive_shape
 from spagree.estimate.label_counts import LabelCounts, similar_votes
 from spagree.estimate.similarity import Metric
-from spagree.estimate.uncertainty import Estimate, wilson
+from spagree.estimate.uncertainty import STEADY_ITEMS, Estimate, wilson
 from spagree.estimate.weights import weigh_at
 from spagree.options import CustomWeights
 from spagree.tally.tally import Tally
@@ -38,25 +37,6 @@ FLOOR = "not reachable: items differ, and further annotations of the same items 
 TOO_FEW = "not reachable with as few annotations per item; allow more of them, or annotate new items"
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How the agreement of an item varies: the variance for a pair, and what pairs have in common.
-
-    >>> Shape(0.25, 0.0, 0.0).variance(2), Shape(0.25, 0.0, 0.0).variance(4)  # pairs that tell as much as items
-    (0.25, 0.041666666666666664)
-    """
-
-    pair: float
-    sharing: float
-    """Covariance of two pairs that share an annotation: t3 − θ²."""
-    disjoint: float
-    """Covariance of two pairs that share none, the variance between items: m2 − θ²."""
-
-    def variance(self, n: int) -> float:
-        """Var(n) of MATH §5."""
-        return (self.pair + 2 * (n - 2) * self.sharing + comb(n - 2, 2) * self.disjoint) / comb(n, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,22 +124,23 @@ class Present:
 
     @cached_property
     def shape(self) -> Shape:
-        """From the shape of `adaptive`; a pair varies by θ(1 − θ) where labels agree or do not."""
-        spread = float(self.spa) * (1 - float(self.spa))
-        if self.found is None:
-            a, b = adaptive_shape(self.tally)
-            return Shape(spread, a * spread, b * spread)
-        pairable = self.found.pairable()
-        pair = _pair_spread(pairable)
-        a, b = adaptive_shape(self.tally, pairable)
-        # Pairs that share an annotation have no more in common than a pair with itself.
-        return Shape(pair * spread, min(a, pair) * spread, min(b, pair) * spread)
+        """How the agreement of an item varies with its annotations."""
+        # Pairs alone cannot tell how three annotations go together. Over real label sets a and b rise with θ.
+        theta = float(self.spa)
+        usual = Shape(0.05 + 0.42 * theta, 0.25 * theta**2)
+        return adaptive_shape(self.tally, self.found.pairable() if self.found else None, usual)
+
+    def variance(self, n: int) -> float:
+        """Var(n) of the agreement of an item with n annotations."""
+        return float(self.spa) * (1 - float(self.spa)) * self.shape.variance(n)
 
     @cached_property
     def standing(self) -> Standing:
-        """With the standard error as it was measured."""
+        """With the standard error behind the interval, as uncertainty.steadied has it."""
         rough = self.after(0)
-        return Standing(rough.weight, rough.squares, (float(self.spa.stderr or 0) * rough.weight) ** 2)
+        measured = (float(self.spa.stderr or 0) * rough.weight) ** 2
+        share = min(1.0, STEADY_ITEMS * rough.squares / rough.weight**2)
+        return Standing(rough.weight, rough.squares, measured + share * max(0.0, rough.noise - measured))
 
     def after(self, n: int, scale: float = 1.0) -> Standing:
         """As the variance foresees it, when all items have been annotated n times at least."""
@@ -167,7 +148,7 @@ class Present:
         for now, items in self.tally.items_by_n.items():
             then = max(now, n)
             if then > 1:
-                standing = standing.plus(items, self.k[then], scale * self.shape.variance(then))
+                standing = standing.plus(items, self.k[then], scale * self.variance(then))
         return standing
 
     def width(self, standing: Standing) -> float:
@@ -181,11 +162,11 @@ class Present:
 
     def assumed(self, n: int) -> bool:
         """Whether Var(n) rests more on the prior of `adaptive` than on these data."""
-        return any(n >= size and self._evidence(size) < PRIOR_WEIGHT for size in (3, 4))
+        return any(n >= size and self._evidence(size) < PRIOR_ITEMS for size in (3, 4))
 
-    def _evidence(self, size: int) -> int:
-        """Annotations beyond those that say nothing about ``size`` annotations of an item."""
-        return sum(items * (n - size + 1) for n, items in self.tally.items_by_n.items() if n >= size)
+    def _evidence(self, size: int) -> float:
+        """How many items tell about ``size`` annotations of an item, as `adaptive` counts them."""
+        return sum(items * (1 - 1 / (n - size + 2)) for n, items in self.tally.items_by_n.items() if n >= size)
 
     def rows(self, target: float) -> Iterator[Row]:
         """All routes to one half-width, the best of each marked."""
@@ -197,7 +178,7 @@ class Present:
 
     def _items(self, route: str, start: Standing, there: int, target: float, n: int) -> Row:
         """So many items, annotated n times each, on top of what there is at the start."""
-        k, variance = self.k[n], self.shape.variance(n)
+        k, variance = self.k[n], self.variance(n)
         enough = start.weight > 0 and self.reached <= target
         items = 0 if enough else _smallest(lambda size: self.width(start.plus(size, k, variance)) <= target)
         more = items * n
@@ -216,20 +197,9 @@ class Present:
                 more, items = sum(size * gap for size, gap in short), sum(size for size, _ in short)
                 total = there + more
                 return _row(target, SAME_ITEMS, n=n, items=items, annotations=total, more=more, assumed=self.assumed(n))
-        least = Standing().plus(self.tally.items, 1.0, scale * self.shape.variance(ENDLESS))
+        least = Standing().plus(self.tally.items, 1.0, scale * self.variance(ENDLESS))
         reason = FLOOR if self.width(least) > target else TOO_FEW
         return _row(target, SAME_ITEMS, assumed=self.assumed(self.allowed[-1]), undefined=reason)
-
-
-def _pair_spread(found: LabelCounts) -> float:
-    """Var(s) of a pair of annotations in relation to θ(1 − θ), with the weights of annotations_m1."""
-    weight = found.items * (found.n - 1)
-    matrix = found.similarity
-    squared = found.smoothed(found.count, None if matrix is None else matrix**2) - 1
-    squares = found.per_group(found.count * squared) / (found.n * (found.n - 1))
-    size = total(weight)
-    theta = total(weight * found.agreement) / size
-    return (total(weight * squares) / size - theta**2) / (theta * (1 - theta))
 
 
 def _smallest(enough: Callable[[int], bool]) -> int:

@@ -1,4 +1,4 @@
-"""Standard error, interval and bootstrap of SPA over items (MATH §6)."""
+"""Standard error, interval and bootstrap of SPA over items (docs/mathematics.md §8)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from warnings import warn
 import numpy as np
 
 from spagree.errors import UsageError
+from spagree.estimate.adaptive import Shape
 from spagree.estimate.item_groups import Floats, ItemGroups, total
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
 ONE_ANNOTATOR = "only one annotator, so no agreement can be seen"
 ONE_ITEM = "only one item has two annotations: how items differ cannot be seen"
+STEADY_ITEMS = 30  # up to so many equally weighted items the implied variance counts in full
 REPLICATE_CHUNK = 4_000_000
 COVERS = {"items": "these annotators, new items", "annotators": "new annotators and new items"}
 
@@ -72,13 +74,12 @@ def check_level(level: float) -> None:
         raise UsageError(f"level {level!r}: a confidence level lies between 0 and 1, for example 0.95")
 
 
-def estimate(value: float, found: ItemGroups, weights: Floats, level: float, scheme: str) -> Estimate:
+def estimate(value: float, found: ItemGroups, weights: Floats, shape: Shape, *, level: float, scheme: str) -> Estimate:
     """Attach standard error and Wilson interval to a weighted mean agreement."""
     if found.size < 2:
         return Estimate(value, None, None, None, level, scheme, undefined=ONE_ITEM)
     stderr = standard_error(value, found, weights)
-    effective = effective_items(found, weights)
-    low, high = wilson(value, stderr, effective, level)
+    low, high = wilson(value, steadied(value, stderr, found, weights, shape), effective_items(found, weights), level)
     return Estimate(value, stderr, low, high, level, scheme)
 
 
@@ -86,6 +87,18 @@ def standard_error(value: float, found: ItemGroups, weights: Floats) -> float:
     """sqrt(I/(I−1) · Σ k²(P − SPA)²) / Σ k, by linearisation."""
     spread = total(found.items * (weights * (found.agreement - value)) ** 2)
     return sqrt(found.size / (found.size - 1) * spread) / total(found.items * weights)
+
+
+def steadied(value: float, stderr: float, found: ItemGroups | LabelCounts, weights: Floats, shape: Shape) -> float:
+    """The standard error behind the interval: never far below what agreement ``value`` implies for so few items.
+
+    Near perfect agreement a handful of heavy items carries the estimate, and most often all of them agree. Their
+    spread then says nothing, and the variance θ(1 − θ)·Σ k² r(n)/(Σk)² stands in, fading out with more items.
+    """
+    effective = effective_items(found, weights)
+    relative = np.array([shape.variance(int(n)) if n > 1 else 0.0 for n in found.n])
+    implied = value * (1 - value) * total(found.items * weights**2 * relative) / total(found.items * weights) ** 2
+    return sqrt(stderr**2 + min(1.0, STEADY_ITEMS / effective) * max(0.0, implied - stderr**2))
 
 
 def effective_items(found: ItemGroups | LabelCounts, weights: Floats) -> float:

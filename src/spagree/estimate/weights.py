@@ -123,8 +123,8 @@ def _class_by_metric(found: LabelCounts, tally: Tally, counts: list[int]) -> dic
 
 
 def _adaptive_by_metric(found: LabelCounts, tally: Tally, counts: list[int]) -> dict[int, float]:
-    a, b = adaptive_shape(tally, found.pairable())
-    return {n: family(n, a, b) for n in counts}
+    shape = adaptive_shape(tally, found.pairable())
+    return {n: family(n, shape.a, shape.b) for n in counts}
 
 
 _BY_METRIC: dict[str, Callable[[LabelCounts, Tally, list[int]], dict[int, float]]] = {
@@ -136,8 +136,8 @@ _BY_METRIC: dict[str, Callable[[LabelCounts, Tally, list[int]], dict[int, float]
 
 def _adaptive(tally: Tally, counts: list[int]) -> Weights:
     """1/variance with the shape estimated from the items themselves (MATH §5)."""
-    a, b = adaptive_shape(tally)
-    return Weights("adaptive", {n: Fraction(family(n, a, b)) for n in counts})
+    shape = adaptive_shape(tally)
+    return Weights("adaptive", {n: Fraction(family(n, shape.a, shape.b)) for n in counts})
 
 
 def _custom(given: CustomWeights, counts: list[int]) -> ByN:

@@ -102,7 +102,7 @@ def _class_shape(labels: Any) -> float:
 
 @njit(cache=True)
 def _adaptive_shape(bins: Any, prior: Any) -> Any:
-    """(a, b) of MATH §5; ``prior`` is its weight, a and b."""
+    """(a, b) of docs/mathematics.md §7; ``prior`` is its weight in items, a and b."""
     theta = _mean(bins, 0.25, 0.0)
     spread = theta * (1.0 - theta)
     if spread <= 0:
@@ -112,12 +112,15 @@ def _adaptive_shape(bins: Any, prior: Any) -> Any:
     for n in range(3, bins.shape[1]):
         items = bins[ITEMS, n]
         triples = bins[TRIPLES, n] / (1.0 * n * (n - 1) * (n - 2))
-        a_weight += items * (n - 2)
-        a_sum += (n - 2) * (triples - items * theta * theta) / spread
+        weight = 1.0 - 1.0 / (n - 1)
+        a_weight += items * weight
+        a_sum += weight * (triples - items * theta * theta) / spread
         if n > 3:
-            disjoint = (bins[SQUARES, n] - 2 * bins[PAIRS, n] - 4 * bins[TRIPLES, n]) / (1.0 * n * (n - 1) * (n - 2))
-            b_weight += items * (n - 3)
-            b_sum += (disjoint - items * (n - 3) * theta * theta) / spread
+            weight = 1.0 - 1.0 / (n - 2)
+            quadruples = 1.0 * n * (n - 1) * (n - 2) * (n - 3)
+            disjoint = (bins[SQUARES, n] - 2 * bins[PAIRS, n] - 4 * bins[TRIPLES, n]) / quadruples
+            b_weight += items * weight
+            b_sum += weight * (disjoint - items * theta * theta) / spread
     a = min(max(a_sum / a_weight, 0.0), 1.0)
     return a, min(max(b_sum / b_weight, 0.0), a)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 from spagree.errors import MissingExtraError
-from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_WEIGHT
+from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS
 from spagree.estimate.weights import SCHEMES
 from spagree.studies.datasets import LabelSet
 from spagree.write import write_atomically
@@ -127,7 +127,7 @@ def prior() -> Floats:
     """What ``adaptive`` shrinks towards, handed to the kernel so that it cannot hold an older one."""
     import numpy as np
 
-    return np.array([PRIOR_WEIGHT, PRIOR_A, PRIOR_B])
+    return np.array([PRIOR_ITEMS, PRIOR_A, PRIOR_B])
 
 
 def annotation_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> AnnotationCurves:
