@@ -226,7 +226,7 @@ class Agreement(Presented):
         >>> import spagree
         >>> rows = spagree.measure("example:sparse").plan(half_width=0.02).filter("best")
         >>> rows.select("route", "annotations_per_item", "more_annotations").rows()
-        [('fresh', 4, 3520), ('new_items', 4, 2612)]
+        [('fresh', 4, 3568), ('new_items', 4, 2644)]
         """
         return self._evidence().plan(half_width, most)
 

@@ -69,6 +69,18 @@ def test_items_that_are_all_alike(n: int) -> None:
     assert float(shape([SKEWED], equal).variance(n)) == pytest.approx(spagree.item_variance(n, SKEWED), abs=1e-15)
 
 
+def test_pilots_of_pairs_are_planned_with_the_usual_shape() -> None:
+    """Two annotations of an item cannot tell how three go together: a = 0.05 + 0.42θ, b = 0.25θ²."""
+    pilot = spagree.Tally.from_items([{"a": 2}] * 60 + [{"a": 1, "b": 1}] * 40)
+    rows = spagree.measure(pilot).plan(0.02, most=5).filter(route="fresh").rows(named=True)
+    assert [row["assumed"] for row in rows] == [False, True, True, True]
+    for row in rows:
+        variance = 0.6 * 0.4 * Shape(0.05 + 0.42 * 0.6, 0.25 * 0.36).variance(row["annotations_per_item"])
+        for items, enough in ((row["items"], True), (row["items"] - 1, False)):
+            low, high = wilson(0.6, (variance / items) ** 0.5, items, 0.95)
+            assert ((high - low) / 2 <= 0.02) == enough
+
+
 # Against simulated projects ------------------------------------------------------------------
 
 
@@ -171,7 +183,9 @@ def test_one_item_less_would_not_do(weights: Any, level: float) -> None:
 def spread(found: spagree.Agreement, n: int) -> float:
     """θ(1 − θ) over the weight of `adaptive`, which is 1 for a pair."""
     rows = simulated(300, (2, 5), 9)
-    return float(found.spa) * (1 - float(found.spa)) * adaptive_shape(spagree.tally(rows)).variance(n)
+    theta = float(found.spa)
+    usual = Shape(0.05 + 0.42 * theta, 0.25 * theta**2)
+    return theta * (1 - theta) * adaptive_shape(spagree.tally(rows), prior=usual).variance(n)
 
 
 def test_the_columns_and_the_best_of_each_route() -> None:

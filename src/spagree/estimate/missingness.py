@@ -63,14 +63,13 @@ class Missingness:
 def missingness(found: ItemGroups, level: float, shape: Shape) -> Missingness:
     """Test whether items with more annotations agree more, or less.
 
-        >>> from spagree.estimate.adaptive import Shape
-    from spagree.estimate.item_groups import profile
-        >>> from spagree.tally.tally import Tally
-        >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
-        >>> items = profile(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
-        >>> result = missingness(items, 0.95, Shape(0.25, 0.0))
-        >>> round(result.z, 3), [(row.n, row.items) for row in result.by_n]
-        (-0.231, [(2, 2), (4, 2)])
+    >>> from spagree.estimate.item_groups import profile
+    >>> from spagree.tally.tally import Tally
+    >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
+    >>> items = profile(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
+    >>> result = missingness(items, 0.95, Shape(0.25, 0.0))
+    >>> round(result.z, 3), [(row.n, row.items) for row in result.by_n]
+    (-0.231, [(2, 2), (4, 2)])
     """
     by_n = tuple(_agreement_at(found, n, level, shape) for n in found.exact)
     if len(by_n) < 2:

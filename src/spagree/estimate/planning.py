@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from math import sqrt
+from math import fsum, sqrt
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import UsageError
-from spagree.estimate.adaptive import PRIOR_ITEMS, Shape, adaptive_shape
+from spagree.estimate.adaptive import ANNOTATIONS_M1, PRIOR_ITEMS, Shape, adaptive_shape
 from spagree.estimate.label_counts import LabelCounts, similar_votes
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import STEADY_ITEMS, Estimate, wilson
@@ -122,25 +122,30 @@ class Present:
         largest = max(by_n.values())
         return {n: float(weight / largest) for n, weight in by_n.items()}
 
-    @cached_property
-    def shape(self) -> Shape:
+    def shape(self, prior: Shape = ANNOTATIONS_M1) -> Shape:
         """How the agreement of an item varies with its annotations."""
-        # Pairs alone cannot tell how three annotations go together. Over real label sets a and b rise with θ.
+        return adaptive_shape(self.tally, self.found.pairable() if self.found else None, prior)
+
+    @cached_property
+    def foreseen(self) -> Shape:
+        """Pairs alone cannot tell how three annotations go together; over real label sets a and b rise with θ."""
         theta = float(self.spa)
-        usual = Shape(0.05 + 0.42 * theta, 0.25 * theta**2)
-        return adaptive_shape(self.tally, self.found.pairable() if self.found else None, usual)
+        return self.shape(Shape(0.05 + 0.42 * theta, 0.25 * theta**2))
 
     def variance(self, n: int) -> float:
         """Var(n) of the agreement of an item with n annotations."""
-        return float(self.spa) * (1 - float(self.spa)) * self.shape.variance(n)
+        return float(self.spa) * (1 - float(self.spa)) * self.foreseen.variance(n)
 
     @cached_property
     def standing(self) -> Standing:
         """With the standard error behind the interval, as uncertainty.steadied has it."""
-        rough = self.after(0)
+        rough, shape = self.after(0), self.shape()
         measured = (float(self.spa.stderr or 0) * rough.weight) ** 2
+        spread = float(self.spa) * (1 - float(self.spa))
+        by_n = {n: items for n, items in self.tally.items_by_n.items() if n > 1}
+        implied = fsum(items * self.k[n] ** 2 * spread * shape.variance(n) for n, items in by_n.items())
         share = min(1.0, STEADY_ITEMS * rough.squares / rough.weight**2)
-        return Standing(rough.weight, rough.squares, measured + share * max(0.0, rough.noise - measured))
+        return Standing(rough.weight, rough.squares, measured + share * max(0.0, implied - measured))
 
     def after(self, n: int, scale: float = 1.0) -> Standing:
         """As the variance foresees it, when all items have been annotated n times at least."""
