@@ -68,7 +68,7 @@ def tally_of(n: Ints, rare: Ints) -> Tally:
     return Tally.from_patterns(dict(patterns))
 
 
-def rare_classes(kind: str, share: float, kappa: float, items: int, design: str, rounds: int) -> Row:
+def rare_classes(kind: str, share: float, kappa: float, items: int, design: str, *, rounds: int) -> Row:
     random = np.random.default_rng([items, round(100 * kappa), round(100 * share), len(kind), len(design)])
     hits: Counter[str] = Counter()
     width: Counter[str] = Counter()
@@ -90,7 +90,7 @@ def rare_classes(kind: str, share: float, kappa: float, items: int, design: str,
     return row
 
 
-def calibration(kind: str, agreement: float, rounds: int) -> Row:
+def calibration(kind: str, agreement: float, *, rounds: int) -> Row:
     """300 items, all with the same two classes, so that the truth is known."""
     random = np.random.default_rng([round(1000 * agreement), len(kind)])
     share, most = CALIBRATION[kind]
