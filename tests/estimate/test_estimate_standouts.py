@@ -1,28 +1,21 @@
-"""Who and what stands out: compared with the right mean, and no more often by luck than promised."""
+"""Who stands out: against brute force, and no more often by chance than promised, whatever items people got."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fractions import Fraction
-from math import comb
+from itertools import permutations
+from math import sqrt
 
 import numpy as np
-import polars
 import pytest
+from hypothesis import given, settings
+from scipy import stats
 
 import spagree
-from spagree.estimate.outliers import ALPHA, apart, mean_agreement, taken
-
-
-def annotators(values: list[float], shared: int = 100, half: float = 0.1) -> polars.DataFrame:
-    return polars.DataFrame(
-        {
-            "annotator": [f"p{place:02}" for place in range(len(values))],
-            "shared": [shared] * len(values),
-            "agreement": values,
-            "high": [value + half for value in values],
-            "few": [shared < 10] * len(values),
-        }
-    )
+from breakdown_oracle import Rows, rows_of
+from spagree.estimate.outliers import AgainstOthers, mean_agreement
+from spagree.estimate.uncertainty import wilson
 
 
 def test_the_mean_is_that_of_annotations_not_of_items() -> None:
@@ -34,72 +27,98 @@ def test_the_mean_is_that_of_annotations_not_of_items() -> None:
     assert found.spa.value is not None and abs(found.spa.value - mean) > 0.05
 
 
-def test_annotators_who_all_lie_below_spa_are_alike() -> None:
-    found = annotators([0.5] * 20)
-    assert mean_agreement(found) == 0.5 and apart(found, 0.95).is_empty()
+def differences(rows: Rows) -> dict[str, list[Fraction]]:
+    """For each annotator and item with three annotations: the others with them, less the others among themselves."""
+    items: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for item, who, label in rows:
+        items[item].append((who, label))
+    found: dict[str, list[Fraction]] = defaultdict(list)
+    for said in (each for each in items.values() if len(each) > 2):
+        for who, label in said:
+            others = [other for name, other in said if name != who]
+            pairs = [one == other for one, other in permutations(others, 2)]
+            own = Fraction(sum(label == other for other in others), len(others))
+            found[who].append(own - Fraction(sum(pairs), len(pairs)))
+    return found
 
 
-def test_the_furthest_comes_first() -> None:
-    """The one who agrees least may rest on little; what counts is the distance in standard errors."""
-    frame = annotators([0.9] * 20 + [0.5, 0.55])
-    sure = frame.with_columns(high=polars.when(polars.col("agreement") == 0.55).then(0.56).otherwise("high"))
-    assert apart(sure, 0.95)["annotator"].to_list() == ["p21", "p20"]
+@given(rows_of(12, 5))
+@settings(max_examples=60)
+def test_the_difference_against_looking_at_all_pairs_of_others(rows: Rows) -> None:
+    wanted = differences(rows)
+    for row in spagree.measure(rows).annotators().rows(named=True):
+        each = wanted.get(row["annotator"], [])
+        if not each:
+            assert row["against_others"] is None and row["stands_out"] is None
+            continue
+        mean, size = float(sum(each) / len(each)), len(each)
+        assert row["against_others"] == pytest.approx(mean, abs=1e-12)
+        assert (row["stands_out"] is None) == (size < 10)
+        if size == 1:
+            assert row["against_others_low"] is None and row["against_others_high"] is None
+            continue
+        error = sqrt(sum((float(x) - mean) ** 2 for x in each) / (size - 1) / size)
+        if error > 1e-9:
+            low, high = wilson((1 + mean) / 2, error / 2, size, 0.95)
+            shown = row["against_others_low"], row["against_others_high"]
+            assert shown == pytest.approx((2 * low - 1, 2 * high - 1), abs=1e-9)
 
 
-@pytest.mark.parametrize(("people", "named"), [(2, 1), (40, 0)])
-def test_the_more_are_looked_at_the_further_one_must_stand(people: int, named: int) -> None:
-    """A distance of 2.2 standard errors is luck among forty, not beside one."""
-    rest = [0.5] * (people - 1)
-    least = 0.5
-    for _ in range(50):  # the mean moves with the value
-        centre = (sum(rest) + least) / people
-        least = centre - 2.2 * 0.1 / 1.959964
-    assert apart(annotators([*rest, least]), 0.95).height == named
+def test_the_test_is_one_sided_by_students_t_and_holm() -> None:
+    drawn = spagree.simulate(items=120, annotators=6, quality=(0.3, 1.0), per_item=4, seed=3).frame
+    rows = drawn.select("item", "annotator", "label").rows()
+    tests = {
+        who: stats.ttest_1samp([float(x) for x in each], 0, alternative="less").pvalue
+        for who, each in differences(rows).items()
+    }
+    named, ordered = set(), sorted(tests, key=lambda who: tests[who])
+    for place, who in enumerate(ordered):
+        if tests[who] * (len(ordered) - place) > 0.05:
+            break
+        named.add(who)
+    found = spagree.measure(rows).annotators()
+    assert set(found.filter("stands_out")["annotator"]) == named and 0 < len(named) < 6
 
 
-def test_few_items_and_nobody_met_name_nobody() -> None:
-    assert apart(annotators([0.1, 0.9, 0.9], shared=9), 0.95).is_empty()
-    lonely = spagree.measure([("q1", "ann", "x"), ("q2", "bob", "y")]).annotators()
-    assert mean_agreement(lonely) is None and apart(lonely, 0.95).is_empty()
+def test_holm_stops_at_the_first_that_fails() -> None:
+    nothing = np.zeros(3)
+    found = AgainstOthers(nothing, nothing, nothing, nothing, np.array([0.01, 0.03, 0.04]))
+    assert found.stands_out.tolist() == [True, False, False]
 
 
-def test_full_agreement_has_nobody_apart() -> None:
-    assert apart(annotators([1.0, 1.0], half=0.0), 0.95).is_empty()
+def test_somebody_who_always_differs_from_a_unanimous_rest_stands_out() -> None:
+    rows = [(item, who, "x" if who else "y") for item in range(12) for who in range(3)]
+    found = {row["annotator"]: row for row in spagree.measure(rows).annotators().rows(named=True)}
+    assert found["0"]["against_others"] == -1 and found["0"]["stands_out"] is True
+    assert found["0"]["against_others_low"] == -1 and found["0"]["against_others_high"] > -1
+    assert found["1"]["against_others"] == 0.5 and found["1"]["stands_out"] is False
 
 
-def together(items: dict[tuple[str, str], int]) -> polars.DataFrame:
-    rows = [(*names, size, size, 0.1 + place / 100) for place, (names, size) in enumerate(items.items())]
-    rows += [(other, one, pairs, size, share / 2) for one, other, pairs, size, share in rows]
-    return polars.DataFrame(rows, schema=["class", "other", "pairs", "items", "probability"], orient="row")
+def project(random: np.random.Generator, careless: float = 0.0) -> Rows:
+    """Ten people, twenty batches of fifteen items that differ in difficulty; a batch has three of them."""
+    rows: Rows = []
+    for batch in range(20):
+        hard = random.normal(0, 1)
+        people = random.choice(10, 3, replace=False)
+        for item in range(15):
+            clear = 1 / (1 + np.exp(-1.2 - hard - random.normal(0, 0.5)))
+            for who in people:
+                right = random.random() < clear * (1 - careless * (who == 0))
+                rows.append((f"{batch}-{item}", f"p{who}", "x" if right else str(random.choice(list("yz")))))
+    return rows
 
 
-def test_a_pair_is_judged_by_the_exact_binomial() -> None:
-    """Three classes as common: each pair gets a third of the items, times three pairs looked at."""
-    labels = {"a": 100, "b": 100, "c": 100}
-    least = next(
-        size
-        for size in range(10, 31)
-        if 3 * sum(Fraction(comb(30, k) * 2 ** (30 - k), 3**30) for k in range(size, 31)) <= ALPHA
-    )
-    rest = 30 - least
-    enough = together({("a", "b"): least, ("a", "c"): rest // 2, ("b", "c"): rest - rest // 2})
-    found = taken(enough, labels)
-    assert found is not None
-    assert (found.one, found.other, found.items, found.probability) == ("a", "b", least, 0.1)
-    assert found.expected == pytest.approx(10, rel=1e-12)
-    too_few = together({("a", "b"): least - 1, ("a", "c"): rest // 2 + 1, ("b", "c"): rest - rest // 2})
-    assert taken(too_few, labels) is None
+def test_nobody_is_named_for_hard_batches() -> None:
+    """Of 60 projects without a careless person, naming anybody in more than 8 has a probability below 0.01."""
+    random = np.random.default_rng(7)
+    named = sum(bool(spagree.measure(project(random)).annotators()["stands_out"].any()) for _ in range(60))
+    assert named <= 8
 
 
-def test_two_classes_can_only_be_taken_for_one_another() -> None:
-    assert taken(together({("a", "b"): 50}), {"a": 500, "b": 100}) is None
-
-
-def test_disagreement_that_knows_nothing_of_the_classes_names_none() -> None:
-    named = 0
-    for seed in range(40):
-        drawn = np.random.default_rng(seed).choice(list("aaaabbbccd"), (400, 2)).tolist()
-        rows = [(item, who, label) for item, labels in enumerate(drawn) for who, label in enumerate(labels)]
-        found = spagree.measure(rows)
-        named += taken(found.confusion(), found.data.labels) is not None
-    assert named <= 4
+def test_a_careless_person_is_found() -> None:
+    random = np.random.default_rng(8)
+    found = 0
+    for _ in range(10):
+        people = spagree.measure(project(random, careless=0.7)).annotators()
+        found += "p0" in people.filter("stands_out")["annotator"].to_list()
+    assert found >= 7

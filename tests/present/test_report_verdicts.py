@@ -223,17 +223,14 @@ def mixed_up(pairs: dict[str, int]) -> Rows:
     return [(item, "ab"[who], label) for item, pair in enumerate(labels) for who, label in enumerate(pair)]
 
 
-def test_a_confusion_beyond_the_shares_of_its_classes_is_named() -> None:
-    """x and y are common and meet most often; p and q are rare and meet more than being rare explains."""
+def test_no_two_classes_are_blamed_for_meeting_often() -> None:
     rows = mixed_up({"xx": 200, "yy": 200, "pp": 20, "qq": 20, "xy": 50, "pq": 40, "xp": 5, "yq": 5})
-    said = steps(rows)[0]
-    assert said.startswith("Make the difference between “p” and “q” clearer: 40 items got both, where the shares")
-    assert "would bring about 2. When one annotator says" in said and "47% of the time" in said
+    assert not [step for step in steps(rows) if "“p”" in step]
 
 
-@pytest.mark.parametrize("pairs", [{"xx": 200, "yy": 50, "xy": 70}, {"xx": 90, "yy": 90, "zz": 20, "xy": 40, "xz": 9}])
-def test_common_classes_are_not_blamed_for_being_common(pairs: dict[str, int]) -> None:
-    assert not [step for step in steps(mixed_up(pairs)) if step.startswith("Make")]
+def test_with_two_annotations_per_item_nobody_is_named_and_it_says_why() -> None:
+    rows = [(item, (item + who) % 3, "xy"[(item + who) % 3 == 0]) for item in range(60) for who in range(2)]
+    assert "with two, a hard item and a careless annotator look the same" in " ".join(steps(rows))
 
 
 def test_who_to_talk_to_agrees_clearly_less() -> None:
@@ -241,8 +238,8 @@ def test_who_to_talk_to_agrees_clearly_less() -> None:
     found = spagree.measure(drawn.frame).annotators()
     talk = next(step for step in steps(drawn.frame) if step.startswith("Talk to"))
     assert "a01" in talk and "a09" not in talk
-    shared = dict(found.select("annotator", "shared").rows())
-    assert f"on {shared['a01']} shared items)" in talk
+    against = dict(found.select("annotator", "against_others").rows())
+    assert f"a01 ({against['a01']:.2f})" in talk
 
 
 def test_annotators_alike_are_left_in_peace() -> None:

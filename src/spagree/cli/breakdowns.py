@@ -96,7 +96,9 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
 def annotators(worst: int, as_json: bool, **options: Any) -> None:
     """List the annotators of SOURCE who agree least with the others on the items they share.
 
-    "SPA without" is what SPA would be without the annotator, and change what that makes of it.
+    "Against others" is how much more the others agree with the annotator than among themselves on the same items,
+    which hard items do not change; it needs three annotations of an item. "SPA without" is what SPA would be without
+    the annotator, and change what that makes of it.
     """
     from spagree.present.tables import plain_rows, table
     from spagree.present.wording import printable
@@ -106,7 +108,7 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
     if as_json:
         print_json({"annotators": plain_rows(rows)})
         return
-    columns = ("agreement", "interval", "shared", "annotations", "spa_without", "change", "annotator")
+    columns = ("agreement", "interval", "shared", "against_others", "stands_out", "spa_without", "change", "annotator")
     _draw(table(rows, (*columns, "commonest", "commonest_share")))
     _footnote(rows)
     blind = [row["annotator"] for row in rows if row["one_label"]]

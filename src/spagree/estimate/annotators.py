@@ -11,6 +11,7 @@ import numpy as np
 from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.label_shares import label_shares
 from spagree.estimate.leave_one_out import Peers, leave_one_out
+from spagree.estimate.outliers import against_others
 from spagree.tally.codes import Codes
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def annotators(
 
     ``agreement`` is the probability that somebody else, drawn at random on a random one of the annotator's
     shared items, gave the same label; items count the same, however many others annotated them.
+    ``against_others`` is how much more the others of the same items agree with the annotator than among themselves,
+    over the items with three or more annotations; ``stands_out`` is None with fewer than ten of them.
     """
     import polars
 
@@ -41,6 +44,8 @@ def annotators(
     given = label_shares(
         codes.item.astype(np.int64), codes.annotator.astype(np.int64), codes.label.astype(np.int64), found.size
     )
+    against = against_others(found, level)
+    tested = zip(against.stands_out.tolist(), np.isnan(against.p).tolist(), strict=True)
     reasons = [NO_OVERLAP if m < 1 else ONE_ITEM if m < 2 else None for m in shared.tolist()]
     columns = {
         "annotator": codes.annotators,
@@ -56,6 +61,10 @@ def annotators(
         "commonest": [codes.labels[label] if label >= 0 else None for label in given.commonest.tolist()],
         "commonest_share": given.share,
         "one_label": given.one_label,
+        "against_others": against.difference,
+        "against_others_low": against.low,
+        "against_others_high": against.high,
+        "stands_out": polars.Series([None if unknown else named for named, unknown in tested], dtype=polars.Boolean),
         "few": shared < FEW_ITEMS,
         "undefined": polars.Series(reasons, dtype=polars.String),
     }

@@ -1,26 +1,33 @@
-"""Who and what stands out from the rest by more than luck, when all of them are looked at at once.
+"""Who agrees less than the other annotators of the same items, when all of them are looked at at once.
 
-Of twenty-five annotators alike, one lies outside its own 95% interval on most pages. So names are named only where
-the whole list of them would be wrong on one page in twenty.
+Agreement with others blames those who got hard items. On an item with three or more annotations there is a fair
+comparison: how often the others agree with this annotator, less how often they agree among themselves. Whatever the
+item's difficulty, the difference is 0 on average for somebody like them. With two annotations there is nothing to
+compare with: a hard item and a careless annotator look the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+
+from spagree.estimate.grouping import sums
+from spagree.estimate.intervals import mean_error, wilson_each
+from spagree.estimate.item_groups import Floats
+from spagree.estimate.leave_one_out import Peers
 
 if TYPE_CHECKING:
     import polars
 
 ALPHA = 0.05  # how often the list may name anybody who is like the others
+ENOUGH_ITEMS = 10  # with three or more annotations, to be compared with the others
 
 
 def mean_agreement(annotators: polars.DataFrame) -> float | None:
-    """The agreement with the others of an annotation drawn at random: what annotators are compared with.
+    """The agreement with the others of an annotation drawn at random: what annotators are shown beside.
 
     SPA would not do: it weighs items in another way, so all annotators together can lie below it.
 
@@ -33,56 +40,53 @@ def mean_agreement(annotators: polars.DataFrame) -> float | None:
     return float(np.average(known["agreement"].to_numpy(), weights=shared)) if shared.sum() else None
 
 
-def apart(annotators: polars.DataFrame, level: float) -> polars.DataFrame:
-    """The annotators who agree less than the mean beyond luck, furthest first: Holm's test on their distance.
+@dataclass(frozen=True)
+class AgainstOthers:
+    """Each annotator's mean difference to the others of the same items; NaN without such items."""
 
-    The distance is in standard errors, which come from the interval: it has a width at no agreement, too.
+    items: Floats
+    difference: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    """One-sided: how often somebody like the others would agree so much less. NaN for fewer than ten items."""
+
+    @property
+    def stands_out(self) -> NDArray[np.bool_]:
+        """Who agrees less than the others by Holm's test: the list names anybody like them once in twenty data sets.
+
+        >>> nothing = np.zeros(4)
+        >>> found = AgainstOthers(nothing, nothing, nothing, nothing, np.array([0.02, 0.001, np.nan, 0.4]))
+        >>> found.stands_out.tolist()
+        [True, True, False, False]
+        """
+        tested = np.flatnonzero(~np.isnan(self.p))
+        order = tested[np.argsort(self.p[tested], kind="stable")]
+        passed = self.p[order] * np.arange(len(order), 0, -1) <= ALPHA
+        named = np.zeros(len(self.p), dtype=np.bool_)
+        named[order[: int(passed.cumprod().sum())]] = True
+        return named
+
+
+def against_others(found: Peers, level: float) -> AgainstOthers:
+    """Compare each annotator with the others of the same items: those with three or more annotations.
+
+    >>> peers = Peers(2, np.array([0, 0, 1]), np.array([3, 4, 3]), np.array([0.0, 1, 1]), np.array([2.0, 4, 2]))
+    >>> against_others(peers, 0.95).difference.tolist()
+    [-0.5, 0.5]
     """
-    known = annotators.filter(annotators["high"].is_not_null() & ~annotators["few"])
-    value, high = known["agreement"].to_numpy(), known["high"].to_numpy()
-    centre = mean_agreement(annotators)
-    if centre is None or not known.height:
-        return known
-    width = NormalDist().inv_cdf(0.5 + level / 2)
-    distance = np.divide((value - centre) * width, high - value, out=np.zeros_like(value), where=high > value)
-    order = np.argsort(distance, kind="stable")
-    luck = np.array([NormalDist().cdf(each) for each in distance[order].tolist()])
-    passed = luck * np.arange(known.height, 0, -1) <= ALPHA
-    named: polars.DataFrame = known[order[: int(passed.cumprod().sum())].tolist()]
-    return named
+    from scipy.special import stdtr
 
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """Two classes taken for one another: how many items got both, how many their shares alone would bring."""
-
-    one: str
-    other: str
-    items: int
-    expected: float
-    probability: float
-    """Of ``other`` for a second annotation where the first is ``one``; the larger of the two ways round."""
-
-
-def taken(confusion: polars.DataFrame, labels: Mapping[str, int]) -> Taken | None:
-    """The two classes that stand on one item most beyond what their shares would bring; None where it may be luck.
-
-    The two commonest classes meet most often by being common. Disagreements that know nothing of the classes fall on
-    two of them in proportion to the product of their shares; only a pair well above that is worth a sentence.
-    """
-    from scipy.special import bdtrc
-
-    both = confusion.filter(confusion["class"] < confusion["other"])
-    sizes = np.array(list(labels.values()), dtype=np.float64)
-    different = (sizes.sum() ** 2 - (sizes**2).sum()) / 2
-    share = np.array([labels[one] * labels[other] / different for one, other in both.select("class", "other").rows()])
-    items = both["items"].to_numpy()
-    beyond = items - share * items.sum()
-    luck = bdtrc(items - 1, items.sum(), share) * (len(sizes) * (len(sizes) - 1) / 2)
-    best = int(np.argmax(np.where(luck <= ALPHA, beyond, -np.inf)))
-    if luck[best] > ALPHA:
-        return None
-    names = both.select("class", "other").row(best)
-    ways = confusion.filter(confusion["class"].is_in(names) & confusion["other"].is_in(names))
-    one, other, probability = ways.sort("probability", descending=True).select("class", "other", "probability").row(0)
-    return Taken(one, other, int(items[best]), float(items[best] - beyond[best]), probability)
+    rows = found.known.n > 2
+    annotator, n = found.known.annotator[rows], found.known.n[rows]
+    agree, pairs = found.known.agree[rows], found.known.pairs[rows]
+    difference = agree / (n - 1) - (pairs - 2 * agree) / ((n - 1) * (n - 2))
+    items = sums(annotator, np.ones(len(n)), found.size)
+    mean = np.divide(sums(annotator, difference, found.size), items, out=np.full(found.size, np.nan), where=items > 0)
+    error = mean_error(items, sums(annotator, (difference - mean[annotator]) ** 2, found.size))
+    # The difference lies between −1 and 1: on the scale of a share its interval has a width at the ends, too.
+    low, high = (2 * end - 1 for end in wilson_each((1 + mean) / 2, error / 2, items, level))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = np.where(mean == 0, 0.0, mean / error)
+        p = np.where(items >= ENOUGH_ITEMS, stdtr(items - 1, distance), np.nan)
+    return AgainstOthers(items, mean, low, high, p)

@@ -17,6 +17,8 @@ TITLES = {
     "cohen_kappa": "kappa",
     "scott_pi": "pi",
     "spa_without": "SPA without",
+    "against_others": "against others",
+    "stands_out": "stands out",
     "probability": "probability",
     "commonest": "commonest label",
     "commonest_share": "its share",
@@ -62,6 +64,8 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
     value = row[column]
     if value is None:
         return "–"
+    if isinstance(value, bool):
+        return "yes" if value else ""
     if column in NAMES:
         return printable(str(value), LONG if column in ("item", "votes", "text") else SHORT)
     return _number(column, value, few=bool(row.get(FEW)))
@@ -70,5 +74,5 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
 def _number(column: str, value: float, *, few: bool) -> str:
     if isinstance(value, int):
         return f"{value:,}"
-    shown = f"{value:+.3f}" if column == "change" else figure(value)
+    shown = f"{value:+.3f}" if column in ("change", "against_others") else figure(value)
     return shown + ("*" if few and column in ("agreement", "cohen_kappa", "scott_pi") else "")

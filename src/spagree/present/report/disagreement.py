@@ -52,6 +52,7 @@ ANNOTATORS = (
     Column("agreement", "agreement with others"),
     Column("interval", "interval", "interval"),
     Column("shared", "shared items", "count"),
+    Column("against_others", "against others of the same items", "change"),
     Column("annotations", "annotations", "count"),
     Column("coverage", "of all items", "percent"),
     Column("spa_without", "number without them"),

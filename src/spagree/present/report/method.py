@@ -8,17 +8,17 @@ from pathlib import PurePath
 from typing import Any
 
 from spagree.estimate.cautions import REMEDY
-from spagree.estimate.outliers import apart, taken
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
 from spagree.present.charts.board import Charts
 from spagree.present.evidence import Evidence
 from spagree.present.report.figures import drawn
 from spagree.present.report.parts import Column, Facts, Quote, Section, Steps, Table, table
 from spagree.present.sentence import REFERENCE, for_paper, interval_name
-from spagree.present.wording import count, figure, percent, printable
+from spagree.present.wording import count, figure, printable
 from spagree.read.annotations import Understood
 
 NAMED = 3
+PAIR = 2
 OBJECTS = (" frame", "count matrix")
 ROUTES = {
     NEW_ITEMS: "new items beside these",
@@ -74,42 +74,31 @@ def _steps(evidence: Evidence) -> Iterator[str]:
     if not findings.data.pairable_items:
         yield "Let a second annotator label some of the items: agreement needs two annotations of the same item."
         return
-    yield from _taken(evidence)
     yield from _apart(evidence)
     if not evidence.lacks("hardest") and evidence.hardest["agreement"][0] < 1:
         yield "Go through the hardest items together with the annotators: they show what the guideline leaves open."
 
 
-def _taken(evidence: Evidence) -> Iterator[str]:
-    if evidence.lacks("confusion"):
-        return
-    found = taken(evidence.confusion, evidence.findings.data.labels)
-    if found is None:
-        return
-    one, other = printable(found.one, 40), printable(found.other, 40)
-    yield (
-        f"Make the difference between “{one}” and “{other}” clearer: {count(found.items, 'item')} got both, where the "
-        f"shares of the classes alone would bring about {found.expected:,.0f}. When one annotator says “{one}”, "
-        f"another says “{other}” {percent(found.probability)} of the time."
-    )
-
-
 def _apart(evidence: Evidence) -> Iterator[str]:
-    """Annotators who agree less than the others do, beyond luck."""
+    """Annotators who agree less than the others of the same items, and why nobody is named where nobody can be."""
     if evidence.lacks("annotators"):
         return
-    low = apart(evidence.annotators, evidence.findings.spa.level).rows(named=True)
+    people = evidence.annotators
+    low = people.filter(people["stands_out"].fill_null(value=False)).sort("against_others").rows(named=True)
     if low:
-        names = ", ".join(f"{printable(row['annotator'], 24)} ({_on_items(row)})" for row in low[:NAMED])
+        names = ", ".join(
+            f"{printable(row['annotator'], 24)} ({figure(row['against_others'], 2)})" for row in low[:NAMED]
+        )
         more = f" and {len(low) - NAMED:,} more" if len(low) > NAMED else ""
         yield (
-            f"Talk to {names}{more}: clearly less agreement with the others than usual ({figure(evidence.usual, 2)}). "
-            "They may be right, or have had harder items: look first."
+            f"Talk to {names}{more}: the others of the same items agree with them clearly less than among themselves, "
+            "by so much. They may still be right: look at their items first."
         )
-
-
-def _on_items(row: Mapping[str, Any]) -> str:
-    return f"{figure(row['agreement'], 2)} on {count(row['shared'], 'shared item')}"
+    elif people.height > PAIR and people["against_others"].is_null().all():
+        yield (
+            "Have some items labelled by three people or more: with two, a hard item and a careless annotator look the "
+            "same, so nobody is named here."
+        )
 
 
 def method(evidence: Evidence, understood: Understood | None, options: Mapping[str, Any], version: str) -> Section:
