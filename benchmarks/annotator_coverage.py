@@ -22,7 +22,7 @@ from publish import publish
 from spagree.estimate.leave_one_out import peers
 from spagree.estimate.new_annotators import two_way
 from spagree.estimate.uncertainty import wilson
-from spagree.tally.codes import Codes
+from spagree.tally.coded import Coded
 
 ITEMS, CLASSES, HARD, SURE = 200, 3, 0.3, 0.7
 BY_N = {n: Fraction(n - 1) for n in range(2, 4)}
@@ -58,7 +58,7 @@ class Setting:
         hard = 0.0 if self.quality == "nearly perfect" else HARD
         return careful * (1 - hard + hard * together) + (1 - careful) / CLASSES
 
-    def draw(self, random: Random) -> Codes:
+    def draw(self, random: Random) -> Coded:
         quality = QUALITIES[self.quality](random, self.annotators)
         load = WORKLOADS[self.workload](random, self.annotators)
         # Without replacement, in proportion to the workload: the largest keys win.
@@ -73,10 +73,10 @@ class Setting:
         return codes(item[kept], order[kept], label[kept], self.annotators)
 
 
-def codes(item: Any, who: Any, label: Any, annotators: int) -> Codes:
+def codes(item: Any, who: Any, label: Any, annotators: int) -> Coded:
     order = np.lexsort((who, label, item))
     columns = [each[order].astype(np.int32) for each in (item, who, label)]
-    return Codes(*columns, tuple(map(str, range(annotators))), tuple("abc"))
+    return Coded(*columns, tuple(map(str, range(annotators))), tuple("abc"))
 
 
 def cover(setting: Setting, rounds: int) -> dict[str, Any]:

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from spagree.read.examples import example
     from spagree.simulate import Simulation, simulate
     from spagree.tally.items import ItemCounts
-    from spagree.tally.live import LiveTally
     from spagree.tally.saved import load, save
+    from spagree.tally.state import LiveTally
     from spagree.tally.tally import Cell, Tally
 
 _HOME = {
@@ -76,7 +76,7 @@ _HOME = {
     "simulate": "spagree.simulate",
     "Cell": "spagree.tally.tally",
     "ItemCounts": "spagree.tally.items",
-    "LiveTally": "spagree.tally.live",
+    "LiveTally": "spagree.tally.state",
     "Tally": "spagree.tally.tally",
     "load": "spagree.tally.saved",
     "save": "spagree.tally.saved",

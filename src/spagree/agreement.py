@@ -41,7 +41,7 @@ from spagree.options import (
 from spagree.present.presented import Presented
 from spagree.read import read, read_all
 from spagree.read.annotations import Annotations, Caution, Understood
-from spagree.tally.count import count
+from spagree.tally.count import Counted, count
 from spagree.tally.engines import to_polars, write_table
 from spagree.tally.items import ItemCounts, ItemTable
 from spagree.tally.tally import Tally
@@ -284,8 +284,8 @@ def measure(
 
     Args:
         source: A path, a glob, a list of paths, ``"example:NAME"``, any dataframe that narwhals knows, an iterable of
-            (item, annotator, label[, time]), a numpy matrix (say its ``format``), or a tally. With ``query``
-            a database: ``"postgresql://…"`` or an SQLite file.
+            (item, annotator, label[, time]), a numpy matrix (say its ``format``), a tally or a live one. With
+            ``query`` a database: ``"postgresql://…"`` or an SQLite file.
         item: Column of the item; guessed from its name otherwise. Several columns make one item.
         annotator: Column of the annotator; guessed otherwise, and may be absent. Several make one annotator.
         label: Column of the label. In broad tables a list: the columns of the annotators, items or classes.
@@ -334,6 +334,8 @@ def measure(
     policies(Reading(**reading))
     if counted is not None:
         refuse_late(Reading(**reading))
+        if isinstance(counted, Counted):
+            return estimation.of_counted(counted, None, None)
         items = ItemTable(counted.counts(), None) if isinstance(counted, ItemCounts) else None
         return estimation.of_tally(tally_of(counted), items)
     return estimation.agreement(read(source, **reading), Reading(**reading), source)
@@ -383,24 +385,24 @@ class _Estimation(Estimating):
     def resample(self) -> Bootstrap | None:
         return Bootstrap(self.bootstrap, self.seed) if self.bootstrap is not None else None
 
-    def findings(self, tally: Tally) -> Findings:
-        return find(tally, self.weights, self.level, self.resample(), self.similarity())
-
     def agreement(self, annotations: Annotations, reading: Reading, source: Any) -> Agreement:
         counted = count(annotations, replace(policies(reading), of_sets=self.metric in SET_METRICS))
+        return self.of_counted(counted, source, annotations.understood, reading)
+
+    def of_counted(self, counted: Counted, source: Any, understood: Understood | None, *asked: Reading) -> Agreement:
         behind = self.breakdowns(counted.tally, counted.counts, counted.annotations)
         findings = self.generalised(counted.tally, behind)
         looks = caution_missing(counted, self.weights, self.similarity())
         findings = replace(findings, warnings=findings.warnings + behind.cautions() + counted.cautions + looks)
         items = ItemTable(counted.counts, source, counted.annotations)
-        return Agreement(findings, annotations.understood, items, behind, given(reading, self))
+        return Agreement(findings, understood, items, behind, given(*asked, self))
 
     def of_tally(self, tally: Tally, items: ItemTable | None) -> Agreement:
         behind = self.breakdowns(tally, None if items is None else items.counts)
         return Agreement(self.generalised(tally, behind), None, items, behind, given(self))
 
     def generalised(self, tally: Tally, behind: Breakdowns) -> Findings:
-        findings = self.findings(tally)
+        findings = find(tally, self.weights, self.level, self.resample(), self.similarity())
         return findings if self.interval_for == ITEMS else behind.to_new_annotators(findings)
 
     def breakdowns(self, tally: Tally, counts: Any, annotations: Any = None) -> Breakdowns:

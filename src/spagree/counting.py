@@ -11,20 +11,20 @@ from spagree.options import Reading, given, shows
 from spagree.read import read
 from spagree.read.annotations import LABEL, Annotations
 from spagree.read.layouts import FORMATS
-from spagree.tally.count import count
+from spagree.tally.count import Counted, count
 from spagree.tally.items import ItemCounts, item_counts
-from spagree.tally.live import LiveTally
 from spagree.tally.policies import Policies
 from spagree.tally.saved import is_saved_tally, load_all
+from spagree.tally.state import State
 from spagree.tally.tally import Tally
 
 DECISIVE = ("missing", "status", "ground_truth", "multi", "empty", "duplicates", "first", "normalize")
 
 
-def ready(source: Any) -> Tally | ItemCounts | None:
+def ready(source: Any) -> Tally | ItemCounts | Counted | None:
     """What was counted before: in memory, live, saved, or saved in parts."""
-    if isinstance(source, LiveTally):
-        return source.tally()
+    if isinstance(source, State):
+        return source.counted()
     if isinstance(source, Tally | ItemCounts):
         return source
     paths = source if isinstance(source, list) else [source]
@@ -45,8 +45,10 @@ def policies(reading: Reading) -> Policies:
     return Policies(reading.duplicates, reading.first, reading.normalize, reading.separator)
 
 
-def tally_of(ready: Tally | ItemCounts) -> Tally:
+def tally_of(ready: Tally | ItemCounts | Counted) -> Tally:
     """The summary of what was counted before."""
+    if isinstance(ready, Counted):
+        return ready.tally
     return ready.tally() if isinstance(ready, ItemCounts) else ready
 
 

@@ -47,7 +47,12 @@ def test_rows_without_label_or_item_are_left_out_and_counted() -> None:
     )
     found = counted(frame).tally
     assert found == Tally(
-        {Cell(2, 2, 0): 1}, {"x": 2}, {"x": 2}, {"a": 1, "b": 1}, {"missing_label": 3, "missing_item": 2}
+        {Cell(2, 2, 0): 1},
+        {"x": 2},
+        {"x": 2},
+        {"a": 1, "b": 1},
+        {"missing_label": 3, "missing_item": 2},
+        {(("x", 2),): 1},
     )
 
 
@@ -82,7 +87,9 @@ def test_without_an_annotator_column_annotators_are_unknown() -> None:
 def test_annotations_by_nobody_are_kept_and_no_annotator_is_counted_for_them() -> None:
     frame = pl.DataFrame({"item": ["q"] * 4, "annotator": ["a", None, None, "b"], "label": ["x", "x", "x", "y"]})
     found = counted(frame).tally
-    assert found == Tally({Cell(4, 6, 6): 1}, {"x": 3, "y": 1}, {"x": 3, "y": 1}, {"a": 1, "b": 1})
+    assert found == Tally(
+        {Cell(4, 6, 6): 1}, {"x": 3, "y": 1}, {"x": 3, "y": 1}, {"a": 1, "b": 1}, {}, {(("x", 3), ("y", 1)): 1}
+    )
 
 
 def test_no_rows_give_an_empty_tally() -> None:
@@ -105,7 +112,14 @@ def counts(*rows_: tuple[str | None, str | None, int]) -> pl.DataFrame:
 
 def test_counts_stand_for_as_many_annotations() -> None:
     found = counted(counts(("q1", "x", 3), ("q1", "y", 2), ("q2", "x", 1), ("q2", "y", 0), ("q3", "y", 0))).tally
-    assert found == Tally({Cell(5, 8, 6): 1, Cell(1, 0, 0): 1}, {"x": 4, "y": 2}, {"x": 3, "y": 2}, None)
+    assert found == Tally(
+        {Cell(5, 8, 6): 1, Cell(1, 0, 0): 1},
+        {"x": 4, "y": 2},
+        {"x": 3, "y": 2},
+        None,
+        {},
+        {(("x", 3), ("y", 2)): 1, (("x", 1),): 1},
+    )
 
 
 def test_counts_of_the_same_item_and_label_add_up() -> None:

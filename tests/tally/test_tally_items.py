@@ -36,7 +36,12 @@ def test_rows_are_sorted_text_with_integer_counts() -> None:
     assert dict(found.frame.schema) == {"item": pl.String, "label": pl.String, "count": pl.Int64}
     assert found.counts().collect().to_native().equals(found.frame)
     assert found.tally() == Tally(
-        {Cell(3, 2, 0): 1, Cell(1, 0, 0): 1}, {"true": 2, "false": 2}, {"true": 2, "false": 1}, None
+        {Cell(3, 2, 0): 1, Cell(1, 0, 0): 1},
+        {"true": 2, "false": 2},
+        {"true": 2, "false": 1},
+        None,
+        {},
+        {(("false", 1), ("true", 2)): 1, (("false", 1),): 1},
     )
 
 
@@ -46,7 +51,9 @@ def test_annotators_and_what_was_left_out_are_kept_and_added() -> None:
     assert (one.annotators, one.left_out) == ({"a": 1}, {"missing_label": 1, "repeated": 1})
     both = one + one
     assert (both.annotators, both.left_out) == ({"a": 2}, {"missing_label": 2, "repeated": 2})
-    assert both.tally() == Tally({Cell(2, 2, 0): 1}, {"x": 2}, {"x": 2}, {"a": 2}, {"missing_label": 2, "repeated": 2})
+    assert both.tally() == Tally(
+        {Cell(2, 2, 0): 1}, {"x": 2}, {"x": 2}, {"a": 2}, {"missing_label": 2, "repeated": 2}, {(("x", 2),): 1}
+    )
 
 
 @pytest.mark.parametrize(("left", "right"), [(True, False), (False, True), (False, False)])

@@ -18,8 +18,8 @@ from spagree.errors import FileError
 from spagree.read.annotations import Annotations, Understood
 from spagree.tally import patterns
 from spagree.tally.count import count
-from spagree.tally.live import LiveTally
 from spagree.tally.patterns import find_patterns, pattern
+from spagree.tally.state import LiveTally
 from spagree.tally.tally import Cell, Tally
 
 Rows = list[tuple[str, str]]

@@ -69,7 +69,12 @@ REPEATED = votes(("q1", "ann", "x"), ("q1", "ann", "x"), ("q1", "bob", "y"), ("q
 def test_the_same_label_again_is_counted_once_and_said(policy: Any) -> None:
     found = counted(REPEATED, Policies(duplicates=policy))
     assert found.tally == Tally(
-        {Cell(2, 0, 0): 1, Cell(1, 0, 0): 1}, {"x": 2, "y": 1}, {"x": 1, "y": 1}, {"ann": 2, "bob": 1}, {"repeated": 2}
+        {Cell(2, 0, 0): 1, Cell(1, 0, 0): 1},
+        {"x": 2, "y": 1},
+        {"x": 1, "y": 1},
+        {"ann": 2, "bob": 1},
+        {"repeated": 2},
+        {(("x", 1), ("y", 1)): 1, (("x", 1),): 1},
     )
     assert [(caution.code, caution.message) for caution in found.cautions] == [
         ("repeats", "2 annotations repeat the label their annotator had given the item before; counted once.")
@@ -93,7 +98,14 @@ def test_annotations_by_nobody_are_never_repeats() -> None:
     frame = votes(("q1", None, "x"), ("q1", None, "x"), ("q1", None, "y"), ("q1", "ann", "x"), ("q1", "ann", "x"))
     for policy in ("error", "first", "last"):
         found = counted(frame, Policies(duplicates=policy)).tally
-        assert found == Tally({Cell(4, 6, 6): 1}, {"x": 3, "y": 1}, {"x": 3, "y": 1}, {"ann": 1}, {"repeated": 1})
+        assert found == Tally(
+            {Cell(4, 6, 6): 1},
+            {"x": 3, "y": 1},
+            {"x": 3, "y": 1},
+            {"ann": 1},
+            {"repeated": 1},
+            {(("x", 3), ("y", 1)): 1},
+        )
 
 
 CONFLICT = votes(
@@ -365,7 +377,7 @@ def test_normalize_leaves_numbers_and_clean_labels_alone() -> None:
 def test_normalize_keeps_missing_labels_missing() -> None:
     frame = pl.DataFrame({"item": ["q", "q", "q"], "label": ["Yes", "yes", None]})
     assert counted(frame, Policies(normalize=True)).tally == Tally(
-        {Cell(2, 2, 0): 1}, {"yes": 2}, {"yes": 2}, None, {"missing_label": 1}
+        {Cell(2, 2, 0): 1}, {"yes": 2}, {"yes": 2}, None, {"missing_label": 1}, {(("yes", 2),): 1}
     )
 
 

@@ -62,7 +62,9 @@ def test_an_empty_tally_is_all_zero() -> None:
 
 def test_items_without_annotations_and_zero_counts_leave_no_trace() -> None:
     tally = Tally.from_items([{}, {"a": 0}, {"a": 0, "b": 1}, {"c": 2}])
-    assert tally == Tally({Cell(1, 0, 0): 1, Cell(2, 2, 0): 1}, {"b": 1, "c": 2}, {"c": 2}, None)
+    assert tally == Tally(
+        {Cell(1, 0, 0): 1, Cell(2, 2, 0): 1}, {"b": 1, "c": 2}, {"c": 2}, None, {}, {(("b", 1),): 1, (("c", 2),): 1}
+    )
 
 
 def test_labels_of_the_same_text_are_one_label() -> None:

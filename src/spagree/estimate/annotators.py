@@ -12,7 +12,7 @@ from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.label_shares import label_shares
 from spagree.estimate.leave_one_out import Peers, leave_one_out
 from spagree.estimate.outliers import against_others
-from spagree.tally.codes import Codes
+from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     import polars
@@ -23,7 +23,7 @@ ONE_ITEM = "shares only one item: how items differ cannot be seen"
 
 
 def annotators(
-    codes: Codes, found: Peers, by_n: Mapping[int, Fraction], spa: float | None, level: float
+    codes: Coded, found: Peers, by_n: Mapping[int, Fraction], spa: float | None, level: float
 ) -> polars.DataFrame:
     """One row per annotator, least agreement with the others first; those with few shared items come last.
 

@@ -28,7 +28,7 @@ from spagree.estimate.weights import ByN, weigh_at
 from spagree.options import CustomWeights
 from spagree.read.annotations import Caution
 from spagree.read.frames import is_spark
-from spagree.tally.codes import Codes, encode, encode_few
+from spagree.tally.coded import Coded, coded, coded_in_python
 from spagree.tally.engines import to_polars
 from spagree.tally.tally import Tally
 
@@ -99,7 +99,7 @@ class Breakdowns:
         """What to say about the overlap, where looking at it costs little."""
         if self.annotations is None or not self._may_look():
             return ()
-        codes = encode_few(self.annotations)
+        codes = coded_in_python(self.annotations)
         return tuple(overlap_cautions(overlap(codes, bridges=is_cheap(codes))))
 
     def _may_look(self) -> bool:
@@ -141,7 +141,7 @@ class Breakdowns:
         return None if self.similar is None else self.similar.similarity
 
     @cached_property
-    def codes(self) -> Codes:
+    def codes(self) -> Coded:
         """The annotations as integers."""
         if self.annotations is None:
             raise UsageError(NO_ANNOTATIONS)
@@ -150,7 +150,7 @@ class Breakdowns:
                 f"breakdowns by annotator bring all {self.tally.annotations:,} annotations to this machine, which "
                 f"is done from a cluster up to {MOST_FROM_A_CLUSTER:,}; measure a sample of the items instead"
             )
-        return encode(self.annotations)
+        return coded(self.annotations)
 
     @cached_property
     def peers(self) -> Peers:

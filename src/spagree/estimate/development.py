@@ -25,7 +25,7 @@ from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, estimate, undef
 from spagree.estimate.weights import CUSTOM, weigh
 from spagree.options import CustomWeights
 from spagree.read.annotations import ITEM, LABEL, TIME
-from spagree.tally.codes import places
+from spagree.tally.coded import places
 from spagree.tally.engines import column_names, to_polars
 from spagree.tally.patterns import pattern
 from spagree.tally.tally import Cell, Pattern, Tally, text

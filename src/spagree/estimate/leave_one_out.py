@@ -12,7 +12,7 @@ import numpy as np
 from spagree.estimate.grouping import Ints, counted, run_of_each, sums
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts
-from spagree.tally.codes import Codes
+from spagree.tally.coded import Coded
 
 CELLS_AT_ONCE = 4_000_000
 
@@ -53,11 +53,11 @@ class Peers:
         return self.per_annotator(np.ones(len(self.n)))
 
 
-def peers(codes: Codes, similarity: Floats | None = None) -> Peers:
+def peers(codes: Coded, similarity: Floats | None = None) -> Peers:
     """Look at every annotation beside the others of its item.
 
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
-    >>> found = peers(Codes(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1), ("a", "b", "c"), ("x", "y")))
+    >>> found = peers(Coded(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1), ("a", "b", "c"), ("x", "y")))
     >>> found.n.tolist(), found.agree.tolist(), found.pairs.tolist()
     ([3, 3, 3], [1.0, 1.0, 0.0], [2.0, 2.0, 2.0])
     """
@@ -69,7 +69,7 @@ def peers(codes: Codes, similarity: Floats | None = None) -> Peers:
     return Peers(len(codes.annotators), annotator, n[item], agree[chosen], pairs[item])
 
 
-def _agreeing(codes: Codes, similarity: Floats | None) -> Floats:
+def _agreeing(codes: Coded, similarity: Floats | None) -> Floats:
     """How much the other annotations of its item agree with each annotation."""
     entry = run_of_each(codes.item.astype(np.int64) * len(codes.labels) + codes.label)
     count = np.bincount(entry).astype(np.float64)

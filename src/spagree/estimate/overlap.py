@@ -15,7 +15,7 @@ import numpy as np
 from spagree.estimate.grouping import AnyInts, Ints, counted
 from spagree.estimate.pairs import meetings
 from spagree.read.annotations import Caution
-from spagree.tally.codes import Codes
+from spagree.tally.coded import Coded
 
 THIN = 5
 CHEAP_ANNOTATIONS = 100_000
@@ -56,11 +56,11 @@ class Overlap:
     """Annotations by somebody unknown, who may connect what looks disconnected."""
 
 
-def overlap(codes: Codes, *, bridges: bool = True) -> Overlap:
+def overlap(codes: Coded, *, bridges: bool = True) -> Overlap:
     """The graph of annotators who share items; thin bridges cost a look at every pair that met.
 
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
-    >>> found = overlap(Codes(ints(0, 0, 1, 1, 2), ints(0, 1, 2, 3, 4), ints(0, 0, 0, 0, 0), tuple("abcde"), ("x",)))
+    >>> found = overlap(Coded(ints(0, 0, 1, 1, 2), ints(0, 1, 2, 3, 4), ints(0, 0, 0, 0, 0), tuple("abcde"), ("x",)))
     >>> [team.annotators for team in found.teams], found.alone, found.single_items
     ([('a', 'b'), ('c', 'd')], ('e',), 1)
     """
@@ -79,7 +79,7 @@ def is_small(annotations: int) -> bool:
     return annotations <= CHEAP_ANNOTATIONS
 
 
-def is_cheap(codes: Codes) -> bool:
+def is_cheap(codes: Coded) -> bool:
     """Whether all meetings can be looked at without being asked for."""
     size = np.bincount(codes.item, minlength=codes.items)
     return int((size * (size - 1)).sum()) <= 2 * CHEAP_MEETINGS
@@ -99,7 +99,7 @@ def _connected(item: AnyInts, who: AnyInts, items: int, people: int) -> Ints:
         lowest = found
 
 
-def _teams(codes: Codes, group: Ints) -> list[tuple[int, Team, int]]:
+def _teams(codes: Coded, group: Ints) -> list[tuple[int, Team, int]]:
     """Groups of at least two, the largest first: a member, the team, and the items it shares with others."""
     items, between = _footprints(codes, group)
     order = np.argsort(group, kind="stable")
@@ -113,7 +113,7 @@ def _teams(codes: Codes, group: Ints) -> list[tuple[int, Team, int]]:
     return sorted(found, key=lambda each: (-len(each[1].annotators), each[1].annotators))
 
 
-def _footprints(codes: Codes, group: Ints) -> tuple[Ints, Ints]:
+def _footprints(codes: Coded, group: Ints) -> tuple[Ints, Ints]:
     """Per group: the items its members annotated, and those that others annotated, too."""
     known = codes.annotator >= 0
     key = codes.item[known].astype(np.int64) * max(1, len(group)) + group[codes.annotator[known]]
@@ -122,7 +122,7 @@ def _footprints(codes: Codes, group: Ints) -> tuple[Ints, Ints]:
     return np.bincount(of, minlength=len(group)), np.bincount(of[shared], minlength=len(group))
 
 
-def _bridges(codes: Codes, whole: Ints) -> Iterator[Bridge]:
+def _bridges(codes: Coded, whole: Ints) -> Iterator[Bridge]:
     """Teams that pairs with five shared items hold together, and fewer items connect with the other such teams."""
     found = meetings(codes, THIN)
     pair = np.repeat(np.arange(len(found.left)), 2)

@@ -15,7 +15,7 @@ from spagree.errors import DataError, UsageError
 from spagree.estimate.grouping import Ints, counted, merged, pairs_within, run_of_each, sums
 from spagree.estimate.intervals import Informing, kappa_limits, mean_error, wilson_each
 from spagree.estimate.item_groups import Floats
-from spagree.tally.codes import Codes
+from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     import polars
@@ -58,7 +58,7 @@ class Meetings:
         return Meetings(self.left[start:end], self.right[start:end], self.shared[start:end], *said)
 
 
-def pairs(codes: Codes, similarity: Floats | None, level: float, least: int = 1) -> polars.DataFrame:
+def pairs(codes: Coded, similarity: Floats | None, level: float, least: int = 1) -> polars.DataFrame:
     """One row per two annotators who share ``least`` items, least agreement first; those with few shared items last."""
     import polars
 
@@ -161,7 +161,7 @@ class _Table:
 # Who met whom --------------------------------------------------------------------------------
 
 
-def meetings(codes: Codes, least: int = 1) -> Meetings:
+def meetings(codes: Coded, least: int = 1) -> Meetings:
     """Every two annotations of an item by two known annotators, counted by who said what."""
     if not isinstance(least, int) or least < 1:
         raise UsageError(f"least {least!r}: the least number of shared items is a whole number from 1 on")
@@ -181,7 +181,7 @@ def meetings(codes: Codes, least: int = 1) -> Meetings:
     return Meetings(left, right, shared[enough], number, one, other, count[rows].astype(np.float64))
 
 
-def _blocks(codes: Codes) -> Iterator[tuple[Ints, Ints]]:
+def _blocks(codes: Coded) -> Iterator[tuple[Ints, Ints]]:
     """Annotations by known annotators and the sizes of their items; a bounded number of meetings at a time."""
     known = np.flatnonzero(codes.annotator >= 0)
     starts = np.flatnonzero(np.diff(codes.item[known], prepend=-1))
@@ -194,7 +194,7 @@ def _blocks(codes: Codes) -> Iterator[tuple[Ints, Ints]]:
         yield known[starts[first] : starts[last - 1] + sizes[last - 1]], sizes[first:last]
 
 
-def _said(codes: Codes, rows: Ints, sizes: Ints) -> Ints:
+def _said(codes: Coded, rows: Ints, sizes: Ints) -> Ints:
     """Each meeting as one number: the two annotators, the lower code first, and their two labels."""
     first, second = pairs_within(sizes)
     who, said = codes.annotator[rows].astype(np.int64), codes.label[rows].astype(np.int64)

@@ -10,7 +10,6 @@ from typing import Any
 import narwhals as nw
 
 from spagree import progress
-from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, Annotations, Caution
 from spagree.read.files.paths import refuse_changed
 from spagree.tally.engines import column_names, rows
@@ -18,7 +17,7 @@ from spagree.tally.patterns import find_patterns, size
 from spagree.tally.policies import Clean, Policies, apply_policies
 from spagree.tally.set_labels import caution_sets
 from spagree.tally.spelling import caution_ids, caution_variants
-from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Pattern, Tally, text
+from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Pattern, Tally, refuse_overflow, text
 
 LARGEST = 2**63 - 1
 N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"
@@ -61,7 +60,7 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     clean = apply_policies(usable, annotations, found.usable, policies or Policies())
     # Most data needs no policy: then the labels need not be counted again.
     totals = found.usable if clean is usable else _labels(clean.frame).usable
-    counts = _item_counts(clean.frame)
+    counts = item_label_counts(clean.frame)
     left_out = {**annotations.left_out, **clean.left_out}
     progress.stage("counting annotators")
     annotators = _annotator_counts(clean.frame)
@@ -115,7 +114,7 @@ def _drop_missing(frame: nw.LazyFrame[Any], labels: _Labels) -> Clean:
     return Clean(frame.filter(~nw.col(LABEL).is_null(), ~nw.col(ITEM).is_null()), left_out)
 
 
-def _item_counts(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def item_label_counts(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """(item, label, count): how often each label was given to each item."""
     counts = frame.group_by(ITEM, LABEL).agg(size(frame)).with_columns(nw.col(COUNT).cast(nw.Int64))
     return counts.filter(nw.col(COUNT) > 0) if COUNT in column_names(frame) else counts
@@ -151,13 +150,13 @@ def _tally(
     patterns = find_patterns(counts if source is None else source, labels)
     if patterns is not None:
         tally = Tally.from_patterns(patterns, annotators, left_out)
-        _refuse_overflow(max((cell.n for cell in tally.cells), default=0))
+        refuse_overflow(max((cell.n for cell in tally.cells), default=0))
         return tally
     # The label of items annotated once rides along, so that labels of pairable items
     # follow by subtraction and the items are grouped only once.
     groups = item_sums(counts).with_columns(_single(counts, labels)).group_by(N, PAIRS, TRIPLES, SINGLE)
     found = sorted(rows(groups.agg(nw.len().alias(ITEMS))), key=lambda row: row[:3], reverse=True)
-    _refuse_overflow(int(max((row[0] for row in found), default=0)))
+    refuse_overflow(int(max((row[0] for row in found), default=0)))
     cells: dict[Cell, int] = {}
     pairable = {text(label): size for label, size in labels.items()}
     for n, pairs, triples, label, items in found:
@@ -181,16 +180,9 @@ def _single(counts: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> nw.Expr:
 
 
 def _annotator_counts(frame: nw.LazyFrame[Any]) -> dict[str, int] | None:
-    """Annotations per annotator; None when the source does not say who annotated."""
+    """Annotations per annotator; None when the source names nobody."""
     if ANNOTATOR not in column_names(frame):
         return None
     found = rows(frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
-    return {text(annotator): int(size) for annotator, size in found if annotator is not None}
-
-
-def _refuse_overflow(n: int) -> None:
-    if n > MOST_ANNOTATIONS_PER_ITEM:
-        raise DataError(
-            f"one item has {n:,} annotations, more than the {MOST_ANNOTATIONS_PER_ITEM:,} that are "
-            "counted exactly; is the item column right?"
-        )
+    named = {text(annotator): int(size) for annotator, size in found if annotator is not None}
+    return named if named or not found else None

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from spagree.errors import UsageError
+from spagree.errors import DataError, UsageError
 
 K = TypeVar("K")
 
@@ -61,10 +61,16 @@ class Tally:
     pairable_labels: Mapping[str, int] = field(default_factory=dict)
     annotators: Mapping[str, int] | None = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
-    patterns: Mapping[Pattern, int] | None = field(default=None, compare=False, repr=False)
-    """Items per combination of label counts, which holds all the rest; None where that is no summary any more."""
+    patterns: Mapping[Pattern, int] | None = field(default=None, repr=False)
+    """Items per combination of label counts, from which all counts but those of annotators follow; None if there
+    are too many combinations to store."""
     counted: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     """What was asked for that decides which annotations count; None where nobody knows."""
+
+    def __post_init__(self) -> None:
+        """A tally of no items has no patterns, and knows it."""
+        if not self.cells and self.patterns is None:
+            object.__setattr__(self, "patterns", {})
 
     @classmethod
     def from_patterns(
@@ -111,13 +117,9 @@ class Tally:
             add_counts(self.pairable_labels, other.pairable_labels),
             _sum_known(self.annotators, other.annotators),
             add_counts(self.left_out, other.left_out),
-            _sum_known(self._known_patterns(), other._known_patterns()),
+            _sum_known(self.patterns, other.patterns),
             same_counting(self.counted, other.counted),
         )
-
-    def _known_patterns(self) -> Mapping[Pattern, int] | None:
-        """No item, no pattern: the empty tally knows all of its own."""
-        return self.patterns if self.cells else {}
 
     def __radd__(self, other: object) -> Tally:
         """Let ``sum(tallies)`` start from 0."""
@@ -152,6 +154,15 @@ class Tally:
         return dict(sorted(counts.items()))
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value is none at all: None, NaN, NaT or NA.
+
+    >>> [is_missing(each) for each in (None, float("nan"), "", 0, "None")]
+    [True, True, False, False, False]
+    """
+    return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124 (NaN)
+
+
 def same_counting(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """How both parts were counted; parts that were counted differently do not add up.
 
@@ -182,6 +193,15 @@ def text(value: object) -> str:
     if isinstance(value, Decimal) and value.is_finite():
         return f"{value.normalize():f}" if value else "0"
     return str(value).lower() if str(value) in ("True", "False") else str(value)
+
+
+def refuse_overflow(n: int) -> None:
+    """Refuse an item with more annotations than are counted exactly."""
+    if n > MOST_ANNOTATIONS_PER_ITEM:
+        raise DataError(
+            f"one item has {n:,} annotations, more than the {MOST_ANNOTATIONS_PER_ITEM:,} that are "
+            "counted exactly; is the item column right?"
+        )
 
 
 def add_counts(left: Mapping[K, int], right: Mapping[K, int]) -> dict[K, int]:

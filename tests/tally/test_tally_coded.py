@@ -17,7 +17,7 @@ from spagree.estimate.grouping import counted as count_keys
 from spagree.estimate.grouping import merged, pairs_within, run_of_each
 from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.uncertainty import wilson
-from spagree.tally.codes import UNKNOWN, Codes, encode, encode_few
+from spagree.tally.coded import UNKNOWN, Coded, coded, coded_in_python
 from spagree.tally.items import SHOWN_LABELS, said_of
 from spagree.tally.policies import Policies
 
@@ -28,7 +28,7 @@ def frame_of(rows: Rows) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def decoded(codes: Codes) -> list[tuple[int, str | None, str]]:
+def decoded(codes: Coded) -> list[tuple[int, str | None, str]]:
     names = [*codes.annotators, None]
     return [
         (int(item), names[who], codes.labels[label])
@@ -39,7 +39,7 @@ def decoded(codes: Codes) -> list[tuple[int, str | None, str]]:
 @given(rows_of())
 @settings(max_examples=30)
 def test_codes_say_what_the_rows_said_in_one_order(rows: Rows) -> None:
-    found = encode(counted(frame_of(rows)).annotations)
+    found = coded(counted(frame_of(rows)).annotations)
     places = {item: place for place, item in enumerate(sorted({item for item, _, _ in rows}))}
     expected = sorted(((places[item], said, who) for item, who, said in rows))
     assert decoded(found) == [(item, who, said) for item, said, who in expected]
@@ -62,7 +62,7 @@ FRAMES = {
 @pytest.mark.parametrize("name", FRAMES)
 def test_few_and_many_are_encoded_alike(name: str) -> None:
     annotations = counted(FRAMES[name]).annotations
-    one, other = encode(annotations), encode_few(annotations)
+    one, other = coded(annotations), coded_in_python(annotations)
     assert (one.annotators, one.labels, one.items) == (other.annotators, other.labels, other.items)
     for each in ("item", "annotator", "label"):
         assert getattr(one, each).tolist() == getattr(other, each).tolist()
@@ -70,21 +70,21 @@ def test_few_and_many_are_encoded_alike(name: str) -> None:
 
 
 def test_names_are_in_the_order_of_their_text() -> None:
-    found = encode(counted(FRAMES["numbers"]).annotations)
+    found = coded(counted(FRAMES["numbers"]).annotations)
     assert (found.annotators, found.labels) == (("10", "9"), ("1", "10", "2"))
     assert found.annotator.tolist().count(UNKNOWN) == 1
-    assert encode(counted(FRAMES["truth values"]).annotations).labels == ("false", "true")
+    assert coded(counted(FRAMES["truth values"]).annotations).labels == ("false", "true")
 
 
 def test_policies_come_before_codes() -> None:
     rows = frame_of([("q", "ann", "y"), ("q", "ann", "y "), ("q", "bob", "Y ")])
-    found = encode(counted(rows, Policies(normalize=True)).annotations)
+    found = coded(counted(rows, Policies(normalize=True)).annotations)
     assert decoded(found) == [(0, "ann", "y"), (0, "bob", "y")]
 
 
 def test_without_an_annotator_column() -> None:
     with pytest.raises(spagree.UsageError, match="name the column of the annotator"):
-        encode(counted(FRAMES["text"].drop("annotator")).annotations)
+        coded(counted(FRAMES["text"].drop("annotator")).annotations)
 
 
 @given(st.lists(st.integers(0, 6), max_size=8))

@@ -1,0 +1,332 @@
+"""The one growing state of annotations: they come, change and go one at a time, each in O(1) (MATH §2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from math import inf, isnan
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from spagree.errors import DataError, DuplicateError
+from spagree.options import DuplicatePolicy
+from spagree.tally.annotation_rows import Annotation, AnnotationRows, Moment
+from spagree.tally.count import Counted, item_label_counts
+from spagree.tally.engines import to_polars
+from spagree.tally.pattern_counts import PatternCounts
+from spagree.tally.patterns import MOST_PATTERNS
+from spagree.tally.policies import Policies
+from spagree.tally.spelling import caution_variants
+from spagree.tally.tally import Tally, refuse_overflow
+
+if TYPE_CHECKING:
+    import polars
+
+MISSING_LABEL, MISSING_ITEM, REPEATED = "missing_label", "missing_item", "repeated"
+
+
+class State:
+    """Annotations that come, change and go, with the exact :class:`Tally` at any moment.
+
+    >>> state = State()
+    >>> for annotator, label in [("ann", "yes"), ("bob", "yes"), ("cyd", "no")]:
+    ...     state.add("q1", annotator, label)
+    >>> state.tally().cells
+    {Cell(n=3, pairs=2, triples=0): 1}
+    >>> state.change("q1", "cyd", "yes")
+    >>> state.tally().cells
+    {Cell(n=3, pairs=6, triples=6): 1}
+    >>> state.remove("q1", "cyd")
+    >>> state.tally().cells
+    {Cell(n=2, pairs=2, triples=0): 1}
+
+    What counts is decided as in :func:`spagree.tally`. Items, annotators and labels are known by their text: ``1`` and
+    ``"1"`` are the same, ``True`` is ``"true"``. None and NaN are missing: an annotation without a label or an item is
+    kept and counted as left out, and any number of annotations may be by nobody known. An annotator has one
+    annotation of an item; where there are more, under other keys, ``duplicates`` decides: ``"error"`` refuses another
+    label, ``"first"`` and ``"last"`` count one of them by time and then by arrival; no time comes before any time.
+
+    An annotation is identified by its ``key``, or without one by item and annotator. Methods may be called from
+    several threads. Each does all of its work or, when it raises, none; what it returns does not change later.
+    """
+
+    def __init__(self, *, duplicates: DuplicatePolicy = "error") -> None:
+        self._duplicates = Policies(duplicates).duplicates
+        self._lock = RLock()
+        self._rows = AnnotationRows()
+        self._is_counted = bytearray()
+        self._slots: dict[int, int] = {}  # item and annotator → the annotation that counts
+        self._repeats: dict[int, list[int]] = {}  # item and annotator → those that do not
+        self._patterns = PatternCounts()
+        self._made: Counter[int] = Counter()
+        self._left_out: Counter[str] = Counter()
+        self._answers: dict[str, Any] = {}  # until the next change
+
+    @classmethod
+    def restore(
+        cls, table: Any, *, keys: Sequence[Hashable] | None = None, duplicates: DuplicatePolicy = "error"
+    ) -> State:
+        """The state of a whole table, in one pass over its columns.
+
+        The columns are ``item`` and ``label`` and, where there are any, ``annotator``, ``time`` and ``text``; ``keys``
+        holds one key for each row.
+
+        >>> import polars
+        >>> table = polars.DataFrame({"item": [1, 1, 2], "annotator": ["a", "b", "a"], "label": ["x", None, "y"]})
+        >>> state = State.restore(table, keys=[11, 12, 13])
+        >>> state.tally().left_out
+        {'missing_label': 1}
+        >>> state.change(1, "b", "x", key=12)
+        >>> dict(state.tally().labels), state.tally().left_out
+        ({'x': 2, 'y': 1}, {})
+        """
+        state = cls(duplicates=duplicates)
+        state._fill(AnnotationRows.of(to_polars(nw.from_native(table).lazy()), keys))
+        return state
+
+    # Changes ---------------------------------------------------------------------------------
+
+    def add(
+        self,
+        item: Hashable,
+        annotator: Hashable,
+        label: Hashable,
+        *,
+        time: Moment = None,
+        text: str | None = None,
+        key: Hashable = None,
+    ) -> None:
+        """Count a new annotation. Adding the same one again changes nothing.
+
+        ``time`` is in seconds since 1970, a datetime or ISO 8601 (UTC unless it names a zone); ``text`` is the item's.
+        """
+        with self._lock:
+            found = self._rows.code(item, annotator, label, time, text)
+            row = self._rows.find(found, key)
+            if row is None:
+                self._check(found, None)
+                row = self._rows.append(found, key)
+                self._is_counted.extend(bytes(self._rows.places - len(self._is_counted)))
+                self._enter(row)
+            elif self._rows.at(row)[:3] != found[:3]:
+                raise self._another_label(row)
+
+    def change(
+        self,
+        item: Hashable,
+        annotator: Hashable,
+        label: Hashable,
+        *,
+        time: Moment = None,
+        text: str | None = None,
+        key: Hashable = None,
+    ) -> None:
+        """Change the label of an annotation, or with ``key`` all of it; time and text stay unless given."""
+        with self._lock:
+            found = self._rows.code(item, annotator, label, time, text)
+            row = self._rows.find(found, key)
+            if row is None:
+                raise _not_there(item, annotator, key, "add the annotation first")
+            before = self._rows.at(row)
+            found = found._replace(
+                time=before.time if time is None else found.time, text=before.text if text is None else found.text
+            )
+            self._check(found, row)
+            self._leave(row)
+            self._rows.write(row, found)
+            self._enter(row)
+
+    update = change
+
+    def put(
+        self,
+        item: Hashable,
+        annotator: Hashable,
+        label: Hashable,
+        *,
+        time: Moment = None,
+        text: str | None = None,
+        key: Hashable = None,
+    ) -> None:
+        """Add an annotation, or change the one that is there: for messages that may arrive twice.
+
+        >>> state = State()
+        >>> for label in ("yes", "no", "no"):
+        ...     state.put("q1", "ann", label, key=("label-studio", 17))
+        >>> dict(state.tally().labels)
+        {'no': 1}
+        """
+        with self._lock:
+            there = self._rows.find(self._rows.code(item, annotator, label), key) is not None
+            (self.change if there else self.add)(item, annotator, label, time=time, text=text, key=key)
+
+    def remove(self, item: Hashable = None, annotator: Hashable = None, *, key: Hashable = None) -> None:
+        """Take an annotation back: the exact inverse of :meth:`add`."""
+        if not self.discard(item, annotator, key=key):
+            raise _not_there(item, annotator, key, "there is nothing to remove")
+
+    def discard(self, item: Hashable = None, annotator: Hashable = None, *, key: Hashable = None) -> bool:
+        """Take an annotation back if it is there, and tell whether it was."""
+        with self._lock:
+            row = self._rows.find(self._rows.code(item, annotator, None), key)
+            if row is not None:
+                self._leave(row)
+                self._rows.drop(row)
+            return row is not None
+
+    # Answers ---------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """How many annotations there are, those left out of the counts among them."""
+        return len(self._rows)
+
+    def tally(self) -> Tally:
+        """The exact summary of all annotations there are now."""
+        with self._lock:
+            if "tally" not in self._answers:
+                patterns = self._patterns.items()
+                names = self._rows.annotators.known
+                made = {names[code]: count for code, count in self._made.items()}
+                left_out = {why: count for why, count in self._left_out.items() if count}
+                whole = Tally.from_patterns(patterns, made if made or not patterns else None, left_out)
+                self._answers["tally"] = whole if len(patterns) <= MOST_PATTERNS else replace(whole, patterns=None)
+            tally: Tally = self._answers["tally"]
+            return tally
+
+    def annotations(self) -> polars.DataFrame:
+        """The annotations that count: ``item, annotator, label``, and ``time`` and ``text`` where any has one.
+
+        >>> state = State()
+        >>> state.add("q1", "ann", "yes", time="2026-01-01")
+        >>> state.add("q1", None, "no")
+        >>> state.annotations().rows()
+        [('q1', 'ann', 'yes', 1767225600.0), ('q1', None, 'no', None)]
+        """
+        with self._lock:
+            if "annotations" not in self._answers:
+                self._answers["annotations"] = self._rows.frame(self._chosen())
+            frame: polars.DataFrame = self._answers["annotations"]
+            return frame
+
+    def counted(self) -> Counted:
+        """The tally with the annotations behind it, as they are now: what :func:`spagree.measure` starts from."""
+        with self._lock:
+            tally, frame = self.tally(), nw.from_native(self.annotations()).lazy()
+            return Counted(tally, item_label_counts(frame), caution_variants(tally.labels), frame)
+
+    def _chosen(self) -> NDArray[np.int64]:
+        """The rows that count, in the order they came."""
+        rows = np.flatnonzero(np.frombuffer(bytes(self._is_counted), dtype=np.int8))
+        return rows[np.argsort(np.array(self._rows.arrival)[rows], kind="stable")]
+
+    # Counting --------------------------------------------------------------------------------
+
+    def _check(self, found: Annotation, row: int | None) -> None:
+        """Refuse what cannot be counted before anything is changed."""
+        refuse_overflow(self._patterns.annotations_of(found.item) + 1)
+        others = [each for each in self._of_pair(found.pair) if each != row] if _is_usable(found) else []
+        if self._duplicates == "error" and others and self._rows.label[others[0]] != found.label:
+            raise self._another_label(others[0])
+
+    def _enter(self, row: int) -> None:
+        """Count a row, or count it as left out."""
+        self._answers.clear()
+        found = self._rows.at(row)
+        if not _is_usable(found):
+            self._left_out[_reason(found)] += 1
+        elif found.pair is None:
+            self._count(row, 1)
+        else:
+            self._settle(found.pair, [*self._of_pair(found.pair), row])
+
+    def _leave(self, row: int) -> None:
+        """The inverse of :meth:`_enter`."""
+        self._answers.clear()
+        found = self._rows.at(row)
+        if not _is_usable(found):
+            self._left_out[_reason(found)] -= 1
+        elif found.pair is None:
+            self._count(row, -1)
+        else:
+            self._settle(found.pair, [each for each in self._of_pair(found.pair) if each != row])
+
+    def _of_pair(self, pair: int | None) -> list[int]:
+        """What an annotator made of an item: the annotation that counts, then the others."""
+        return [self._slots[pair], *self._repeats.get(pair, ())] if pair in self._slots else []
+
+    def _settle(self, pair: int, rows: list[int]) -> None:
+        """Count one of the annotations an annotator made of an item; the others are repeats."""
+        chosen = (max if self._duplicates == "last" else min)(rows, key=self._moment, default=None)
+        before = self._slots.pop(pair, None)
+        if before is not None and before != chosen:
+            self._count(before, -1)
+        if chosen is not None and before != chosen:
+            self._count(chosen, 1)
+        if chosen is not None:
+            self._slots[pair] = chosen
+        self._left_out[REPEATED] += max(0, len(rows) - 1) - len(self._repeats.pop(pair, ()))
+        if len(rows) > 1:
+            self._repeats[pair] = [each for each in rows if each != chosen]
+
+    def _moment(self, row: int) -> tuple[float, int]:
+        time = self._rows.time[row]
+        return (-inf if isnan(time) else time, self._rows.arrival[row])
+
+    def _count(self, row: int, step: int) -> None:
+        found = self._rows.at(row)
+        label = self._rows.labels.known[found.label]
+        (self._patterns.grow if step > 0 else self._patterns.shrink)(found.item, label)
+        self._is_counted[row] = step > 0
+        if found.annotator >= 0:
+            self._made[found.annotator] += step
+            if not self._made[found.annotator]:
+                del self._made[found.annotator]
+
+    def _fill(self, rows: AnnotationRows) -> None:
+        """Count restored rows: all but repeats at once, repeats one at a time."""
+        self._rows = rows
+        item, annotator, label = (np.array(each) for each in (rows.item, rows.annotator, rows.label))
+        self._left_out[MISSING_LABEL] = int((label < 0).sum())
+        self._left_out[MISSING_ITEM] = int(((label >= 0) & (item < 0)).sum())
+        usable = (label >= 0) & (item >= 0)
+        refuse_overflow(int(np.bincount(item[usable]).max(initial=0)))
+        named = np.flatnonzero(usable & (annotator >= 0))
+        pairs, first = np.unique(item[named].astype(np.int64) << 32 | annotator[named], return_index=True)
+        repeats = np.setdiff1d(named, named[first], assume_unique=True)
+        usable[repeats] = False
+        self._slots = dict(zip(pairs.tolist(), named[first].tolist(), strict=True))
+        self._patterns = PatternCounts.of(item[usable], label[usable], rows.labels.known, len(rows.items.known))
+        made = np.bincount(annotator[named[first]], minlength=len(rows.annotators.known))
+        self._made = Counter({code: count for code, count in enumerate(made.tolist()) if count})
+        self._is_counted = bytearray(usable.astype(np.int8).tobytes())
+        for row in repeats.tolist():
+            self._check(rows.at(row), row)
+            self._enter(row)
+
+    def _another_label(self, row: int) -> DuplicateError:
+        item, annotator, label = self._rows.names(row)
+        return DuplicateError(
+            f"annotator {annotator!r} has already labelled item {item!r} {label!r}; use change to change the label"
+        )
+
+
+def _is_usable(found: Annotation) -> bool:
+    return found.label >= 0 and found.item >= 0
+
+
+def _reason(found: Annotation) -> str:
+    return MISSING_LABEL if found.label < 0 else MISSING_ITEM
+
+
+def _not_there(item: Hashable, annotator: Hashable, key: Hashable, remedy: str) -> DataError:
+    if key is not None:
+        return DataError(f"there is no annotation with the key {key!r}; {remedy}")
+    return DataError(f"annotator {annotator!r} has not labelled item {item!r}; {remedy}")
+
+
+LiveTally = State

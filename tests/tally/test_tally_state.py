@@ -1,0 +1,399 @@
+"""A state that grows and shrinks always holds the tally and the breakdowns of what remains."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from math import nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+import spagree
+from breakdown_oracle import Rows, rows_of
+from oracle import annotations, no_zeros
+from spagree.errors import DataError, DuplicateError
+from spagree.tally import state as state_module
+from spagree.tally import tally as tally_module
+from spagree.tally.count import count
+from spagree.tally.policies import Policies
+from spagree.tally.state import LiveTally, State
+from spagree.tally.tally import Cell, Tally
+
+ITEMS = st.sampled_from(["q1", "q2", "q3", None])
+ANNOTATORS = st.sampled_from(["ann", "bob", "cyd", None])
+LABELS = st.sampled_from(["x", "y", "z", None])
+TIMES = st.sampled_from([1.0, 2.0, 3.0])
+MOST_KEYS = 8
+KEYS = st.integers(0, MOST_KEYS - 1)
+SCHEMA = {"item": pl.String, "annotator": pl.String, "label": pl.String, "time": pl.Float64}
+
+Given = tuple[str | None, str | None, str | None, float]
+
+
+def batch_tally(rows: Iterable[Given], duplicates: Any) -> Tally:
+    frame = pl.DataFrame(list(rows), schema=SCHEMA, orient="row").with_row_index("row")
+    return count(annotations(frame), Policies(duplicates)).tally
+
+
+def recounted(rows: Iterable[Given], duplicates: str) -> Tally:
+    """What :func:`batch_tally` gives, in plain Python: rows in the order of their arrival."""
+    left_out: Counter[str] = Counter()
+    chosen: dict[tuple[Any, Any], str] = {}
+    ordered = sorted(enumerate(rows), key=lambda each: (each[1][3], each[0]), reverse=duplicates == "last")
+    for place, (item, who, label, _) in ordered:
+        if label is None or item is None:
+            left_out["missing_label" if label is None else "missing_item"] += 1
+        elif who is not None and (item, who) in chosen:
+            left_out["repeated"] += 1
+        else:
+            chosen[item, who or place] = label
+    items: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for (item, _), label in chosen.items():
+        items[item][label] += 1
+    made = Counter(who for _, who in chosen if isinstance(who, str))
+    return replace(Tally.from_items(items.values()), annotators=made or ({} if not chosen else None), left_out=left_out)
+
+
+class Keyed(RuleBasedStateMachine):
+    """Any sequence of changes by key, beside a plain dictionary of what remains; repeats are settled by time."""
+
+    duplicates = "last"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = State(duplicates=self.duplicates)
+        self.remaining: dict[int, Given] = {}
+
+    @rule(key=KEYS, item=ITEMS, annotator=ANNOTATORS, label=LABELS, time=TIMES)
+    def add(self, key: int, item: Any, annotator: Any, label: Any, time: float) -> None:
+        if key not in self.remaining:
+            self.state.add(item, annotator, label, time=time, key=key)
+            self.remaining[key] = (item, annotator, label, time)
+        elif self.remaining[key][:3] == (item, annotator, label):
+            self.state.add(item, annotator, label, time=time, key=key)
+        else:
+            with pytest.raises(DuplicateError):
+                self.state.add(item, annotator, label, time=time, key=key)
+
+    @rule(key=KEYS, item=ITEMS, annotator=ANNOTATORS, label=LABELS, time=st.none() | TIMES)
+    def change(self, key: int, item: Any, annotator: Any, label: Any, time: float | None) -> None:
+        if key in self.remaining:
+            self.state.change(item, annotator, label, time=time, key=key)
+            self.remaining[key] = (item, annotator, label, self.remaining[key][3] if time is None else time)
+        else:
+            with pytest.raises(DataError, match=f"no annotation with the key {key}; add"):
+                self.state.change(item, annotator, label, time=time, key=key)
+
+    @rule(key=KEYS, item=ITEMS, annotator=ANNOTATORS, label=LABELS, time=TIMES)
+    def put(self, key: int, item: Any, annotator: Any, label: Any, time: float) -> None:
+        for _ in range(2):
+            self.state.put(item, annotator, label, time=time, key=key)
+        self.remaining[key] = (item, annotator, label, time)
+
+    @rule(key=KEYS)
+    def discard(self, key: int) -> None:
+        assert self.state.discard(key=key) is (key in self.remaining)
+        self.remaining.pop(key, None)
+        with pytest.raises(DataError, match="nothing to remove"):
+            self.state.remove(key=key)
+
+    @rule()
+    def restore(self) -> None:
+        """A state from a table goes on like the one that was there."""
+        table = pl.DataFrame(list(self.remaining.values()), schema=SCHEMA, orient="row")
+        self.state = State.restore(table, keys=list(self.remaining), duplicates=self.duplicates)
+
+    @invariant()
+    def equals_counting_from_scratch(self) -> None:
+        found = self.state.tally()
+        assert found == recounted(self.remaining.values(), self.duplicates)
+        assert len(self.state) == len(self.remaining) and no_zeros(found)
+        assert self.state._rows.places <= MOST_KEYS
+
+    def teardown(self) -> None:
+        assert recounted(self.remaining.values(), "last") == batch_tally(self.remaining.values(), "last")
+        assert self.state.annotations().height == self.state.tally().annotations
+
+
+class KeyedFirst(Keyed):
+    duplicates = "first"
+
+
+for machine in (Keyed, KeyedFirst):
+    machine.TestCase.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+TestLast, TestFirst = Keyed.TestCase, KeyedFirst.TestCase
+
+
+class Unkeyed(RuleBasedStateMachine):
+    """Any sequence of changes by item and annotator, under the default policy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = LiveTally()
+        self.remaining: dict[tuple[Hashable, str], Any] = {}
+
+    @rule(item=ITEMS, annotator=ANNOTATORS.filter(bool), label=LABELS)
+    def add(self, item: Any, annotator: str, label: Any) -> None:
+        if self.remaining.get((item, annotator), label) == label:
+            self.state.add(item, annotator, label)
+            self.remaining[item, annotator] = label
+        else:
+            with pytest.raises(DuplicateError):
+                self.state.add(item, annotator, label)
+
+    @rule(item=ITEMS, annotator=ANNOTATORS.filter(bool), label=LABELS)
+    def change(self, item: Any, annotator: str, label: Any) -> None:
+        if (item, annotator) in self.remaining:
+            self.state.change(item, annotator, label)
+            self.remaining[item, annotator] = label
+        else:
+            with pytest.raises(DataError):
+                self.state.change(item, annotator, label)
+
+    @rule(item=ITEMS, annotator=ANNOTATORS.filter(bool))
+    def remove(self, item: Any, annotator: str) -> None:
+        if (item, annotator) in self.remaining:
+            self.state.remove(item, annotator)
+            del self.remaining[item, annotator]
+        else:
+            with pytest.raises(DataError):
+                self.state.remove(item, annotator)
+
+    @rule()
+    def restore(self) -> None:
+        rows = [(item, who, said) for (item, who), said in self.remaining.items()]
+        self.state = State.restore(pl.DataFrame(rows, schema=list(SCHEMA.items())[:3], orient="row"))
+
+    @invariant()
+    def equals_counting_from_scratch(self) -> None:
+        rows = [(item, who, said, 0.0) for (item, who), said in self.remaining.items()]
+        assert self.state.tally() == recounted(rows, "first")
+        assert len(self.state._slots) == self.state.tally().annotations
+
+
+Unkeyed.TestCase.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+TestUnkeyed = Unkeyed.TestCase
+
+
+def test_a_new_state_is_empty() -> None:
+    assert State().tally() == Tally()
+    assert State().annotations().rows() == []
+    assert State.restore(State().annotations()).tally() == Tally()
+
+
+def test_triples_follow_every_step() -> None:
+    state, cells = State(), []
+    for annotator, label in enumerate("xxyxx"):
+        state.add("q", annotator, label)
+        cells += state.tally().cells
+    assert cells == [Cell(1, 0, 0), Cell(2, 2, 0), Cell(3, 2, 0), Cell(4, 6, 6), Cell(5, 12, 24)]
+
+
+def test_an_earlier_answer_is_not_touched_by_later_changes() -> None:
+    state = State()
+    state.add("q", "ann", "x")
+    before, frame = state.tally(), state.annotations()
+    agreement = spagree.measure(state)
+    state.add("q", "bob", "x")
+    assert before == Tally.from_patterns({(("x", 1),): 1}, {"ann": 1})
+    assert state.tally() == Tally.from_patterns({(("x", 2),): 1}, {"ann": 1, "bob": 1})
+    assert frame.height == agreement.data.annotations == agreement.items()["annotations"].sum() == 1
+
+
+def test_everything_is_known_by_its_text_as_in_a_batch() -> None:
+    state = State()
+    state.add(1, 7, 1)
+    state.add("1", 8, "1")
+    state.add(1, 9, True)
+    state.add(True, 7, "1")
+    tally = state.tally()
+    assert dict(tally.labels) == {"1": 3, "true": 1} and tally.annotators == {"7": 2, "8": 1, "9": 1}
+    assert tally.cells == {Cell(3, 2, 0): 1, Cell(1, 0, 0): 1}
+    state.change("1", "8", True)
+    assert dict(state.tally().labels) == {"1": 2, "true": 2}
+    assert state.annotations()["item"].to_list() == ["1", "1", "1", "true"]
+
+
+@pytest.mark.parametrize("nothing", [None, nan, np.float64("nan"), pd.NA, pd.NaT])
+def test_missing_values_are_counted_by_the_rule_of_the_batch(nothing: Any) -> None:
+    state = State()
+    state.add("q1", "ann", nothing)
+    state.add(nothing, "ann", "x")
+    state.add(nothing, "bob", nothing)
+    state.add("q1", nothing, "x")
+    state.add("q1", nothing, "x")
+    rows = [("q1", "ann", None), (None, "ann", "x"), (None, "bob", None), ("q1", None, "x"), ("q1", None, "x")]
+    assert state.tally() == spagree.tally(rows)
+    assert state.tally().left_out == {"missing_label": 2, "missing_item": 1} and state.tally().annotators is None
+    state.change("q1", "ann", "x")
+    state.remove(nothing, "ann")
+    assert state.tally().left_out == {"missing_label": 1} and state.tally().cells == {Cell(3, 6, 6): 1}
+
+
+def test_another_label_under_the_same_key_or_by_the_same_annotator_is_refused() -> None:
+    state = State()
+    state.add("q1", "ann", "yes")
+    state.add("q1", "ann", "yes", key=5)
+    assert state.tally().left_out == {"repeated": 1} and state.tally().annotations == 1
+    before = state.tally()
+    for refused in (
+        lambda: state.add("q1", "ann", "no"),
+        lambda: state.add("q1", "ann", "no", key=6),
+        lambda: state.change("q1", "ann", "no"),
+        lambda: state.change("q1", "ann", "no", key=5),
+    ):
+        with pytest.raises(DuplicateError) as caught:
+            refused()
+        assert str(caught.value) == (
+            "annotator 'ann' has already labelled item 'q1' 'yes'; use change to change the label"
+        )
+        assert state.tally() == before and len(state) == 2
+    state.remove("q1", "ann")
+    state.change("q1", "ann", "no", key=5)
+    assert state.tally() == Tally.from_patterns({(("no", 1),): 1}, {"ann": 1})
+
+
+def test_an_annotation_without_a_time_comes_before_those_with_one() -> None:
+    for policy, expected in (("first", "x"), ("last", "z")):
+        state = State(duplicates=policy)
+        state.add("q", "ann", "z", time=5, key=1)
+        state.add("q", "ann", "x", key=2)
+        state.add("q", "ann", "y", time=5, key=3)
+        state.remove(key=3)
+        assert dict(state.tally().labels) == {expected: 1} and state.tally().left_out == {"repeated": 1}
+
+
+Change = Callable[[State], None]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state.add("q1", "bob", ["x"]),
+        lambda state: state.add("q1", ["bob"], "x"),
+        lambda state: state.add("q1", "bob", "x", time="yesterday"),
+        lambda state: state.add("q1", "bob", "x", time=float("inf")),
+        lambda state: state.change("q1", "ann", "x", time=object()),
+        lambda state: state.change("q1", "bob", "x"),
+        lambda state: state.remove("q1", "bob"),
+        lambda state: state.remove(),
+    ],
+)
+def test_a_change_that_fails_changes_nothing(change: Change) -> None:
+    state = State()
+    state.add("q1", "ann", "yes", time=3)
+    state.add("q1", None, "no")
+    before = state.tally(), state.annotations()
+    with pytest.raises(DataError):
+        change(state)
+    assert state.tally() == before[0] and state.annotations().equals(before[1])
+    state.add("q1", "bob", "yes")
+    state.remove("q1", "bob")
+    assert state.tally() == before[0]
+
+
+def test_an_item_with_more_annotations_than_are_counted_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tally_module, "MOST_ANNOTATIONS_PER_ITEM", 2)
+    state = State()
+    state.add("q", "ann", "x")
+    state.add("q", "bob", "x")
+    with pytest.raises(DataError, match="one item has 3 annotations"):
+        state.add("q", "cyd", "x")
+    table = pl.DataFrame({"item": ["q"] * 3, "label": ["x"] * 3})
+    with pytest.raises(DataError, match="one item has 3 annotations"):
+        State.restore(table)
+
+
+def test_too_many_combinations_are_not_stored_in_the_tally(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_module, "MOST_PATTERNS", 1)
+    state = State()
+    state.add("q", "ann", "x")
+    assert state.tally().patterns == {(("x", 1),): 1}
+    state.add("r", "ann", "y")
+    assert state.tally() == Tally({Cell(1, 0, 0): 2}, {"x": 1, "y": 1}, {}, {"ann": 2}, {}, None)
+
+
+def test_times_are_seconds_whatever_they_are_given_as() -> None:
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    times = [noon.timestamp(), noon, noon.replace(tzinfo=None), "2026-01-01T12:00Z", "2026-01-01T13:00+01:00", None]
+    state = State()
+    for who, time in enumerate(times):
+        state.add("q", who, "x", time=time, text="a question")
+    frame = state.annotations()
+    assert frame["time"].to_list() == [noon.timestamp()] * 5 + [None]
+    assert frame["text"].to_list() == ["a question"] * 6
+    rows = {"item": ["q"], "label": ["x"]}
+    for column in ([noon], [noon.replace(tzinfo=None)], ["2026-01-01T12:00Z"], [int(noon.timestamp())]):
+        assert State.restore(pl.DataFrame({**rows, "time": column})).annotations()["time"][0] == noon.timestamp()
+    state.change("q", 0, "y")
+    assert state.annotations()["time"][0] == noon.timestamp()
+
+
+def test_tables_that_cannot_be_told_apart_by_their_keys_are_refused() -> None:
+    table = pl.DataFrame({"item": ["q", "q"], "annotator": ["ann", "ann"], "label": ["x", "x"]})
+    with pytest.raises(DuplicateError, match="1 rows repeat an item and annotator; give each row a key"):
+        State.restore(table)
+    for keys in ([1], [1, 1]):
+        with pytest.raises(DataError, match="each annotation needs a key of its own"):
+            State.restore(table, keys=keys)
+    with pytest.raises(DuplicateError, match="already labelled"):
+        State.restore(table.with_columns(label=pl.Series(["x", "y"])), keys=[1, 2])
+
+
+@given(rows_of())
+@settings(max_examples=8)
+def test_a_state_has_the_breakdowns_of_its_annotations(rows: Rows) -> None:
+    state = State()
+    for row in reversed(rows):
+        state.add(*row)
+    frame = pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")
+    live, batch = spagree.measure(state), spagree.measure(frame)
+    assert live.findings == batch.findings
+    for name in ("items", "classes", "annotators", "pairs", "confusion", "distribution"):
+        assert getattr(live, name)().equals(getattr(batch, name)()), name
+    assert live.overlap() == batch.overlap()
+
+
+def test_a_state_develops_and_lists_its_hardest_items_with_their_text() -> None:
+    state = State()
+    for place, (item, who, label) in enumerate([("q", "a", "x"), ("r", "a", "x"), ("q", "b", "y"), ("r", "b", "x")]):
+        state.add(item, who, label, time=place, text=f"Is {item} so?")
+    agreement = spagree.measure(state)
+    assert agreement.development(steps=4)["spa"].to_list() == [None, None, 0.0, 0.5]
+    assert agreement.hardest(1).select("item", "text").rows() == [("q", "Is q so?")]
+    with pytest.raises(spagree.UsageError, match="no effect on a tally"):
+        spagree.measure(state, first=2)
+
+
+def test_several_threads_may_change_a_state() -> None:
+    state = State()
+
+    def work(who: int) -> None:
+        for item in range(200):
+            state.put(item % 40, who, item % 3)
+            state.tally()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    rows = [(item % 40, who, item % 3) for who in range(4) for item in range(160, 200)]
+    assert state.tally() == spagree.tally(rows)
+
+
+def test_tallies_with_other_patterns_differ() -> None:
+    one = Tally.from_items([{"a": 2}, {"b": 1, "c": 1}, {"a": 1, "b": 1}, {"c": 2}])
+    two = Tally.from_items([{"c": 2}, {"b": 1, "a": 1}, {"a": 1, "c": 1}, {"b": 2}])
+    assert one.cells == two.cells and one != two
+    swapped = Tally.from_items([{"a": 2}, {"b": 2}, {"c": 1, "d": 1}]), Tally.from_items([{"c": 2}, {"d": 2}])
+    assert swapped[0] != swapped[1]
+    parts = Tally(one.cells, one.labels, one.pairable_labels, None, {}, None)
+    assert parts != one and Tally() + one == one
