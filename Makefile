@@ -54,6 +54,11 @@ check: $(READY)
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include='*/spagree/tally/*,*/spagree/estimate/*' --fail-under=100
 
+# Damaged and hostile files, other tools' files, hostile frames: a few hundred cases run with the tests, here thousands.
+.PHONY: fuzz
+fuzz: $(READY)
+	FUZZ=50 $(BIN)/python -m pytest -n 2 tests/fuzz
+
 bench: $(READY)
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/studies.py

@@ -1,5 +1,7 @@
 """Settings all tests share."""
 
+import os
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +13,9 @@ from command import Run
 # The machines are shared and noisy: no time limits. Derandomised, so that a red run can be repeated.
 settings.register_profile("spagree", deadline=None, derandomize=True)
 settings.load_profile("spagree")
+
+# A key for pseudonyms that is made by a test is not kept in the home of whoever runs it.
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="spagree-tests-")
 
 
 @pytest.fixture

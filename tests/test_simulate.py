@@ -389,3 +389,18 @@ class TestSave:
         finally:
             os.umask(before)
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"items": 10**12},
+        {"annotators": 10**13},
+        {"classes": 10**13},
+        {"items": 10**9, "annotators": 10**6, "per_item": 10**6},
+    ],
+    ids=str,
+)
+def test_a_request_that_no_memory_holds_is_refused_at_once(request_: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match="GB of memory"):
+        simulate(**request_)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from pathlib import Path
 
@@ -46,7 +48,7 @@ def test_an_existing_file_is_refused_before_anything_is_written(tmp_path: Path) 
     target.write_text("old")
     with pytest.raises(FileError) as caught:
         write_atomically(target, lambda temporary: pytest.fail("written"))
-    assert str(caught.value) == f"{target}: exists already; use --force (force=True) to replace it"
+    assert str(caught.value) == f"{target}: exists already; use force=True to replace it"
     assert target.read_text() == "old"
 
 
@@ -114,3 +116,52 @@ def test_existing_files_can_be_refused_early(tmp_path: Path) -> None:
     assert refuse_existing(tmp_path / "note.txt", force=True) is None
     with pytest.raises(FileError, match="exists already"):
         refuse_existing(str(tmp_path / "note.txt"), force=False)
+
+
+def test_force_keeps_the_permissions_of_the_file_it_replaces(tmp_path: Path) -> None:
+    target = tmp_path / "note.txt"
+    for mode in (0o600, 0o640):
+        target.write_text("old")
+        target.chmod(mode)
+        write_atomically(target, hello, force=True)
+        assert (target.read_text(), stat.S_IMODE(target.stat().st_mode)) == ("hello", mode)
+
+
+def test_a_pipe_a_device_or_a_folder_is_never_replaced(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "null"
+    os.mkfifo(pipe)
+    link.symlink_to("/dev/null")
+    for target in (pipe, link, tmp_path):
+        for force in (False, True):
+            with pytest.raises(FileError, match="a folder, a device or a pipe is there"):
+                write_atomically(target, lambda temporary: pytest.fail("written"), force=force)
+    assert stat.S_ISFIFO(pipe.stat().st_mode) and link.is_symlink()
+
+
+def test_of_two_writers_without_force_one_succeeds(tmp_path: Path) -> None:
+    target = tmp_path / "note.txt"
+
+    def write_while_another_does(temporary: Path) -> None:
+        write_atomically(target, hello)
+        temporary.write_text("later")
+
+    with pytest.raises(FileError, match="exists already"):
+        write_atomically(target, write_while_another_does)
+    assert target.read_text() == "hello"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_disk_without_links_is_written_to_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    write_atomically(tmp_path / "note.txt", hello)
+    assert (tmp_path / "note.txt").read_text() == "hello"
+
+
+def test_a_folder_called_tilde_is_not_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("~").mkdir()
+    write_atomically("~/t.parquet", pl.DataFrame({"a": [1]}).write_parquet)
+    assert (tmp_path / "~" / "t.parquet").is_file()

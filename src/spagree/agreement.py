@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree.counting import policies, ready, refuse_late, tally_of
@@ -258,7 +259,7 @@ def measure(
     normalize: bool = False,
     duplicates: DuplicatePolicy = "error",
     first: int | None = None,
-    pseudonymise: bool | str = False,
+    pseudonymise: bool | str | Path = False,
     question: str | None = None,
     status: str | Sequence[str] = (),
     ground_truth: str = "keep",

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 from warnings import warn
 
@@ -163,7 +164,7 @@ class Reading:
         default=None,
         metadata=_about(CLEANING, "K", "Use only the first K annotations of each item, by time.", Kind.WHOLE),
     )
-    pseudonymise: bool | str = field(
+    pseudonymise: bool | str | Path = field(
         default=False,
         metadata=_about(
             CLEANING, None, "Replace the names of annotators by stable pseudonyms.", Kind.FLAG, is_secret=True
@@ -265,17 +266,20 @@ def defaults(record: Record) -> dict[str, Any]:
 
 
 def given(*records: Reading | Estimating) -> dict[str, Any]:
-    """The options that differ from their defaults; secret ones as True.
+    """The options that differ from their defaults; secret ones, and hidden names of annotators, as True.
 
     >>> given(Reading(first=2, pseudonymise="our secret"), Estimating(level=0.95))
     {'first': 2, 'pseudonymise': True}
     """
-    return {
+    found = {
         name: True if option.is_secret else getattr(record, name)
         for record in records
         for name, option in declared(type(record)).items()
         if getattr(record, name) not in (defaults(type(record))[name], [])
     }
+    if "pseudonymise" in found and found.get("format") == "wide" and "label" in found:
+        found["label"] = True  # the columns are called after the annotators
+    return found
 
 
 def shows(*records: Record) -> Callable[[F], F]:

@@ -38,6 +38,8 @@ FIRST_ASKED = 2  # annotators who see every item of an adaptive project before a
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 STEEPEST_SKEW = 10.0  # two classes then stand 1024 : 1; anything steeper is one class
 NEARLY = 1e-9  # closer than this to 0 or 1, a heterogeneity counts as 0 or 1: Dirichlet draws overflow
+BYTES_EACH = 100  # of memory for an annotation, an item or a name, measured generously
+LARGEST = 1 << 42
 CELLS_AT_ONCE = 1 << 20  # items are drawn in blocks, to bound the memory; changing this changes the data
 
 
@@ -164,9 +166,11 @@ def _checked(given: Mapping[str, Any]) -> _Design:
     annotators = _whole("annotators", given["annotators"], 2)
     classes = _whole("classes", given["classes"], 1)
     fewest, most = _asked(given["per_item"], annotators, given["adaptive"])
+    items = _whole("items", given["items"], 1)
+    _refuse_too_large(items, annotators, classes, most)
     worst, best = _ends("quality", given["quality"], lambda value: _number("quality", value, 0.0, 1.0))
     return _Design(
-        items=_whole("items", given["items"], 1),
+        items=items,
         annotators=annotators,
         classes=classes,
         fewest=fewest,
@@ -177,6 +181,19 @@ def _checked(given: Mapping[str, Any]) -> _Design:
         missing=_number("missing", given["missing"], 0.0, 1.0),
         adaptive=given["adaptive"],
     )
+
+
+def _refuse_too_large(items: int, annotators: int, classes: int, most: int) -> None:
+    """A request that this machine cannot hold would end other programs before it fails."""
+    annotations = items * most
+    needed = BYTES_EACH * (annotations + items + annotators + 3 * classes)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else LARGEST
+    if needed > min(memory, LARGEST):
+        raise UsageError(
+            f"{annotations:,} annotations of {items:,} items by {annotators:,} annotators in {classes:,} classes "
+            f"need about {needed / 1e9:,.0f} GB of memory, and {memory / 1e9:,.0f} GB are "
+            "there; make them smaller, or in parts with different seeds"
+        )
 
 
 def _asked(per_item: Any, annotators: int, adaptive: bool) -> tuple[int, int]:

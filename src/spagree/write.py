@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from spagree.errors import FileError
 def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], object], *, force: bool = False) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then rename it into place.
 
-    A full disk or an interrupt leaves no partial file, and an old file stays as it was. An
-    existing file is refused unless ``force``.
+    A full disk or an interrupt leaves no partial file, and an old file stays as it was. An existing file is
+    refused unless ``force``, also one that appears meanwhile: of two writers one succeeds. What replaces a file
+    has the permissions of the old one.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -26,27 +28,54 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
     """
     from polars.exceptions import PolarsError  # what a full disk looks like to a table being written
 
-    target = Path(path)
+    target = Path(path).absolute()  # libraries would take ~ for the home of the user
     refuse_existing(target, force=force)
     beside = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     try:
         write(beside)
         with beside.open("rb") as written:
             os.fsync(written.fileno())
-        beside.replace(target)
+        _put(beside, target, force=force)
+    except FileExistsError:
+        raise _exists(path) from None
     except (OSError, PolarsError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FileError(f"{target}: cannot be written ({reason}); choose another place") from error
+        raise FileError(f"{path}: cannot be written ({reason}); choose another place") from error
     finally:
         with contextlib.suppress(OSError):  # already renamed, or never there
             beside.unlink()
 
 
 def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
-    """Say no early, before any work is done whose result could not be kept."""
+    """Say no early, before any work is done whose result could not be kept; a device or a pipe is never replaced."""
+    target = Path(path)
     try:
-        exists = Path(path).exists()
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
+        exists = os.path.lexists(target)
+        is_plain = target.is_file() or not target.exists()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"{path}: cannot be written ({reason}); choose another place") from error
+    if exists and not is_plain:
+        raise FileError(f"{path}: cannot be written (a folder, a device or a pipe is there); choose another place")
     if exists and not force:
-        raise FileError(f"{path}: exists already; use --force (force=True) to replace it")
+        raise _exists(path)
+
+
+def _exists(path: str | os.PathLike[str]) -> FileError:
+    return FileError(f"{path}: exists already; use --force (force=True) to replace it")
+
+
+def _put(beside: Path, target: Path, *, force: bool) -> None:
+    """Give the finished file its name; without force in one step that fails where the name is taken."""
+    if not force:
+        try:
+            target.hardlink_to(beside)
+        except FileExistsError:
+            raise
+        except (OSError, NotImplementedError):
+            refuse_existing(target, force=False)  # a disk without links: as close as it gets
+        else:
+            return
+    elif target.is_file():
+        beside.chmod(stat.S_IMODE(target.stat().st_mode))
+    beside.replace(target)

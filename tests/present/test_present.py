@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -198,3 +199,10 @@ def test_the_notebook_table_escapes_everything() -> None:
 )
 def test_the_ends_of_a_range_can_be_told_apart(low: float, high: float, shown: tuple[str, str]) -> None:
     assert percent_range(low, high) == shown
+
+
+def test_json_spells_out_what_would_steer_a_terminal() -> None:
+    label = "a\u202eb\x9bc\u2066d\ufeff\x1b"
+    text = spagree.measure([("q", "a", label), ("q", "b", label)]).to_json()
+    assert json.loads(text)["data"]["labels"] == {label: 2}
+    assert not any(unicodedata.category(character) in ("Cc", "Cf") for character in text.replace("\n", ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spagree
+from command import Run
 from spagree.read.databases import addresses
 
 PUBLIC = [
@@ -105,3 +107,26 @@ def test_a_database_read_as_a_table_needs_a_query(address: str) -> None:
     with pytest.raises(spagree.UsageError, match='query="SELECT') as caught:
         spagree.measure(address, format="long")
     assert "hidden1" not in str(caught.value)
+
+
+SECRET = "s3cr3t"
+ADDRESSES = [
+    f"postgresql://me:{SECRET}@db/x", f"postgresql:/me:{SECRET}@db/x", f"postgresql:me:{SECRET}@db/x",
+    f"jdbc:postgresql://db/x?user=me&password={SECRET}", f"jdbc:postgresql://me:{SECRET}@db/x",
+    f"jdbc:sqlserver://db:1433;user=me;password={SECRET};x=y", f"jdbc:oracle:thin:me/{SECRET}@db:1521",
+    f"s3a://key:{SECRET}@bucket/x.parquet", f"host=db password={SECRET}", f"host=db password='{SECRET} x'",
+    f"mysql://me:{SECRET}@db/x", f"https://me:{SECRET}@example.com/x.csv", f"hdfs://me:{SECRET}@db/*.parquet",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_password_is_never_shown_whatever_the_address_looks_like(address: str, run: Run, tmp_path: Path) -> None:
+    commands = [
+        ("score", address), ("score", address, "--query", "SELECT 1"), ("items", address), ("score", address, address),
+        ("merge", address, "-o", tmp_path / "all.json"), ("tally", address, "-o", tmp_path / "t.json"),
+        ("score", f"{address}.csv", "--engine", "spark"),
+    ]  # fmt: skip
+    for command in commands:
+        code, out, error = run(*command)
+        assert code in (2, 4)
+        assert SECRET not in out + error, command

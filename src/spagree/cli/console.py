@@ -125,8 +125,10 @@ def print_json(value: Any) -> None:
     """Print plain values as JSON; in escapes where the console cannot show every character."""
     import json
 
+    from spagree.present.wording import json_escapes
+
     is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    say(json.dumps(value, indent=2, ensure_ascii=not is_unicode, allow_nan=False))
+    say(json_escapes(json.dumps(value, indent=2, ensure_ascii=not is_unicode, allow_nan=False)))
 
 
 def _silence(stream: TextIO) -> None:

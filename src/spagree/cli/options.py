@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -94,8 +95,9 @@ salt_option = option(
     "--salt",
     group=CLEANING,
     metavar="TEXT",
-    help="A secret for --pseudonymise: names cannot be guessed without it.",
+    help="A secret for --pseudonymise; otherwise SPAGREE_PSEUDONYM_KEY, or a random one that is kept.",
 )
+salt_file_option = option("--salt-file", group=CLEANING, metavar="FILE", help="A file that holds the secret.")
 
 
 def options_of(record: Record, only: Collection[str] = (), without: Collection[str] = ()) -> Callable[[F], F]:
@@ -116,7 +118,7 @@ def reading_options(*, without: Collection[str] = ()) -> Callable[[F], F]:
     """SOURCE and the options for reading it."""
 
     def apply(command: F) -> F:
-        return source_argument(options_of(Reading, without=without)(salt_option(command)))
+        return source_argument(options_of(Reading, without=without)(salt_option(salt_file_option(command))))
 
     return apply
 
@@ -155,10 +157,12 @@ def _value(kind: Kind, typed: Any) -> Any:
 
 
 def _pseudonyms(options: dict[str, Any]) -> dict[str, Any]:
-    salt, hidden = options["salt"], options["pseudonymise"]
-    if salt is not None and not hidden:
+    salt, file, hidden = options["salt"], options["salt_file"], options["pseudonymise"]
+    if (salt is not None or file is not None) and not hidden:
         raise UsageError("--salt has a meaning with --pseudonymise only; say both")
-    return {"pseudonymise": (hidden and salt) or hidden}
+    if salt is not None and file is not None:
+        raise UsageError("--salt and --salt-file are two secrets for the same pseudonyms; give one of them")
+    return {"pseudonymise": salt if salt is not None else Path(file) if file is not None else hidden}
 
 
 def _one(typed: Sequence[str]) -> str | list[str]:

@@ -12,7 +12,7 @@ from spagree.present.document import document
 from spagree.present.evidence import Measured
 from spagree.present.notebook import to_html
 from spagree.present.terminal import to_text
-from spagree.present.wording import figure, interval
+from spagree.present.wording import figure, interval, json_escapes
 from spagree.read.annotations import Understood
 from spagree.version import __version__
 
@@ -104,4 +104,5 @@ class Presented:
 
 def in_json(measured: Measured, indent: int | None = 2) -> str:
     """The figures of an agreement as JSON."""
-    return json.dumps(document(measured.findings, __version__), indent=indent, ensure_ascii=False, allow_nan=False)
+    found = document(measured.findings, __version__)
+    return json_escapes(json.dumps(found, indent=indent, ensure_ascii=False, allow_nan=False))

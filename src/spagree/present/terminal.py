@@ -96,7 +96,7 @@ def _read_lines(understood: Understood) -> list[str]:
         guessed = [role for role in understood.columns if role in understood.guessed]
         lines[-1] += f" ({', '.join(guessed)} guessed)" if len(guessed) < len(understood.columns) else " (guessed)"
     if understood.examples:
-        first = " · ".join(printable(cell, 30) for cell in understood.examples[0])
+        first = " · ".join(printable(cell, 40) for cell in understood.examples[0])
         lines.append(f"first row: {first}")
     lines += [printable(rule, 200) for rule in understood.rules]
     return lines

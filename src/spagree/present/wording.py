@@ -6,6 +6,8 @@ terminal: control characters and invisible direction marks are shown, not obeyed
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,6 +17,9 @@ MOST_DIGITS = 6
 NOISE = 1e-12  # what rounding leaves of 0
 SHORT = 40
 MIDNIGHT = " 00:00"
+STEERING = re.compile(
+    r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
 JOINER, PICTURE = "\u200d", "\ufe0f"
 # What every JavaScript object has already: a library that keeps names as keys of one would find these there.
 TAKEN = frozenset(
@@ -185,6 +190,15 @@ def escape_controls(text: str) -> str:
     return "".join(
         here if here == JOINER and _joins(before, after) else _escape(here) for before, here, after in beside
     )
+
+
+def json_escapes(text: str) -> str:
+    r"""JSON in which control, format and direction characters, which steer a terminal, are spelled as \\u escapes.
+
+    >>> print(json_escapes('"a' + chr(0x202E) + chr(0x9B) + '"'))
+    "a\\u202e\\u009b"
+    """
+    return STEERING.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def _joins(before: str, after: str) -> bool:

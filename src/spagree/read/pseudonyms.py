@@ -1,49 +1,130 @@
-"""Names for annotators that say nothing about them, the same in every run and for every source."""
+"""Names for annotators that say nothing about them, the same in every run and for every source.
+
+A pseudonym is an HMAC-SHA-256 of the name: whoever has the key can find out by trying names which pseudonym belongs
+to whom, nobody else can. The key is the user's, or a random one that is kept in a file.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
+import os
+import secrets
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
-from spagree.errors import UsageError
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
+from spagree.errors import FileError, UsageError
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations, Caution
+from spagree.read.cells import EXACT, as_text
+from spagree.write import write_atomically
 
-DIGITS = 12
+DIGITS = 24  # 96 bits
+BLOCK = 64  # bytes of SHA-256, to which HMAC pads the key
+VARIABLE = "SPAGREE_PSEUDONYM_KEY"
 SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
 
 
-def pseudonym(annotator: str, salt: str = "") -> str:
-    """The pseudonym of an annotator; who does not know the salt cannot find it out by trying names.
+def pseudonym(annotator: str, key: str) -> str:
+    """The pseudonym of an annotator.
 
-    >>> pseudonym("ann@example.com"), pseudonym("ann@example.com", salt="s3cret")
-    ('annotator-71d4f55f72fa', 'annotator-b44048fba288')
+    >>> pseudonym("ann@example.com", "s3cret"), pseudonym("ann@example.com", "another")
+    ('annotator-6541858d6a92be63c5d8a74f', 'annotator-e6d4315a3c7c6ae7667f0b68')
     """
-    return "annotator-" + hashlib.sha256((salt + annotator).encode()).hexdigest()[:DIGITS]
+    return "annotator-" + hmac.new(key.encode(), annotator.encode(), hashlib.sha256).hexdigest()[:DIGITS]
 
 
-def pseudonymised(annotations: Annotations, salt: str) -> Annotations:
+def key_for(asked: object) -> tuple[str, tuple[Caution, ...]]:
+    """The key: the user's text, that of a file, of the environment, or a random one kept for this user."""
+    if isinstance(asked, os.PathLike):
+        return _not_empty(_of_file(Path(asked)), f"the file {os.fspath(asked)}"), ()
+    if isinstance(asked, str):
+        return _not_empty(asked, "the salt"), ()
+    if asked is not True:
+        raise UsageError(f"pseudonymise {asked!r}: give True, a secret text, or the path of a file that holds one")
+    if VARIABLE in os.environ:
+        return _not_empty(os.environ[VARIABLE], f"the environment variable {VARIABLE}"), ()
+    return _kept()
+
+
+def _not_empty(key: str, where: str) -> str:
+    if not key.strip():
+        raise UsageError(f"{where} is empty: pseudonyms without a secret can be found out by trying names; fill it in")
+    return key
+
+
+def _of_file(path: Path) -> str:
+    try:
+        return path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: the key for pseudonyms cannot be read ({error}); check the file") from error
+
+
+def _kept() -> tuple[str, tuple[Caution, ...]]:
+    """The random key of this user, made when it is first needed."""
+    folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "spagree"
+    path = folder / "pseudonym-key"
+    if path.exists():
+        return _not_empty(_of_file(path), f"the file {path}"), ()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(path, _write_key)
+    except OSError as error:  # also: another process was faster, or nothing may be written there
+        if not path.exists():
+            raise FileError(f"{path}: the key for pseudonyms cannot be kept ({error}); give one with --salt") from error
+    message = (
+        "a random key for the pseudonyms was made and kept in the file spagree/pseudonym-key of your configuration: "
+        "with it they are the same in every run. Keep it secret, and copy it to get them on another machine."
+    )
+    return _not_empty(_of_file(path), f"the file {path}"), (Caution("pseudonym_key", message),)
+
+
+def _write_key(path: Path) -> None:
+    """Readable by this user alone, from the start."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_hex(32))
+
+
+def pseudonymised(annotations: Annotations, key: str) -> Annotations:
     """The same annotations by the same annotators under other names."""
     if not annotations.has_annotators:
         return annotations
     frame = annotations.frame
     names = frame.collect_schema().names()
     if frame.implementation is nw.Implementation.DUCKDB:
-        quoted = "'" + salt.replace("'", "''") + "'"
-        hashed = f"'annotator-' || left(sha256({quoted} || CAST({ANNOTATOR} AS VARCHAR)), {DIGITS})"
-        changed: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(f"* REPLACE ({hashed} AS {ANNOTATOR})"))
+        changed = _hashed_by_duckdb(frame, key)
     elif frame.implementation in SPARK:
-        changed = _hashed_by_spark(frame, salt)
+        changed = _hashed_by_spark(frame, key)
     else:
-        changed = _replaced(frame, salt)
-    return replace(annotations, frame=changed.select(names), understood=_unnamed(annotations, salt))
+        changed = _replaced(frame, key)
+    return replace(annotations, frame=changed.select(names), understood=_unnamed(annotations, key))
 
 
-def _hashed_by_spark(frame: nw.LazyFrame[Any], salt: str) -> nw.LazyFrame[Any]:
-    """By the executors; no name comes home."""
+def _pads(key: str) -> tuple[bytes, bytes]:
+    """What HMAC puts before the text, inside and outside."""
+    secret = key.encode() if len(key.encode()) <= BLOCK else hashlib.sha256(key.encode()).digest()
+    padded = secret.ljust(BLOCK, b"\0")
+    return bytes(byte ^ 0x36 for byte in padded), bytes(byte ^ 0x5C for byte in padded)
+
+
+def _hashed_by_duckdb(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
+    """HMAC in SQL, because duckdb only has the hash; whole floats are spelled as everywhere."""
+    inside, outside = (f"unhex('{pad.hex()}')" for pad in _pads(key))
+    text = f"CAST({ANNOTATOR} AS VARCHAR)"
+    if frame.collect_schema()[ANNOTATOR].is_float():
+        is_whole = f"{ANNOTATOR} = trunc({ANNOTATOR}) AND abs({ANNOTATOR}) < {EXACT}"
+        text = f"CASE WHEN {is_whole} THEN CAST(CAST({ANNOTATOR} AS BIGINT) AS VARCHAR) ELSE {text} END"
+    hashed = f"sha256({outside} || unhex(sha256({inside} || encode({text}))))"
+    named = f"'annotator-' || left({hashed}, {DIGITS})"
+    changed: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(f"* REPLACE ({named} AS {ANNOTATOR})"))
+    return changed
+
+
+def _hashed_by_spark(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
+    """By the executors; no name leaves them."""
     from pyspark.sql import functions as sql
 
     kind = frame.collect_schema()[ANNOTATOR]
@@ -52,17 +133,19 @@ def _hashed_by_spark(frame: nw.LazyFrame[Any], salt: str) -> nw.LazyFrame[Any]:
             f"--pseudonymise: the annotators are of type {kind}, which Spark writes as text in its own way, so that "
             "pseudonyms would differ from those of other sources; make them text, or use --engine duckdb"
         )
-    text = sql.concat(sql.lit(salt), sql.col(ANNOTATOR).cast("string"))
-    name = sql.concat(sql.lit("annotator-"), sql.substring(sql.sha2(text, 256), 1, DIGITS))
+    inside, outside = (sql.lit(pad) for pad in _pads(key))
+    text = sql.encode(sql.col(ANNOTATOR).cast("string"), "UTF-8")
+    hashed = sql.sha2(sql.concat(outside, sql.unhex(sql.sha2(sql.concat(inside, text), 256))), 256)
+    name = sql.concat(sql.lit("annotator-"), sql.substring(hashed, 1, DIGITS))
     changed: nw.LazyFrame[Any] = nw.from_native(frame.to_native().withColumn(ANNOTATOR, name))
     return changed
 
 
-def _replaced(frame: nw.LazyFrame[Any], salt: str) -> nw.LazyFrame[Any]:
+def _replaced(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
     """On engines that cannot hash: the names are collected, then replaced."""
-    text = frame.with_columns(nw.col(ANNOTATOR).cast(nw.String))
+    text = frame.with_columns(as_text(ANNOTATOR, frame.collect_schema()[ANNOTATOR]).alias(ANNOTATOR))
     found = text.select(ANNOTATOR).unique().filter(~nw.col(ANNOTATOR).is_null()).collect(backend="polars")
-    known = {name: pseudonym(name, salt) for name in found[ANNOTATOR].to_list()}
+    known = {name: pseudonym(name, key) for name in found[ANNOTATOR].to_list()}
     if not known:
         return frame
     try:
@@ -74,17 +157,17 @@ def _replaced(frame: nw.LazyFrame[Any], salt: str) -> nw.LazyFrame[Any]:
         ) from error
 
 
-def _unnamed(annotations: Annotations, salt: str) -> Any:
+def _unnamed(annotations: Annotations, key: str) -> Any:
     """The examples in what was understood, without names."""
     roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in annotations.understood.columns]
     if roles == [ITEM, ANNOTATOR, LABEL]:
-        examples = tuple(_unnamed_row(row, salt) for row in annotations.understood.examples)
+        examples = tuple(_unnamed_row(row, key) for row in annotations.understood.examples)
         return replace(annotations.understood, examples=examples)
     wide = ANNOTATOR in roles  # the names of the columns are the annotators
     columns = {**annotations.understood.columns, ANNOTATOR: "pseudonyms"} if wide else annotations.understood.columns
     return replace(annotations.understood, columns=columns)
 
 
-def _unnamed_row(row: Iterable[str], salt: str) -> tuple[str, ...]:
+def _unnamed_row(row: Iterable[str], key: str) -> tuple[str, ...]:
     item, annotator, *rest = row
-    return (item, pseudonym(annotator, salt) if annotator else "", *rest)
+    return (item, pseudonym(annotator, key) if annotator else "", *rest)

@@ -29,12 +29,20 @@ from spagree.read.annotations import (
     Annotations,
     Understood,
 )
+from spagree.read.databases import addresses
 from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question
 from spagree.read.options import POLARS, SPARK, Request
+from spagree.read.pseudonyms import key_for, pseudonymised
 from spagree.read.tables import Table
 
 if TYPE_CHECKING:
     from spagree.read.files.paths import File
+
+
+# pyo3_runtime: a panic in polars or fastexcel, which is no Exception.
+LIBRARIES = (
+    "duckdb", "polars", "narwhals", "pyarrow", "fastexcel", "zipfile", "zlib", "struct", "csv", "json", "pyo3_runtime",
+)  # fmt: skip
 
 
 def read(source: Any, **options: Any) -> Annotations:
@@ -64,15 +72,24 @@ def read_all(source: Any, **options: Any) -> dict[str, Annotations]:
 
 def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotations]:
     request.refuse_unknown()
+    key, made = key_for(request.pseudonymise) if request.pseudonymise is not False else ("", ())
     progress.stage("reading")
-    with _explained_faults(), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
+    with (
+        _explained_faults(_called(source)),
+        _explained_system(),
+        tempfile.TemporaryDirectory(prefix="spagree-") as scratch,
+    ):
         found = _found(source, request, Path(scratch), every)
     if request.pseudonymise is False:
         return found
-    from spagree.read.pseudonyms import pseudonymised
+    hidden = {question: pseudonymised(annotations, key) for question, annotations in found.items()}
+    return {question: replace(each, cautions=each.cautions + made) for question, each in hidden.items()}
 
-    salt = request.pseudonymise if isinstance(request.pseudonymise, str) else ""
-    return {question: pseudonymised(annotations, salt) for question, annotations in found.items()}
+
+def _called(source: Any) -> str:
+    """The source as messages call it."""
+    first = source[0] if isinstance(source, (list, tuple)) and source else source
+    return addresses.public(os.fsdecode(first)) if isinstance(first, (str, bytes, os.PathLike)) else "the source"
 
 
 def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[str, Annotations]:
@@ -112,8 +129,23 @@ def _annotations(table: Table, wanted: str, question: Question) -> Annotations:
 
 
 @contextmanager
-def _explained_faults() -> Iterator[None]:
-    """A fault of the system that nobody nearer to it explained: above all a full disk."""
+def _explained_faults(name: str) -> Iterator[None]:
+    """A fault that nobody nearer to it explained: a full disk, or a library that cannot follow a damaged file."""
+    try:
+        yield
+    except SpagreeError:
+        raise
+    except BaseException as error:
+        library = type(error).__module__.partition(".")[0].lstrip("_")
+        if library not in LIBRARIES and not isinstance(error, UnicodeError | RecursionError | OverflowError):
+            raise
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise FileError(f"{name}: truncated or damaged ({reason}); copy or download it again") from error
+
+
+@contextmanager
+def _explained_system() -> Iterator[None]:
+    """A fault of the system, such as a full disk."""
     try:
         yield
     except SpagreeError:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 PARQUET = (".parquet", ".pq")
 MOST_CASES, CASES_AT_ONCE = 1_000, 20
 _numbers = count()  # of views in duckdb, which need names
+# Where faults of an engine come from; pyo3_runtime: a panic in polars, which is no Exception.
+FAULTY = ("duckdb", "polars", "narwhals", "pyarrow", "pyspark", "py4j", "pyo3_runtime")
 MOST_HASHES_AT_HOME = 100_000_000  # 0.8 GB, and as much again while they are fetched
 
 
@@ -44,9 +46,9 @@ def explained_faults(frame: nw.LazyFrame[Any]) -> Iterator[None]:
     """A fault of the engine itself: no memory, a full disk, a lost worker, a file that vanished or is damaged."""
     try:
         yield
-    except Exception as error:
+    except BaseException as error:
         library = type(error).__module__.partition(".")[0].lstrip("_")
-        if library not in ("duckdb", "polars", "pyspark", "py4j"):
+        if library not in FAULTY:
             raise
         from spagree.read.spark.session import is_interruption, reason
 
@@ -216,7 +218,8 @@ def write_parquet(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, for
             frame.to_native().write.parquet(str(path), mode="overwrite" if force else "errorifexists")
             return
         if frame.implementation is nw.Implementation.DASK:
-            refuse_existing(path, force=force)
+            if not force:  # a folder, which refuse_existing never lets a file replace
+                refuse_existing(path, force=False)
             frame.to_native().to_parquet(str(path), write_index=False, overwrite=force)
             return
         write_atomically(path, _writer(frame), force=force)

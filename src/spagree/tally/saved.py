@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import DataError, FileError, UsageError
+from spagree.read.databases import addresses
 from spagree.read.files.paths import File, refuse_equal
 from spagree.tally.items import ItemCounts
 from spagree.tally.tally import Cell, Pattern, Tally
@@ -25,6 +26,7 @@ KIND = "spagree tally"
 PARQUET_KEY = "spagree item counts"
 CHECKSUM = "checksum"
 ROWS_AT_ONCE = 1_000_000
+PANIC = "pyo3_runtime"  # where a panic in polars comes from, which is no Exception
 PARQUET_END = 8  # bytes: the length of the metadata, and a mark
 
 
@@ -68,7 +70,7 @@ def load(path: str | Path) -> Tally | ItemCounts:
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"{source}: cannot be read: {error.strerror or error}") from error
+        raise FileError(f"{addresses.public(str(path))}: cannot be read: {error.strerror or error}") from error
 
 
 def merge(parts: Sequence[Tally | ItemCounts]) -> Tally | ItemCounts:
@@ -269,7 +271,9 @@ def _read_table(path: Path) -> polars.DataFrame:
 
     try:
         table = polars.read_parquet(path.absolute(), glob=False, hive_partitioning=False)
-    except polars.exceptions.PolarsError as error:
+    except BaseException as error:
+        if not isinstance(error, polars.exceptions.PolarsError) and type(error).__module__ != PANIC:
+            raise
         raise FileError(f"{path}: damaged: {error}; count the data again") from error
     wanted = {"item": polars.String, "label": polars.String, "count": polars.Int64}
     if dict(table.schema) != wanted:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -229,7 +231,7 @@ def test_left_out_reaches_the_tally_and_its_sum(tmp_path: Path) -> None:
     path = saved("b.csv", crowd.MTURK)(tmp_path)
     assert spagree.tally(path).left_out == {"rejected": 1, "empty": 1}
     assert spagree.count_items(path).left_out == {"rejected": 1, "empty": 1}
-    with pytest.raises(spagree.UsageError, match="multi: no effect on a tally"):
+    with pytest.raises(spagree.UsageError, match="multi= has no effect on a tally"):
         spagree.measure(spagree.tally(path), multi="options")
 
 
@@ -282,7 +284,7 @@ def test_pseudonyms_are_the_same_whatever_holds_the_data(tmp_path: Path) -> None
     for source in (rows, frame, frame.lazy(), frame.to_pandas(), tmp_path / "a.csv", tmp_path / "a.parquet"):
         found = read(source, pseudonymise="s").frame.collect(backend="polars")["annotator"].to_list()
         assert {None if pd.isna(name) else name for name in found} == wanted
-    assert wanted.isdisjoint({pseudonym("ann"), pseudonym("bob")})
+    assert wanted.isdisjoint({pseudonym("ann", "t"), pseudonym("bob", "t")})
 
 
 def test_pseudonyms_change_no_number_and_no_name_is_left(tmp_path: Path) -> None:
@@ -291,16 +293,19 @@ def test_pseudonyms_change_no_number_and_no_name_is_left(tmp_path: Path) -> None
     plain, hidden = spagree.measure(path, **options), spagree.measure(path, pseudonymise=True, **options)
     assert plain.spa == hidden.spa and plain.data.annotators == hidden.data.annotators
     assert "@example.com" in str(plain) and "@example.com" not in str(hidden) + hidden.to_json()
-    with pytest.raises(spagree.DuplicateError, match=r"annotator 'annotator-[0-9a-f]{12}' labelled") as caught:
+    with pytest.raises(spagree.DuplicateError, match=r"annotator 'annotator-[0-9a-f]{24}' labelled") as caught:
         spagree.measure(path, pseudonymise=True, question="mood", annotator="email")
     assert "@example.com" not in str(caught.value)
 
 
 def test_pseudonyms_of_wide_tables_and_of_nobody(tmp_path: Path) -> None:
     path = saved("w.csv", "id,ann,bob\n1,x,y\n2,x,\n")(tmp_path)
-    found = read(path, format="wide", pseudonymise=True)
+    found = read(path, format="wide", pseudonymise="s")
     assert "ann" not in str(spagree.measure(path, format="wide", pseudonymise=True).understood.columns.get("annotator"))
-    assert set(found.frame.collect(backend="polars")["annotator"].to_list()) == {pseudonym("ann"), pseudonym("bob")}
+    assert set(found.frame.collect(backend="polars")["annotator"].to_list()) == {
+        pseudonym("ann", "s"),
+        pseudonym("bob", "s"),
+    }
     nobody = read(saved("n.csv", "item,label\n1,x\n")(tmp_path), pseudonymise=True)
     assert not nobody.has_annotators
     empty = read(
@@ -308,6 +313,60 @@ def test_pseudonyms_of_wide_tables_and_of_nobody(tmp_path: Path) -> None:
         pseudonymise=True,
     )
     assert empty.frame.collect()["annotator"].to_list() == [None]
+
+
+def test_a_pseudonym_is_an_hmac_of_the_name() -> None:
+    for key in ("s3cret", "k" * 200, "schlüssel'"):
+        wanted = hmac.new(key.encode(), b"ann", "sha256").hexdigest()[:24]
+        assert pseudonym("ann", key) == f"annotator-{wanted}"
+
+
+@pytest.mark.parametrize("key", ["s", "k" * 200, "it's é"])
+def test_engines_that_hash_by_themselves_make_the_same_pseudonyms(key: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"item": ["q", "q", "r"], "annotator": [1.0, 2.0, 2.5], "label": ["x", "x", "y"]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    for source in (tmp_path / "a.parquet", frame, frame.to_pandas()):
+        found = spagree.tally(source, pseudonymise=key).annotators
+        assert found == {pseudonym(name, key): 1 for name in ("1", "2", "2.5")}
+
+
+def test_without_a_key_a_random_one_is_made_once_and_kept_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "new" / "config"))
+    rows = [("q", "ann", "x"), ("q", "bob", "x")]
+    first, again = (spagree.measure(rows, pseudonymise=True) for _ in range(2))
+    assert [each.code for each in first.warnings].count("pseudonym_key") == 1
+    assert "pseudonym_key" not in [each.code for each in again.warnings]
+    path = tmp_path / "new" / "config" / "spagree" / "pseudonym-key"
+    assert path.stat().st_mode & 0o777 == 0o600 and len(path.read_text()) == 64
+    names = {pseudonym("ann", path.read_text()): 1, pseudonym("bob", path.read_text()): 1}
+    assert spagree.tally(rows, pseudonymise=True).annotators == names
+    monkeypatch.setenv("SPAGREE_PSEUDONYM_KEY", "of the environment")
+    assert pseudonym("ann", "of the environment") in (spagree.tally(rows, pseudonymise=True).annotators or {})
+
+
+@pytest.mark.parametrize("key", ["", "  ", 1, b"bytes", None])
+def test_a_secret_that_is_none_is_refused(key: Any) -> None:
+    with pytest.raises(spagree.UsageError, match=r"is empty|give True, a secret text"):
+        spagree.measure([("q", "ann", "x")], pseudonymise=key)
+
+
+def test_a_key_file_that_cannot_be_read_is_a_file_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(spagree.FileError, match="the key for pseudonyms cannot be read"):
+        spagree.measure([("q", "ann", "x")], pseudonymise=tmp_path / "none")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
+    with pytest.raises(spagree.FileError, match="cannot be kept"):
+        spagree.measure([("q", "ann", "x")], pseudonymise=True)
+
+
+def test_names_of_columns_are_hidden_in_the_options_too(tmp_path: Path) -> None:
+    path = saved("w.csv", "id,ann,bob,note\n1,x,y,n\n2,x,,n\n")(tmp_path)
+    hidden = spagree.measure(path, format="wide", label=["ann", "bob"], pseudonymise="s")
+    assert hidden.options["label"] is True
+    hidden.report(tmp_path / "page.html")
+    assert not re.search(r"\b(ann|bob)\b", (tmp_path / "page.html").read_text("utf-8").partition("<script")[0])
 
 
 # ── the command line ──
@@ -377,7 +436,11 @@ def test_the_other_commands_read_exports_too(capsys: pytest.CaptureFixture[str],
 
 def test_pseudonyms_on_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = saved("a.csv", PLAIN["a.csv"])(tmp_path)
-    assert pseudonym("a") in run(capsys, "score", path, "--pseudonymise")[1]
+    key = path.parent / "key.txt"
+    key.write_text("from a file\n")
+    assert pseudonym("a", "from a file") in run(capsys, "score", path, "--pseudonymise", "--salt-file", key)[1]
+    assert run(capsys, "score", path, "--pseudonymise", "--salt", "s", "--salt-file", key)[0] == 2
+    assert run(capsys, "score", path, "--pseudonymise", "--salt", "")[0] == 2
     assert pseudonym("a", "s") in run(capsys, "score", path, "--pseudonymise", "--salt", "s")[1]
     code, _, err = run(capsys, "score", path, "--salt", "s")
     assert code == 2 and "--salt has a meaning with --pseudonymise only" in err

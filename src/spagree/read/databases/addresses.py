@@ -17,7 +17,8 @@ KNOWN = "databases that can be asked are PostgreSQL (postgresql://…) and SQLit
 HARMLESS = ("service", "host", "port", "user", "dbname")
 PORT = re.compile(r":([^\]/,:]*)(?=[,/]|$)")
 SECRET = re.compile(r"(?i)pass|secret|token")
-PAIR = re.compile(r"(?i)(\w*(?:pass|secret|token)\w*\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)")
+PAIR = re.compile(r"(?i)(\w*(?:pass|secret|token)\w*\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;]+)")
+USER, JDBC = re.compile(r"^([a-zA-Z][\w+.-]+:/*[^:@/]*):.*@"), re.compile(r"^(jdbc:).*@")
 HIDDEN = "…"
 
 
@@ -37,14 +38,18 @@ def public(address: str) -> str:
     'postgresql://me@db:5432/labels?host=db2'
     >>> public("host=db password=secret")
     'host=db password=…'
+    >>> public("postgresql:/me:secret@db"), public("jdbc:oracle:thin:me/secret@db")
+    ('postgresql:/me:…@db', 'jdbc:…@db')
     """
     scheme, separator, rest = address.partition("://")
     if not separator:
-        return PAIR.sub(rf"\1{HIDDEN}", address)
+        known = PAIR.sub(rf"\1{HIDDEN}", JDBC.sub(rf"\1{HIDDEN}@", address))
+        return known if known.startswith("jdbc:") else USER.sub(rf"\1:{HIDDEN}@", known)
     before, _, parameters = rest.partition("?")
     credentials, at, place = before.rpartition("@")
     if not at and "@" in parameters:  # perhaps a password with a question mark
         place = before.partition(":")[0]
+    place = PAIR.sub(rf"\1{HIDDEN}", place)
     place = PORT.sub(lambda found: found[0] if found[1].isdigit() else f":{HIDDEN}", place)
     kept = "&".join(f"{key}={value}" for key, value in _parameters(parameters) if key in HARMLESS)
     return f"{scheme}://{credentials.partition(':')[0]}{at}{place}{'?' if kept else ''}{kept}"

@@ -25,11 +25,13 @@ def as_utf8(file: File, encoding: str | None, scratch: Path) -> File:
     if wanted is None or wanted.lower() in UTF_8:
         return file
     try:
-        codecs.lookup(wanted)
-    except LookupError:
+        is_text = codecs.lookup(wanted)._is_text_encoding  # hex and rot13 are none, though Python knows them
+    except (LookupError, ValueError):
+        is_text = False
+    if not is_text:
         raise UsageError(
             f"unknown encoding {wanted!r}; use a name Python knows, for instance latin-1, cp1252 or utf-16"
-        ) from None
+        )
     return _transcoded(file, wanted, scratch)
 
 

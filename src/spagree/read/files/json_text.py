@@ -25,7 +25,32 @@ class Written(str):
     __slots__ = ()
 
 
-DECODER = json.JSONDecoder(parse_int=Written, parse_float=Written, parse_constant=Written)
+class _Decoder(json.JSONDecoder):
+    """Strict JSON whose every text can be written again; numbers stay as they are written."""
+
+    def __init__(self) -> None:
+        super().__init__(parse_int=Written, parse_float=Written, parse_constant=Written)
+
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        try:
+            value, end = super().raw_decode(s, idx)
+        except RecursionError:
+            raise json.JSONDecodeError("nested too deeply", s, idx) from None
+        if "\\ud" in s or "\\uD" in s:
+            _refuse_lone_surrogates(value, s, idx)
+        return value, end
+
+
+def _refuse_lone_surrogates(value: Any, text: str, begin: int) -> None:
+    """Half a character, left where a text was cut: no file and no engine can hold it."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        raise json.JSONDecodeError("half a character (a lone surrogate)", text, begin) from None
+
+
+DECODER = _Decoder()
+MOST_KEYS = 4_096
 
 
 def open_json(file: File, encoding: str | None, scratch: Path) -> TextFile:
@@ -51,6 +76,11 @@ def _as_delimited(source: File, scratch: Path) -> TextFile:
         writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
         for record in _objects(source, cautions):
             names.update(dict.fromkeys(record))
+            if len(names) > MOST_KEYS:
+                raise DataError(
+                    f"{source.name}: its objects have more than {MOST_KEYS:,} different keys; expected rows like "
+                    '{"item": …, "annotator": …, "label": …}, each with the same keys'
+                )
             row = tuple(as_text(record.get(name)) for name in names)
             writer.writerow(row)
             widths.add(len(row))
@@ -83,7 +113,10 @@ def as_text(value: Any) -> str:
         return value
     if value is None:
         return ""
-    return str(value) if isinstance(value, str) or type(value) is int else _compact(value)
+    try:
+        return str(value) if isinstance(value, str) or type(value) is int else _compact(value)
+    except RecursionError:
+        raise DataError("a value is nested too deeply for a label or an id; export it again") from None
 
 
 def _compact(value: Any) -> str:
@@ -102,7 +135,8 @@ def _objects(source: File, cautions: list[Caution]) -> Iterator[dict[str, Any]]:
     problems: list[str] = []
     total = 0
     for place, value in _array(source) if source.kind == "json array" else _records(source, cautions):
-        if isinstance(value, dict) and "\0" not in "".join(v for v in value.values() if isinstance(v, str)):
+        texts = [*value, *value.values()] if isinstance(value, dict) else ["\0"]
+        if "\0" not in "".join(text for text in texts if isinstance(text, str)):
             yield value
             continue
         total += 1

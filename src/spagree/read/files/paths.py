@@ -112,7 +112,7 @@ def _expand(source: Any, scratch: Path) -> list[File]:
     path = Path(text)
     if any(character in text for character in "*?[") and not os.path.lexists(path):
         return _matches(text, scratch)
-    return [_readable(path, text, scratch)]
+    return [_readable(path, addresses.public(text), scratch)]
 
 
 def _not_a_file(address: str) -> SpagreeError:
@@ -129,7 +129,9 @@ def _matches(pattern: str, scratch: Path) -> list[File]:
     found = glob.glob(pattern, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
     paths = sorted(path for path in found if not Path(path).is_dir())
     if not paths:
-        raise FileError(f"{pattern}: no file matches; check the pattern (quoted, so that the shell leaves it)")
+        raise FileError(
+            f"{addresses.public(pattern)}: no file matches; check the pattern (quoted, so that the shell leaves it)"
+        )
     for path in paths:
         refuse_pipe(Path(path))
     return [_readable(Path(path), path, scratch) for path in paths]
@@ -149,9 +151,7 @@ def _readable(path: Path, name: str, scratch: Path) -> File:
         with path.open("rb") as stream:
             return _named_in_utf8(path, name, scratch) if path.is_file() else spool(stream, name, scratch)
     except FileNotFoundError:
-        raise FileError(
-            f"{addresses.public(name)}: no such file; check the path (working directory: {Path.cwd()})"
-        ) from None
+        raise FileError(f"{name}: no such file; check the path (working directory: {Path.cwd()})") from None
     except PermissionError:
         raise FileError(f"{name}: no permission to read it; change its permissions (chmod +r)") from None
     except FileError:

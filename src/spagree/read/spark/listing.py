@@ -64,7 +64,7 @@ def _named(source: Any) -> str:
 
 def _neither(name: str) -> UsageError:
     return UsageError(
-        f"--engine spark reads Parquet or ORC files, and {name} is neither; leave --engine out, "
+        f"--engine spark reads Parquet or ORC files, and {addresses.public(name)} is neither; leave --engine out, "
         "convert it, or hand a Spark DataFrame to spagree.measure()"
     )
 
@@ -81,7 +81,8 @@ def found(names: Sequence[str], *, is_local: bool) -> Listing:
 
 
 def _title(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and others, {len(names)} in all"
+    first = addresses.public(names[0])
+    return first if len(names) == 1 else f"{first} and others, {len(names)} in all"
 
 
 def _here(name: str) -> str | None:

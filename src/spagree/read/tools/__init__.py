@@ -8,12 +8,14 @@ A reader is one file that declares where its tool keeps item, annotator, label a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
 
-from spagree.errors import FileError, UsageError
+from spagree.errors import DataError, FileError, SpagreeError, UsageError
 from spagree.read import cells
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME, Annotations, Understood
 from spagree.read.layouts import SHOWN_EXAMPLES
@@ -37,10 +39,25 @@ def read_export(
     """The annotations of the question the user means, or of every question."""
     _refuse_shape(source, tool)
     _refuse_renames(tool, options)
-    export = gather(tool.responses(source, options), tool, rules, source.name)
+    with _refused_otherwise(source, tool):
+        export = gather(tool.responses(source, options), tool, rules, source.name)
     questions = export.chosen(options.question, every=every, name=source.name)
     told = {question: _understood(source, export, question, options, rules) for question in questions}
     return {question: _annotations(export, question, options, told[question], missing) for question in questions}
+
+
+@contextmanager
+def _refused_otherwise(source: Source, tool: Tool) -> Iterator[None]:
+    """Whatever a reader stumbles over was not written by its tool."""
+    try:
+        yield
+    except SpagreeError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise DataError(
+            f"{source.name}: not what {tool.title} writes ({type(error).__name__}: {error}); check the export, "
+            "or leave --format out to have it recognised"
+        ) from error
 
 
 def _refuse_shape(source: Source, tool: Tool) -> None:

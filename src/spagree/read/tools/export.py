@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 CHOICES = {"ground_truth": ("keep", "drop"), "multi": ("set", "options"), "empty": ("drop", "keep")}
 SHOWN_QUESTIONS = 12
+MOST_ANSWERS = 20_000_000
 LONGEST_TEXT = 2_000  # of an item, which is there to be recognised
 
 
@@ -173,10 +174,22 @@ def gather(responses: Iterable[Response], tool: Tool, rules: Rules, name: str) -
     if rules.multi == "options":
         responses = list(responses)
         options = _options(responses)
+        _refuse_too_many(len(responses), options, name)
     gathering = _Gathering(tool, rules)
     for number, response in enumerate(responses, 1):
         gathering.add(number, response, options)
     return gathering.export(name)
+
+
+def _refuse_too_many(responses: int, options: Mapping[str, Sequence[str]], name: str) -> None:
+    """Every option of every response is an answer: thousands of options soon fill the memory."""
+    size = responses * max(map(len, options.values()), default=0)
+    if size > MOST_ANSWERS:
+        most = max(options, key=lambda question: len(options[question]))
+        raise DataError(
+            f"{name}: question {shown(most)} has {len(options[most]):,} options, {size:,} answers in all; "
+            "compare the sets of options instead: --multi set"
+        )
 
 
 class _Gathering:
