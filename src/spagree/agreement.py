@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree.counting import policies, ready, refuse_late, tally_of
-from spagree.errors import UsageError
+from spagree.errors import SpagreeError, UsageError
 from spagree.estimate import (
     Bootstrap,
     Corrected,
@@ -356,13 +356,25 @@ def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
     >>> {question: agreement.spa.value for question, agreement in spagree.measure_all("batch.csv").items()}
     {'mood': 0.0, 'topic': 1.0}
     """
+    found = dict(measure_each(source, **options))
+    for outcome in found.values():
+        if isinstance(outcome, SpagreeError):
+            raise outcome
+    return {question: outcome for question, outcome in found.items() if not isinstance(outcome, SpagreeError)}
+
+
+def measure_each(source: Any, **options: Any) -> Iterator[tuple[str, Agreement | SpagreeError]]:
+    """Each question with its agreement, or with why it has none: one that fails does not stop the others."""
     reading, estimating = split(options)
     estimation, asked = _Estimation(**estimating), Reading(**reading)
     policies(asked)
     if ready(source) is not None:
         raise UsageError("a tally holds one question, so --all-questions has nothing to choose from; measure it alone")
-    found = read_all(source, **reading)
-    return {question: estimation.agreement(annotations, asked, source) for question, annotations in found.items()}
+    for question, each in read_all(source, **reading).items():
+        try:
+            yield question, estimation.agreement(each, asked, source)
+        except SpagreeError as error:
+            yield question, error
 
 
 class _Estimation(Estimating):

@@ -54,9 +54,9 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
     if output is not None:
         _write_items(output, force, options)
         return
-    named = options["text"] is not None
     with working("counting annotations"):
-        rows = list(_measured(options).hardest(worst).rows(named=True))
+        hardest = _measured(options).hardest(worst)
+    rows, named = list(hardest.rows(named=True)), "text" in hardest.columns
     if as_json:
         print_json(plain_rows(rows))
     else:

@@ -56,22 +56,35 @@ def score(
     Label Studio, Prodigy, doccano, Argilla, MTurk, Ground Truth, Appen, Toloka, Labelbox, potato and others.
     Databases: postgresql://… or an SQLite file, with --query.
     """
-    from spagree.agreement import measure, measure_all
+    from spagree.agreement import measure, measure_each
 
     gates = [_gate(typed) for typed in require]
     written = _Written(report, export, force, all_questions)
     with working("counting annotations"):
         asked = to_python(options)
-        found = measure_all(**asked) if all_questions else {"": measure(**asked)}
-    _print_all(found, as_json)
+        outcomes = dict(measure_each(**asked)) if all_questions else {"": measure(**asked)}
+    found = {question: each for question, each in outcomes.items() if not isinstance(each, SpagreeError)}
+    if found:
+        _print_all(found, as_json)
     for agreement in found.values():
         written.write(agreement)
-    for question, agreement in found.items():
-        if agreement.spa.value is None:
-            raise SpagreeError(_about(question) + str(agreement.spa.undefined))
+    codes = [_complain(question, outcome) for question, outcome in outcomes.items()]
     met = [gate.is_met(found) for gate in gates]  # each says where it is not
-    if not all(met):
-        sys.exit(GATE_NOT_MET)
+    worst = max((*codes, 0 if all(met) else GATE_NOT_MET))
+    if worst:
+        sys.exit(worst)
+
+
+def _complain(question: str, outcome: Agreement | SpagreeError) -> int:
+    """Say why a question has no number, and the exit code for that."""
+    from spagree.present.wording import escape_controls
+
+    if not isinstance(outcome, SpagreeError):
+        if outcome.spa.value is not None:
+            return 0
+        outcome = SpagreeError(str(outcome.spa.undefined))
+    note(f"spagree: {escape_controls(_about(question) + str(outcome))}")
+    return outcome.exit_code
 
 
 @dataclass(frozen=True, slots=True)

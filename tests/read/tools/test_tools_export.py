@@ -422,7 +422,27 @@ def test_a_gate_on_every_question(capsys: pytest.CaptureFixture[str], tmp_path: 
 def test_a_question_without_pairs_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = saved("b.csv", "HITId,WorkerId,Answer.q,Answer.r\nh1,a,x,y\nh1,b,x,\n")(tmp_path)
     code, out, err = run(capsys, "score", path, "--all-questions")
-    assert code == 3 and "══ q ══" in out and "question 'r': no item has two annotations" in err
+    assert code == 3 and "══ q ══" in out and "question 'r': only one annotator" in err
+
+
+def test_a_question_that_fails_does_not_stop_the_others(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = saved("b.csv", "HITId,WorkerId,Answer.q,Answer.r\nh1,a,x,y\nh1,a,z,y\nh1,b,x,y\n")(tmp_path)
+    code, out, err = run(capsys, "score", path, "--all-questions", "--require", 0.99)
+    assert code == 3 and "══ r ══" in out and "══ q ══" not in out
+    assert "spagree: question 'q': 1 time an annotator gave one item different labels" in err
+    assert "gate not met: question 'r'" in err
+    code, out, _ = run(capsys, "score", path, "--all-questions", "--json")
+    assert code == 3 and list(json.loads(out)["questions"]) == ["r"]
+    with pytest.raises(spagree.DuplicateError):
+        spagree.measure_all(path)
+
+
+def test_items_and_the_report_show_what_an_item_says(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = "".join(f"h{i},w{j},Review {i},{'xy'[i % 2 * j]}\n" for i in range(4) for j in range(2))
+    path = saved("b.csv", "HITId,WorkerId,Input.text,Answer.q\n" + rows)(tmp_path)
+    assert "Review 1" in run(capsys, "items", path)[1]
+    assert run(capsys, "score", path, "--report", tmp_path / "r.html")[0] == 0
+    assert "Review 1" in (tmp_path / "r.html").read_text()
 
 
 def test_the_other_commands_read_exports_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
