@@ -110,9 +110,7 @@ class Agreement(Presented):
         return self._item_table().frame()
 
     def write_items(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write ``item, annotations, agreement`` of every item to a CSV or Parquet file, where the data lives.
-
-        Nothing but the file is made: items may be more than fit into memory. Spark writes a folder of files.
+        """Write ``item, annotations, agreement`` of every item to a .csv or .parquet file, where the data lives.
 
         >>> import polars, spagree
         >>> agreement = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "no")])
@@ -207,8 +205,8 @@ class Agreement(Presented):
     def development(self, steps: int = 40) -> polars.DataFrame:
         """How agreement developed: one row per step in time, each with about as many annotations.
 
-        ``spa`` is what would have been measured then, from all annotations up to ``time``; ``recent`` is that of the
-        items finished lately, whose last annotation is among the latest eighth of the steps. Intervals are over items.
+        ``spa`` is from all annotations up to ``time``; ``recent`` from items whose last annotation is among the latest
+        eighth of the steps. Intervals are over items.
 
         >>> import spagree
         >>> rows = [(1, "ann", "yes", 60), (2, "ann", "no", 65), (1, "bob", "yes", 70), (2, "bob", "yes", 80)]
@@ -294,8 +292,7 @@ def measure(
         time_format: How times are written, for example ``"%d/%m/%Y %H:%M"``.
         text: Column with the item's text, shown with the items that annotators agree least on.
         format: ``"long"`` (one annotation per row), ``"wide"`` (items × annotators), ``"transposed"``
-            (annotators × items), ``"counts"`` (items × classes), ``"one-hot"`` (a column of 0 and 1 per class), or
-            the tool that exported the files, such as ``"label-studio"``. ``"auto"`` recognises tools.
+            (annotators × items), ``"counts"`` (items × classes), ``"one-hot"``, or a tool, such as ``"label-studio"``.
         sheet: The sheet of an Excel workbook; the first otherwise.
         encoding: Text encoding of the file, if it is not UTF-8 or UTF-16.
         header: False if the file has no header; columns are then called 1, 2, 3, …
@@ -304,10 +301,8 @@ def measure(
         query: A SELECT, whose answer is read from the database ``source``.
         missing: Labels that mean missing.
         separator: What separates the options of a label that is a set, as ``";"`` in ``a;b``.
-        normalize: Treat labels, annotators and items as equal that differ in case, blanks, Unicode form or as 1 and
-            1.0.
-        duplicates: What to do when an annotator gave an item different labels: ``"error"``, keep the ``"first"`` or the
-            ``"last"``, make one label of the ``"set"``, or ``"keep"`` each as an annotation of its own.
+        normalize: Treat labels, annotators and items as equal that differ in case, blanks, Unicode form, or as 1, 1.0.
+        duplicates: Labels given again by an annotator: ``"error"``, ``"first"``, ``"last"``, ``"set"``, ``"keep"``.
         first: Use only the first so many annotations of each item, by time.
         pseudonymise: Replace the names of annotators by stable pseudonyms; a text is used as a secret for them.
         question: Which question of a table or of a tool's export, where it has several.
@@ -319,12 +314,10 @@ def measure(
         weights: The weighting scheme: one of :data:`SCHEMES`, a mapping from the number of annotations to a weight, or
             a function of it.
         metric: How labels agree: ``"nominal"``, ``"ordinal"``, ``"interval"``, ``"ratio"``, ``"circular"``,
-            ``"linear"``, ``"quadratic"``; for sets ``"jaccard"``, ``"masi"``, ``"options"``; or a function of two
-            labels.
+            ``"linear"``, ``"quadratic"``; for sets ``"jaccard"``, ``"masi"``, ``"options"``; or your own function.
         order: The labels from low to high, for ordinal metrics.
         level: Confidence level of the intervals.
-        interval_for: What the intervals cover: ``"items"`` (these annotators, new items) or ``"annotators"`` (new
-            annotators as well).
+        interval_for: The intervals cover new ``"items"`` by these annotators, or new ``"annotators"`` as well.
         bootstrap: Intervals from so many resamples of the items instead of Wilson's.
         seed: Seed of the bootstrap.
     """
@@ -405,8 +398,8 @@ class _Estimation(Estimating):
     def of_counted(self, counted: Counted, source: Any, understood: Understood | None, *asked: Reading) -> Agreement:
         behind = self.breakdowns(counted.tally, counted.counts, counted.annotations)
         findings = self.generalised(counted.tally, behind)
-        looks = caution_missing(counted, self.weights, self.similarity())
-        findings = replace(findings, warnings=findings.warnings + behind.cautions() + counted.cautions + looks)
+        said = behind.cautions() + counted.cautions + caution_missing(counted, self.weights, self.similarity())
+        findings = replace(findings, warnings=findings.warnings + said)
         items = ItemTable(counted.counts, source, counted.annotations)
         return Agreement(findings, understood, items, behind, given(*asked, self))
 

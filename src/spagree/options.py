@@ -71,12 +71,7 @@ class Reading:
 
     item: str | Sequence[str] | None = field(
         default=None,
-        metadata=_about(
-            COLUMNS,
-            "COLUMN",
-            "Column of the item, guessed from its name otherwise; repeated: these columns together.",
-            Kind.REPEATED,
-        ),
+        metadata=_about(COLUMNS, "COLUMN", "Column of the item; repeated: these columns together.", Kind.REPEATED),
     )
     annotator: str | Sequence[str] | None = field(
         default=None,
@@ -85,10 +80,7 @@ class Reading:
     label: str | Sequence[str] | None = field(
         default=None,
         metadata=_about(
-            COLUMNS,
-            "COLUMN",
-            "Column of the label. In broad tables: a column per annotator, item or class; may be repeated.",
-            Kind.REPEATED,
+            COLUMNS, "COLUMN", "Column of the label; in broad tables repeated: all of them.", Kind.REPEATED
         ),
     )
     time: str | None = field(
@@ -144,21 +136,11 @@ class Reading:
     )
     normalize: bool = field(
         default=False,
-        metadata=_about(
-            CLEANING,
-            None,
-            "Treat labels, annotators and items as equal that differ in case, blanks, Unicode form or as 1 and 1.0.",
-            Kind.FLAG,
-        ),
+        metadata=_about(CLEANING, None, "Make equal what differs in case, blanks, Unicode or as 1 and 1.0.", Kind.FLAG),
     )
     duplicates: DuplicatePolicy = field(
         default="error",
-        metadata=_about(
-            CLEANING,
-            "POLICY",
-            "When an annotator gave an item different labels: error (default), first, last, set (one label of all) or "
-            "keep (each counts).",
-        ),
+        metadata=_about(CLEANING, "POLICY", "Other labels by one annotator: error (default), first, last, set, keep."),
     )
     first: int | None = field(
         default=None,

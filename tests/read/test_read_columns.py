@@ -215,7 +215,7 @@ def test_wide_files(csv: Any) -> None:
 @pytest.mark.parametrize("layout", ["wide", "counts"])
 def test_ids_under_an_unusual_name_are_not_taken_for_an_annotator_or_a_class(csv: Any, layout: str) -> None:
     path = csv("patient,x,y\n" + "".join(f"p{n},1,{1 + n % 2}\n" for n in range(6)))
-    with pytest.raises(ColumnError, match=r"'patient' has a different value in each row.*--item 'patient'"):
+    with pytest.raises(ColumnError, match=r"'patient' has a different value in each row.*item=.patient."):
         read(path, format=layout)
     assert read(path, format=layout, item="patient").understood.columns["item"] == "patient"
     assert read(path, format=layout, label=["x", "y"]).understood.columns["item"] == "row number"
@@ -325,7 +325,7 @@ def test_more_than_ten_bad_counts(csv: Any) -> None:
 
 
 def test_a_matrix_holds_what_is_said() -> None:
-    with pytest.raises(UsageError, match=r"--format counts .items × classes., --format wide"):
+    with pytest.raises(UsageError, match=r"format=.counts. .items × classes., format=.wide."):
         read(np.array([[1, 2], [3, 0]]))
     labels = np.array([[1, 2, np.nan], [3, 3, 1]])
     expected = [(1, "0", 1.0), (1, "1", 2.0), (2, "0", 3.0), (2, "1", 3.0), (2, "2", 1.0)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
 from spagree.estimate.findings import find
@@ -79,7 +78,7 @@ def caution_missing(counted: Counted, weights: str | CustomWeights, metric: Metr
         return ()
     value = find(counted.without(looks), weights, metric=metric).spa.value
     shown = ", ".join(f"{label!r} ×{labels[label]:,}" for label in looks)
-    option = " ".join(f"--missing {shlex.quote(label)}" for label in looks)
+    option = " ".join(f"--missing {label!r}" for label in looks)
     then = "nothing that could be compared" if value is None else f"an agreement of {value:.4f}"
     message = f"labels that look like missing cells were counted as labels: {shown}. If they are, {option} gives {then}"
     return (Caution("looks_missing", message),)

@@ -176,7 +176,7 @@ def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     name = shown(table.columns[found[-1]])
     return (
         f"column {name} tells these annotations apart: say {named_ones} if it is part of the item, or --question "
-        "COLUMN=VALUE if it names the question; where annotators labelled an item again, --duplicates says what counts"
+        "COLUMN=VALUE if it names the question; where annotators labelled an item again, choose with --duplicates"
     )
 
 

@@ -1,0 +1,128 @@
+"""How labels and ids are written: canonical spellings on every engine, sets, and what is compared of many items."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import spagree
+from spagree.errors import UsageError
+from spagree.tally import engines
+from spagree.tally.set_labels import guess_separator, options_of, set_label
+from spagree.tally.spelling import canonical, spelling_variants
+
+ROWS = {
+    "item": ["Doc1", "doc1 ", "02", "2.0", "7"],
+    "annotator": ["Ann", "bob", "ann", "Bob ", "ann"],
+    "label": ["Yes", "yes", "1", "1.0", "no"],
+}
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame, pa.table, lambda rows: pl.DataFrame(rows).lazy()])
+def test_normalize_respells_labels_annotators_and_items_on_every_engine(make: Any) -> None:
+    apart = spagree.measure(make(ROWS))
+    assert (apart.data.items, apart.data.annotators, apart.spa.value) == (5, 4, None)
+    found = spagree.measure(make(ROWS), normalize=True)
+    assert (found.data.items, found.data.annotators, found.spa.value) == (3, 2, 1.0)
+    assert found.data.labels == {"1": 2, "yes": 2, "no": 1}
+    assert not {warning.code for warning in found.warnings} & {"label_variants", "annotator_variants", "item_variants"}
+
+
+def test_normalize_respells_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    pl.DataFrame(ROWS).write_csv(path)
+    found = spagree.measure(path, normalize=True)
+    assert (found.data.items, found.data.annotators, found.spa.value) == (3, 2, 1.0)
+    assert found.items().height == 3
+
+
+def test_normalize_respells_classes_of_counts() -> None:
+    frame = pl.DataFrame({"item": ["a", "b"], "Yes": [2, 0], "yes ": [1, 1], "no": [0, 2]})
+    found = spagree.measure(frame, format="counts", normalize=True)
+    assert found.data.labels == {"yes": 4, "no": 2}
+    plain = pl.DataFrame({"item": ["a", "b"], "yes": [3, 1], "no": [0, 2]})
+    assert found.spa.value == spagree.measure(plain, format="counts").spa.value
+
+
+@pytest.mark.parametrize(
+    ("written", "spelled"),
+    [
+        ("007", "7"),
+        ("-0.50", "-0.5"),
+        ("+0", "0"),
+        (".5", "0.5"),
+        ("5.", "5"),
+        ("-", "-"),
+        ("1e5", "1e5"),
+        ("1,5", "1,5"),
+    ],
+)
+def test_numbers_have_one_spelling(written: str, spelled: str) -> None:
+    assert canonical(written) == spelled == canonical(spelled)
+
+
+def test_long_ids_are_never_variants_of_one_another() -> None:
+    assert spelling_variants(["9007199254740993", "9007199254740992", "18446744073709551617"]) == []
+
+
+def test_too_many_items_to_respell_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["spagree.tally.spelling"], "MOST_RESPELLED", 4)
+    with pytest.raises(UsageError, match="more than 4 items to respell"):
+        spagree.measure(pl.DataFrame(ROWS), normalize=True)
+
+
+@pytest.mark.parametrize("kind", ["polars", "duckdb", "pandas"])
+def test_of_many_items_spellings_are_sampled_together(kind: str, tmp_path: Path) -> None:
+    names = [f"{'Doc' if n % 2 else 'doc'} {n // 2}" for n in range(400)]
+    frame = pl.DataFrame({"item": names, "label": ["x"] * 400})
+    if kind == "duckdb":
+        import duckdb
+
+        source: Any = nw.from_native(duckdb.from_arrow(frame.to_arrow()))
+    else:
+        source = nw.from_native(frame if kind == "polars" else frame.to_pandas()).lazy()
+    found = engines.sampled_items(source, 400, 40)
+    if kind == "pandas":
+        assert found == []
+        return
+    assert 0 < len(found) < 200
+    assert all(len(group) == 2 for group in spelling_variants(found)) and len(spelling_variants(found)) * 2 == len(
+        found
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "separator"),
+    [
+        (["a;b", "b;a", "a"], ";"),
+        (["a, b", "b", "a"], ","),
+        (["a|b", "a|c", "b|c"], "|"),
+        (["red+blue", "red", "blue"], "+"),
+        (['["a", "b"]', '["b"]', '["a"]'], "|"),
+        (["2024/01/02", "2024/01/03"], None),
+        (["either; or", "neither; nor"], None),
+        ([1, 2, 3], None),
+        (["x" * 50 + ";y", "x" * 50, "y"], None),
+    ],
+)
+def test_the_separator_is_guessed_from_options_that_occur_again(labels: list[Any], separator: str | None) -> None:
+    assert guess_separator(labels) == separator
+
+
+def test_sets_have_one_spelling() -> None:
+    assert options_of("[broken; list", ";") == ["[broken", "list"]
+    assert set_label(["b", "a"]) == "a|b" and set_label(["[x"]) == '["[x"]'
+
+
+def test_a_series_of_cases_replaces_texts_where_an_engine_has_nothing_better() -> None:
+    frame = nw.from_native(pd.DataFrame({"label": ["a", "b", "c"]})).lazy()
+    changes = {"a": "A", **{f"x{n}": "y" for n in range(30)}}
+    assert engines.replaced(frame, "label", changes).collect()["label"].to_list() == ["A", "b", "c"]
+    assert engines.replaced(frame, "label", {}) is frame
