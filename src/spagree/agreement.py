@@ -215,19 +215,28 @@ class Agreement(Presented):
         """
         return self._evidence().development(steps)
 
-    def plan(self, half_width: float | None = None, most: int | None = None) -> polars.DataFrame:
+    def plan(
+        self,
+        half_width: float | None = None,
+        most: int | None = None,
+        *,
+        budget: int | None = None,
+        require: float | None = None,
+    ) -> polars.DataFrame:
         """What an interval of value ± ``half_width`` takes, with up to ``most`` annotations per item.
 
         One row per half-width, ``route`` (a ``fresh`` data set, ``new_items`` beside those there are, the
         ``same_items``) and number of annotations per item; ``best`` marks the fewest annotations of each route. Without
-        a half-width, the round ones next below what there is. Intervals are over items.
+        a half-width, the round ones next below what there is. With ``budget``, the half-width that so many more
+        annotations bring; with ``require``, how many it takes until the interval lies above or below it, if
+        agreement stays as it is. Intervals are over items.
 
         >>> import spagree
         >>> rows = spagree.measure("example:sparse").plan(half_width=0.02).filter("best")
         >>> rows.select("route", "annotations_per_item", "more_annotations").rows()
         [('fresh', 4, 3568), ('new_items', 4, 2644)]
         """
-        return self._evidence().plan(half_width, most)
+        return self._evidence().plan(most, half_width=half_width, budget=budget, require=require)
 
     def _evidence(self) -> Breakdowns:
         if self._breakdowns is None:

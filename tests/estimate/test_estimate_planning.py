@@ -267,7 +267,7 @@ def test_no_more_annotations_of_an_item_than_annotators() -> None:
     found = spagree.measure(rows)
     assert found.plan(0.05)["annotations_per_item"].max() == 3
     assert found.plan(0.05, most=6)["annotations_per_item"].max() == 6
-    unknown = spagree.measure(np.array([[2, item % 3] for item in range(40)]), label=["x", "y"])
+    unknown = spagree.measure(np.array([[2, item % 3] for item in range(40)]), label=["x", "y"], format="counts")
     assert unknown.plan(0.05).filter(route="fresh")["annotations_per_item"].max() == 10
 
 

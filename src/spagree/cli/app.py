@@ -30,6 +30,8 @@ COMMANDS = {
     "annotators": ("breakdowns", "List the annotators who agree least with the others."),
     "pairs": ("breakdowns", "List the pairs of annotators who agree least."),
     "compare": ("compare", "Compare rounds, the halves of one source, or a model with people."),
+    "plan": ("plan", "Plan how many annotations to make, of how many items."),
+    "development": ("plan", "Print how agreement developed over time."),
     "assign": ("assign", "Assign items to annotators: random, balanced, connected."),
     "tally": ("tallies", "Count annotations and save the summary, to be merged later."),
     "merge": ("tallies", "Add up saved tallies."),

@@ -114,11 +114,12 @@ def options_of(record: Record, only: Collection[str] = (), without: Collection[s
     return apply
 
 
-def reading_options(*, without: Collection[str] = ()) -> Callable[[F], F]:
-    """SOURCE and the options for reading it."""
+def reading_options(*, without: Collection[str] = (), with_source: bool = True) -> Callable[[F], F]:
+    """SOURCE and the options for reading it; without SOURCE where the command has an argument of its own."""
 
     def apply(command: F) -> F:
-        return source_argument(options_of(Reading, without=without)(salt_option(salt_file_option(command))))
+        options = options_of(Reading, without=without)(salt_option(salt_file_option(command)))
+        return source_argument(options) if with_source else options
 
     return apply
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from spagree.errors import UsageError
 from spagree.estimate.annotators import annotators
+from spagree.estimate.budgets import plan_for
 from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.classes import classes, confusion
 from spagree.estimate.development import development, measured
@@ -21,7 +22,6 @@ from spagree.estimate.leave_one_out import Peers, peers
 from spagree.estimate.new_annotators import to_new_annotators
 from spagree.estimate.overlap import Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
-from spagree.estimate.planning import plan
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import Estimate
 from spagree.estimate.weights import ByN, weigh_at
@@ -87,10 +87,10 @@ class Breakdowns:
             raise UsageError(NO_MOMENTS)
         return development(self.annotations, steps, self._measured, self.metric)
 
-    def plan(self, half_width: float | None, most: int | None) -> polars.DataFrame:
+    def plan(self, most: int | None = None, **wanted: Any) -> polars.DataFrame:
         """What a narrower interval takes."""
         now = self._measured(self.tally)
-        return plan(self.tally, self.weights, self.metric, now, half_width=half_width, most=most)
+        return plan_for(self.tally, self.weights, self.metric, now, most=most, **wanted)
 
     def _measured(self, tally: Tally) -> Estimate:
         return measured(tally, self.weights, self.level, self.metric)

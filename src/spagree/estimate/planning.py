@@ -67,8 +67,8 @@ def plan(
     most: int | None = None,
 ) -> polars.DataFrame:
     """One row per half-width, route and number of annotations per item; ``spa`` is that of the tally."""
-    _check_half_width(half_width)
-    allowed = _allowed(tally, weights, most)
+    check_half_width(half_width)
+    allowed = allowed_per_item(tally, weights, most)
     reached = None if spa.low is None or spa.high is None else (spa.high - spa.low) / 2
     targets = [half_width] if half_width is not None else _targets(reached or WIDEST)
     if spa.undefined or not spa.stderr:
@@ -77,12 +77,13 @@ def plan(
     return _frame([row for target in targets for row in present.rows(target)])
 
 
-def _check_half_width(given: float | None) -> None:
+def check_half_width(given: float | None) -> None:
+    """Refuse what is no half-width."""
     if given is not None and not (isinstance(given, int | float) and FINEST <= given < WIDEST):
         raise UsageError(f"half_width {given!r}: half the width of an interval, below 0.5; for example 0.02")
 
 
-def _allowed(tally: Tally, weights: str | CustomWeights, most: int | None) -> list[int]:
+def allowed_per_item(tally: Tally, weights: str | CustomWeights, most: int | None) -> list[int]:
     """Annotations per item to look at: no more than there are annotators, unless asked for."""
     if most is not None and not (isinstance(most, int) and 2 <= most <= LARGEST_MOST):
         raise UsageError(f"most {most!r}: annotations per item, a whole number from 2 to {LARGEST_MOST:,}")
@@ -176,16 +177,18 @@ class Present:
     def rows(self, target: float) -> Iterator[Row]:
         """All routes to one half-width, the best of each marked."""
         fresh = [self._items(FRESH, Standing(), 0, target, n) for n in self.allowed]
-        new = [self._items(NEW_ITEMS, self.standing, self.tally.annotations, target, n) for n in self.allowed]
         yield from _best(fresh)
-        yield from _best(new)
-        yield from _best([self._same(target)])
+        if self.tally.pairable_items:
+            yield from _best(
+                [self._items(NEW_ITEMS, self.standing, self.tally.annotations, target, n) for n in self.allowed]
+            )
+            yield from _best([self._same(target)])
 
     def _items(self, route: str, start: Standing, there: int, target: float, n: int) -> Row:
         """So many items, annotated n times each, on top of what there is at the start."""
         k, variance = self.k[n], self.variance(n)
         enough = start.weight > 0 and self.reached <= target
-        items = 0 if enough else _smallest(lambda size: self.width(start.plus(size, k, variance)) <= target)
+        items = 0 if enough else smallest(lambda size: self.width(start.plus(size, k, variance)) <= target)
         more = items * n
         return _row(target, route, n=n, items=items, annotations=there + more, more=more, assumed=self.assumed(n))
 
@@ -207,10 +210,10 @@ class Present:
         return _row(target, SAME_ITEMS, assumed=self.assumed(self.allowed[-1]), undefined=reason)
 
 
-def _smallest(enough: Callable[[int], bool]) -> int:
+def smallest(enough: Callable[[int], bool]) -> int:
     """The smallest whole number from 1 on that is enough, where all larger ones are.
 
-    >>> _smallest(lambda size: size * size >= 50)
+    >>> smallest(lambda size: size * size >= 50)
     8
     """
     high = 1

@@ -1,0 +1,93 @@
+"""plan and development: what comes next, and how it went so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from spagree.cli.console import draw, print_json, say, working
+from spagree.cli.options import Command, option, options_of, reading_options, to_python
+from spagree.errors import SpagreeError, UsageError
+from spagree.options import STATISTICS, Estimating
+
+WIDE = 110
+NEEDED = ("weights", "metric", "order", "level")
+json_option = option("--json", "as_json", is_flag=True, help="Print the rows as JSON, in full precision.")
+
+
+@click.command(cls=Command)
+@click.argument("source", nargs=-1)
+@option("--half-width", type=float, group=STATISTICS, metavar="X", help="Plan for an interval of value ± X.")
+@option("--budget", type=int, group=STATISTICS, metavar="N", help="What N more annotations bring.")
+@option("--require", type=float, group=STATISTICS, metavar="X", help="How many annotations decide whether it is X.")
+@option("--agreement", type=float, group=STATISTICS, metavar="X", help="Without SOURCE: the agreement you expect.")
+@option("--classes", type=int, group=STATISTICS, metavar="C", help="With --agreement: how many classes there are.")
+@option("--most", type=int, group=STATISTICS, metavar="K", help="At most K annotations per item.  [default: 10]")
+@options_of(Estimating, only=NEEDED)
+@json_option
+@reading_options(without=("text",), with_source=False)
+def plan(*, source: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Plan how many annotations to make, from a pilot SOURCE or from an agreement you expect.
+
+    \b
+    spagree plan pilot.csv                       what the next round half-widths take
+    spagree plan pilot.csv --half-width 0.03     so many annotations of new items, or of the same
+    spagree plan pilot.csv --budget 2000         the best annotations per item, and the interval to expect
+    spagree plan pilot.csv --require 0.7         how many until the gate can be decided
+    spagree plan --agreement 0.7 --half-width 0.03
+    """
+    from spagree.present.plans import plan_lines, plan_rows, plan_table
+
+    wanted = {name: options.pop(name) for name in ("half_width", "budget", "require")}
+    expected = {name: options.pop(name) for name in ("agreement", "classes")}
+    most = options.pop("most")
+    if bool(source) == (expected["agreement"] is not None):
+        raise UsageError("plan needs a pilot SOURCE, or --agreement with what you expect; give one of them")
+    with working("counting annotations"):
+        if source:
+            found, speed = _from_pilot({"source": source, **options}, wanted, most)
+        else:
+            found, speed = _from_assumptions(expected, options["level"], wanted, most), None
+    rows = plan_rows(found, speed)
+    if as_json:
+        print_json({"rows": rows})
+        return
+    say(plan_lines(rows, speed))
+    draw(plan_table(rows), least=WIDE)
+
+
+def _from_pilot(options: dict[str, Any], wanted: dict[str, Any], most: int | None) -> tuple[Any, Any]:
+    from spagree.agreement import measure
+    from spagree.estimate.budgets import pace
+
+    agreement = measure(**to_python(options))
+    try:
+        speed = pace(agreement.development().rows(named=True))
+    except SpagreeError:  # no times, no pace
+        speed = None
+    return agreement.plan(most=most, **wanted), speed
+
+
+def _from_assumptions(expected: dict[str, Any], level: float, wanted: dict[str, Any], most: int | None) -> Any:
+    from spagree.estimate.budgets import plan_expected
+
+    return plan_expected(expected["agreement"], expected["classes"], level=level, most=most, **wanted)
+
+
+@click.command(cls=Command)
+@reading_options(without=("text",))
+@options_of(Estimating, only=NEEDED)
+@option("--steps", type=click.IntRange(min=1), default=20, metavar="K", help="How many steps.  [default: 20]")
+@json_option
+def development(*, steps: int, as_json: bool, **options: Any) -> None:
+    """Print how agreement developed over time: so far, and of the items finished in the latest eighth."""
+    from spagree.agreement import measure
+    from spagree.present.plans import development_rows, development_table
+
+    with working("counting annotations"):
+        rows = development_rows(measure(**to_python(options)).development(steps))
+    if as_json:
+        print_json({"development": rows})
+    else:
+        draw(development_table(rows), least=WIDE)

@@ -1,0 +1,128 @@
+"""Plans and developments → rows for JSON, a table and a sentence for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from spagree.estimate.budgets import Pace
+from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
+from spagree.present.wording import count, figure, limits, moment
+
+if TYPE_CHECKING:
+    import polars
+
+ROUTES = {FRESH: "a fresh data set", NEW_ITEMS: "new items", SAME_ITEMS: "the same items"}
+MOST_ROWS = 25
+Rows = Sequence[Mapping[str, Any]]
+
+
+def plan_rows(found: polars.DataFrame, pace: Pace | None) -> list[dict[str, Any]]:
+    """Plain rows; ``done`` is the day it would be reached at the present pace, where the pace is known."""
+    rows = found.rows(named=True)
+    for row in rows:
+        if pace is not None and row.get("more_annotations") and row.get("route") != FRESH:
+            end = pace.done(row["more_annotations"])
+            row["done"] = None if end is None else end.date().isoformat()
+    return rows
+
+
+def plan_lines(rows: Rows, pace: Pace | None) -> str:
+    """The best plan in words, one line for each half-width, budget or requirement."""
+    best = [row for row in rows if row.get("best")]
+    if not best:
+        return f"No plan: {rows[0]['undefined']}."
+    lines = [_sentence(row) for row in best]
+    lines += [_unreached(row) for row in rows if row.get("undefined") and row.get("route")]
+    if pace is not None:
+        lines.append(f"Present pace: {pace.per_day:,.0f} annotations a day.")
+    if any(row.get("assumed") for row in best):
+        lines.append(
+            "The pilot cannot show how three or more annotations of an item go together; that part is taken from real "
+            "data sets, so take the plan as rough."
+        )
+    return "\n".join(lines)
+
+
+def _sentence(row: Mapping[str, Any]) -> str:
+    route, more = ROUTES[row["route"]], count(row["more_annotations"], "annotation")
+    done = f", done about {row['done']}" if row.get("done") else ""
+    if "require" in row:
+        side = "above" if row["will_pass"] else "below"
+        return (
+            f"{more} of {route} ({row['annotations_per_item']} per item) would show that agreement is {side} "
+            f"{row['require']}, if it stays as it is{done}."
+        )
+    width = f"± {figure(row['half_width'])}"
+    if row.get("half_width_low") is not None:
+        width += f" ({limits(row['half_width_low'], row['half_width_high'])})"
+    per_item = "" if row["annotations_per_item"] is None else f", {row['annotations_per_item']} per item"
+    return f"{width}: {more} of {route}, {count(row['items'], 'item')}{per_item}{done}."
+
+
+def _unreached(row: Mapping[str, Any]) -> str:
+    width = f"± {figure(row['half_width'])}: " if row.get("half_width") is not None else ""
+    return f"{width}{ROUTES[row['route']]}: {row['undefined']}."
+
+
+def plan_table(rows: Rows) -> Table:
+    """Every route and number of annotations per item, the best of each marked; only these where rows are many."""
+    known = [row for row in rows if not row.get("undefined")]
+    listed = known if len(known) <= MOST_ROWS else [row for row in known if row["best"]]
+    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "": lambda row: "▸" if row["best"] else "",
+        "route": lambda row: ROUTES[row["route"]],
+        "per item": lambda row: _whole(row["annotations_per_item"]),
+        "items": lambda row: _whole(row["items"]),
+        "annotations to make": lambda row: _whole(row["more_annotations"]),
+        "half-width": _width,
+        "between": lambda row: limits(row["half_width_low"], row["half_width_high"]) if "half_width_low" in row else "",
+        "done": lambda row: row.get("done") or "",
+    }
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    filled = {title: [cell(row) for row in listed] for title, cell in columns.items()}
+    kept = {title: cells for title, cells in filled.items() if any(cells)}
+    for title in kept:
+        shown.add_column(title, justify="left" if title in ("", "route") else "right", no_wrap=True)
+    for cells in zip(*kept.values(), strict=True):
+        shown.add_row(*cells)
+    return shown
+
+
+def _whole(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+def _width(row: Mapping[str, Any]) -> str:
+    return f"± {figure(row['half_width'])}" if row.get("half_width") is not None else ""
+
+
+def development_rows(found: polars.DataFrame) -> list[dict[str, Any]]:
+    """Plain rows: moments as text where they are dates."""
+    return [{**row, "time": _moment(row["time"])} for row in found.rows(named=True)]
+
+
+def _moment(time: Any) -> Any:
+    if isinstance(time, datetime):
+        return time.isoformat()
+    return time
+
+
+def development_table(rows: Rows) -> Table:
+    """One row per step: what would have been measured then, and the items finished most recently."""
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("until", "annotations", "items", "SPA so far", "interval", "recent items", "interval"):
+        shown.add_column(title, justify="left" if title in ("until", "interval") else "right", no_wrap=True)
+    for row in rows:
+        time = row["time"] if isinstance(row["time"], str) else moment(float(row["time"]))
+        spa = (figure(row["spa"]), limits(row["low"], row["high"])) if row["spa"] is not None else ("–", "–")
+        recent = (
+            (figure(row["recent"]), limits(row["recent_low"], row["recent_high"]))
+            if row["recent"] is not None
+            else ("–", "–")
+        )
+        shown.add_row(time, f"{row['annotations']:,}", f"{row['items']:,}", *spa, *recent)
+    return shown

@@ -1,0 +1,98 @@
+"""spagree plan and spagree development: sentences, tables and JSON of the same rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import spagree
+from command import Run
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(capsys)
+
+
+def test_the_next_round_half_widths(run: Run) -> None:
+    code, out, _ = run("plan", "example:sparse")
+    best = spagree.measure("example:sparse").plan().filter("best")
+    assert code == 0 and out.splitlines()[0].startswith("± 0.030:")
+    assert all(f"{more:,} annotations of" in out for more in best["more_annotations"])
+    assert "the same items: not reachable" in out
+
+
+def test_a_half_width_as_json(run: Run) -> None:
+    code, out, _ = run("plan", "example:sparse", "--half-width", 0.02, "--json")
+    assert code == 0 and json.loads(out)["rows"] == spagree.measure("example:sparse").plan(0.02).rows(named=True)
+
+
+def test_a_budget(run: Run) -> None:
+    code, out, _ = run("plan", "example:sparse", "--budget", 600, "--most", 4)
+    rows = spagree.measure("example:sparse").plan(budget=600, most=4).filter("best").rows(named=True)
+    assert code == 0 and {row["route"] for row in rows} == {"fresh", "new_items", "same_items"}
+    assert all(f"± {row['half_width']:.3f} (" in out for row in rows) and "between" in out
+
+
+def test_a_decision(run: Run) -> None:
+    code, out, _ = run("plan", "example:sparse", "--require", 0.5)
+    assert code == 0 and out.startswith("0 annotations of new items") and "above 0.5" in out
+
+
+def test_expectations_without_data(run: Run) -> None:
+    code, out, _ = run("plan", "--agreement", 0.7, "--classes", 4, "--half-width", 0.03)
+    assert code == 0 and "of a fresh data set" in out and "take the plan as rough" in out
+    code, out, _ = run("plan", "--agreement", 0.7, "--budget", 1000, "--json")
+    assert code == 0 and {row["route"] for row in json.loads(out)["rows"]} == {"fresh"}
+    assert run("plan", "--agreement", 0.7, "--require", 0.6)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give one of them"),
+        (["example:sparse", "--agreement", 0.7], "give one of them"),
+        (["example:sparse", "--budget", 10, "--require", 0.5], "one of them at a time"),
+        (["--agreement", 0.7, "--budget", 10, "--require", 0.5], "one of them at a time"),
+        (["--agreement", 0.2, "--classes", 3], "labels picked blindly would agree more often"),
+        (["--agreement", 0.7, "--half-width", 3], "half the width of an interval"),
+        (["--agreement", 70], "lies between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_planned_is_a_usage_error(arguments: list[object], message: str, run: Run) -> None:
+    code, _, err = run("plan", *arguments)
+    assert (code, message in err) == (2, True), err
+
+
+def timed(path: Path, days: int) -> Path:
+    frame = spagree.simulate(items=100, per_item=3, seed=4).frame
+    start = 1_760_000_000
+    rows = [(i, a, label, start + place * days * 86_400 / 300) for place, (i, a, label, _) in enumerate(frame.rows())]
+    path.write_text("item,annotator,label,time\n" + "".join(f"{i},{a},{label},{time}\n" for i, a, label, time in rows))
+    return path
+
+
+def test_the_day_at_the_present_pace(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("plan", timed(tmp_path / "a.csv", 30), "--half-width", 0.05)
+    assert code == 0 and "Present pace: 10 annotations a day." in out and ", done about 202" in out
+    rows = json.loads(run("plan", tmp_path / "a.csv", "--half-width", 0.05, "--json")[1])["rows"]
+    assert {row["route"] for row in rows if row.get("done")} == {"new_items", "same_items"}
+
+
+def test_no_plan_where_nothing_differs(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "same.csv"
+    path.write_text("item,annotator,label\n" + "".join(f"{i},{a},x\n" for i in range(5) for a in "ab"))
+    for option in ([], ["--budget", 50], ["--require", 0.5]):
+        code, out, _ = run("plan", path, *option)
+        assert code == 0 and out.startswith("No plan: all items agree equally")
+
+
+def test_development(run: Run, tmp_path: Path) -> None:
+    path = timed(tmp_path / "a.csv", 30)
+    code, out, _ = run("development", path, "--steps", 3)
+    assert code == 0 and len(out.splitlines()) == 4 and "2025-" in out
+    rows = json.loads(run("development", path, "--steps", 3, "--json")[1])["development"]
+    assert [row["annotations"] for row in rows] == [100, 200, 300]
+    assert rows[-1]["spa"] == spagree.measure(path).spa.value

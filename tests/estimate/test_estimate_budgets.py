@@ -1,0 +1,160 @@
+"""Budgets, decisions and dates: against the plan they invert, and against projects simulated by other means."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spagree
+from spagree.estimate.budgets import (
+    NOT_DECIDABLE,
+    PRIOR_HIGH,
+    PRIOR_LOW,
+    SAME_AS_REQUIRED,
+    TOO_SMALL,
+    assumed,
+    decide,
+    pace,
+    spend,
+)
+from spagree.estimate.planning import Present, allowed_per_item
+from spagree.estimate.uncertainty import wilson
+
+Triples = list[tuple[int, int, int]]
+
+
+def project(items: int, n: int, seed: int, spread: float = 1.2) -> Triples:
+    """Items with a right answer whose difficulty varies on the logit scale; annotators are interchangeable."""
+    random = np.random.default_rng(seed)
+    hit = 1 / (1 + np.exp(-random.normal(1.0, spread, items)))
+    right = random.random((items, n)) < hit[:, None]
+    wrong = random.integers(1, 4, (items, n))
+    return [(i, j, 0 if right[i, j] else int(wrong[i, j])) for i in range(items) for j in range(n)]
+
+
+def present(rows: Triples, most: int = 5) -> Present:
+    tally = spagree.tally(rows)
+    return Present(
+        tally, "annotations_m1", spagree.measure(rows).spa, None, allowed_per_item(tally, "annotations_m1", most)
+    )
+
+
+def half(rows: Triples) -> float:
+    spa = spagree.measure(rows).spa
+    assert spa.low is not None and spa.high is not None
+    return (spa.high - spa.low) / 2
+
+
+def row(rows: list[dict[str, Any]], route: str, n: int) -> dict[str, Any]:
+    return next(each for each in rows if each["route"] == route and each["annotations_per_item"] == n)
+
+
+def test_a_budget_is_the_inverse_of_a_half_width() -> None:
+    now = present(project(200, 4, 1))
+    for route in ("fresh", "new_items"):
+        for n in (2, 3, 5):
+            planned = next(
+                each for each in now.rows(0.02) if (each["route"], each["annotations_per_item"]) == (route, n)
+            )
+            bought = row(spend(now, planned["more_annotations"]), route, n)
+            assert bought["items"] == planned["items"] and bought["half_width"] <= 0.02
+            assert row(spend(now, planned["more_annotations"] - n), route, n)["half_width"] > 0.02
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_what_a_budget_promises_turns_out(n: int) -> None:
+    rows = spend(present(project(2_000, 5, 2)), 6_000)
+    promised = row(rows, "fresh", n)
+    realised = [half(project(6_000 // n, n, seed)) for seed in range(10, 16)]
+    assert np.mean(realised) == pytest.approx(promised["half_width"], rel=0.08)
+    assert promised["half_width_low"] <= promised["half_width"] <= promised["half_width_high"]
+
+
+def test_the_best_row_of_each_route_is_the_narrowest() -> None:
+    rows = spend(present(project(100, 3, 3)), 500)
+    for route in ("fresh", "new_items", "same_items"):
+        mine = [each for each in rows if each["route"] == route]
+        assert [each["best"] for each in mine].count(True) == 1
+        assert min(mine, key=lambda each: each["half_width"])["best"]
+    assert row(rows, "same_items", 5)["more_annotations"] == 200
+
+
+def test_a_budget_too_small_for_a_pair() -> None:
+    fresh = row(spend(present(project(30, 3, 4)), 1), "fresh", 2)
+    assert (fresh["half_width"], fresh["undefined"]) == (None, TOO_SMALL)
+    assert row(spend(present(project(30, 3, 4)), 1), "new_items", 2)["half_width"] == pytest.approx(
+        half(project(30, 3, 4)), rel=0.2
+    )
+
+
+def test_items_with_one_annotation_each_have_only_a_fresh_start() -> None:
+    tally = spagree.tally([(i, 0, 0) for i in range(9)])
+    start = assumed(0.6, 0.95, [2, 3])
+    routes = {each["route"] for each in spend(Present(tally, "annotations_m1", start.spa, None, [2, 3]), 30)}
+    assert routes == {"fresh", "same_items"}
+
+
+def test_assumptions_alone() -> None:
+    start = assumed(0.7, 0.95, [2, 3])
+    two, three = row(spend(start, 600), "fresh", 2), row(spend(start, 600), "fresh", 3)
+    low, high = wilson(0.7, (0.7 * 0.3 / 300) ** 0.5, 300, 0.95)
+    assert two["half_width"] == pytest.approx((high - low) / 2) and not two["assumed"]
+    assert three["assumed"] and three["half_width_low"] == pytest.approx(PRIOR_LOW * three["half_width"])
+    assert three["half_width_high"] == pytest.approx(PRIOR_HIGH * three["half_width"])
+
+
+@pytest.mark.parametrize("require", [0.55, 0.75])
+def test_a_decision_needs_just_so_many_items(require: float) -> None:
+    start = assumed(0.65, 0.95, [2])
+    (found,) = decide(start, require)
+    assert found["will_pass"] == (require < 0.65) and found["best"]
+
+    def is_decided(items: int) -> bool:
+        low, high = wilson(0.65, (0.65 * 0.35 / items) ** 0.5, items, 0.95)
+        return low >= require or high < require
+
+    assert is_decided(found["items"]) and not is_decided(found["items"] - 1)
+
+
+def test_decisions_that_are_made_that_are_far_and_that_never_come() -> None:
+    now = present(project(3_000, 4, 5))
+    assert decide(now, 0.05)[0]["more_annotations"] == 0
+    assert decide(assumed(0.7, 0.95, [2]), 0.7)[0]["undefined"] == SAME_AS_REQUIRED
+    assert decide(assumed(0.7, 0.95, [2]), 0.7 + 1e-7)[0]["undefined"] == NOT_DECIDABLE
+
+
+def test_what_is_no_budget_and_no_agreement() -> None:
+    for wrong in (0, -1, 1.5):
+        with pytest.raises(spagree.UsageError, match="budget"):
+            spend(assumed(0.7, 0.95, [2]), wrong)  # type: ignore[arg-type]
+    for share in (0, 1, 70):
+        with pytest.raises(spagree.UsageError, match="require"):
+            decide(assumed(0.7, 0.95, [2]), share)
+        with pytest.raises(spagree.UsageError, match="agreement"):
+            assumed(share, 0.95, [2])
+
+
+def course(times: list[Any]) -> list[dict[str, Any]]:
+    return [{"time": time, "annotations": 10 * place} for place, time in enumerate(times, start=1)]
+
+
+def test_the_pace_is_that_of_the_later_half() -> None:
+    day = 86_400
+    start = 1_700_000_000
+    slow_then_fast = [start + day * hours / 24 for hours in (0, 240, 480, 492, 504, 516)]
+    found = pace(course(slow_then_fast))
+    assert found is not None and found.per_day == pytest.approx(20.0)
+    assert found.done(20) == datetime.fromtimestamp(start + 22.5 * day, UTC)
+    assert found.done(10**12) is None
+
+
+def test_dates_and_milliseconds_are_moments_and_small_numbers_are_not() -> None:
+    days = [datetime(2026, 1, each, tzinfo=UTC) for each in (1, 2)]
+    for times in (days, [each.replace(tzinfo=None) for each in days], [each.timestamp() * 1000 for each in days]):
+        found = pace(course(times))
+        assert found is not None and found.per_day == pytest.approx(10.0)
+    for times in ([1, 2, 3], days[:1], [days[0], days[0]], ["a", "b"], [True, False], [days[0], *[days[1]] * 4]):
+        assert pace(course(times)) is None
