@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
@@ -408,3 +410,13 @@ def test_each_item_of_a_hit_has_its_own_text(save: Save) -> None:
     texts = spagree.measure(path).hardest().select("item", "text").sort("item").rows()
     assert texts == [("h 1", "One"), ("h 2", "Two")]
     assert spagree.measure(path, text="q2", question="pick").hardest()["text"].to_list() == ["Two", "Two"]
+
+
+def test_a_plain_table_loads_no_reader_of_a_tool(save: Save) -> None:
+    path = save("plain.csv", FILES["plain.csv"])
+    script = (
+        "import sys; from spagree.read import read; from spagree.read.tools.registry import MODULES; "
+        f"read({str(path)!r}); print([name for name in MODULES.values() if f'spagree.read.tools.{{name}}' in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spagree
+from spagree.read import read_all
 
 FOLDER = Path(__file__).parents[4] / "shared" / "formats"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="real exports are not beside this checkout")
@@ -29,6 +34,8 @@ KNOWN: list[tuple[str, dict[str, Any], float, tuple[int, int, int | None]]] = [
     ("hf/sequence_of_dict.parquet", {"question": "label"}, 2 / 3, (5, 2, 4)),
     ("argilla/records_to_list_flat.json", {"question": "sentiment"}, 1, (3, 2, 2)),
     ("prodigy/pydata-ams-2023-part.jsonl", {}, 0.8510, (941, 110, 30)),
+    ("mturk-direct/wedding-images.csv", {}, 0.9216, (51, 17, 11)),
+    ("potato-1x/annotation_output", {"question": "Faithfulness"}, 0.3417, (360, 120, 3)),
 ]
 
 
@@ -114,3 +121,43 @@ def test_a_truncated_real_export_is_refused_with_the_place(name: str, tmp_path: 
     path.write_bytes(text[: len(text) * 2 // 3 - 7])
     with pytest.raises(spagree.DataError, match=rf"{path.name}:\d+"):
         spagree.measure(path, duplicates="last")
+
+
+def weighted(labels: Iterable[Sequence[str]]) -> float:
+    """SPA with annotations_m1 weights, by hand: the share of agreeing pairs of each item, weighted by n - 1."""
+    groups = [Counter(given) for given in labels if len(given) > 1]
+    sizes = [group.total() for group in groups]
+    pairs = [sum(k * (k - 1) for k in group.values()) / n for group, n in zip(groups, sizes, strict=True)]
+    return sum(pairs) / sum(n - 1 for n in sizes)
+
+
+def test_zooniverse_surveys_by_hand() -> None:
+    """A user's first classification of a subject, the set of its choices; empty surveys are left out."""
+    first: dict[tuple[str, str], str] = {}
+    path = FOLDER / "zooniverse" / "kenya-sample.csv"
+    with path.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            surveys = [each for each in json.loads(row["annotations"]) if each["task"] == "T3" and each["value"]]
+            for survey in surveys:
+                chosen = json.dumps(sorted({each["choice"] for each in survey["value"]}))
+                first.setdefault((row["subject_ids"], row["user_name"]), chosen)
+    items: defaultdict[str, list[str]] = defaultdict(list)
+    for (subject, _), label in first.items():
+        items[subject].append(label)
+    agreement = spagree.measure(path, question="T3", duplicates="first")
+    assert (agreement.data.items, agreement.data.annotations) == (len(items), len(first)) == (784, 969)
+    assert agreement.spa.value == pytest.approx(weighted(items.values())) == pytest.approx(0.6980, abs=5e-5)
+    assert set(read_all(FOLDER / "zooniverse" / "cls_export.csv")) == {"T0", "T1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "regions"),
+    [("ls_brush", 10), ("ls_ner", 10), ("ls_perregion", 30), ("ls_ranker", 10), ("ls_video", 10),
+     ("test_export_yolo_data", 6), ("test_export_yolo_data_polygons", 1)],
+)  # fmt: skip
+def test_regions_of_label_studio_are_refused(name: str, regions: int) -> None:
+    path = FOLDER / "label-studio-regions" / f"{name}.json"
+    tasks = json.loads(path.read_text("utf-8"))
+    assert sum(len(each["result"]) for task in tasks for each in task["annotations"]) == regions
+    with pytest.raises(spagree.DataError, match=f"{regions} regions marked and no classes chosen"):
+        spagree.measure(path)
