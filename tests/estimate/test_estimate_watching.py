@@ -1,0 +1,198 @@
+"""What holds at all times: bounds, evidence of a drop, annotators apart. Oracles: ville, exact enumeration, simulation."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spagree.estimate.closed_items import closed_items
+from spagree.estimate.watched_annotators import e_bh, watch_annotators
+from spagree.estimate.watching import drop_evidence, safe_sequence
+
+
+def coins(share: float, length: int, seed: int = 0) -> np.ndarray:
+    return (np.random.default_rng(seed).random(length) < share).astype(float)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("length", [1, 10, 511, 512, 513, 1500])
+def test_bounds_are_those_of_ville(share: float, length: int) -> None:
+    ville = pytest.importorskip(
+        "ville", reason="the oracle of confidence sequences is not installed: pip install ville"
+    )
+    values = coins(share, length)
+    theirs = ville.BettingCS(alpha=0.05, grid=1001)
+    ours = safe_sequence(values)
+    for end in range(0, length, 97):
+        theirs.update(values[end : end + 97])
+        at = min(end + 97, length) - 1
+        assert (ours.low[at], ours.high[at]) == pytest.approx(theirs.interval(), abs=1e-9)
+
+
+def test_bounds_hold_at_all_times_where_the_fixed_interval_does_not() -> None:
+    generator = np.random.default_rng(7)
+    wrong = fixed = 0
+    for _ in range(120):
+        values = generator.choice([0.0, 1 / 3, 1.0], p=[0.1, 0.3, 0.6], size=400)
+        found, truth = safe_sequence(values), 0.7
+        wrong += bool(((found.low > truth) | (found.high < truth)).any())
+        t = np.arange(1, 401)
+        spread = np.sqrt(((values**2).cumsum() / t - found.mean**2) / t)
+        fixed += bool((np.abs(found.mean - truth) > 1.96 * spread)[30:].any())
+    assert wrong <= 11  # 6 expected at most; more than 11 would be seen once in fifty runs
+    assert fixed >= 20
+
+
+def test_bounds_narrow_and_never_widen() -> None:
+    found = safe_sequence(coins(0.8, 2000))
+    assert (np.diff(found.low) >= 0).all() and (np.diff(found.high) <= 0).all()
+    assert found.low[-1] < 0.8 < found.high[-1] and found.high[-1] - found.low[-1] < 0.08
+    assert found.broken is None
+
+
+def test_what_no_single_mean_explains_is_said() -> None:
+    found = safe_sequence(np.concatenate([np.ones(700), np.zeros(900)]))
+    assert found.broken is not None and found.broken > 700
+    assert found.low[-1] > found.high[-1]
+
+
+def test_nothing_yet_has_no_bounds() -> None:
+    assert len(safe_sequence(np.zeros(0)).low) == 0
+    assert len(drop_evidence(np.zeros(0))) == 0
+
+
+@given(st.lists(st.sampled_from([0.0, 1 / 3, 1.0]), max_size=60), st.lists(st.sampled_from([0.0, 1.0]), max_size=30))
+@settings(max_examples=40, deadline=None)
+def test_later_items_change_nothing_that_was_shown(past: list[float], future: list[float]) -> None:
+    before, after = safe_sequence(np.array(past)), safe_sequence(np.array(past + future))
+    assert after.low[: len(past)].tolist() == before.low.tolist()
+    assert after.high[: len(past)].tolist() == before.high.tolist()
+    assert drop_evidence(np.array(past + future))[: len(past)] == pytest.approx(drop_evidence(np.array(past)))
+
+
+def test_no_drop_is_seldom_called_one() -> None:
+    called = sum(drop_evidence(coins(0.8, 600, seed), seed).max() >= np.log(20) for seed in range(200))
+    assert called <= 17
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.9, 0.7), (0.98, 0.85), (0.7, 0.45)])
+def test_a_drop_is_found(before: float, after: float) -> None:
+    delays = []
+    for seed in range(20):
+        values = np.concatenate([coins(before, 400, seed), coins(after, 600, seed + 1000)])
+        over = np.flatnonzero(drop_evidence(values, seed) >= np.log(20))
+        delays.append(over[0] - 400 if len(over) else 600)
+    assert np.median(delays) < 300
+
+
+def test_a_rise_is_no_drop() -> None:
+    values = np.concatenate([coins(0.6, 300), coins(0.95, 300, 1)])
+    assert drop_evidence(values).max() < np.log(20)
+
+
+def arrive(*annotations: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    item, annotator, label = np.array(annotations, dtype=np.int64).reshape(-1, 3).T
+    return item, annotator, label
+
+
+def test_items_enter_by_their_first_annotations_in_the_order_of_closing() -> None:
+    closed = closed_items(*arrive((1, 0, 0), (2, 0, 1), (2, 1, 1), (1, 1, 1), (2, 2, 0), (3, 0, 0)), k=2)
+    assert closed.item.tolist() == [2, 1]
+    assert closed.label.tolist() == [[1, 1], [0, 1]]
+    assert closed.closed_by.tolist() == [2, 3]
+    assert closed.agreement().tolist() == [1.0, 0.0]
+
+
+def test_nothing_is_closed_where_nothing_is_there() -> None:
+    closed = closed_items(*arrive(), k=3)
+    assert len(closed.item) == 0 and len(closed.agreement()) == 0
+    found = watch_annotators(closed, 0)
+    assert len(found.evidence) == 0 and not found.named.any()
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9), st.integers(0, 2)), max_size=40), st.integers(2, 4))
+def test_closed_items_are_those_of_a_walk(annotations: list[tuple[int, int, int]], k: int) -> None:
+    first: dict[int, list[int]] = {}
+    expected = []
+    for item, _, label in annotations:
+        if len(first.setdefault(item, [])) < k:
+            first[item].append(label)
+            if len(first[item]) == k:
+                expected.append((item, tuple(first[item])))
+    closed = closed_items(*arrive(*annotations), k=k)
+    assert [(int(item), tuple(row)) for item, row in zip(closed.item, closed.label.tolist(), strict=True)] == expected
+    pairs = [Fraction(sum(a == b for a, b in itertools.permutations(row, 2)), k * (k - 1)) for _, row in expected]
+    assert closed.agreement() == pytest.approx([float(each) for each in pairs])
+
+
+def test_a_class_is_followed_on_the_items_it_was_given_to() -> None:
+    closed = closed_items(*arrive((1, 0, 0), (1, 1, 0), (1, 2, 1), (2, 0, 1), (2, 1, 1), (2, 2, 1)), k=3)
+    rows, values = closed.of_class(0)
+    assert rows.tolist() == [0] and values.tolist() == [0.5]
+    assert closed.of_class(1)[1].tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_the_difference_from_the_others_has_mean_zero_whatever_the_item(n: int) -> None:
+    """Exactly: over all orders of any labels on an item, each place gets 0 in the mean."""
+    for labels in itertools.combinations_with_replacement(range(3), n):
+        orders = list(itertools.permutations(labels))
+        annotations = [(i, place, label) for i, order in enumerate(orders) for place, label in enumerate(order)]
+        closed = closed_items(*arrive(*annotations), k=n)
+        assert closed.apart().mean(0) == pytest.approx(np.zeros(n), abs=1e-12)
+
+
+def plain_evidence(closed: object, who: int) -> float:
+    """The e-process of one annotator as MATH §11.8 writes it, item by item."""
+    seen: list[float] = []
+    log_e = 0.0
+    for people, row in zip(closed.annotator, closed.apart(), strict=True):  # type: ignore[attr-defined]
+        for person, d in zip(people, row, strict=True):
+            if person == who:
+                mean, square = (np.mean(seen), np.mean(np.square(seen))) if seen else (0.0, 0.0)
+                bet = min(max(-mean / square, 0.0), 0.75) if square > 0 else 0.0
+                log_e += np.log(1 - bet * d)
+                seen.append(float(d))
+    return log_e
+
+
+def project(seed: int, items: int, people: int, careless: int | None = None) -> tuple[np.ndarray, ...]:
+    """Three people per item; each is right with a chance that depends on the item alone."""
+    generator = np.random.default_rng(seed)
+    rows = []
+    for item in range(items):
+        easy = generator.choice([0.6, 0.9])
+        for who in generator.choice(people, 3, replace=False):
+            right = generator.random() < easy and who != careless
+            rows.append((item, int(who), 0 if right else int(generator.integers(0, 3))))
+    return arrive(*rows)
+
+
+def test_the_evidence_is_the_product_of_bets() -> None:
+    closed = closed_items(*project(3, 60, 5, careless=2), k=3)
+    found = watch_annotators(closed, 6)
+    assert found.evidence == pytest.approx([plain_evidence(closed, who) for who in range(6)])
+    assert found.items.sum() == 180 and found.items[5] == 0 and found.difference[5] == 0
+
+
+def test_somebody_careless_is_named_and_nobody_else() -> None:
+    found = watch_annotators(closed_items(*project(1, 600, 10, careless=4), k=3), 10)
+    assert np.flatnonzero(found.named).tolist() == [4]
+    assert found.difference[4] < -0.2
+
+
+def test_nobody_is_named_where_all_are_alike() -> None:
+    named = sum(watch_annotators(closed_items(*project(seed, 200, 10), k=3), 10).named.any() for seed in range(60))
+    assert named <= 7
+
+
+@given(st.lists(st.floats(-10, 15), max_size=12), st.sampled_from([0.01, 0.05, 0.2]))
+def test_e_bh_is_the_one_of_ville(evidence: list[float], alpha: float) -> None:
+    evalues = pytest.importorskip("ville", reason="ville is not installed").evalues
+    expected = evalues.ebh(np.exp(evidence), alpha) if evidence else np.zeros(0, bool)
+    assert e_bh(np.array(evidence), alpha).tolist() == expected.tolist()
