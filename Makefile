@@ -63,6 +63,17 @@ bench: $(READY)
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/studies.py
 
+# The live monitor: speed; false alarms and delays; many more kills and random requests than the tests run.
+.PHONY: bench-monitor watching-study test-monitor
+bench-monitor: $(READY)
+	$(BIN)/python benchmarks/monitor.py
+
+watching-study: $(READY)
+	$(BIN)/python benchmarks/watching.py
+
+test-monitor: $(READY)
+	SPAGREE_KILLS=100 SPAGREE_FUZZ=1000 $(BIN)/python -m pytest tests/monitor
+
 # Hours, gigabytes and a quiet machine; docs/scale has the results. Options: python benchmarks/scale.py --help
 .PHONY: bench-scale bench-peers bench-billion
 bench-scale: $(READY)

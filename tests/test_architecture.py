@@ -32,6 +32,13 @@ HEAVY = {
     "fastexcel",
     "zstandard",
     "psycopg",
+    "starlette",
+    "uvicorn",
+    "sqlalchemy",
+    "sse_starlette",
+    "prometheus_client",
+    "standardwebhooks",
+    "watchfiles",
 }
 
 
@@ -76,6 +83,9 @@ def test_measuring_a_file_loads_no_optional_library(tmp_path: Path) -> None:
     loaded = loaded_after(f"import spagree; spagree.measure({str(path)!r}).to_json()")
     # Not pandas and pyarrow: where they are installed duckdb 1 looks them up by itself.
     assert loaded & {"altair", "jinja2", "pyspark", "fastexcel", "zstandard", "psycopg", "dask", "modin"} == set()
+    assert (
+        loaded & {"starlette", "uvicorn", "sqlalchemy", "prometheus_client", "standardwebhooks", "watchfiles"} == set()
+    )
 
 
 @pytest.mark.parametrize("name", spagree.__all__)

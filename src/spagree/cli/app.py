@@ -35,6 +35,7 @@ COMMANDS = {
     "assign": ("assign", "Assign items to annotators: random, balanced, connected."),
     "tally": ("tallies", "Count annotations and save the summary, to be merged later."),
     "merge": ("tallies", "Add up saved tallies."),
+    "monitor": ("monitor", "Watch agreement live while people annotate."),
     "simulate": ("simulate", "Write annotation data whose true agreement is known."),
     "examples": ("simulate", "List the example data that ships with spagree."),
     "paper": ("paper", "Regenerate the figures and tables of the paper."),

@@ -51,12 +51,22 @@ def headline(findings: Findings, source: str, checks: Verdict) -> Headline:
     return Headline(source, figure(spa.value), limits, escape_controls(in_words(findings)), chance, checks, bar)
 
 
+def section_html(section: Section) -> str:
+    """One section by itself, for a page that changes while it is read."""
+    html: str = _template("section.html.j2").module.show(section)
+    return html
+
+
+def specs(sections: Sequence[Section]) -> dict[str, Any]:
+    """The charts of some sections as plain values, by their names."""
+    figures = [part for section in sections for part in section.parts if isinstance(part, Figure)]
+    return {each.id: each.spec for each in figures if each.spec is not None}
+
+
 def render(top: Headline, sections: Sequence[Section], version: str) -> str:
     """The whole page; scripts and styles stand in it with their hashes in its policy."""
-    style, script, library = _file("style.css"), _file("script.js"), drawing_library()
-    figures = [part for section in sections for part in section.parts if isinstance(part, Figure)]
-    specs = {each.id: each.spec for each in figures if each.spec is not None}
-    html: str = _template().render(
+    style, script, library = own_file("style.css"), own_file("script.js"), drawing_library()
+    html: str = _template("page.html.j2").render(
         top=top,
         sections=sections,
         version=version,
@@ -64,8 +74,8 @@ def render(top: Headline, sections: Sequence[Section], version: str) -> str:
         style=style,
         script=script,
         library=library,
-        licence=_file("library-licence.txt"),
-        specs=in_script(specs),
+        licence=own_file("library-licence.txt"),
+        specs=in_script(specs(sections)),
         theme=in_script(theme(PAGE)),
     )
     return html
@@ -77,7 +87,7 @@ def policy(scripts: Sequence[str], style: str) -> str:
     >>> policy(["alert(1)"], "a{}").split("; ")[0]
     "default-src 'none'"
     """
-    run = " ".join(_hash(script) for script in scripts)
+    run = " ".join(_hash(script) for script in scripts) or "'none'"
     return f"default-src 'none'; script-src {run}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
 
 
@@ -112,18 +122,23 @@ def no_end_of_script(code: str) -> str:
     return re.sub(r"</(?=script)", r"<\\/", code, flags=re.IGNORECASE)
 
 
-def _file(name: str) -> str:
+def own_file(name: str) -> str:
+    """A style, script or template of the page."""
     return resources.files(FOLDER).joinpath(name).read_text("utf-8")
 
 
-def _template() -> Any:
+def _template(name: str) -> Any:
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError:
         raise MissingExtraError("charts", "writing a report") from None
     environment = Environment(
-        loader=FunctionLoader(_file), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(own_file),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.tests["figure"] = lambda part: isinstance(part, Figure)
     environment.filters["kind"] = lambda part: type(part).__name__.lower()
-    return environment.get_template("page.html.j2")
+    return environment.get_template(name)

@@ -2,7 +2,7 @@
 // Charts, sorting and downloads. The page is complete without: every number stands in its tables.
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
-  const specs = read("specs");
+  let specs = read("specs");
   const theme = read("theme");
   const PHONE = 480;
 
@@ -40,10 +40,9 @@
       console.error(error);
     });
 
-  const charts = [...document.querySelectorAll(".chart")];
   const widths = new WeakMap();
   const drawAll = () => {
-    for (const place of charts) {
+    for (const place of document.querySelectorAll(".chart")) {
       if (widths.get(place) !== place.clientWidth) {
         widths.set(place, place.clientWidth);
         draw(place);
@@ -51,6 +50,12 @@
     }
   };
   drawAll();
+  // A live page brings new sections: their charts are drawn where the old ones were.
+  addEventListener("sections", (event) => {
+    specs = event.detail;
+    drawAll();
+    prepare();
+  });
   let waiting;
   addEventListener("resize", () => {
     clearTimeout(waiting);
@@ -76,9 +81,10 @@
     heading.setAttribute("aria-sort", down ? "descending" : "ascending");
     body.append(...[...known, ...rows.filter(([value]) => value === null)].map(([, row]) => row));
   };
-  for (const button of document.querySelectorAll(".sort")) {
-    button.addEventListener("click", () => sort(button.closest("th")));
-  }
+  addEventListener("click", (event) => {
+    const button = event.target.closest(".sort");
+    if (button) sort(button.closest("th"));
+  });
 
   // A box that scrolls can be reached and scrolled with the keyboard; one that does not is no stop on the way.
   const reachable = new ResizeObserver((changes) => {
@@ -91,7 +97,6 @@
       }
     }
   });
-  for (const box of document.querySelectorAll(".table-box")) reachable.observe(box);
 
   // CSV: every text is quoted, since spreadsheets split lines at other characters as well, and one that a spreadsheet
   // would run as a formula gets an apostrophe in front. Numbers are plain, and an interval is two of them.
@@ -107,17 +112,21 @@
   };
   const MARK = "\uFEFF"; // by which Excel knows UTF-8
   const csv = (table) => [...table.rows].map((row) => [...row.cells].map(exported).join(",")).join("\r\n") + "\r\n";
-  for (const button of document.querySelectorAll(".download")) {
-    button.hidden = false;
-    button.addEventListener("click", () => {
-      const name = button.dataset.table;
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([MARK, csv(document.getElementById(`table-${name}`))], { type: "text/csv" }));
-      link.download = `${button.dataset.file}.csv`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    });
-  }
+  addEventListener("click", (event) => {
+    const button = event.target.closest(".download");
+    if (!button) return;
+    const name = button.dataset.table;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([MARK, csv(document.getElementById(`table-${name}`))], { type: "text/csv" }));
+    link.download = `${button.dataset.file}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+  const prepare = () => {
+    for (const box of document.querySelectorAll(".table-box")) reachable.observe(box);
+    for (const button of document.querySelectorAll(".download")) button.hidden = false;
+  };
+  prepare();
 
   // On paper nothing can be opened: everything is.
   let closed = [];

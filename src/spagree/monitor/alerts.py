@@ -1,0 +1,226 @@
+"""Alarms: what is seen, the figures, what to do; each begins, and each ends.
+
+Every statistical alarm holds its rate of false alarms over a whole stretch of a project (from one mark of new
+guidelines to the next), however often it is looked at: in at most 5% of stretches where nothing is wrong is there ever
+one of its kind. Alarms about people say whose items to look at; being different is not being wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from spagree.monitor.live import SURE, Drop, Live
+from spagree.present.wording import count, figure, percent, printable
+
+ALPHA = 0.05
+OPEN, ENDED = "open", "ended"
+ENOUGH = 20  # annotations before missing overlap is worth a word
+LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One alarm; ``subject`` is the class or annotator it is about, ``link`` leads to the evidence on the page."""
+
+    project: str
+    question: str
+    code: str
+    title: str
+    words: str
+    to_do: str
+    figures: dict[str, Any] = field(default_factory=dict)
+    subject: str = ""
+    link: str = "#live"
+    began: float = 0.0
+    ended: float | None = None
+
+    @property
+    def state(self) -> str:
+        """Whether it is still so."""
+        return OPEN if self.ended is None else ENDED
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What identifies it while it lasts."""
+        return self.project, self.question, self.code, self.subject
+
+    def document(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**asdict(self), "state": self.state}
+
+
+def alerts(live: Live) -> list[Alert]:
+    """Every alarm there is cause for now."""
+    return [*_below_target(live), *_drops(live), *_people(live), *_overlap(live), *_assumption(live)]
+
+
+def _made(live: Live, code: str, title: str, words: str, to_do: str, **more: Any) -> Alert:
+    return Alert(live.project, live.question, code, title, words, to_do, **more)
+
+
+def _below_target(live: Live) -> Iterator[Alert]:
+    target, safe = live.settings.target, live.safe
+    if target is None or safe.high is None or safe.low is None or safe.high >= target:
+        return
+    yield _made(
+        live,
+        "below_target",
+        "Agreement is below the target",
+        f"It lies between {figure(safe.low)} and {figure(safe.high)}; the target is {figure(target)}.",
+        "Look at the hardest items and the classes that are confused, sharpen the guidelines, and mark the change.",
+        figures={"target": target, "low": safe.low, "high": safe.high, "items": safe.items},
+        link="#where",
+    )
+
+
+def _drops(live: Live) -> Iterator[Alert]:
+    if live.drop is not None and live.drop.evidence >= math.log(1 / ALPHA):
+        yield _made(
+            live,
+            "drop",
+            "Agreement has dropped",
+            f"{_fell(live.drop)} on the latest {count(live.drop.items, 'item')}.",
+            "Ask what changed: harder items, new annotators, a habit. If the guidelines changed, add a mark.",
+            figures=_figures(live.drop),
+            link="#course",
+        )
+    limit = math.log(max(1, len(live.class_drops)) / ALPHA)
+    for label, drop in live.class_drops.items():
+        if drop.evidence >= limit:
+            yield _made(
+                live,
+                "class_drop",
+                f"The class {printable(label, LONGEST)} is falling apart",
+                f"{_fell(drop)} on the latest {count(drop.items, 'item')} that somebody gave this class.",
+                "Look at the items of this class and at what it is confused with; the guidelines may need an example.",
+                figures=_figures(drop),
+                subject=label,
+                link="#where",
+            )
+
+
+def _fell(drop: Drop) -> str:
+    return f"From {figure(drop.before, 2)} to {figure(drop.after, 2)}"
+
+
+def _figures(drop: Drop) -> dict[str, Any]:
+    return {"before": drop.before, "after": drop.after, "items": drop.items, "log_e_value": drop.evidence}
+
+
+def _people(live: Live) -> Iterator[Alert]:
+    people = live.people
+    for code in people.named.nonzero()[0].tolist():
+        name, apart = live.columns.annotators[code], -float(people.difference[code])
+        yield _made(
+            live,
+            "annotator_apart",
+            f"{printable(name, LONGEST)} answers apart from the others",
+            f"On the same {count(int(people.items[code]), 'item')} the others agree with each other "
+            f"{round(100 * apart)} percentage points more often than with {printable(name, LONGEST)}.",
+            "Look at these items together. The others may be wrong: being different is not being wrong.",
+            figures={
+                "difference": -apart,
+                "items": int(people.items[code]),
+                "log_e_value": float(people.evidence[code]),
+            },
+            subject=name,
+            link="#who",
+        )
+
+
+def _overlap(live: Live) -> Iterator[Alert]:
+    made = len(live.columns.item)
+    if made < ENOUGH or live.agreement is None:
+        return
+    if not live.agreement.data.pairable_items:
+        yield _made(
+            live,
+            "no_overlap",
+            "No item has two annotations yet",
+            f"{count(made, 'annotation')} so far, and nobody has annotated an item of somebody else.",
+            "Give some items to two annotators or more: agreement can only be measured there.",
+            figures={"annotations": made},
+        )
+    elif live.overlap is not None and len(live.overlap.teams) > 1:
+        teams = len(live.overlap.teams)
+        yield _made(
+            live,
+            "teams_apart",
+            f"{teams} teams never annotate the same items",
+            "Nothing says whether the teams agree with one another.",
+            "Give a few items of each team to people of the others.",
+            figures={"teams": [len(team.annotators) for team in live.overlap.teams]},
+            link="#overlap",
+        )
+
+
+def _assumption(live: Live) -> Iterator[Alert]:
+    if live.adaptive is not None:
+        asked, rest = live.adaptive
+        yield _made(
+            live,
+            "adaptive_overlap",
+            "Items with disagreement get more annotators",
+            f"Of the items with more than two annotations {percent(asked)} began with disagreement, of the others "
+            f"{percent(rest)}.",
+            "The tool seems to ask more people where the first ones disagree. Read the number that is safe to watch, "
+            "or measure with --first 2: the number of all annotations is too low.",
+            figures={"disagree_with_more": asked, "disagree_with_two": rest},
+            link="#figure-by-n",
+        )
+        return
+    found = live.agreement.missingness if live.agreement else None
+    if found is not None and found.z is not None and abs(found.z) > SURE:
+        yield _made(
+            live,
+            "assumption",
+            "Agreement depends on how many people annotated an item",
+            f"Items with more annotations agree {'less' if found.z < 0 else 'more'}.",
+            "One number for all items then depends on who was asked how often: see agreement by number of annotations.",
+            figures={"z": found.z, "p": found.p},
+            link="#figure-by-n",
+        )
+
+
+class Register:
+    """Which alerts are open, and which were: new ones begin, and those without cause end."""
+
+    def __init__(self, kept: list[dict[str, Any]]) -> None:
+        found = [Alert(**{**_known(json.loads(row["document"])), "ended": row["ended"]}) for row in kept]
+        self.past = [alert for alert in found if alert.ended is not None]
+        self.open = {alert.key: alert for alert in found if alert.ended is None}
+
+    def update(self, project: str, question: str, found: list[Alert], now: float) -> list[Alert]:
+        """Take in what there is cause for now; what began or ended is returned."""
+        changed = []
+        current = {alert.key: alert for alert in found}
+        for key, alert in current.items():
+            known = self.open.get(key)
+            self.open[key] = replace(alert, began=now if known is None else known.began)
+            if known is None:
+                changed.append(self.open[key])
+        for key in [key for key in self.open if key[:2] == (project, question) and key not in current]:
+            ended = replace(self.open.pop(key), ended=now)
+            self.past.append(ended)
+            changed.append(ended)
+        return changed
+
+    def of(self, project: str, question: str) -> tuple[list[Alert], list[Alert]]:
+        """The open alerts of a question, and its past ones, the latest first."""
+        own = (project, question)
+        past = [alert for alert in self.past if (alert.project, alert.question) == own]
+        return [alert for key, alert in self.open.items() if key[:2] == own], past[::-1]
+
+
+def _known(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name != "state"}
+
+
+def kept(alert: Alert) -> dict[str, Any]:
+    """An alert as the store keeps it."""
+    columns = {name: getattr(alert, name) for name in ("project", "question", "code", "subject", "began", "ended")}
+    return {**columns, "document": json.dumps(alert.document(), ensure_ascii=False)}

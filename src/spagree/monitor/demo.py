@@ -1,0 +1,75 @@
+"""A simulated project, replayed at speed: agreement drifts in the middle, one annotator is careless, and a change
+of the guidelines helps.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from spagree.monitor.events import Given
+from spagree.monitor.hub import Hub
+from spagree.monitor.writer import BusyError, StoreError
+
+PROJECT, QUESTION, SOURCE = "demo", "sentiment", "demo"
+PEOPLE = ("ann", "bob", "cyd", "dan", "eva", "fay", "gus", "hal", "ida", "jon")
+CARELESS = "kim"
+LABELS = ("negative", "neutral", "positive")
+ITEMS, PER_ITEM = 1500, 3
+DRIFT, HELP = 0.4, 0.7  # shares of the project
+SECONDS = 20.0  # between two annotations, as the project tells its own time
+A_SECOND = 60  # annotations replayed in a second
+MARK = "Guidelines 2: what counts as neutral"
+
+
+def replayed(seed: int = 1) -> Iterator[tuple[float, Given]]:
+    """Every annotation in its order, with how far the project is; the times end about now."""
+    chance = random.Random(seed)  # noqa: S311 (a simulation)
+    start = time.time() - ITEMS * PER_ITEM * SECONDS
+    number = 0
+    for item in range(ITEMS):
+        done = item / ITEMS
+        truth = chance.choices(LABELS, (3, 3, 4))[0]
+        for who in chance.sample((*PEOPLE, CARELESS), PER_ITEM):
+            number += 1
+            label = _label(chance, truth, who, done)
+            given = (PROJECT, QUESTION, SOURCE, str(number), f"text {item + 1}", who, label, 1.0)
+            yield done, Given(*given, start + number * SECONDS)
+
+
+def _label(chance: random.Random, truth: str, who: str, done: float) -> str:
+    if who == CARELESS and chance.random() < 0.7:  # noqa: PLR2004
+        return chance.choice(LABELS)
+    is_drifting = DRIFT <= done < HELP and truth != "negative"
+    if chance.random() < (0.35 if is_drifting else 0.04 if done >= HELP else 0.08):
+        return "neutral" if truth != "neutral" else "positive"
+    return truth
+
+
+class Demo:
+    """A thread that replays the project, from where it stopped."""
+
+    def __init__(self, hub: Hub, a_second: float = A_SECOND) -> None:
+        self._hub, self._pause = hub, 1 / a_second
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="demo", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Replay no more."""
+        self._stop.set()
+        self._thread.join(5)
+
+    def _run(self) -> None:
+        is_marked = False
+        for done, given in replayed():
+            if done >= HELP and not is_marked and given.time is not None:
+                self._hub.mark(PROJECT, MARK, given.time)
+                is_marked = True
+            with suppress(BusyError, StoreError):
+                self._hub.take_now([given])
+            if self._stop.wait(self._pause):
+                return

@@ -1,0 +1,188 @@
+"""What the server holds together: events in, figures out. Measuring runs beside taking in, never in its way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spagree.monitor.alerts import Alert, Register, alerts, kept
+from spagree.monitor.events import Event, Listing
+from spagree.monitor.ledger import Ledger
+from spagree.monitor.live import Live, Mark, Settings, look
+from spagree.monitor.store import Store
+from spagree.monitor.writer import Writer
+
+PAUSE = 0.2  # seconds between two measurements, or as long as the last one took
+Question = tuple[str, str]
+log = logging.getLogger("spagree.monitor")
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """When a source was last compared as a whole, what was found otherwise then, and what went wrong."""
+
+    at: float
+    drift: int
+    fault: str = ""
+
+
+class Hub:
+    """The ledger, the store, and the figures of every question; safe to use from any thread."""
+
+    def __init__(
+        self, store: Store, settings: Settings | None = None, told: Callable[[Alert], None] | None = None
+    ) -> None:
+        self.store, self.settings = store, settings or Settings()
+        self.ledger = Ledger()
+        self.ledger.put(store.rows())
+        self.marks: dict[str, list[Mark]] = store.marks()
+        self.register = Register(store.alerts())
+        self.reconciled: dict[str, Reconciled] = {}
+        self.expected: dict[str, int] = {}
+        self.last_event: float | None = None
+        self.taken = 0
+        self._told = told
+        self._lives: dict[Question, tuple[int, Live]] = {}
+        self._versions: dict[Question, int] = {}
+        self._dirty: set[Question] = set(self.ledger.questions())
+        self._wake, self._stopping = threading.Event(), threading.Event()
+        self._measuring = threading.Lock()
+        self._listeners: dict[asyncio.Queue[Question], asyncio.AbstractEventLoop] = {}
+        self.writer = Writer(self.ledger, store, self._changed)
+        self._thread = threading.Thread(target=self._run, name="measuring", daemon=True)
+        self._thread.start()
+        self._wake.set()
+
+    async def take(self, events: Sequence[Event]) -> int:
+        """Keep events; it returns once they are durable."""
+        done = await asyncio.wrap_future(self.writer.send(events))
+        self._count(len(events))
+        return done
+
+    def take_now(self, events: Sequence[Event]) -> int:
+        """The same from a thread that may wait."""
+        done = self.writer.send(events).result()
+        self._count(len(events))
+        return done
+
+    def _count(self, events: int) -> None:
+        self.taken += events
+        self.last_event = max(self.last_event or 0.0, time.time())
+
+    def reconcile(self, listing: Listing) -> None:
+        """Compare a source as a whole, and put right what differs."""
+        had = any(question[0] == listing.project for question in self.questions())
+        drift = self.writer.send([listing]).result()
+        self.reconciled[listing.source] = Reconciled(time.time(), drift if had else 0)
+
+    def mark(self, project: str, text: str, at: float | None = None) -> Mark:
+        """Mark a change of the guidelines: what is watched begins anew there."""
+        found = (time.time() if at is None else at, text)
+        self.store.mark(project, *found)
+        self.marks[project] = sorted([*self.marks.get(project, []), found])
+        self._changed({question for question in self.questions() if question[0] == project})
+        return found
+
+    def questions(self) -> list[Question]:
+        """Every project and question."""
+        return self.ledger.questions()
+
+    def live(self, question: Question) -> tuple[int, Live]:
+        """The figures of a question and their version; measured now where that was never done."""
+        if question not in self._lives:
+            with self._measuring:
+                if question not in self._lives:
+                    self._measure(question)
+        return self._lives[question]
+
+    def fresh(self, question: Question) -> Live:
+        """The figures as of now, whatever is being measured."""
+        with self._measuring:
+            if question in self._dirty or question not in self._lives:
+                self._dirty.discard(question)
+                self._measure(question)
+        return self._lives[question][1]
+
+    def _changed(self, questions: set[Question]) -> None:
+        self._dirty |= questions
+        self._wake.set()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.wait()
+            self._wake.clear()
+            start = time.monotonic()
+            for question in sorted(self._dirty & set(self.questions())):
+                with self._measuring:
+                    self._dirty.discard(question)
+                    self._measure_or_log(question)
+            self._stopping.wait(max(PAUSE, time.monotonic() - start))
+
+    def _measure_or_log(self, question: Question) -> None:
+        try:
+            self._measure(question)
+        except Exception:  # the next change tries again; annotations are taken in all the same
+            log.exception("measuring failed", extra={"project": question[0], "question": question[1]})
+
+    def _measure(self, question: Question) -> None:
+        found = look(*question, self.ledger.columns(*question), self.marks.get(question[0], ()), self.settings)
+        self._versions[question] = self._versions.get(question, 0) + 1
+        changed = self.register.update(*question, alerts(found), time.time())
+        self.store.write_alerts([kept(alert) for alert in changed])
+        self._lives[question] = (self._versions[question], found)
+        for alert in changed:
+            log.warning("alert", extra={"code": alert.code, "state": alert.state, "about": alert.title})
+            if self._told:
+                self._told(alert)
+        for queue, loop in list(self._listeners.items()):
+            loop.call_soon_threadsafe(_put, queue, question)
+
+    def listen(self) -> asyncio.Queue[Question]:
+        """What changed, from now on."""
+        queue: asyncio.Queue[Question] = asyncio.Queue(maxsize=100)
+        self._listeners[queue] = asyncio.get_running_loop()
+        return queue
+
+    def leave(self, queue: asyncio.Queue[Question]) -> None:
+        """No longer."""
+        self._listeners.pop(queue, None)
+
+    def overview(self) -> list[dict[str, Any]]:
+        """Every question with its number and its alerts."""
+        return [_row(self.live(question)[1], len(self.register.of(*question)[0])) for question in self.questions()]
+
+    def filtered(self, question: Question, annotator: str, since: float) -> Live:
+        """The figures of a part: the items that somebody annotated, or the annotations since a moment."""
+        columns = self.ledger.columns(*question).part(annotator, since)
+        return replace(look(*question, columns, (), self.settings), marks=())
+
+    def close(self) -> None:
+        """Finish what was taken in, and let go."""
+        self.writer.close()
+        self._stopping.set()
+        self._wake.set()
+        self._thread.join()
+        self.store.close()
+
+
+def _put(queue: asyncio.Queue[Question], question: Question) -> None:
+    if not queue.full():  # a page that sleeps asks for everything when it wakes
+        queue.put_nowait(question)
+
+
+def _row(live: Live, open_alerts: int) -> dict[str, Any]:
+    spa = live.agreement.spa if live.agreement else None
+    return {
+        "project": live.project,
+        "question": live.question,
+        "annotations": len(live.columns.item),
+        "value": spa.value if spa else None,
+        "low": spa.low if spa else None,
+        "high": spa.high if spa else None,
+        "alerts": open_alerts,
+    }

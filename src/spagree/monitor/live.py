@@ -1,0 +1,225 @@
+"""What counts now → every figure the page shows: a function of the annotations, the marks and the target alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spagree.agreement import Agreement, measure
+from spagree.estimate.closed_items import ClosedItems, closed_items
+from spagree.estimate.item_groups import Floats
+from spagree.estimate.overlap import Overlap
+from spagree.estimate.watched_annotators import WatchedAnnotators, watch_annotators
+from spagree.estimate.watching import SafeSequence, drop_evidence, safe_sequence
+from spagree.monitor.ledger import Columns
+
+FIRST = 2  # annotations that close an item, unless the user says otherwise
+TO_JUDGE_PEOPLE = 3  # annotations on an item before anybody can be told apart from it
+MOST_STEPS = 200  # points of the trend
+HOUR = 3600.0
+SURE = 4.9  # standard errors: less than one in a million by chance, for tests that are looked at again and again
+
+Mark = tuple[float, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the operator chose: the target for agreement, and how many annotations close an item."""
+
+    target: float | None = None
+    first: int = FIRST
+
+
+@dataclass(frozen=True, slots=True)
+class Safe:
+    """The number that may be watched all the time: the mean of the closed items since the last mark, and its bounds."""
+
+    items: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    undefined: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The safe number as it was when an item closed; ``recent`` is the mean of the latest items then."""
+
+    time: float
+    items: int
+    value: float
+    low: float
+    high: float
+    recent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Evidence that later items agree less: log of the e-value now and at its highest, means before and after."""
+
+    evidence: float
+    highest: float
+    before: float
+    after: float
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Every figure of a question of a project at one moment."""
+
+    project: str
+    question: str
+    agreement: Agreement | None
+    columns: Columns
+    safe: Safe
+    trend: tuple[Step, ...]
+    coverage: tuple[int, int, int]
+    """Items with one, two, and three or more annotations."""
+    per_hour: float
+    drop: Drop | None
+    class_drops: dict[str, Drop]
+    people: WatchedAnnotators
+    overlap: Overlap | None
+    adaptive: tuple[float, float] | None
+    """Where the tool seems to ask more people about items with disagreement: the share of disagreement among the items
+    that got more annotations, and among the others.
+    """
+    marks: tuple[Mark, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+
+
+def look(
+    project: str, question: str, columns: Columns, marks: Sequence[Mark] = (), settings: Settings | None = None
+) -> Live:
+    """Measure a question as it is now."""
+    chosen = settings or Settings()
+    agreement = _measured(columns)
+    closed = closed_items(columns.item, columns.annotator, columns.label, chosen.first)
+    since = _since(closed, columns.time, marks)
+    values = closed.agreement()
+    sequence = safe_sequence(values[since:])
+    judged = closed_items(columns.item, columns.annotator, columns.label, max(TO_JUDGE_PEOPLE, chosen.first))
+    people = watch_annotators(judged, len(columns.annotators))
+    return Live(
+        project,
+        question,
+        agreement,
+        columns,
+        _safe(sequence),
+        _trend(sequence, values[since:], columns.time[closed.closed_by][since:]),
+        _coverage(columns),
+        _per_hour(columns.time),
+        _drop(values[since:]),
+        _class_drops(closed, since, columns.labels),
+        people,
+        agreement.overlap() if agreement else None,
+        _adaptive(columns),
+        tuple(marks),
+        chosen,
+    )
+
+
+def _measured(columns: Columns) -> Agreement | None:
+    if not len(columns.item):
+        return None
+    return measure(columns.frame(), item="item", annotator="annotator", label="label", time="time")
+
+
+def _since(closed: ClosedItems, time: Floats, marks: Sequence[Mark]) -> int:
+    """The first item closed after the last mark: new guidelines begin a new stretch."""
+    if not marks:
+        return 0
+    before = np.flatnonzero(time[closed.closed_by] <= marks[-1][0])
+    return int(before[-1]) + 1 if len(before) else 0
+
+
+def _safe(found: SafeSequence) -> Safe:
+    if not len(found.mean):
+        return Safe(0, undefined="no item has enough annotations yet")
+    items, value = len(found.mean), float(found.mean[-1])
+    if found.broken is not None:
+        return Safe(items, value, undefined="agreement changed on the way: no single number fits all items so far")
+    return Safe(items, value, float(found.low[-1]), float(found.high[-1]))
+
+
+def _trend(found: SafeSequence, values: Floats, time: Floats) -> tuple[Step, ...]:
+    """The way of the safe number, thinned to a few hundred points."""
+    items = len(values)
+    if not items:
+        return ()
+    places = np.unique(np.linspace(0, items - 1, min(items, MOST_STEPS)).astype(int))
+    window = max(20, items // 20)
+    total = np.concatenate([[0.0], values.cumsum()])
+    first = np.maximum(places + 1 - window, 0)
+    recent = (total[places + 1] - total[first]) / (places + 1 - first)
+    return tuple(
+        Step(float(time[i]), int(i) + 1, float(found.mean[i]), float(found.low[i]), float(found.high[i]), float(last))
+        for i, last in zip(places, recent, strict=True)
+    )
+
+
+def _coverage(columns: Columns) -> tuple[int, int, int]:
+    sizes = np.bincount(columns.item, minlength=1)
+    return int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes >= 3).sum())  # noqa: PLR2004 (as they are named)
+
+
+def _per_hour(time: Floats) -> float:
+    """Annotations in the hour before the latest one; of a shorter project, per hour of its life."""
+    if len(time) < 2:  # noqa: PLR2004 (a rate takes two moments)
+        return 0.0
+    latest = time.max()
+    recent = time[time > latest - HOUR]
+    span = min(HOUR, latest - time.min())
+    return float(len(recent) * HOUR / span) if span > 0 else 0.0
+
+
+def _drop(values: Floats) -> Drop | None:
+    """How the latest items compare with those before; the change is put where the evidence began to rise."""
+    if not len(values):
+        return None
+    evidence = drop_evidence(values)
+    turn = _turn(values)
+    before, after = values[:turn], values[turn:]
+    return Drop(
+        float(evidence[-1]),
+        float(evidence.max()),
+        float(before.mean()) if turn else float(after.mean()),
+        float(after.mean()),
+        len(after),
+    )
+
+
+def _turn(values: Floats) -> int:
+    """The place of the largest fall between the mean before and after, in standard errors (CUSUM)."""
+    n = len(values)
+    before = np.arange(1, n)
+    fallen = values.cumsum()[:-1] - before * values.mean()
+    spread = np.sqrt(before * (n - before))
+    return int(np.argmax(fallen / spread)) + 1 if n > 1 else 0
+
+
+def _class_drops(closed: ClosedItems, since: int, labels: Sequence[str]) -> dict[str, Drop]:
+    found = {}
+    for code, label in enumerate(labels):
+        rows, values = closed.of_class(code)
+        drop = _drop(values[rows >= since])
+        if drop is not None:
+            found[label] = drop
+    return found
+
+
+def _adaptive(columns: Columns) -> tuple[float, float] | None:
+    """Whether items whose first two annotations disagree get more annotations than the others."""
+    pairs = closed_items(columns.item, columns.annotator, columns.label, 2)
+    more = np.bincount(columns.item, minlength=1)[pairs.item] > 2  # noqa: PLR2004 (more than the two)
+    apart = pairs.agreement() == 0
+    asked, rest = int(more.sum()), int((~more).sum())
+    if not asked or not rest:
+        return None
+    shares = (float(apart[more].mean()), float(apart[~more].mean()))
+    pooled = float(apart.mean())
+    error = float(np.sqrt(pooled * (1 - pooled) * (1 / asked + 1 / rest)))
+    return shares if error > 0 and (shares[0] - shares[1]) / error > SURE else None

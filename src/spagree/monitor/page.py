@@ -1,0 +1,282 @@
+"""Figures → the live page: the report's sections, and above them what a manager looks at first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from altair.utils.schemapi import debug_mode
+
+from spagree.monitor.alerts import Alert
+from spagree.monitor.hub import Hub, Question
+from spagree.monitor.live import Live, Safe
+from spagree.present.charts.theme import PAGE, theme
+from spagree.present.charts.watching import trend
+from spagree.present.evidence import Evidence
+from spagree.present.report import sections
+from spagree.present.report.figures import spec_of
+from spagree.present.report.page import (
+    drawing_library,
+    in_script,
+    no_end_of_script,
+    own_file,
+    policy,
+    section_html,
+    specs,
+)
+from spagree.present.report.parts import Section
+from spagree.present.wording import count, figure, interval, limits, moment, number, printable
+from spagree.version import __version__
+
+LEAST_FOR_SECTIONS = 2  # annotations
+SHOWN_PAST = 10
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+SECTIONS = ("trust", "chance", "where", "who", "course", "next")  # the method is the report's
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether to intervene, in one line."""
+
+    state: str
+    icon: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """What is seen first."""
+
+    project: str
+    question: str
+    verdict: Verdict
+    value: str
+    interval: str
+    safe: str
+    safe_words: str
+    target: str
+    bar: Mapping[str, float | None] | None
+    facts: tuple[tuple[str, str], ...]
+    alerts: Sequence[Alert]
+    past: Sequence[Alert]
+    sources: tuple[tuple[str, str], ...]
+
+
+def top(hub: Hub, live: Live) -> Top:
+    """Put the figures of a question into words."""
+    found, past = hub.register.of(live.project, live.question)
+    spa = live.agreement.spa if live.agreement else None
+    return Top(
+        printable(live.project, 60),
+        printable(live.question, 60),
+        verdict(live, found),
+        figure(spa.value) if spa and spa.value is not None else "–",
+        f"95% interval {interval(spa)}" if spa and spa.low is not None else "no interval yet",
+        "–" if live.safe.low is None else limits(live.safe.low, live.safe.high),
+        _safe_words(live.safe, live.settings.first, bool(live.marks)),
+        "" if live.settings.target is None else figure(live.settings.target),
+        _bar(live),
+        facts(hub, live),
+        found,
+        past[:SHOWN_PAST],
+        _sources(hub),
+    )
+
+
+def verdict(live: Live, found: Sequence[Alert]) -> Verdict:
+    """Whether to intervene: what is open, or whether the target is reached for certain."""
+    if len(found) == 1:
+        return Verdict("problem", "✕", f"One thing needs a look: {found[0].title}.")
+    if found:
+        return Verdict("problem", "✕", f"{len(found)} things need a look: see the open alerts.")
+    target, low = live.settings.target, live.safe.low
+    if live.safe.value is None:
+        return Verdict("look", "…", "Too early to tell: no item has two annotations yet.")
+    if target is None:
+        return Verdict("ok", "✓", "No alert is open. Set --target to be told when agreement falls below it.")
+    if low is not None and low >= target:
+        return Verdict("ok", "✓", "Agreement is above the target; no alert is open.")
+    return Verdict("look", "…", "No alert is open; not enough items yet to say on which side of the target it is.")
+
+
+def _safe_words(safe: Safe, first: int, is_marked: bool) -> str:
+    if safe.low is None:
+        return f"{safe.undefined[:1].upper()}{safe.undefined[1:]}."
+    since = " closed since the last mark" if is_marked else ""
+    return (
+        f"Bounds that hold however often you look: first {first} annotations of {count(safe.items, 'item')}{since}, "
+        f"mean {figure(safe.value)}."
+    )
+
+
+def _bar(live: Live) -> Mapping[str, float | None] | None:
+    spa = live.agreement.spa if live.agreement else None
+    if spa is None or spa.value is None:
+        return None
+    target = live.settings.target
+    return {
+        "value": spa.value * 400,
+        "low": None if live.safe.low is None else live.safe.low * 400,
+        "high": None if live.safe.high is None else live.safe.high * 400,
+        "target": None if target is None else target * 400,
+    }
+
+
+def facts(hub: Hub, live: Live) -> tuple[tuple[str, str], ...]:
+    """Counts, in the order in which they are asked for."""
+    one, two, more = live.coverage
+    expected = hub.expected.get(live.project)
+    untouched = f"; {expected - one - two - more:,} with none" if expected and expected > one + two + more else ""
+    again = live.columns.superseded
+    return (
+        ("annotations", f"{len(live.columns.item):,}" + (f" ({again:,} replaced by a later one)" if again else "")),
+        ("per hour", number(round(live.per_hour))),
+        ("items", f"{two + more:,} with two or more, {one:,} with one{untouched}"),
+        ("with three or more", f"{more:,}"),
+        ("annotators", f"{len(set(live.columns.annotator.tolist())):,}"),
+    )
+
+
+def _sources(hub: Hub) -> tuple[tuple[str, str], ...]:
+    found = [("last event", ago(hub.last_event))]
+    for source, last in hub.reconciled.items():
+        drift = "no difference" if not last.drift else f"{count(last.drift, 'difference')} put right"
+        found.append((f"compared with {printable(source, 60)}", last.fault or f"{ago(last.at)}, {drift}"))
+    return tuple(found)
+
+
+def ago(then: float | None, now: float | None = None) -> str:
+    """How long ago, in words.
+
+    >>> ago(100.0, 130.0), ago(100.0, 400.0), ago(None)
+    ('just now', '5 minutes ago', 'none since the start')
+    """
+    if then is None:
+        return "none since the start"
+    passed = max(0.0, (time.time() if now is None else now) - then)
+    if passed < MINUTE:
+        return "just now"
+    unit, name = (MINUTE, "minute") if passed < HOUR else (HOUR, "hour") if passed < DAY else (DAY, "day")
+    return f"{count(int(passed // unit), name)} ago"
+
+
+def trend_spec(live: Live) -> dict[str, Any] | None:
+    """The chart of the course, or nothing to draw."""
+    if len(live.trend) < 2:  # noqa: PLR2004 (a line takes two points)
+        return None
+    rows = [
+        {
+            "time": step.time * 1000,
+            "value": step.value,
+            "low": min(step.low, step.high),
+            "high": max(step.low, step.high),
+            "recent": step.recent,
+            "items": step.items,
+            "when": moment(step.time),
+            "shown": figure(step.value),
+            "bounds": limits(step.low, step.high) if step.low <= step.high else "none fits",
+            "latest": figure(step.recent),
+        }
+        for step in live.trend
+    ]
+    first = live.trend[0].time
+    marks = [{"time": at * 1000, "text": printable(text, 40)} for at, text in live.marks if at >= first]
+    return spec_of(trend(rows, marks, live.settings.target), "Agreement of closed items over time")
+
+
+def parts(live: Live) -> list[Section]:
+    """The report's sections, where there is enough to fill them."""
+    if live.agreement is None or len(live.columns.item) < LEAST_FOR_SECTIONS:
+        return []
+    found = sections(Evidence(live.agreement), live.agreement, __version__)
+    return [each for each in found if each.id in SECTIONS]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The report's sections as HTML by their ids, and their charts; ``version`` is that of the figures."""
+
+    version: int
+    sections: Mapping[str, str]
+    specs: Mapping[str, Any]
+
+
+def body(live: Live, version: int) -> Body:
+    """Render the sections: a second or so, most of it for the charts."""
+    with debug_mode(arg=False):  # the charts are ours, and their tests check them
+        found = parts(live)
+    return Body(version, {each.id: section_html(each) for each in found}, specs(found))
+
+
+def changing(hub: Hub, live: Live, version: int, below: Body) -> dict[str, Any]:
+    """Everything that changes while the page is open: HTML by the id of its place, and the charts.
+
+    The top is always of now; the sections may be some seconds older, and the page then asks again.
+    """
+    with debug_mode(arg=False):
+        drawn = trend_spec(live)
+    html = _template("top.html.j2").render(top=top(hub, live), has_trend=drawn is not None, moment=moment)
+    charts = {"trend": drawn} if drawn is not None else {}
+    return {
+        "version": version,
+        "is_behind": below.version != version,
+        "sections": {"live": html, **below.sections},
+        "specs": {**charts, **below.specs},
+    }
+
+
+NOTHING: Mapping[str, Any] = {"version": 0, "sections": {}, "specs": {}}
+
+
+def render(hub: Hub, question: Question | None, asked: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[str, str]:
+    """The whole page and its policy; without a question, the overview of all."""
+    questions = hub.questions()
+    live = hub.live(question)[1] if question else None
+    style, script = own_file("style.css") + _file("live.css"), own_file("script.js")
+    library, following = drawing_library(), no_end_of_script(_file("live.js"))
+    html: str = _template("page.html.j2").render(
+        title=" · ".join(question) if question else "All projects",
+        question=question,
+        questions=questions,
+        overview=hub.overview() if question is None else [],
+        found=found,
+        asked=asked,
+        annotators=sorted(live.columns.annotators) if live else [],
+        style=style,
+        scripts=[library, script, following],
+        specs=in_script(found["specs"]),
+        theme=in_script(theme(PAGE)),
+        version=__version__,
+        figure=figure,
+        limits=limits,
+    )
+    allowed = policy([library, script, following], style).replace("form-action 'none'", "form-action 'self'")
+    return html, f"{allowed}; connect-src 'self'; frame-ancestors 'none'"
+
+
+def login() -> tuple[str, str]:
+    """The page that asks for the token."""
+    style = own_file("style.css") + _file("live.css")
+    html: str = _template("login.html.j2").render(style=style)
+    return html, f"{policy([], style)}; frame-ancestors 'none'".replace("form-action 'none'", "form-action 'self'")
+
+
+def _file(name: str) -> str:
+    return resources.files("spagree.monitor.web").joinpath(name).read_text("utf-8")
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
+        loader=FunctionLoader(_file), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+def _template(name: str) -> Any:
+    return _environment().get_template(name)

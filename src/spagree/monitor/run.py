@@ -1,0 +1,126 @@
+"""From options to a running server: one process, until it is told to stop."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from spagree.errors import FileError, UsageError
+from spagree.monitor.demo import Demo
+from spagree.monitor.follow import Follower
+from spagree.monitor.hub import Hub
+from spagree.monitor.live import Settings
+from spagree.monitor.notify import Notifier
+from spagree.monitor.security import LOOPBACK
+from spagree.monitor.server import application
+from spagree.monitor.store import Store
+
+SHORTEST_TOKEN = 16
+LAST_WORDS = 5  # seconds that open connections get when the server stops
+OWN = ("code", "state", "about", "project", "question", "path")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the operator asked for."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    store: str = "spagree-monitor.sqlite"
+    token_file: str | None = None
+    target: float | None = None
+    first: int = 2
+    follow: tuple[str, ...] = ()
+    project: str | None = None
+    potato_secret_file: str | None = None
+    alert_url: str | None = None
+    alert_secret_file: str | None = None
+    demo: bool = False
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per line; no secret is ever handed to the log."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as JSON."""
+        own = {name: getattr(record, name) for name in OWN if hasattr(record, name)}
+        trouble = {"trouble": self.formatException(record.exc_info)} if record.exc_info else {}
+        values: dict[str, Any] = {
+            "time": record.created,
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+        }
+        return json.dumps({**values, **own, **trouble}, ensure_ascii=False)
+
+
+def serve(asked: Asked, say: Any) -> None:
+    """Start everything, say where the page is, and stop everything in order."""
+    token = secret(asked.token_file, "--token-file")
+    if asked.host not in LOOPBACK and token is None:
+        raise UsageError(
+            f"--host {asked.host} can be reached from elsewhere; name a file with a token: --token-file FILE "
+            "(python -c 'import secrets; print(secrets.token_urlsafe())' makes one)"
+        )
+    if asked.target is not None and not 0 < asked.target < 1:
+        raise UsageError(f"--target {asked.target}: agreement lies between 0 and 1, for example 0.7")
+    potato = secret(asked.potato_secret_file, "--potato-secret-file", shortest=1)
+    with ExitStack() as stack:
+        listening = stack.enter_context(_socket(asked.host, asked.port))
+        notifier = None
+        if asked.alert_url:
+            signing = secret(asked.alert_secret_file, "--alert-secret-file", shortest=1)
+            notifier = Notifier(asked.alert_url, signing)
+            stack.callback(notifier.close)
+        _log_as_json()
+        settings = Settings(asked.target, asked.first)
+        hub = Hub(Store(asked.store), settings, notifier.send if notifier else None)
+        for path in asked.follow:
+            stack.callback(Follower(hub, path, asked.project).close)
+        if asked.demo:
+            stack.callback(Demo(hub).close)
+        config = uvicorn.Config(
+            application(hub, token, potato),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=LAST_WORDS,
+        )
+        say(f"http://{asked.host if ':' not in asked.host else f'[{asked.host}]'}:{listening.getsockname()[1]}/")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise UsageError(f"--host {host} --port {port}: {error.strerror or error}; choose another --port") from None
+
+
+def secret(path: str | None, option: str, shortest: int = SHORTEST_TOKEN) -> str | None:
+    """The secret in a file; never on the command line, where others see it."""
+    if path is None:
+        return None
+    try:
+        found = Path(path).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{option} {path}: cannot be read ({error})") from None
+    if len(found) < shortest:
+        raise UsageError(f"{option} {path}: holds {len(found)} characters; at least {shortest} are needed")
+    return found
+
+
+def _log_as_json() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    log = logging.getLogger("spagree.monitor")
+    log.handlers, log.propagate = [handler], False
+    log.setLevel(logging.INFO)

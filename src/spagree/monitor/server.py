@@ -1,0 +1,367 @@
+"""The routes: annotations in, figures out; each answers in a few lines, and refuses in words."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib import resources
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from sse_starlette.sse import EventSourceResponse
+from standardwebhooks import Webhook
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from spagree.errors import DataError, SpagreeError
+from spagree.monitor import hooks, page
+from spagree.monitor.hub import Hub, Question
+from spagree.monitor.live import Live
+from spagree.monitor.security import Guard, TooLargeError, TooSlowError, body_of, problem
+from spagree.monitor.writer import BusyError, StoreError
+from spagree.read.tools.timestamps import usual
+
+LONGEST_MARK = 200
+EVERY, SHARE = 5.0, 8.0  # sections are made every five seconds, and take an eighth of the time at most
+HOUR = 3600.0
+METRICS = {
+    "spa": "Sparse Probability of Agreement of all annotations",
+    "safe_low": "Lower bound that is safe to watch",
+    "safe_high": "Upper bound that is safe to watch",
+    "annotations": "Annotations that count",
+    "open_alerts": "Open alerts",
+}
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def application(hub: Hub, token: str | None = None, potato_secret: str | None = None) -> Guard:
+    """The whole server as an ASGI application, behind its guard."""
+    routes = Routes(hub, potato_secret)
+
+    @asynccontextmanager
+    async def life(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        routes.stopping.set()
+        await asyncio.to_thread(hub.close)
+
+    app = Starlette(
+        routes=[
+            Route("/", routes.show),
+            Route("/changing", routes.changing),
+            Route("/events", routes.events),
+            Route("/marks", routes.mark_form, methods=["POST"]),
+            Route("/api/v1/annotations", routes.take, methods=["POST"]),
+            Route("/api/v1/agreement", routes.agreement),
+            Route("/api/v1/projects", routes.projects),
+            Route("/api/v1/alerts", routes.alerts),
+            Route("/api/v1/marks", routes.marks, methods=["GET", "POST"]),
+            Route("/api/v1/export", routes.export),
+            Route("/api/v1/openapi.json", routes.openapi),
+            Route("/hooks/label-studio", routes.label_studio, methods=["POST"]),
+            Route("/hooks/potato", routes.potato, methods=["POST"]),
+            Route("/metrics", routes.metrics),
+            Route("/healthz", routes.health),
+        ],
+        exception_handlers=HANDLERS,
+        lifespan=life,
+    )
+    return Guard(app, token, signed=potato_secret is not None)
+
+
+async def _too_large(_request: Request, _error: Exception) -> Response:
+    return problem(413, "the body is larger than 16 MB; send fewer annotations at a time")
+
+
+async def _too_slow(_request: Request, _error: Exception) -> Response:
+    return problem(408, "the body did not arrive within 30 seconds; send it again")
+
+
+async def _unusable(_request: Request, error: Exception) -> Response:
+    return problem(422, str(error))
+
+
+async def _busy(_request: Request, _error: Exception) -> Response:
+    return problem(503, "too much waits for the disk; send it again in a second", **{"Retry-After": "1"})
+
+
+async def _not_kept(_request: Request, _error: Exception) -> Response:
+    return problem(503, "the store did not take it (disk full, or locked); nothing was kept: send it again later")
+
+
+async def _http(_request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    words = {404: "there is nothing here; see /api/v1/openapi.json", 405: "this address takes another method"}
+    headers = (error.headers if isinstance(error, HTTPException) else None) or {}
+    detail = error.detail if isinstance(error, HTTPException) else "an error of ours"
+    return problem(status, words.get(status, detail) if not detail.startswith("no ") else detail, **dict(headers))
+
+
+async def _ours(_request: Request, _error: Exception) -> Response:
+    return problem(500, "an error of ours; it was logged, please report it")
+
+
+HANDLERS: dict[Any, Any] = {
+    Exception: _ours,
+    TooLargeError: _too_large,
+    TooSlowError: _too_slow,
+    SpagreeError: _unusable,
+    BusyError: _busy,
+    StoreError: _not_kept,
+    HTTPException: _http,
+}
+
+
+class Routes:
+    """One method for each address."""
+
+    def __init__(self, hub: Hub, potato_secret: str | None) -> None:
+        self.hub = hub
+        self.stopping = asyncio.Event()
+        self._potato = Webhook(potato_secret.encode()) if potato_secret else None
+        self._bodies: dict[Question, tuple[float, page.Body]] = {}
+        self._pause = EVERY
+        self._rendering = asyncio.Lock()
+
+    async def take(self, request: Request) -> Response:
+        """POST /api/v1/annotations: one annotation or many, acknowledged once they are durable."""
+        events = hooks.posted(await body_of(request))
+        await self.hub.take(events)
+        return JSONResponse({"accepted": len(events)})
+
+    async def label_studio(self, request: Request) -> Response:
+        """POST /hooks/label-studio."""
+        body = await body_of(request)
+        events = hooks.label_studio(body)
+        expected = hooks.expected_items(hooks.decoded(body))
+        if expected:
+            self.hub.expected[expected[0]] = expected[1]
+        await self.hub.take(events)
+        return JSONResponse({"accepted": len(events)})
+
+    async def potato(self, request: Request) -> Response:
+        """POST /hooks/potato, with its signature where the secret is known."""
+        body = await body_of(request)
+        if self._potato is not None:
+            try:
+                self._potato.verify(body, dict(request.headers), json_parse=False)
+            except Exception:  # the library raises what its parts raise
+                return problem(401, "the signature is missing, wrong or too old; check the secret of the webhook")
+        events = hooks.potato(body)
+        await self.hub.take(events)
+        return JSONResponse({"accepted": len(events)})
+
+    def _question(self, request: Request) -> Question:
+        """The question that is asked about; the only one need not be named."""
+        project, question = request.query_params.get("project"), request.query_params.get("question")
+        found = [
+            each
+            for each in self.hub.questions()
+            if (project in (None, "") or each[0] == project) and (question in (None, "") or each[1] == question)
+        ]
+        if not found:
+            raise HTTPException(404, "no annotations of this project and question; see /api/v1/projects")
+        if len(found) > 1:
+            raise DataError(f"{len(found)} questions fit; name one with project= and question=, see /api/v1/projects")
+        return found[0]
+
+    def _asked(self, request: Request) -> dict[str, Any]:
+        hours = request.query_params.get("hours", "")
+        return {
+            "annotator": request.query_params.get("annotator", ""),
+            "hours": int(hours) if hours.isdecimal() and len(hours) < 6 else 0,  # noqa: PLR2004 (eleven years)
+            "address": str(request.base_url).rstrip("/"),
+        }
+
+    async def _part(self, request: Request, question: Question) -> Live | None:
+        """The figures of the part that was asked for; None for everything."""
+        asked = self._asked(request)
+        if not asked["annotator"] and not asked["hours"]:
+            return None
+        since = time.time() - asked["hours"] * HOUR if asked["hours"] else 0.0
+        return await asyncio.to_thread(self.hub.filtered, question, asked["annotator"], since)
+
+    async def agreement(self, request: Request) -> Response:
+        """GET /api/v1/agreement: the JSON of `spagree score --json`, and what is watched."""
+        live = await asyncio.to_thread(self.hub.fresh, self._question(request))
+        return JSONResponse(_document(self.hub, live))
+
+    async def projects(self, _request: Request) -> Response:
+        """GET /api/v1/projects."""
+        return JSONResponse({"questions": await asyncio.to_thread(self.hub.overview)})
+
+    async def alerts(self, _request: Request) -> Response:
+        """GET /api/v1/alerts."""
+        register = self.hub.register
+        return JSONResponse({"alerts": [each.document() for each in (*register.open.values(), *register.past[::-1])]})
+
+    async def marks(self, request: Request) -> Response:
+        """GET and POST /api/v1/marks: when the guidelines changed."""
+        if request.method == "POST":
+            value = hooks.decoded(await body_of(request))
+            record = value if isinstance(value, dict) else {}
+            at = record.get("time")
+            moment = None if at is None else usual(str(at))
+            await self._mark(str(record.get("project", "")), str(record.get("text", "")), moment)
+        marks = {
+            project: [{"time": at, "text": text} for at, text in found] for project, found in self.hub.marks.items()
+        }
+        return JSONResponse({"marks": marks})
+
+    async def mark_form(self, request: Request) -> Response:
+        """POST /marks, the form of the page."""
+        form = parse_qs((await body_of(request)).decode("utf-8", "replace"), max_num_fields=5)
+        given = {name: form.get(name, [""])[0] for name in ("project", "question", "text")}
+        await self._mark(given["project"], given["text"], None)
+        return RedirectResponse("/?" + urlencode({name: given[name] for name in ("project", "question")}), 303)
+
+    async def _mark(self, project: str, text: str, at: float | None) -> None:
+        if project not in {each[0] for each in self.hub.questions()}:
+            raise DataError("project is missing or unknown; see /api/v1/projects")
+        if not text.strip() or len(text) > LONGEST_MARK:
+            raise DataError(f"text says what changed, in 1 to {LONGEST_MARK} characters")
+        hooks.checked(text, "label")
+        await asyncio.to_thread(self.hub.mark, project, text.strip(), at)
+
+    async def export(self, request: Request) -> Response:
+        """GET /api/v1/export?format=csv|parquet: every annotation that counts."""
+        question, kind = self._question(request), request.query_params.get("format", "csv")
+        if kind not in ("csv", "parquet"):
+            raise DataError("format is csv or parquet")
+        content = await asyncio.to_thread(_exported, self.hub, question, kind)
+        media = "text/csv; charset=utf-8" if kind == "csv" else "application/vnd.apache.parquet"
+        return Response(
+            content, media_type=media, headers={"Content-Disposition": f"attachment; filename=annotations.{kind}"}
+        )
+
+    async def show(self, request: Request) -> Response:
+        """GET /: the live page of a question, or the overview."""
+        questions = self.hub.questions()
+        named = request.query_params.get("project") or request.query_params.get("question")
+        question = self._question(request) if named or len(questions) == 1 else None
+        asked = self._asked(request)
+        async with self._rendering:
+            found = await self._found(request, question) if question else page.NOTHING
+            html, policy = await asyncio.to_thread(page.render, self.hub, question, asked, found)
+        return Response(html, headers={"Content-Security-Policy": policy}, media_type="text/html")
+
+    async def changing(self, request: Request) -> Response:
+        """GET /changing: the sections and charts as they are now."""
+        question = self._question(request)
+        async with self._rendering:
+            found = await self._found(request, question)
+        return Response(json.dumps(found, ensure_ascii=False, allow_nan=False), media_type="application/json")
+
+    async def _found(self, request: Request, question: Question) -> dict[str, Any]:
+        """What changes: the top of now, and sections that are made once for all who look, every few seconds."""
+        version, live = await asyncio.to_thread(self.hub.live, question)
+        part = await self._part(request, question)
+        if part is not None:
+            below = await asyncio.to_thread(page.body, part, version)
+            return await asyncio.to_thread(page.changing, self.hub, part, version, below)
+        made, known = self._bodies.get(question, (0.0, None))
+        start = time.monotonic()
+        if known is None or (known.version != version and start - made > self._pause):
+            known = await asyncio.to_thread(page.body, live, version)
+            self._bodies[question] = (time.monotonic(), known)
+            self._pause = max(EVERY, SHARE * (time.monotonic() - start))
+        return await asyncio.to_thread(page.changing, self.hub, live, version, known)
+
+    async def events(self, _request: Request) -> Response:
+        """GET /events: which questions changed."""
+        queue = self.hub.listen()
+
+        async def changed() -> AsyncIterator[dict[str, str]]:
+            try:
+                yield {"event": "hello", "data": "{}"}
+                while not self.stopping.is_set():
+                    project, question = await queue.get()
+                    yield {"event": "changed", "data": json.dumps({"project": project, "question": question})}
+            finally:
+                self.hub.leave(queue)
+
+        return EventSourceResponse(changed(), ping=15)
+
+    async def metrics(self, _request: Request) -> Response:
+        """GET /metrics for Prometheus."""
+        content = await asyncio.to_thread(_metrics, self.hub)
+        return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def health(self, _request: Request) -> Response:
+        """GET /healthz."""
+        return JSONResponse({"status": "ok"})
+
+    async def openapi(self, _request: Request) -> Response:
+        """GET /api/v1/openapi.json."""
+        text = resources.files("spagree.monitor.web").joinpath("openapi.json").read_text("utf-8")
+        return Response(text, media_type="application/json")
+
+
+def _document(hub: Hub, live: Live) -> dict[str, Any]:
+    """The documented JSON, with what is watched beside it."""
+    if live.agreement is None:
+        raise HTTPException(404, "no annotations of this project and question; see /api/v1/projects")
+    safe = live.safe
+    watched = {"items": safe.items, "value": safe.value, "low": safe.low, "high": safe.high}
+    found, _ = hub.register.of(live.project, live.question)
+    one, two, more = live.coverage
+    return {
+        **live.agreement.to_dict(),
+        "live": {
+            "project": live.project,
+            "question": live.question,
+            "safe": {**watched, "undefined": safe.undefined} if safe.undefined else watched,
+            "target": live.settings.target,
+            "coverage": {"one": one, "two": two, "three_or_more": more},
+            "annotations_per_hour": live.per_hour,
+            "superseded": live.columns.superseded,
+            "alerts": [alert.document() for alert in found],
+        },
+    }
+
+
+def _exported(hub: Hub, question: Question, kind: str) -> bytes:
+    frame = hub.ledger.columns(*question).frame()
+    target = io.BytesIO()
+    if kind == "csv":
+        frame.write_csv(target)
+    else:
+        frame.write_parquet(target)
+    return target.getvalue()
+
+
+def _metrics(hub: Hub) -> bytes:
+    registry = CollectorRegistry()
+    registry.register(_Collector(hub))
+    return generate_latest(registry)
+
+
+class _Collector:
+    """What Prometheus asks for, as it is when asked."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def collect(self) -> list[GaugeMetricFamily | CounterMetricFamily]:
+        """Gauges for each question, and a counter of events."""
+        names = ["project", "question"]
+        gauges = {name: GaugeMetricFamily(f"spagree_{name}", words, labels=names) for name, words in METRICS.items()}
+        for question in self._hub.questions():
+            live = self._hub.live(question)[1]
+            spa = live.agreement.spa.value if live.agreement else None
+            alerts = len(self._hub.register.of(*question)[0])
+            values = (spa, live.safe.low, live.safe.high, len(live.columns.item), alerts)
+            for name, value in zip(METRICS, values, strict=True):
+                if value is not None:
+                    gauges[name].add_metric(list(question), float(value))
+        events = CounterMetricFamily("spagree_events", "Events taken since the start", value=float(self._hub.taken))
+        return [*gauges.values(), events]

@@ -1,0 +1,194 @@
+"""The durable store: SQLite for one machine, PostgreSQL for a team; one schema, one writer.
+
+A row is acknowledged after its transaction is on disk (SQLite: WAL with synchronous=FULL; PostgreSQL: its default). The
+schema has a number; an older one is migrated when the store is opened, a newer one is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from spagree.errors import FileError, MissingExtraError, UsageError
+from spagree.monitor.events import Row
+
+SCHEMA = 1
+MIGRATIONS: dict[int, Sequence[str]] = {}  # version → statements that lead to the next one
+LOCK = 0x5BA61EE  # of PostgreSQL, held while a monitor writes
+AT_ONCE = 50_000
+
+metadata = sa.MetaData()
+about = sa.Table("spagree_store", metadata, sa.Column("schema_version", sa.Integer, primary_key=True))
+held = sa.Table(
+    "spagree_annotations",
+    metadata,
+    *(sa.Column(name, sa.Text, primary_key=True) for name in ("project", "question", "source", "id")),
+    *(sa.Column(name, sa.Text, nullable=False) for name in ("item", "annotator", "label")),
+    sa.Column("version", sa.Double),
+    sa.Column("time", sa.Double),
+    sa.Column("deleted", sa.Boolean, nullable=False),
+    sa.Column("seq", sa.BigInteger, nullable=False, index=True),
+    sa.Column("arrived", sa.Double, nullable=False),
+)
+marks = sa.Table(
+    "spagree_marks",
+    metadata,
+    sa.Column("project", sa.Text, primary_key=True),
+    sa.Column("time", sa.Double, primary_key=True),
+    sa.Column("text", sa.Text, nullable=False),
+)
+alerts = sa.Table(
+    "spagree_alerts",
+    metadata,
+    *(sa.Column(name, sa.Text, primary_key=True) for name in ("project", "question", "code", "subject")),
+    sa.Column("began", sa.Double, primary_key=True),
+    sa.Column("ended", sa.Double),
+    sa.Column("document", sa.Text, nullable=False),
+)
+
+
+class Store:
+    """Where everything is kept; open it once, and close it."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.is_postgres = address.startswith(("postgresql://", "postgres://"))
+        self._held: Any = None
+        self.engine = _postgres(address) if self.is_postgres else _sqlite(address)
+        try:
+            self._hold()
+            self._prepare()
+        except (sa.exc.SQLAlchemyError, OSError) as error:
+            self.close()
+            raise FileError(f"{self.name}: cannot be used as a store ({_cause(error)}); name another --store") from None
+        except UsageError:
+            self.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """The address without a password."""
+        return str(self.engine.url.render_as_string(hide_password=True)) if self.is_postgres else self.address
+
+    def _hold(self) -> None:
+        """One monitor at a time: two would not see each other's annotations."""
+        if self.is_postgres:
+            self._held = self.engine.connect()
+            free = self._held.execute(sa.select(sa.func.pg_try_advisory_lock(LOCK))).scalar()
+            self._held.commit()
+        else:
+            self._held = Path(f"{self.address}.lock").open("w")  # noqa: SIM115 (held until close)
+            free = _locked(self._held)
+        if not free:
+            raise UsageError(f"{self.name}: another monitor uses this store; stop it, or name another --store")
+
+    def _prepare(self) -> None:
+        """Create the tables, or bring those of an older version up to date."""
+        with self.engine.begin() as connection:
+            metadata.create_all(connection)
+            version = connection.execute(sa.select(about.c.schema_version)).scalar()
+            if version is None:
+                connection.execute(about.insert().values(schema_version=SCHEMA))
+                return
+            if version > SCHEMA:
+                raise UsageError(f"{self.name}: written by a newer spagree (schema {version}); update spagree")
+            for step in range(version, SCHEMA):
+                for statement in MIGRATIONS[step]:
+                    connection.execute(sa.text(statement))
+            connection.execute(about.update().values(schema_version=SCHEMA))
+
+    def rows(self) -> Iterator[Row]:
+        """Every row in the order of arrival."""
+        query = sa.select(*(held.c[name] for name in Row._fields)).order_by(held.c.seq)
+        with self.engine.connect().execution_options(yield_per=AT_ONCE) as connection:
+            for row in connection.execute(query):
+                yield Row(*tuple(row))
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Keep rows, new or changed, in one transaction; it returns once they are on disk."""
+        self._upsert(held, [row._asdict() for row in rows])
+
+    def mark(self, project: str, time: float, text: str) -> None:
+        """Keep the mark of a change in the guidelines."""
+        self._upsert(marks, [{"project": project, "time": time, "text": text}])
+
+    def marks(self) -> dict[str, list[tuple[float, str]]]:
+        """The marks of each project, in the order of time."""
+        found: dict[str, list[tuple[float, str]]] = {}
+        with self.engine.connect() as connection:
+            for project, time, text in connection.execute(sa.select(marks).order_by(marks.c.time)):
+                found.setdefault(project, []).append((time, text))
+        return found
+
+    def write_alerts(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Keep alerts that began, ended or changed."""
+        self._upsert(alerts, list(rows))
+
+    def alerts(self) -> list[dict[str, Any]]:
+        """Every alert, in the order in which they began."""
+        with self.engine.connect() as connection:
+            return [dict(row) for row in connection.execute(sa.select(alerts).order_by(alerts.c.began)).mappings()]
+
+    def _upsert(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+        if not rows:
+            return
+        insert: Callable[..., Any] = postgresql.insert if self.is_postgres else sqlite.insert
+        statement = insert(table)
+        rest = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
+        statement = statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=rest)
+        with self.engine.begin() as connection:
+            connection.execute(statement, rows)
+
+    def backup(self, path: Path) -> None:
+        """A copy of an SQLite store while it is written to."""
+        with self.engine.connect() as connection:
+            connection.execute(sa.text("VACUUM INTO :path"), {"path": str(path)})
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._held is not None:
+            with suppress(sa.exc.SQLAlchemyError):
+                self._held.close()
+        self.engine.dispose()
+
+
+def _sqlite(address: str) -> sa.Engine:
+    engine = sa.create_engine(f"sqlite:///{address}", connect_args={"timeout": 30, "check_same_thread": False})
+
+    @sa.event.listens_for(engine, "connect")
+    def _durable(connection: Any, _record: Any) -> None:
+        for setting in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000"):
+            connection.execute(f"PRAGMA {setting}").close()
+
+    return engine
+
+
+def _postgres(address: str) -> sa.Engine:
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("postgres", "a PostgreSQL store") from None
+    return sa.create_engine("postgresql+psycopg://" + address.split("://", 1)[1], pool_pre_ping=True)
+
+
+def _locked(file: IO[str]) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _cause(error: Exception) -> str:
+    """What the database says, without the statement and its values."""
+    origin = getattr(error, "orig", None) or error
+    return str(origin).strip().splitlines()[0]

@@ -1,0 +1,106 @@
+"""One thread writes: everything that waits goes into one transaction, and is acknowledged once it is on disk."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from spagree.monitor.events import Event, Key, Listing, Row
+from spagree.monitor.ledger import Ledger
+from spagree.monitor.store import Store
+
+MOST = 20_000  # events in a transaction
+WAITING = 200_000  # events that may wait for the disk before new ones are refused
+
+
+class StoreError(Exception):
+    """The store did not take it; nothing was kept, and nothing was counted."""
+
+
+class BusyError(Exception):
+    """Too much waits for the disk; send it again later."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    events: Sequence[Event]
+    done: Future[int]
+
+
+class Writer:
+    """Takes events; each request is done, with the number of annotations it changed, when it is durable."""
+
+    def __init__(self, ledger: Ledger, store: Store, changed: Callable[[set[tuple[str, str]]], None]) -> None:
+        self._ledger, self._store, self._changed = ledger, store, changed
+        self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._waiting = 0
+        self._latest = 0.0
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    def send(self, events: Sequence[Event]) -> Future[int]:
+        """Ask for events to be kept."""
+        if self._waiting > WAITING:
+            raise BusyError
+        self._waiting += len(events)
+        done: Future[int] = Future()
+        self._queue.put(_Request(events, done))
+        return done
+
+    def close(self) -> None:
+        """Write what waits, then end."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (first := self._queue.get()) is not None:
+            requests, is_last = self._gathered(first)
+            self._write(requests)
+            self._waiting -= sum(len(request.events) for request in requests)
+            if is_last:
+                return
+
+    def _gathered(self, first: _Request) -> tuple[list[_Request], bool]:
+        """What waits now, up to a limit."""
+        found, size = [first], len(first.events)
+        while size < MOST:
+            try:
+                request = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if request is None:
+                return found, True
+            found.append(request)
+            size += len(request.events)
+        return found, False
+
+    def _write(self, requests: Sequence[_Request]) -> None:
+        try:
+            fresh = self._kept([event for request in requests for event in request.events])
+        except Exception as error:  # whatever it is, nobody may take it for kept
+            for request in requests:
+                failed = StoreError(f"{type(error).__name__}")
+                failed.__cause__ = error
+                request.done.set_exception(failed)
+            return
+        for request in requests:
+            request.done.set_result(_size(request.events, fresh))
+        if fresh:
+            self._changed({key[:2] for key in fresh})
+
+    def _kept(self, events: Sequence[Event]) -> dict[Key, Row]:
+        self._latest = max(self._latest, time.time())  # a clock set back does not turn time round
+        fresh = self._ledger.changes(events, self._latest)
+        if fresh:
+            self._store.write(list(fresh.values()))
+            self._ledger.put(fresh.values())
+        return fresh
+
+
+def _size(events: Sequence[Event], fresh: dict[Key, Row]) -> int:
+    """How many annotations a request was about; a listing counts what it found otherwise."""
+    return sum(len(fresh) if isinstance(event, Listing) else 1 for event in events)

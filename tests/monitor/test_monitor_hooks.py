@@ -1,0 +1,242 @@
+"""What tools post: taken as they mean it, refused in words, never half taken."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from spagree.errors import DataError, SpagreeError
+from spagree.monitor import hooks
+from spagree.monitor.events import Given, Gone
+from spagree.monitor.ledger import Ledger
+from spagree.monitor.live import look
+
+SAVED = Path("/work/shared/formats")
+CONFIG = (
+    '<View><Choices name="mood" toName="t"><Choice value="Good"/><Choice value="Neutral" alias="neu"/></Choices></View>'
+)
+
+
+def body(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def project(**more: Any) -> dict[str, Any]:
+    return {"id": 1, "label_config": CONFIG, "parsed_label_config": {"mood": {}, "topic": {}}, "task_number": 6, **more}
+
+
+def completion(id: int, task: int, who: int, updated: int, **answers: str | list[str]) -> dict[str, Any]:
+    result = [
+        {"from_name": name, "type": "choices", "value": {"choices": [chosen] if isinstance(chosen, str) else chosen}}
+        for name, chosen in answers.items()
+    ]
+    return {
+        "id": id,
+        "task": task,
+        "completed_by": who,
+        "updated_by": who,
+        "result": result,
+        "was_cancelled": False,
+        "created_at": "2026-01-01T00:00:00Z",
+        "updated_at": f"2026-01-01T00:00:{updated:02d}Z",
+    }
+
+
+def created(*args: Any, action: str = "ANNOTATION_CREATED", **answers: Any) -> bytes:
+    return body({"action": action, "annotation": completion(*args, **answers), "project": project()})
+
+
+def deleted(*ids: int) -> bytes:
+    return body({"action": "ANNOTATIONS_DELETED", "annotations": [{"id": id} for id in ids], "project": project()})
+
+
+def replay(*bodies: bytes) -> Ledger:
+    ledger = Ledger()
+    for number, each in enumerate(bodies):
+        ledger.put(ledger.changes(hooks.label_studio(each), float(number)).values())
+    return ledger
+
+
+def rows(ledger: Ledger, question: str = "mood") -> list[tuple[str, str, str]]:
+    if ("label-studio-1", question) not in ledger.questions():
+        return []
+    return sorted(ledger.columns("label-studio-1", question).frame().select("item", "annotator", "label").rows())
+
+
+def test_one_annotation_or_a_list() -> None:
+    one = hooks.posted(body({"item": "1", "annotator": "ann", "label": "yes"}))
+    assert one == [Given("default", "label", "api", "1\x1fann", "1", "ann", "yes")]
+    assert len(hooks.posted(body([{"item": "1", "annotator": "ann", "label": "yes"}] * 3))) == 3
+    assert hooks.posted(b"[]") == []
+
+
+def test_numbers_are_the_text_that_was_written() -> None:
+    found = hooks.posted(b'{"item": 1e5, "annotator": 7, "label": 1.50}')[0]
+    assert isinstance(found, Given) and (found.item, found.annotator, found.label) == ("1e5", "7", "1.50")
+
+
+def test_versions_and_times_are_numbers_or_moments() -> None:
+    record = {"item": "1", "annotator": "a", "label": "x", "version": "1970-01-01T00:01:00Z", "time": 5}
+    found = hooks.posted(body(record))[0]
+    assert isinstance(found, Given) and (found.version, found.time) == (60.0, 5.0)
+
+
+@pytest.mark.parametrize("record", [{"id": "7", "deleted": True}, {"item": "1", "annotator": "a", "deleted": True}])
+def test_a_deletion_needs_only_what_identifies_it(record: dict[str, Any]) -> None:
+    found = hooks.posted(body(record))[0]
+    assert isinstance(found, Given) and found.deleted
+
+
+FINE = {"item": "1", "annotator": "a", "label": "x"}
+WRONG = {
+    "not JSON": b"{",
+    "not UTF-8": b"\xff\xfe",
+    "a number": b"3",
+    "no label": body({"item": "1", "annotator": "a"}),
+    "no item": body({"annotator": "a", "label": "x"}),
+    "empty label": body({**FINE, "label": ""}),
+    "unknown field": body({**FINE, "lable": "x"}),
+    "a list as label": body({**FINE, "label": ["x"]}),
+    "deleted is text": body({**FINE, "deleted": "yes"}),
+    "a long label": body({**FINE, "label": "x" * 10_001}),
+    "a long item": body({**FINE, "item": "1" * 1001}),
+    "NUL": body({**FINE, "label": "x\0"}),
+    "half a pair": b'{"item": "1", "annotator": "a", "label": "\\ud800"}',
+    "a version in words": body({**FINE, "version": "second"}),
+    "a huge version": body({**FINE, "version": 1e16}),
+    "a version that is no number": b'{"item": "1", "annotator": "a", "label": "x", "version": NaN}',
+    "deleted without anything": body({"deleted": True}),
+    "nested deeply": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_refused_in_words(wrong: bytes) -> None:
+    with pytest.raises(DataError) as error:
+        hooks.posted(wrong)
+    assert len(str(error.value)) > 15 and "Traceback" not in str(error.value)
+
+
+def test_one_wrong_annotation_is_named_and_nothing_is_taken() -> None:
+    with pytest.raises(DataError, match="annotation 2: label is missing"):
+        hooks.posted(body([FINE, {"item": "1", "annotator": "b"}]))
+
+
+def test_too_many_at_once_are_refused() -> None:
+    with pytest.raises(DataError, match="at most 50,000"):
+        hooks.posted(b"[" + b",".join([b"1"] * 50_001) + b"]")
+
+
+NAMES = ["action", "annotation", "annotations", "tasks", "project", "id", "result", "value", "item", "label", "event"]
+NAMES += ["data", "user_id", "instance_id", "annotator", "label_config", "timestamp", "task", "version"]
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=5) | st.just("ANNOTATION_CREATED"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
+)
+
+
+@drawn(ANYTHING)
+def test_any_json_is_taken_or_refused_never_worse(value: Any) -> None:
+    for take in (hooks.posted, hooks.label_studio, hooks.potato):
+        with suppress(SpagreeError):
+            assert isinstance(take(body(value)), list)
+
+
+def test_label_studio_creates_changes_and_deletes() -> None:
+    ledger = replay(created(1, 10, 2, 1, mood="Good", topic=["b", "a"]), created(2, 10, 3, 2, mood="Good"))
+    assert rows(ledger) == [("10", "2", "Good"), ("10", "3", "Good")]
+    assert rows(ledger, "topic") == [("10", "2", '["a", "b"]')]
+    changed = created(1, 10, 2, 3, action="ANNOTATION_UPDATED", mood="neu")
+    ledger = replay(created(1, 10, 2, 1, mood="Good", topic="a"), changed)
+    assert rows(ledger) == [("10", "2", "Neutral")]
+    assert rows(ledger, "topic") == []  # the change took the answer back
+    assert rows(replay(created(1, 10, 2, 1, mood="Good"), deleted(1))) == []
+    assert rows(replay(deleted(1), created(1, 10, 2, 1, mood="Good"))) == []
+
+
+def test_label_studio_deletes_tasks_and_skips() -> None:
+    gone = body({"action": "TASKS_DELETED", "tasks": [{"id": 10}], "project": project()})
+    assert hooks.label_studio(gone) == [Gone("label-studio-1", "label-studio", item="10")]
+    both = created(1, 10, 2, 1, mood="Good"), created(2, 11, 2, 1, mood="Good")
+    assert rows(replay(*both, gone)) == [("11", "2", "Good")]
+    skipped = completion(1, 10, 2, 5, mood="Good") | {"was_cancelled": True}
+    skip = body({"action": "ANNOTATION_UPDATED", "annotation": skipped, "project": project()})
+    assert rows(replay(created(1, 10, 2, 1, mood="Good"), skip)) == []
+    assert rows(replay(skip, created(1, 10, 2, 1, mood="Good"))) == []
+
+
+def test_label_studio_sends_many_at_once_and_other_things() -> None:
+    two = [completion(1, 10, 2, 1, mood="Good"), completion(2, 10, 3, 1, mood="Good")]
+    many = {"action": "ANNOTATIONS_CREATED", "annotation": two, "project": project()}
+    assert len(rows(replay(body(many)))) == 2
+    assert hooks.label_studio(body({"action": "PROJECT_UPDATED", "project": project()})) == []
+    assert hooks.label_studio(body({"action": "ANNOTATION_CREATED"})) == []  # sent without payload
+    assert hooks.expected_items({"project": project()}) == ("label-studio-1", 6)
+    assert hooks.expected_items({"project": "?"}) is None
+    with pytest.raises(DataError, match="send_payload"):
+        hooks.label_studio(body({"action": "ANNOTATION_CREATED", "annotation": [1], "project": project()}))
+    with pytest.raises(DataError, match="webhooks send it"):
+        hooks.label_studio(b"[]")
+
+
+def test_label_studio_events_in_any_order_end_in_one_state() -> None:
+    events = [
+        created(1, 10, 2, 1, mood="Good"),
+        created(1, 10, 2, 2, action="ANNOTATION_UPDATED", mood="neu"),
+        created(2, 10, 3, 1, mood="Good"),
+        created(3, 11, 2, 1, mood="Good"),
+        deleted(3),
+    ]
+    expected = [("10", "2", "Neutral"), ("10", "3", "Good")]
+    assert rows(replay(*events)) == rows(replay(*events[::-1])) == rows(replay(*events, *events)) == expected
+
+
+SAID = {"mood": "good", "mood:good": "good", "topics": "b", "topics:a": "a", "topics:b": "b", "note": "7"}
+POTATO = {
+    "event": "annotation.created",
+    "timestamp": "2026-01-01T00:00:05Z",
+    "data": {"user_id": "ann", "instance_id": "1", "annotations": SAID},
+}
+
+
+def test_potato_sends_the_last_state_of_an_item() -> None:
+    found = {each.question: each for each in hooks.potato(body(POTATO)) if isinstance(each, Given)}
+    assert {name: each.label for name, each in found.items()} == {"mood": "good", "topics": '["a", "b"]', "note": "7"}
+    assert found["mood"].version == found["mood"].time == 1767225605.0
+    assert hooks.potato(body({**POTATO, "event": "task.completed"})) == []
+
+
+@pytest.mark.parametrize("data", [None, {}, {"user_id": "a", "instance_id": "1"}, {"user_id": "a", "annotations": {}}])
+def test_what_potato_never_sends_is_refused(data: Any) -> None:
+    with pytest.raises(DataError):
+        hooks.potato(body({**POTATO, "data": data}))
+
+
+@pytest.mark.skipif(not SAVED.exists(), reason="saved webhooks of real projects are not on this machine")
+def test_a_saved_project_of_label_studio_gives_what_its_database_gave() -> None:
+    folder = SAVED / "label-studio/webhooks"
+    payloads = [json.loads(path.read_text())["body"] for path in sorted(folder.glob("*.json"))]
+    assert len(payloads) == 27
+    ledger = replay(*map(body, payloads))
+    live = look("label-studio-1", "sentiment", ledger.columns("label-studio-1", "sentiment"))
+    assert live.agreement is not None
+    assert live.agreement.data.annotations == 11
+    assert live.agreement.schemes["flat"].value == pytest.approx(0.6667, abs=5e-5)
+
+
+@pytest.mark.skipif(not SAVED.exists(), reason="saved webhooks of real projects are not on this machine")
+def test_a_saved_project_of_potato_gives_its_own_alpha() -> None:
+    ledger = Ledger()
+    for path in sorted((SAVED / "potato/webhooks").glob("*.raw")):
+        ledger.put(ledger.changes(hooks.potato(path.read_bytes()), 0.0).values())
+    theirs = json.loads((SAVED / "potato/admin_api_agreement.json").read_text())["by_schema"]["sentiment"]
+    live = look("potato", "sentiment", ledger.columns("potato", "sentiment"))
+    assert live.agreement is not None
+    assert live.agreement.data.annotations == theirs["total_annotations"]
+    assert live.agreement.chance["krippendorff_alpha"].value == pytest.approx(theirs["krippendorff_alpha"], abs=5e-5)

@@ -1,0 +1,190 @@
+"""Events in any order, any number of times: one state. What counts is a function of that state."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
+from serving import given
+
+from spagree.monitor.events import FINAL, Event, Given, Gone, Listing, settled
+from spagree.monitor.ledger import Ledger
+
+VERSIONED = st.builds(
+    lambda number, item, who, label, version, deleted: given(
+        f"i{item}", f"a{who}", label, id=str(number), version=float(version), deleted=deleted
+    ),
+    st.integers(0, 4),
+    st.integers(0, 2),
+    st.integers(0, 2),
+    st.sampled_from("xyz"),
+    st.integers(0, 5),
+    st.booleans(),
+)
+
+
+def ledger_of(*events: Event, start: Ledger | None = None) -> Ledger:
+    ledger = start or Ledger()
+    for number, event in enumerate(events):
+        ledger.put(ledger.changes([event], float(number)).values())
+    return ledger
+
+
+def labels(ledger: Ledger, project: str = "p", question: str = "q") -> dict[tuple[str, str], str]:
+    if (project, question) not in ledger.questions():
+        return {}
+    return {(item, who): label for item, who, label, _ in ledger.columns(project, question).frame().rows()}
+
+
+def contents(ledger: Ledger) -> set[tuple[object, ...]]:
+    """Every row but for when and in which order it came."""
+    keys = [(project, question, *key) for (project, question), sheet in ledger.sheets.items() for key in sheet.places]
+    rows = [ledger.sheets[key[:2]].row(key) for key in keys]
+    return {(*row.key, row.version, row.deleted, *(() if row.deleted else row[4:7])) for row in rows if row}
+
+
+def test_an_annotation_is_added_changed_and_deleted() -> None:
+    ledger = ledger_of(given("1", "ann", "yes"), given("1", "bob", "no"))
+    assert labels(ledger) == {("1", "ann"): "yes", ("1", "bob"): "no"}
+    ledger_of(given("1", "ann", "no"), start=ledger)
+    assert labels(ledger)["1", "ann"] == "no"
+    ledger_of(given("1", "ann", "", deleted=True), start=ledger)
+    assert labels(ledger) == {("1", "bob"): "no"}
+
+
+def test_without_versions_what_arrives_later_holds_also_after_a_deletion() -> None:
+    ledger = ledger_of(given("1", "ann", "yes"), given("1", "ann", "", deleted=True), given("1", "ann", "no"))
+    assert labels(ledger) == {("1", "ann"): "no"}
+
+
+def test_a_late_old_version_changes_nothing() -> None:
+    ledger = ledger_of(given("1", "ann", "new", version=2.0), given("1", "ann", "old", version=1.0))
+    assert labels(ledger) == {("1", "ann"): "new"}
+
+
+def test_a_deletion_may_arrive_before_what_it_deletes() -> None:
+    gone = given("1", "ann", "", version=3.0, deleted=True)
+    ledger = ledger_of(gone, given("1", "ann", "yes", version=1.0), given("1", "ann", "no", version=2.0))
+    assert labels(ledger) == {} and ledger.questions() == []
+
+
+def test_the_same_again_is_no_change() -> None:
+    ledger = ledger_of(given("1", "ann", "yes", version=1.0))
+    assert ledger.changes([given("1", "ann", "yes", version=1.0)], 9.0) == {}
+    assert len(ledger.changes([given("1", "ann", "no", version=2.0)] * 2, 9.0)) == 1
+
+
+@drawn(st.lists(VERSIONED, max_size=12), st.randoms(use_true_random=False))
+@settings(max_examples=150, deadline=None)
+def test_order_and_repetition_do_not_matter_where_there_are_versions(
+    events: list[Given], chance: random.Random
+) -> None:
+    again = [*events, *chance.choices(events, k=5)] if events else []
+    chance.shuffle(again)
+    assert contents(ledger_of(*again)) == contents(ledger_of(*events))
+
+
+@drawn(st.lists(VERSIONED, max_size=10))
+@settings(max_examples=60, deadline=None)
+def test_a_batch_leads_where_single_events_lead(events: list[Given]) -> None:
+    whole = Ledger()
+    whole.put(whole.changes(events, 1.0).values())
+    assert contents(whole) == contents(ledger_of(*events))
+
+
+def test_what_is_gone_stays_gone_in_all_questions() -> None:
+    two = [given("1", "ann", "yes", id="7", question=name, version=1.0) for name in ("q", "r")]
+    ledger = ledger_of(*two, Gone("p", "api", id="7"))
+    assert ledger.questions() == []
+    ledger_of(given("1", "ann", "no", id="7", version=99.0), start=ledger)
+    assert ledger.questions() == []
+
+
+def test_an_item_that_is_gone_takes_its_annotations_and_later_ones_along() -> None:
+    ledger = ledger_of(given("1", "ann", "yes"), given("2", "ann", "yes"), Gone("p", "api", item="1"))
+    ledger_of(given("1", "bob", "no"), start=ledger)
+    assert labels(ledger) == {("2", "ann"): "yes"}
+
+
+def test_gone_before_it_came_and_within_one_batch() -> None:
+    early = ledger_of(Gone("p", "api", id="1/ann"), given("1", "ann", "yes", version=5.0))
+    assert labels(early) == {}
+    batch = Ledger()
+    events = [given("1", "ann", "yes"), Gone("p", "api", item="1"), given("2", "b", "x")]
+    batch.put(batch.changes(events, 0.0).values())
+    assert labels(batch) == {("2", "b"): "x"}
+
+
+def test_other_sources_and_projects_are_left_alone() -> None:
+    mine, theirs = given("1", "ann", "yes"), given("1", "bob", "no", source="file", project="other")
+    ledger = ledger_of(mine, theirs, Gone("p", "api", item="1"))
+    assert ledger.questions() == [("other", "q")]
+
+
+def test_somebody_who_annotates_an_item_again_counts_once_with_the_last() -> None:
+    first, second = given("1", "ann", "yes", id="9", version=1.0), given("1", "ann", "no", id="10", version=2.0)
+    for order in itertools.permutations([first, second, given("1", "bob", "yes")]):
+        columns = ledger_of(*order).columns("p", "q")
+        assert columns.superseded == 1
+        assert sorted(columns.frame().select("annotator", "label").rows()) == [("ann", "no"), ("bob", "yes")]
+
+
+def test_without_versions_the_greater_number_counts() -> None:
+    ledger = ledger_of(given("1", "ann", "ten", id="10"), given("1", "ann", "nine", id="9"))
+    assert labels(ledger) == {("1", "ann"): "ten"}
+
+
+def test_a_listing_puts_right_what_differs_and_nothing_else() -> None:
+    ledger = ledger_of(*(given(item, "ann", "yes", source="tool", id=item) for item in "123"), given("9", "z", "x"))
+    told = [given(item, "ann", label, source="tool", id=f"{item}*") for item, label in [("1", "yes"), ("2", "no")]]
+    told.append(given("4", "ann", "yes", source="tool", id="4*"))
+    changes = ledger.changes([Listing("p", "tool", told, as_of=100.0)], 200.0)
+    ledger.put(changes.values())
+    assert len(changes) == 3
+    assert labels(ledger) == {("1", "ann"): "yes", ("2", "ann"): "no", ("4", "ann"): "yes", ("9", "z"): "x"}
+    assert ledger.changes([Listing("p", "tool", told, as_of=300.0)], 300.0) == {}
+
+
+def test_a_listing_leaves_alone_what_came_after_it_was_made() -> None:
+    ledger = Ledger()
+    ledger.put(ledger.changes([given("1", "ann", "yes", source="tool")], 50.0).values())
+    assert ledger.changes([Listing("p", "tool", [], as_of=40.0)], 60.0) == {}
+
+
+def test_the_order_of_arrival_is_kept_over_changes_and_times_are_those_of_the_annotation() -> None:
+    ledger = ledger_of(given("1", "a", "x", time=5.0), given("2", "a", "x"), given("1", "a", "y"))
+    columns = ledger.columns("p", "q")
+    assert columns.frame()["item"].to_list() == ["1", "2"]
+    assert columns.time.tolist() == [5.0, 1.0]
+
+
+def test_a_part_has_the_items_of_somebody_with_everybodys_labels() -> None:
+    ledger = ledger_of(given("1", "a", "x", time=1.0), given("1", "b", "y", time=2.0), given("2", "b", "y", time=3.0))
+    columns = ledger.columns("p", "q")
+    assert columns.part(annotator="a").frame().select("item", "annotator").rows() == [("1", "a"), ("1", "b")]
+    assert columns.part(since=2.5).frame()["item"].to_list() == ["2"]
+    assert len(columns.part(annotator="nobody").item) == 0
+
+
+def test_final_is_above_every_version() -> None:
+    row = settled(None, given("1", "a", "x", version=FINAL, deleted=True), 1, 0.0)
+    assert row is not None and settled(row, given("1", "a", "x", version=1e15), 2, 0.0) is None
+    assert settled(row, given("1", "a", "x"), 2, 0.0) is None
+
+
+def test_columns_are_copies() -> None:
+    ledger = ledger_of(given("1", "a", "x"))
+    before = ledger.columns("p", "q")
+    ledger_of(given("1", "a", "y"), given("2", "b", "y"), start=ledger)
+    assert before.labels == ["x"] and before.label.tolist() == [0] and before.item.dtype == np.int32
+
+
+@pytest.mark.parametrize("text", ["", "𝔘𝔫𝔦", "a\nb", "=1+1", "<b>"])
+def test_texts_are_kept_as_they_are(text: str) -> None:
+    ledger = ledger_of(given(f"i{text}", f"a{text}", text))
+    assert labels(ledger) == {(f"i{text}", f"a{text}"): text}

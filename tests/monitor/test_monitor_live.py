@@ -1,0 +1,229 @@
+"""From annotations to figures and alarms: a drop, somebody apart, missing overlap, adaptive overlap, a broken target."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spagree.monitor.alerts import Alert, Register, alerts, kept
+from spagree.monitor.demo import CARELESS, DRIFT, HELP, MARK, replayed
+from spagree.monitor.ledger import Columns, Ledger
+from spagree.monitor.live import Live, Settings, look
+from spagree.monitor.page import ago, facts, top, trend_spec, verdict
+
+
+def columns(rows: list[tuple[int, int, int]], times: list[float] | None = None) -> Columns:
+    item, who, label = np.array(rows, np.int32).reshape(-1, 3).T
+    names = [
+        [f"{kind}{i}" for i in range(int(codes.max(initial=-1)) + 1)]
+        for kind, codes in zip("ia", (item, who), strict=True)
+    ]
+    time = np.arange(len(item), dtype=float) if times is None else np.array(times)
+    return Columns(item, who, label, time, names[0], names[1], ["x", "y", "z"])
+
+
+def project(
+    items: int, agree: list[float], *, people: int = 6, per_item: int = 3, careless: int = -1, seed: int = 0
+) -> Columns:
+    """Labels are x unless somebody errs; ``agree`` is how often they do not, over the life of the project."""
+    chance = np.random.default_rng(seed)
+    rows = []
+    for item in range(items):
+        right = agree[item * len(agree) // items]
+        for who in chance.choice(people, per_item, replace=False):
+            is_right = chance.random() < right and who != careless
+            rows.append((item, int(who), 0 if is_right else int(chance.integers(0, 3))))
+    return columns(rows)
+
+
+def live_of(found: Columns, **settings: object) -> Live:
+    return look("p", "q", found, settings=Settings(**settings))  # type: ignore[arg-type]
+
+
+def codes(live: Live) -> list[str]:
+    return [alert.code for alert in alerts(live)]
+
+
+def test_a_quiet_project_has_no_alert() -> None:
+    live = live_of(project(300, [0.95]), target=0.6)
+    assert codes(live) == []
+    assert live.safe.low is not None and live.safe.low > 0.6
+    assert verdict(live, []).state == "ok"
+
+
+def test_agreement_below_the_target_is_told_only_when_certain() -> None:
+    few, many = live_of(project(12, [0.5]), target=0.9), live_of(project(300, [0.5]), target=0.9)
+    assert "below_target" not in codes(few) and verdict(few, []).state == "look"
+    assert "below_target" in codes(many)
+    alert = next(each for each in alerts(many) if each.code == "below_target")
+    assert alert.figures["target"] == 0.9 and alert.figures["high"] < 0.9 and "0.900" in alert.words
+
+
+def test_a_drop_is_told_with_where_it_fell() -> None:
+    live = live_of(project(900, [0.97, 0.97, 0.5]))
+    found = {each.code: each for each in alerts(live)}
+    assert found["drop"].figures["before"] > found["drop"].figures["after"] + 0.2
+    assert 200 <= found["drop"].figures["items"] <= 420
+    assert "class_drop" in found and found["class_drop"].subject == "x"
+
+
+def test_a_mark_begins_anew() -> None:
+    found = project(900, [0.97, 0.97, 0.5])
+    live = look("p", "q", found, [(found.time[-1] * 2 / 3, "new")])
+    assert "drop" not in codes(live)
+    assert 290 <= live.safe.items <= 310 and live.safe.high is not None and live.safe.high < 0.8
+    assert look("p", "q", found, [(-5.0, "before everything")]).safe.items == 900
+
+
+def test_what_changes_on_the_way_has_no_single_number() -> None:
+    live = live_of(project(3000, [1.0, 0.1]))
+    assert live.safe.low is None and "changed" in live.safe.undefined
+    assert trend_spec(live) is not None
+
+
+def test_somebody_apart_is_named_with_what_to_do() -> None:
+    live = live_of(project(400, [0.9], careless=3))
+    found = [each for each in alerts(live) if each.code == "annotator_apart"]
+    assert [each.subject for each in found] == ["a3"]
+    assert "being different is not being wrong" in found[0].to_do and found[0].link == "#who"
+
+
+def test_two_annotations_per_item_name_nobody() -> None:
+    assert "annotator_apart" not in codes(live_of(project(400, [0.9], per_item=2, careless=3)))
+
+
+def test_missing_overlap_is_told() -> None:
+    assert codes(live_of(columns([(i, i % 3, 0) for i in range(25)]))) == ["no_overlap"]
+    assert codes(live_of(columns([(i, i % 3, 0) for i in range(5)]))) == []
+    teams = columns([(i, who + 2 * (i % 2), 0) for i in range(20) for who in (0, 1)])
+    assert codes(live_of(teams)) == ["teams_apart"]
+
+
+def test_adaptive_overlap_is_told() -> None:
+    chance = np.random.default_rng(1)
+    rows = []
+    for item in range(400):
+        labels = chance.choice(2, 2, p=[0.7, 0.3])
+        rows += [(item, who, int(label)) for who, label in enumerate(labels)]
+        if labels[0] != labels[1]:
+            rows.append((item, 2, 0))
+    live = live_of(columns(rows))
+    assert "adaptive_overlap" in codes(live) and live.adaptive is not None and live.adaptive[0] == 1.0
+    assert "--first 2" in next(each for each in alerts(live) if each.code == "adaptive_overlap").to_do
+
+
+def test_more_annotations_at_random_are_not_adaptive() -> None:
+    chance = np.random.default_rng(2)
+    rows = [(item, who, int(chance.integers(0, 2))) for item in range(400) for who in range(2 + item % 2)]
+    assert live_of(columns(rows)).adaptive is None
+
+
+def test_an_assumption_that_breaks_is_told() -> None:
+    chance = np.random.default_rng(3)
+    rows = [(item, who, 0) for item in range(500) for who in range(3)]
+    rows += [(500 + item, who, int(chance.integers(0, 3))) for item in range(500) for who in range(6)]
+    assert "assumption" in codes(live_of(columns(rows)))
+
+
+def test_nothing_yet() -> None:
+    live = live_of(columns([]))
+    assert live.agreement is None and live.safe.undefined and live.coverage == (0, 0, 0) and codes(live) == []
+    assert trend_spec(live) is None and verdict(live, []).state == "look"
+
+
+def test_coverage_and_rate() -> None:
+    live = live_of(
+        columns([(0, 0, 0), (1, 0, 0), (1, 1, 0), (2, 0, 0), (2, 1, 0), (2, 2, 0)], [0, 60, 120, 180, 240, 300])
+    )
+    assert live.coverage == (1, 1, 1)
+    assert live.per_hour == pytest.approx(6 * 3600 / 300)
+    assert live_of(columns([(0, 0, 0)])).per_hour == 0.0
+    assert live_of(columns([(0, 0, 0), (0, 1, 0)], [5.0, 5.0])).per_hour == 0.0
+    long = columns([(i, 0, 0) for i in range(100)], [i * 600.0 for i in range(100)])
+    assert live_of(long).per_hour == 6.0
+
+
+def test_the_trend_is_thinned_and_ends_now() -> None:
+    live = live_of(project(1000, [0.9]))
+    assert len(live.trend) == 200 and live.trend[-1].items == 1000
+    assert live.trend[-1].value == live.safe.value
+    assert all(step.low <= step.high and math.isfinite(step.recent) for step in live.trend)
+
+
+def test_the_first_k_annotations_close_an_item() -> None:
+    found = project(100, [0.9], per_item=3)
+    assert live_of(found, first=3).safe.items == 100
+    assert live_of(found, first=4).safe.items == 0
+
+
+def alert(code: str, **more: object) -> Alert:
+    return replace(Alert("p", "q", code, "t", "w", "d"), **more)  # type: ignore[arg-type]
+
+
+def test_alerts_keep_when_they_began_and_end_once() -> None:
+    register = Register([])
+    assert [each.began for each in register.update("p", "q", [alert("drop")], 1.0)] == [1.0]
+    assert register.update("p", "q", [alert("drop", words="new figures")], 2.0) == []
+    assert register.of("p", "q")[0][0].began == 1.0 and register.of("p", "q")[0][0].words == "new figures"
+    assert register.update("p", "other", [], 3.0) == []
+    ended = register.update("p", "q", [], 4.0)
+    assert [(each.state, each.began, each.ended) for each in ended] == [("ended", 1.0, 4.0)]
+    assert register.update("p", "q", [alert("drop")], 5.0)[0].began == 5.0
+    assert len(register.of("p", "q")[1]) == 1
+
+
+def test_alerts_come_back_from_the_store() -> None:
+    first = Register([])
+    began = first.update("p", "q", [alert("drop", figures={"before": 0.9})], 1.0)
+    ended = first.update("p", "q", [], 2.0)
+    again = Register([kept(each) for each in (*began, *ended)])
+    assert again.open == {alert("drop").key: began[0]} and again.past == ended
+
+
+def test_times_are_told_in_words() -> None:
+    assert [ago(0.0, seconds) for seconds in (5, 65, 3700, 90_000)] == [
+        "just now",
+        "1 minute ago",
+        "1 hour ago",
+        "1 day ago",
+    ]
+
+
+class Nothing:
+    """A hub that has heard nothing but the figures."""
+
+    def __init__(self, expected: int = 0) -> None:
+        self.register, self.expected = Register([]), {"p": expected}
+        self.last_event, self.reconciled = None, {}
+
+
+def test_what_stands_on_top() -> None:
+    live = live_of(project(50, [0.9]), target=0.5)
+    shown = top(Nothing(60), live)  # type: ignore[arg-type]
+    assert shown.target == "0.500" and shown.bar is not None and shown.value.startswith("0.")
+    assert "first 2 annotations of 50 items" in shown.safe_words
+    told = dict(facts(Nothing(60), live))  # type: ignore[arg-type]
+    assert told["items"].endswith("10 with none") and told["annotations"] == "150"
+    again = live_of(replace(project(50, [0.9]), superseded=3))
+    assert "3 replaced" in dict(facts(Nothing(), again))["annotations"]  # type: ignore[arg-type]
+
+
+def test_the_demo_has_a_drift_somebody_careless_and_guidelines_that_help() -> None:
+    ledger = Ledger()
+    ledger.put(ledger.changes([given for done, given in replayed() if done < HELP], 0.0).values())
+    drifted = look("demo", "sentiment", ledger.columns("demo", "sentiment"), settings=Settings(0.7))
+    found = {each.code: each for each in alerts(drifted)}
+    assert {"drop", "annotator_apart"} <= set(found) and found["annotator_apart"].subject == CARELESS
+    at = next(given.time for done, given in replayed() if done >= HELP)
+    ledger.put(ledger.changes([given for done, given in replayed() if done >= HELP], 0.0).values())
+    helped = look("demo", "sentiment", ledger.columns("demo", "sentiment"), [(at, MARK)], Settings(0.7))  # type: ignore[list-item]
+    assert "drop" not in codes(helped) and helped.safe.low is not None and helped.safe.low > 0.7
+    assert DRIFT < HELP
+
+
+def test_the_demo_is_the_same_every_time() -> None:
+    first, second = ([given.label for _, given in replayed()] for _ in range(2))
+    assert first == second and len(first) == 4500

@@ -1,0 +1,180 @@
+"""The words and places of the live page: what is seen first, and that it is the report below."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from serving import given
+
+from spagree.monitor import page
+from spagree.monitor.alerts import Alert
+from spagree.monitor.hub import Hub, Reconciled
+from spagree.monitor.live import Settings
+from spagree.monitor.store import Store
+from spagree.present.charts.watching import trend
+
+QUESTION = ("p", "q")
+VOID = {"meta", "input", "link", "br", "img", "rect", "path"}
+
+
+class Structure(HTMLParser):
+    """Tags that close in order, ids that occur once, and the text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.words: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.ids += [given["id"]] if given.get("id") else []  # type: ignore[list-item]
+        self.links += [given["href"]] if given.get("href") else []  # type: ignore[list-item]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    found = Hub(Store(str(tmp_path_factory.mktemp("page") / "s.sqlite")), Settings(target=0.95))
+    chance = np.random.default_rng(0)
+    events = [
+        given(f"i{i}", who, "yes" if chance.random() < 0.6 else "no", time=1.7e9 + 60 * i)
+        for i in range(150)
+        for who in ("ann", "bob", "cyd")
+    ]
+    found.take_now(events)
+    found.mark("p", "second guidelines", 1.7e9 + 60)
+    found.expected["p"] = 200
+    found.reconciled["file labels.csv"] = Reconciled(0.0, 3)
+    found.fresh(QUESTION)
+    yield found
+    found.close()
+
+
+def rendered(hub: Hub) -> tuple[str, str]:
+    version, live = hub.live(QUESTION)
+    found = page.changing(hub, live, version, page.body(live, version))
+    return page.render(hub, QUESTION, {"annotator": "", "hours": 0, "address": "http://127.0.0.1:1"}, found)
+
+
+def test_the_page_is_whole_html_with_ids_that_occur_once(hub: Hub) -> None:
+    found = Structure(rendered(hub)[0])
+    assert found.open == [] and len(set(found.ids)) == len(found.ids)
+    assert {"live", "sections", "mark-form", "trust", "where", "who", "course"} <= set(found.ids)
+
+
+def test_every_link_within_the_page_leads_somewhere(hub: Hub) -> None:
+    found = Structure(rendered(hub)[0])
+    inner = {link[1:] for link in found.links if link.startswith("#")}
+    assert inner - set(found.ids) <= {"figure-plan"}
+    assert not [link for link in found.links if link.startswith(("http:", "https:", "//"))]
+
+
+def test_what_is_seen_first_says_whether_to_step_in(hub: Hub) -> None:
+    text = Structure(rendered(hub)[0]).text
+    assert "One thing needs a look: Agreement is below the target." in text
+    assert "What to do:" in text and "0.950" in text and "Safe to watch" in text
+    assert "50 with none" in text and "3 differences put right" in text and "closed since the last mark" in text
+
+
+def test_the_policy_allows_the_scripts_of_the_page_and_nothing_else(hub: Hub) -> None:
+    html, policy = rendered(hub)
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert len(scripts) == 3 and policy.count("'sha256-") == 4
+    assert "unsafe" not in policy and "connect-src 'self'" in policy and "form-action 'self'" in policy
+
+
+def test_charts_and_their_places_belong_together(hub: Hub) -> None:
+    version, live = hub.live(QUESTION)
+    found = page.changing(hub, live, version, page.body(live, version))
+    places = {name for html in found["sections"].values() for name in re.findall(r'data-chart="([^"]+)"', html)}
+    assert places == set(found["specs"]) and "trend" in places
+    assert found["is_behind"] is False and json.dumps(found, allow_nan=False)
+
+
+def test_sections_may_be_older_than_the_top(hub: Hub) -> None:
+    version, live = hub.live(QUESTION)
+    assert page.changing(hub, live, version, page.body(live, version - 1))["is_behind"] is True
+
+
+def test_the_sections_are_those_of_the_report(hub: Hub) -> None:
+    live = hub.live(QUESTION)[1]
+    assert [section.id for section in page.parts(live)] == ["trust", "chance", "where", "who", "course", "next"]
+
+
+def test_a_project_without_pairs_says_so(tmp_path: Path) -> None:
+    hub = Hub(Store(str(tmp_path / "s.sqlite")))
+    hub.take_now([given(str(i), "ann", "yes") for i in range(5)])
+    live = hub.fresh(QUESTION)
+    found = page.changing(hub, live, 1, page.body(live, 1))
+    text = Structure(found["sections"]["live"]).text
+    assert "Too early to tell" in text and "The chart needs two closed items." in text and "no interval yet" in text
+    assert "trend" not in found["specs"]
+    hub.close()
+
+
+def alert(title: str) -> Alert:
+    return Alert("p", "q", "drop", title, "words", "do")
+
+
+def test_the_verdict_names_one_alert_and_counts_several(hub: Hub) -> None:
+    live = hub.live(QUESTION)[1]
+    assert page.verdict(live, [alert("Ann is apart")]).words == "One thing needs a look: Ann is apart."
+    assert page.verdict(live, [alert("a"), alert("b")]).words.startswith("2 things need a look")
+
+
+def test_nothing_has_arrived(tmp_path: Path) -> None:
+    hub = Hub(Store(str(tmp_path / "s.sqlite")))
+    html, _ = page.render(hub, None, {"address": "http://127.0.0.1:8765"}, page.NOTHING)
+    assert "curl -X POST http://127.0.0.1:8765/api/v1/annotations" in html
+    hub.close()
+
+
+def test_the_login_page_runs_nothing() -> None:
+    html, policy = page.login()
+    assert "<script" not in html and "script-src 'none'" in policy and "form-action 'self'" in policy
+
+
+def rows(count: int) -> list[dict[str, object]]:
+    texts = {"when": "now", "shown": "0.8", "bounds": "0.7 to 0.9", "latest": "0.8"}
+    return [
+        {"time": 1e12 + i, "value": 0.8, "low": 0.7, "high": 0.9, "recent": 0.8, "items": i, **texts}
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize(("target", "marks", "layers"), [(None, 0, 4), (0.7, 0, 5), (None, 2, 6), (0.7, 1, 7)])
+def test_the_trend_shows_target_and_marks(target: float | None, marks: int, layers: int) -> None:
+    noted = [{"time": 1e12 + i, "text": "<b>new</b>"} for i in range(marks)]
+    spec = trend(rows(5), noted, target).to_dict()
+    assert len(spec["layer"]) == layers
+    low, high = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert 0 <= low <= 0.7 and 0.9 <= high <= 1
+
+
+def test_the_scale_of_the_trend_holds_what_is_drawn() -> None:
+    wide = [{**row, "low": 0.0, "high": 1.0} for row in rows(3)]
+    assert trend(wide, [], None).to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0.0, 1.0]

@@ -1,0 +1,221 @@
+"""The guard before every route, asked directly: who is let through, what every answer carries."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from starlette.responses import PlainTextResponse
+
+from spagree.monitor import security
+from spagree.monitor.security import Guard
+
+TOKEN = "correct-horse-battery-staple"
+LOCAL = "127.0.0.1:8765"
+
+
+async def inside(scope: Any, receive: Any, send: Any) -> None:
+    await PlainTextResponse("inside")(scope, receive, send)
+
+
+def ask(
+    guard: Guard, path: str = "/", *, method: str = "GET", body: bytes = b"", client: str = "10.0.0.1", **headers: str
+) -> tuple[int, dict[str, str], str]:
+    """One request, without a network."""
+    named = {"host": LOCAL, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "scheme": "http",
+        "server": ("127.0.0.1", 8765),
+        "client": (client, 1),
+        "headers": [(name.encode(), value.encode()) for name, value in named.items()],
+    }
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(guard(scope, receive, send))
+    found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], found, b"".join(each.get("body", b"") for each in sent[1:]).decode()
+
+
+@pytest.fixture
+def open_guard() -> Guard:
+    return Guard(inside)
+
+
+@pytest.fixture
+def guard() -> Guard:
+    return Guard(inside, TOKEN)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8765", 200),
+        ("127.0.0.1", 200),
+        ("localhost:1", 200),
+        ("[::1]:8765", 200),
+        ("[::1]", 200),
+        ("::1", 200),
+        ("", 403),
+        ("example.org", 403),
+        ("127.0.0.1.example.org", 403),
+        ("localhost.example.org:8765", 403),
+        ("0.0.0.0:8765", 403),
+    ],
+)
+def test_without_a_token_only_this_machine_is_known(open_guard: Guard, host: str, status: int) -> None:
+    assert ask(open_guard, host=host)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [(f"http://{LOCAL}", 200), ("http://127.0.0.1:1", 403), ("https://example.org", 403), ("null", 403), ("", 403)],
+)
+def test_other_origins_are_refused_whatever_they_ask(open_guard: Guard, origin: str, status: int) -> None:
+    for method in ("GET", "POST"):
+        assert ask(open_guard, method=method, origin=origin)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        (f"Bearer {TOKEN}", 200),
+        (f"bearer {TOKEN}", 200),
+        (f"Bearer  {TOKEN} ", 200),
+        (f"Basic {TOKEN}", 401),
+        (f"Bearer {TOKEN[:-1]}", 401),
+        (f"Bearer {TOKEN}x", 401),
+        ("Bearer ", 401),
+        ("Bearer", 401),
+        (TOKEN, 401),
+        ("Bearer \u00fc", 401),
+    ],
+)
+def test_only_the_token_opens(guard: Guard, given: str, status: int) -> None:
+    assert ask(guard, "/api/v1/agreement", authorization=given)[0] == status
+
+
+def test_a_token_is_compared_in_constant_time(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return one == other
+
+    monkeypatch.setattr(security.hmac, "compare_digest", compare)
+    ask(guard, "/metrics", authorization="Bearer guess")
+    assert compared == [(b"guess", TOKEN.encode())]
+
+
+def test_what_needs_no_token(guard: Guard) -> None:
+    assert ask(guard, "/healthz")[0] == 200
+    assert ask(guard, "/hooks/potato", method="POST")[0] == 401
+    assert ask(Guard(inside, TOKEN, signed=True), "/hooks/potato", method="POST")[0] == 200
+    assert ask(Guard(inside, TOKEN, signed=True), "/hooks/label-studio", method="POST")[0] == 401
+
+
+def test_people_get_a_form_and_programs_get_words(guard: Guard) -> None:
+    status, headers, text = ask(guard)
+    assert status == 401 and "<form" in text and "form-action 'self'" in headers["content-security-policy"]
+    status, headers, text = ask(guard, "/metrics")
+    assert status == 401 and headers["www-authenticate"] == "Bearer" and "Authorization: Bearer TOKEN" in text
+    assert TOKEN not in text
+
+
+def test_signing_in_gives_a_session_that_opens(guard: Guard) -> None:
+    status, headers, _ = ask(guard, "/login", method="POST", body=f"token={TOKEN}".encode())
+    assert status == 303 and headers["location"] == "/"
+    cookie = headers["set-cookie"].split(";")[0]
+    assert ask(guard, cookie=cookie)[0] == 200
+    assert ask(guard, cookie=cookie + "x")[0] == 401
+    assert ask(Guard(inside, TOKEN), cookie=cookie)[0] == 401  # another server does not know it
+
+
+@pytest.mark.parametrize("body", [b"", b"token=", b"token=wrong", b"other=1", b"\xff=\xff", f"token={TOKEN}x".encode()])
+def test_signing_in_needs_the_token(guard: Guard, body: bytes) -> None:
+    status, headers, _ = ask(guard, "/login", method="POST", body=body)
+    assert status == 401 and "set-cookie" not in headers
+
+
+def test_without_a_token_there_is_nothing_to_sign_in_to(open_guard: Guard) -> None:
+    assert ask(open_guard, "/login", method="POST", body=b"token=")[0] == 401
+
+
+def test_wrong_tokens_are_counted_by_client_and_forgotten(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(security.time, "monotonic", lambda: clock[0])
+    for _ in range(security.FAILURES):
+        assert ask(guard, "/metrics", authorization="Bearer no")[0] == 401
+    assert ask(guard, "/metrics", authorization=f"Bearer {TOKEN}")[0] == 429
+    assert ask(guard, "/metrics", authorization=f"Bearer {TOKEN}", client="10.0.0.2")[0] == 200
+    clock[0] = security.WINDOW + 1
+    assert ask(guard, "/metrics", authorization=f"Bearer {TOKEN}")[0] == 200
+
+
+def test_every_answer_is_marked(guard: Guard, open_guard: Guard) -> None:
+    answers = [ask(open_guard), ask(open_guard, host="x"), ask(guard), ask(guard, "/metrics"), ask(guard, "/healthz")]
+    for _, headers, _ in answers:
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cache-control"] == "no-store"
+        assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
+        assert headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_a_failure_inside_is_logged_and_told_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        await PlainTextResponse("answered", 500)(scope, receive, send)
+        raise RuntimeError("a secret of ours")
+
+    security.log.propagate = True
+    status, _, text = ask(Guard(broken))
+    assert status == 500 and "secret" not in text and "a secret of ours" in caplog.text
+
+
+def test_what_is_no_request_passes() -> None:
+    seen = []
+
+    async def life(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["type"])
+
+    asyncio.run(Guard(life, TOKEN)({"type": "lifespan"}, None, None))  # type: ignore[arg-type]
+    assert seen == ["lifespan"]
+
+
+def request(chunks: list[bytes], pause: Callable[[], Any] | None = None) -> Any:
+    class Request:
+        async def stream(self) -> Any:
+            for chunk in chunks:
+                if pause:
+                    await asyncio.sleep(pause())
+                yield chunk
+
+    return Request()
+
+
+def test_bodies_are_read_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "LARGEST_BODY", 10)
+    assert asyncio.run(security.body_of(request([b"12345", b"67890"]))) == b"1234567890"
+    with pytest.raises(security.TooLargeError):
+        asyncio.run(security.body_of(request([b"12345", b"678901"])))
+
+
+def test_bodies_that_trickle_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "SLOWEST_BODY", 0.05)
+    start = time.monotonic()
+    with pytest.raises(security.TooSlowError):
+        asyncio.run(security.body_of(request([b"x"] * 1000, lambda: 0.02)))
+    assert time.monotonic() - start < 10

@@ -1,0 +1,320 @@
+"""The routes, as programs and people meet them: a real server, real requests."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars
+import pytest
+from serving import Running, running, wait_for
+from standardwebhooks import Webhook
+
+import spagree
+from spagree.monitor import security, server
+
+FINE = {"item": "1", "annotator": "ann", "label": "yes"}
+TOKEN = "a-token-that-is-long-enough"
+ROWS = [
+    {"item": f"i{i}", "annotator": who, "label": "yes" if i % 4 or who == "ann" else "no", "time": 1000 + i}
+    for i in range(40)
+    for who in ("ann", "bob", "cyd")
+]
+
+
+@pytest.fixture(scope="module")
+def monitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("monitor") / "s.sqlite", target=0.9) as found:
+        assert found.post(*ROWS).json() == {"accepted": len(ROWS)}
+        yield found
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("guarded") / "s.sqlite", token=TOKEN, potato="secret") as found:
+        yield found
+
+
+def test_what_was_accepted_counts_at_once(tmp_path: Path) -> None:
+    with running(tmp_path / "s.sqlite") as monitor:
+        for who in ("ann", "bob"):
+            assert monitor.client.post("/api/v1/annotations", json={**FINE, "annotator": who}).json() == {"accepted": 1}
+            assert monitor.agreement()["data"]["annotations"] == (1 if who == "ann" else 2)
+        assert monitor.agreement()["spa"]["value"] == 1.0
+        monitor.post({**FINE, "deleted": True})
+        assert monitor.agreement()["spa"]["value"] is None
+        assert monitor.agreement()["spa"]["undefined"]
+
+
+def test_the_figures_are_those_of_measure(monitor: Running) -> None:
+    frame = polars.DataFrame(ROWS)
+    expected = spagree.measure(frame, item="item", annotator="annotator", label="label").to_dict()
+    found = monitor.agreement(project="default", question="label")
+    for part in ("spa", "schemes", "chance", "missingness"):
+        assert found[part] == json.loads(json.dumps(expected[part]))
+    assert found["format"] == 1 and found["data"]["annotations"] == 120
+
+
+def test_what_is_watched_stands_beside_it(monitor: Running) -> None:
+    live = monitor.agreement()["live"]
+    assert live["coverage"] == {"one": 0, "two": 0, "three_or_more": 40} and live["target"] == 0.9
+    assert live["safe"]["items"] == 40 and live["safe"]["low"] <= live["safe"]["value"] <= live["safe"]["high"]
+
+
+def test_questions_are_named_where_there_are_several(tmp_path: Path) -> None:
+    with running(tmp_path / "s.sqlite") as monitor:
+        assert monitor.client.get("/api/v1/agreement").status_code == 404
+        assert "curl" in monitor.client.get("/").text
+        monitor.post({**FINE, "question": "a"}, {**FINE, "question": "b"}, {**FINE, "project": "other"})
+        assert monitor.client.get("/api/v1/agreement").status_code == 422
+        assert monitor.agreement(project="default", question="a")["data"]["annotations"] == 1
+        rows = monitor.client.get("/api/v1/projects").json()["questions"]
+        assert [(row["project"], row["question"]) for row in rows] == [
+            ("default", "a"),
+            ("default", "b"),
+            ("other", "label"),
+        ]
+        assert "other" in monitor.client.get("/").text
+        assert monitor.client.get("/?project=nobody").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/nothing", 404), ("GET", "/api/v1/annotations", 405), ("DELETE", "/api/v1/agreement", 405),
+     ("GET", "/api/v1/agreement?project=x", 404), ("GET", "/api/v1/export?format=xlsx", 422), ("GET", "/../etc/passwd", 404)],
+)  # fmt: skip
+def test_what_is_not_there_is_said_in_words(monitor: Running, method: str, path: str, status: int) -> None:
+    answer = monitor.client.request(method, path)
+    assert answer.status_code == status and len(answer.json()["error"]) > 10
+
+
+def test_bodies_are_refused_in_words(monitor: Running) -> None:
+    for content, status in [(b"{", 422), (b'{"item": "1"}', 422), (b"x" * (security.LARGEST_BODY + 1), 413)]:
+        answer = monitor.client.post("/api/v1/annotations", content=content)
+        assert answer.status_code == status and answer.json()["error"]
+    chunks = (b"[" + b" " * 1_000_000 for _ in range(20))
+    assert monitor.client.post("/api/v1/annotations", content=chunks).status_code == 413
+
+
+def test_a_body_that_does_not_come_is_given_up(monitor: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "SLOWEST_BODY", 0.2)
+    host, port = monitor.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as slow:
+        slow.sendall(
+            f"POST /api/v1/annotations HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 50\r\n\r\n[".encode()
+        )
+        assert b"408" in slow.recv(1000).split(b"\r\n")[0]
+
+
+def test_many_idle_connections_do_not_stop_it(monitor: Running) -> None:
+    host, port = monitor.address.removeprefix("http://").split(":")
+    idle = [socket.create_connection((host, int(port))) for _ in range(300)]
+    try:
+        for each in idle:
+            each.sendall(b"POST /api/v1/annotations HTTP/1.1\r\n")
+        assert monitor.client.get("/healthz").json() == {"status": "ok"}
+    finally:
+        for each in idle:
+            each.close()
+
+
+def test_a_store_that_fails_is_no_500(tmp_path: Path) -> None:
+    with running(tmp_path / "s.sqlite") as monitor:
+
+        def full(rows: Any) -> None:
+            raise OSError(28, "No space left on device: /secret/path")
+
+        write, monitor.hub.store.write = monitor.hub.store.write, full  # type: ignore[method-assign]
+        answer = monitor.post(FINE)
+        assert answer.status_code == 503 and "nothing was kept" in answer.text and "secret" not in answer.text
+        monitor.hub.store.write = write  # type: ignore[method-assign]
+        assert monitor.post(FINE).status_code == 200
+
+
+def test_an_error_of_ours_shows_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(tmp_path / "s.sqlite") as monitor:
+
+        def broken(body: bytes) -> Any:
+            raise RuntimeError("secret 123")
+
+        monkeypatch.setattr(server.hooks, "posted", broken)
+        answer = monitor.post(FINE)
+        assert answer.status_code == 500 and "secret" not in answer.text and "report" in answer.json()["error"]
+
+
+def test_export_as_csv_and_parquet(monitor: Running) -> None:
+    csv = polars.read_csv(monitor.client.get("/api/v1/export").content)
+    parquet = polars.read_parquet(io.BytesIO(monitor.client.get("/api/v1/export?format=parquet").content))
+    assert csv.height == parquet.height == 120 and csv.columns == ["item", "annotator", "label", "time"]
+    assert spagree.measure(parquet).spa.value == monitor.agreement()["spa"]["value"]
+
+
+def test_metrics_are_for_prometheus(monitor: Running) -> None:
+    text = monitor.client.get("/metrics").text
+    assert 'spagree_annotations{project="default",question="label"} 120.0' in text
+    assert "spagree_safe_low" in text and "spagree_open_alerts" in text and "spagree_events_total" in text
+
+
+def test_marks_are_added_by_programs_and_by_the_form(tmp_path: Path) -> None:
+    with running(tmp_path / "s.sqlite") as monitor:
+        monitor.post(*ROWS)
+        added = monitor.client.post("/api/v1/marks", json={"project": "default", "text": "second", "time": 1020})
+        assert added.json() == {"marks": {"default": [{"time": 1020.0, "text": "second"}]}}
+        assert monitor.agreement()["live"]["safe"]["items"] == 19  # items closed after the mark
+        form = {"project": "default", "question": "label", "text": "<third>"}
+        assert monitor.client.post("/marks", data=form).status_code == 303
+        assert [each["text"] for each in monitor.client.get("/api/v1/marks").json()["marks"]["default"]] == [
+            "second",
+            "<third>",
+        ]
+        for wrong in (
+            {"project": "x", "text": "y"},
+            {"project": "default"},
+            {"project": "default", "text": "x" * 201},
+            [],
+        ):
+            assert monitor.client.post("/api/v1/marks", json=wrong).status_code == 422
+
+
+def test_alerts_begin_and_end(tmp_path: Path) -> None:
+    with running(tmp_path / "s.sqlite") as monitor:
+        alone = [{"item": f"i{i}", "annotator": f"a{i % 3}", "label": "x"} for i in range(25)]
+        monitor.post(*alone)
+        monitor.agreement()
+        found = wait_for(lambda: monitor.client.get("/api/v1/alerts").json()["alerts"])
+        assert [(each["code"], each["state"]) for each in found] == [("no_overlap", "open")]
+        assert found[0]["to_do"] and found[0]["began"] > 0 and found[0]["ended"] is None
+        monitor.post(*({**each, "annotator": "b"} for each in alone))
+        monitor.agreement()
+        ended = monitor.client.get("/api/v1/alerts").json()["alerts"]
+        assert [(each["code"], each["state"]) for each in ended] == [("no_overlap", "ended")]
+        assert ended[0]["ended"] >= ended[0]["began"]
+        assert "Alerts that ended" in monitor.client.get("/").text
+    with running(tmp_path / "s.sqlite") as again:
+        assert [each["state"] for each in again.client.get("/api/v1/alerts").json()["alerts"]] == ["ended"]
+
+
+def test_the_page_is_told_what_changed(tmp_path: Path) -> None:
+    with running(tmp_path / "s.sqlite") as monitor, monitor.client.stream("GET", "/events") as stream:
+        lines = stream.iter_lines()
+        assert next(line for line in lines if line.startswith("event")) == "event: hello"
+        start = time.monotonic()
+        monitor.post(FINE)
+        assert next(line for line in lines if line.startswith("event")) == "event: changed"
+        assert json.loads(next(line for line in lines if line.startswith("data"))[6:]) == {
+            "project": "default",
+            "question": "label",
+        }
+        assert time.monotonic() - start < 20
+        found = monitor.client.get("/changing").json()
+        assert found["version"] >= 1 and "live" in found["sections"]
+
+
+def test_the_page_and_its_changes_carry_the_same(monitor: Running) -> None:
+    page, found = monitor.client.get("/"), monitor.client.get("/changing").json()
+    assert {"live", "trust", "where", "who"} <= set(found["sections"])
+    assert set(found["specs"]) >= {"trend"} and 'data-chart="trend"' in page.text
+    part = monitor.client.get("/changing?annotator=ann&hours=5").json()
+    assert part["sections"]["live"] != found["sections"]["live"]
+
+
+def test_every_answer_carries_the_headers(monitor: Running) -> None:
+    for path in ("/", "/healthz", "/nothing", "/api/v1/agreement", "/api/v1/openapi.json", "/metrics"):
+        headers = monitor.client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
+        assert headers["cache-control"] == "no-store" and "default-src 'none'" in headers["content-security-policy"]
+        assert "server" not in headers
+    policy = monitor.client.get("/").headers["content-security-policy"]
+    assert "connect-src 'self'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", ""])
+def test_another_host_is_refused(monitor: Running, host: str) -> None:
+    assert monitor.client.get("/", headers={"Host": host}).status_code in (400, 403)
+
+
+def test_other_sites_are_refused(monitor: Running) -> None:
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:1"):
+        assert monitor.post(FINE, headers={"Origin": origin}).status_code == 403
+    assert monitor.post(ROWS[0], headers={"Origin": monitor.address}).status_code == 200
+
+
+def test_loopback_has_several_names(monitor: Running) -> None:
+    port = monitor.address.rsplit(":", 1)[1]
+    for host in (f"localhost:{port}", "localhost", f"[::1]:{port}", "127.0.0.1"):
+        assert monitor.client.get("/healthz", headers={"Host": host}).status_code == 200
+
+
+def test_a_token_is_asked_for(guarded: Running) -> None:
+    assert guarded.client.get("/healthz").status_code == 200
+    for path in ("/api/v1/agreement", "/metrics", "/events", "/changing", "/api/v1/export"):
+        assert guarded.client.get(path).status_code == 401
+    assert guarded.post(FINE).status_code == 401
+    right = {"Authorization": f"Bearer {TOKEN}"}
+    assert guarded.post(FINE, headers=right).status_code == 200
+    assert guarded.client.get("/api/v1/agreement", headers={**right, "Host": "annotate.example"}).status_code == 200
+
+
+def test_people_sign_in_with_the_token(guarded: Running) -> None:
+    page = guarded.client.get("/")
+    assert page.status_code == 401 and 'action="/login"' in page.text
+    with httpx.Client(base_url=guarded.address) as browser:
+        assert browser.post("/login", data={"token": "wrong"}).status_code == 401
+        signed = browser.post("/login", data={"token": TOKEN})
+        cookie = signed.headers["set-cookie"].lower()
+        assert (
+            signed.status_code == 303 and "httponly" in cookie and "samesite=strict" in cookie and TOKEN not in cookie
+        )
+        assert browser.get("/").status_code == 200
+
+
+def test_wrong_tokens_have_to_wait(tmp_path: Path) -> None:
+    with running(tmp_path / "s.sqlite", token=TOKEN) as monitor:
+        wrong = {"Authorization": "Bearer wrong"}
+        answers = [monitor.client.get("/metrics", headers=wrong).status_code for _ in range(security.FAILURES + 1)]
+        assert answers == [401] * security.FAILURES + [429]
+        assert monitor.client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 429
+        assert monitor.client.post("/login", data={"token": TOKEN}).status_code == 429
+
+
+POTATO = {"event": "annotation.created", "timestamp": "2026-01-01T00:00:05Z",
+          "data": {"user_id": "ann", "instance_id": "1", "annotations": {"mood": "good", "mood:good": "good"}}}  # fmt: skip
+
+
+def signed(secret: str, at: datetime | None = None) -> tuple[bytes, dict[str, str]]:
+    content, now = json.dumps(POTATO), at or datetime.now(UTC)
+    signature = Webhook(secret.encode()).sign("msg_1", now, content)
+    stamp = str(int(now.timestamp()))
+    return content.encode(), {"webhook-id": "msg_1", "webhook-timestamp": stamp, "webhook-signature": signature}
+
+
+def test_potato_is_known_by_its_signature(guarded: Running) -> None:
+    content, headers = signed("secret")
+    assert guarded.client.post("/hooks/potato", content=content, headers=headers).json() == {"accepted": 1}
+    for wrong in (signed("other")[1], signed("secret", datetime(2020, 1, 1, tzinfo=UTC))[1], {},
+                  {**headers, "webhook-signature": "v1"}, {**headers, "webhook-signature": "v1,?"}):  # fmt: skip
+        assert guarded.client.post("/hooks/potato", content=content, headers=wrong).status_code == 401
+    assert guarded.client.post("/hooks/potato", content=content + b" ", headers=headers).status_code == 401
+
+
+def test_label_studio_says_how_many_tasks_there_are(tmp_path: Path) -> None:
+    annotation = {"id": 1, "task": 5, "completed_by": 2, "updated_at": "2026-01-01T00:00:00Z", "was_cancelled": False,
+                  "result": [{"from_name": "mood", "value": {"choices": ["Good"]}}]}  # fmt: skip
+    payload = {"action": "ANNOTATION_CREATED", "annotation": annotation, "project": {"id": 3, "task_number": 50}}
+    with running(tmp_path / "s.sqlite") as monitor:
+        assert monitor.client.post("/hooks/label-studio", json=payload).json() == {"accepted": 1}
+        assert monitor.agreement()["live"]["project"] == "label-studio-3"
+        assert "49 with none" in monitor.client.get("/").text
+
+
+def test_the_description_of_the_api_names_every_route(monitor: Running) -> None:
+    paths = set(monitor.client.get("/api/v1/openapi.json").json()["paths"])
+    routes = {route.path for route in server.application(monitor.hub).app.routes}
+    assert paths == routes - {"/", "/changing", "/events", "/marks", "/api/v1/openapi.json"}

@@ -1,0 +1,160 @@
+"""Everything that can be followed: plain files, tools' exports and databases, and how they meet webhooks."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+from serving import given
+
+from spagree.errors import SpagreeError
+from spagree.monitor import hooks
+from spagree.monitor.follow import EVERY, Follower, listing
+from spagree.monitor.hub import Hub
+from spagree.monitor.store import Store
+
+ROWS = [("1", "ann", "yes"), ("1", "bob", "no"), ("2", "ann", "yes")]
+EXPECTED = {(item, who): label for item, who, label in ROWS}
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    found = Hub(Store(str(tmp_path / "store.sqlite")))
+    yield found
+    found.close()
+
+
+def labels(hub: Hub, project: str, question: str) -> dict[tuple[str, str], str]:
+    if (project, question) not in hub.questions():
+        return {}
+    return {(item, who): label for item, who, label, _ in hub.ledger.columns(project, question).frame().rows()}
+
+
+def write(path: Path) -> None:
+    frame = polars.DataFrame(ROWS, schema=["item", "annotator", "label"], orient="row")
+    if path.suffix == ".csv":
+        frame.write_csv(path)
+    elif path.suffix == ".tsv":
+        frame.write_csv(path, separator="\t")
+    elif path.suffix == ".jsonl":
+        frame.write_ndjson(path)
+    else:
+        frame.write_parquet(path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
+def test_plain_files_of_every_kind(hub: Hub, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"batch{suffix}"
+    write(path)
+    hub.reconcile(listing(str(path)))
+    assert labels(hub, "batch", "label") == EXPECTED
+    assert hub.reconciled[f"file batch{suffix}"].drift == 0  # the first look is no drift
+
+
+def test_times_are_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "timed.csv"
+    path.write_text("item,annotator,label,time\n1,ann,yes,100\n1,bob,no,200\n")
+    assert [each.time for each in listing(str(path)).annotations] == [100.0, 200.0]
+
+
+def test_a_file_without_annotators_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text("item,label\n1,yes\n1,no\n")
+    with pytest.raises(SpagreeError, match="who annotated is not known"):
+        listing(str(path))
+
+
+def prodigy(*answers: tuple[str, str, str]) -> str:
+    lines = [
+        {"text": item, "_input_hash": int(item), "_task_hash": int(item), "accept": [label], "answer": "accept",
+         "_session_id": f"set-{who}", "_annotator_id": f"set-{who}", "_view_id": "choice", "options": []}
+        for item, who, label in answers
+    ]  # fmt: skip
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def test_prodigy_appends_to_its_file(hub: Hub, tmp_path: Path) -> None:
+    path = tmp_path / "reviews.jsonl"
+    path.write_text(prodigy(*ROWS[:2]))
+    hub.reconcile(listing(str(path)))
+    (question,) = [question for _, question in hub.questions()]
+    assert len(labels(hub, "reviews", question)) == 2
+    path.write_text(prodigy(*ROWS))
+    hub.reconcile(listing(str(path)))
+    assert sorted(labels(hub, "reviews", question).values()) == ["no", "yes", "yes"]
+    assert hub.reconciled["file reviews.jsonl"].drift == 1
+
+
+def task(id: int, *annotations: tuple[int, int, str]) -> dict[str, Any]:
+    made = [
+        {"id": number, "completed_by": who, "was_cancelled": False, "created_at": "2026-01-01T00:00:00Z",
+         "result": [{"from_name": "mood", "to_name": "t", "type": "choices", "value": {"choices": [label]}}]}
+        for number, who, label in annotations
+    ]  # fmt: skip
+    return {"id": id, "data": {"text": "x"}, "annotations": made}
+
+
+def webhook(number: int, item: int, who: int, label: str) -> list[Any]:
+    made = task(item, (number, who, label))["annotations"][0]
+    annotation = {**made, "task": item, "updated_at": "2026-01-01T00:00:01Z"}
+    body = {"action": "ANNOTATION_CREATED", "annotation": annotation, "project": {"id": 1}}
+    return hooks.label_studio(json.dumps(body).encode())
+
+
+def test_an_export_of_label_studio_meets_its_webhooks(hub: Hub, tmp_path: Path) -> None:
+    """One was lost, one deletion was not heard, one change came by the export alone; nothing counts twice."""
+    for events in (webhook(1, 10, 2, "Good"), webhook(2, 10, 3, "Bad"), webhook(9, 11, 2, "Good")):
+        hub.take_now(events)
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([task(10, (1, 2, "Good"), (2, 3, "Good")), task(12, (4, 2, "Bad"))]))
+    hub.reconcile(listing(str(path), project="label-studio-1"))
+    expected = {("10", "2"): "Good", ("10", "3"): "Good", ("12", "2"): "Bad"}
+    assert labels(hub, "label-studio-1", "mood") == expected
+    assert hub.reconciled["label-studio"].drift == 3
+    hub.take_now(webhook(4, 12, 2, "Bad"))  # what was lost arrives after all
+    assert labels(hub, "label-studio-1", "mood") == expected
+    assert hub.ledger.columns("label-studio-1", "mood").superseded == 1
+
+
+def test_a_half_written_line_is_waited_for(hub: Hub, tmp_path: Path) -> None:
+    path = tmp_path / "live.csv"
+    path.write_text("item,annotator,label\n1,ann,ye")
+    follower = Follower(hub, str(path))
+    try:
+        with path.open("a") as stream:
+            stream.write("s\n")
+        end = time.monotonic() + 60
+        while labels(hub, "live", "label") != {("1", "ann"): "yes"}:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    finally:
+        follower.close()
+    assert EVERY > 0
+
+
+def test_two_sources_of_one_project_do_not_undo_each_other(hub: Hub, tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    write(path)
+    hub.take_now([given("9", "zoe", "yes", project="mine", question="label")])
+    hub.reconcile(listing(str(path), project="mine"))
+    hub.reconcile(listing(str(path), project="mine"))
+    assert labels(hub, "mine", "label") == {**EXPECTED, ("9", "zoe"): "yes"}
+
+
+def test_a_listing_survives_a_restart(tmp_path: Path) -> None:
+    path, store = tmp_path / "file.csv", str(tmp_path / "again.sqlite")
+    write(path)
+    first = Hub(Store(store))
+    first.reconcile(listing(str(path)))
+    first.close()
+    path.write_text("item,annotator,label\n1,ann,yes\n")  # changed while nobody looked
+    again = Hub(Store(store))
+    again.reconcile(listing(str(path)))
+    assert labels(again, "file", "label") == {("1", "ann"): "yes"}
+    assert again.reconciled["file file.csv"].drift == 2
+    again.close()

