@@ -118,7 +118,19 @@ def draw(*parts: Any, least: int = 0) -> None:
     width = terminal.width if terminal.is_terminal else max(terminal.width, least)
     drawn = Console(file=page, width=width, force_terminal=terminal.is_terminal, highlight=False)
     drawn.print(*parts, sep="\n")
-    say(page.getvalue(), newline=False)
+    text = page.getvalue()
+    say(text if terminal.is_terminal else _without_trailing_blanks(text), newline=False)
+
+
+def terminal_width() -> int:
+    """How many columns there are: of the terminal, or as COLUMNS says."""
+    from rich.console import Console
+
+    return Console().width
+
+
+def _without_trailing_blanks(text: str) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def print_json(value: Any) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spagree.cli.console import draw, note, print_json, say, working
+from spagree.cli.console import draw, note, print_json, say, terminal_width, working
 from spagree.cli.options import Command, option, options_of, reading_options, to_python
 from spagree.errors import SpagreeError, UsageError, unknown_name
 from spagree.options import STATISTICS, TOOLS, Estimating
@@ -35,6 +35,7 @@ SPA = "spa"
     group=STATISTICS,
     help="Exit with 1 if the interval's lower end is below X; krippendorff_alpha=X for a coefficient. May be repeated.",
 )
+@option("-v", "--verbose", is_flag=True, help="Also show all weighting schemes, coefficients and the assumption check.")
 @option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
 @option("--report", metavar="FILE", help="Also write one HTML page with charts and tables, to look at or send.")
 @option("--export", metavar="FOLDER", help="Also write every table as CSV and all figures as JSON.")
@@ -42,6 +43,7 @@ SPA = "spa"
 def score(
     *,
     as_json: bool,
+    verbose: bool,
     require: Sequence[str],
     all_questions: bool,
     report: str | None,
@@ -65,7 +67,7 @@ def score(
         outcomes = dict(measure_each(**asked)) if all_questions else {"": measure(**asked)}
     found = {question: each for question, each in outcomes.items() if not isinstance(each, SpagreeError)}
     if found:
-        _print_all(found, as_json)
+        _print_all(found, as_json, verbose)
     for agreement in found.values():
         written.write(agreement)
     codes = [_complain(question, outcome) for question, outcome in outcomes.items()]
@@ -126,7 +128,7 @@ def _about(question: str) -> str:
     return f"question {question!r}: " if question else ""
 
 
-def _print_all(found: Mapping[str, Agreement], as_json: bool) -> None:
+def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool) -> None:
     """The one agreement, or each under the name of its question."""
     if as_json and "" not in found:
         print_json({"questions": {question: agreement.to_dict() for question, agreement in found.items()}})
@@ -140,7 +142,7 @@ def _print_all(found: Mapping[str, Agreement], as_json: bool) -> None:
             continue
         if question:
             say(f"══ {printable(question, 80)} ══")
-        draw(summary(agreement.findings, agreement.understood, __version__))
+        draw(summary(agreement.findings, agreement.understood, __version__, verbose=verbose, width=terminal_width()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
     for column in columns:
         right = column not in (*NAMES, *INTERVALS)
         shown.add_column(
-            TITLES.get(column, column), justify="right" if right else "left", no_wrap=column not in ("votes", "text")
+            TITLES.get(column, column), justify="right" if right else "left", no_wrap=right, overflow="fold"
         )
     for row in rows:
         few = bool(row.get(FEW))

@@ -30,25 +30,30 @@ from spagree.read.annotations import Understood
 from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
 CHART_WIDTH = 26
+ROOM_FOR_BARS = 80
 MOST_ROWS = 12
 
 
-def summary(findings: Findings, understood: Understood | None, version: str) -> Group:
-    """The whole summary as one rich renderable."""
+def summary(
+    findings: Findings, understood: Understood | None, version: str, *, verbose: bool = True, width: int = 100
+) -> Group:
+    """The summary as one rich renderable: in short, or with every scheme, coefficient and the assumption check."""
+    details = _figures(findings, bars=width >= ROOM_FOR_BARS) if verbose else _doubts(findings)
     return Group(
         _headline(findings),
         Text(),
         _facts(findings, understood),
-        *_figures(findings),
+        *details,
         *_warnings(findings),
         *_citation(findings, version),
+        *(() if verbose else _next_steps(findings)),
     )
 
 
 def to_text(findings: Findings, understood: Understood | None, version: str, width: int = 100) -> str:
     """The summary as plain text."""
     page = StringIO()
-    Console(width=width, color_system=None, file=page).print(summary(findings, understood, version))
+    Console(width=width, color_system=None, file=page).print(summary(findings, understood, version, width=width))
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
 
 
@@ -124,11 +129,28 @@ def _range(low: int, high: int) -> str:
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
-def _figures(findings: Findings) -> Iterator[RenderableType]:
+def _doubts(findings: Findings) -> Iterator[RenderableType]:
+    """The assumption check, where it is not fine."""
+    test = findings.missingness
+    between = test.p_of_differences()
+    if test.broken or (between is not None and between < ALARM):
+        yield Text("\nAssumption: agreement does not depend on the number of annotations", style="bold")
+        yield Padding(_assumption(findings), (0, 2))
+
+
+def _next_steps(findings: Findings) -> Iterator[RenderableType]:
+    if findings.spa.value is None:
+        return
+    yield Text("\nMore", style="bold")
+    yield Padding(Text("-v: all weighting schemes, coefficients beyond chance, the assumption check"), (0, 2))
+    yield Padding(Text("--report FILE: a page with charts; spagree items: where annotators disagree"), (0, 2))
+
+
+def _figures(findings: Findings, *, bars: bool) -> Iterator[RenderableType]:
     if findings.spa.value is None:
         return
     yield Text("\nWeighting schemes", style="bold")
-    yield _scheme_table(findings)
+    yield _scheme_table(findings, bars=bars)
     yield Text("\nCorrected for chance", style="bold")
     yield _chance_table(findings)
     if findings.spa.interval_for == ANNOTATORS:
@@ -137,7 +159,7 @@ def _figures(findings: Findings) -> Iterator[RenderableType]:
     yield Text("\nAssumption: agreement does not depend on the number of annotations", style="bold")
     yield Padding(_assumption(findings), (0, 2))
     if len(findings.missingness.by_n) > 1:
-        yield _by_n_table(findings)
+        yield _by_n_table(findings, bars=bars)
 
 
 def _assumption(findings: Findings) -> Text:
@@ -155,12 +177,12 @@ def _assumption(findings: Findings) -> Text:
     return Text(f"no sign against it ({p_value(test.p)})", style="green")
 
 
-def _scheme_table(findings: Findings) -> Table:
+def _scheme_table(findings: Findings, *, bars: bool) -> Table:
     rows = [(name, found) for name, found in findings.schemes.items()]
     if findings.spa.weights not in findings.schemes:
         rows.append((findings.spa.weights, findings.spa))
     table = _interval_columns("scheme")
-    chart = _Chart([found for _, found in rows])
+    chart = _Chart([found for _, found in rows], shown=bars)
     for name, found in rows:
         style = "bold" if name == findings.spa.weights else ""
         marked = ("▸ " if style else "  ") + name
@@ -171,9 +193,9 @@ def _scheme_table(findings: Findings) -> Table:
 def _chance_table(findings: Findings) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
     for name, justify in (("  coefficient", "left"), ("value", "right"), ("interval", "left")):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("observed", justify="right")
-    table.add_column("by chance", justify="right")
+        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    table.add_column("observed", justify="right", overflow="fold")
+    table.add_column("by chance", justify="right", overflow="fold")
     for name, found in findings.chance.items():
         if found.value is None:
             table.add_row(f"  {name}", "undefined", Text(str(found.undefined)), "", "")
@@ -190,10 +212,10 @@ def _chance_gap(findings: Findings) -> Iterator[RenderableType]:
             yield Padding(Text(words), (0, 2))
 
 
-def _by_n_table(findings: Findings) -> Table:
+def _by_n_table(findings: Findings, *, bars: bool) -> Table:
     rows = findings.missingness.by_n[:MOST_ROWS]
     table = _interval_columns("annotations", "items")
-    chart = _Chart([row.agreement for row in rows])
+    chart = _Chart([row.agreement for row in rows], shown=bars)
     for row in rows:
         found = row.agreement
         table.add_row(f"{row.n:,}", f"{row.items:,}", figure(found.value), interval(found), chart.draw(found))
@@ -205,10 +227,10 @@ def _by_n_table(findings: Findings) -> Table:
 
 def _interval_columns(first: str, *more: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    table.add_column(f"  {first}", justify="right" if more else "left", no_wrap=True)
+    table.add_column(f"  {first}", justify="right" if more else "left", overflow="fold")
     for name in (*more, "agreement"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("interval", no_wrap=True)
+    table.add_column("interval", overflow="fold")
     table.add_column("", no_wrap=True)
     return table
 
@@ -216,13 +238,14 @@ def _interval_columns(first: str, *more: str) -> Table:
 class _Chart:
     """Intervals drawn on one scale, so that overlap is seen without reading numbers."""
 
-    def __init__(self, found: Iterable[Estimate]) -> None:
+    def __init__(self, found: Iterable[Estimate], *, shown: bool) -> None:
+        self.shown = shown
         ends = [end for each in found for end in (each.low, each.high, each.value) if end is not None]
         self.low, self.high = min(ends), max(ends)
 
     def draw(self, found: Estimate) -> str:
         """One line: ├───●───┤."""
-        if found.value is None:
+        if found.value is None or not self.shown:
             return ""
         cells = [" "] * (CHART_WIDTH + 1)
         if found.low is not None and found.high is not None:
