@@ -119,7 +119,7 @@ def test_own_weights_on_the_command_line(run: Run, good: Path) -> None:
     found = json.loads(run("score", good, "--json", "--weights", "2=1,3=2")[1])
     assert found["spa"]["value"] == spagree.measure(good, weights="annotations_m1").spa.value
     assert found["spa"]["weights"] == "custom"
-    assert "▸ custom" in run("score", good, "--weights", "2=1,3=2")[1]
+    assert "▸ custom" in run("score", good, "--weights", "2=1,3=2", "-v")[1]
 
 
 def test_bootstrap_records_method_and_seed(run: Run, good: Path) -> None:

@@ -94,7 +94,7 @@ def test_one_column_cannot_be_item_and_text() -> None:
 
 
 def test_a_tally_comes_too_late() -> None:
-    with pytest.raises(spagree.UsageError, match="text: no effect on a tally"):
+    with pytest.raises(spagree.UsageError, match="text= has no effect on a tally"):
         spagree.measure(spagree.tally(FRAME), text="question text")
 
 

@@ -1,0 +1,46 @@
+"""What a score prints: short by default, all of it with -v, and readable at any width."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import spagree
+from command import Run
+
+
+def test_the_score_is_short_unless_asked(run: Run) -> None:
+    short, full = run("score", "example:sparse")[1], run("score", "example:sparse", "-v")[1]
+    for part in ("SPA 0.576   95% interval 0.536 to 0.615", "Read", "Coverage", "For your paper"):
+        assert part in short and part in full
+    for part in ("Weighting schemes", "Corrected for chance", "Assumption"):
+        assert part not in short and part in full
+    assert "-v: all weighting schemes" in short and "-v:" not in full
+    assert len(short.splitlines()) < 0.6 * len(full.splitlines())
+
+
+def test_a_doubtful_assumption_and_warnings_are_never_left_out(run: Run) -> None:
+    short = run("score", "example:adaptive")[1]
+    assert "violated: items with more annotations agree less" in short
+    assert short.count("! ") == len(spagree.measure("example:adaptive").warnings) > 0
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_figures_survive_narrow_terminals_and_bars_go_first(
+    run: Run, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = run("score", "example:sparse", "-v")[1]
+    assert max(map(len, out.splitlines())) <= width and "…" not in out
+    assert ("├" in out) == (width >= 80)
+    found = spagree.measure("example:sparse")
+    for each in (*found.schemes.values(), *found.chance.values()):
+        for end in (each.value, each.low, each.high):
+            assert f"{end:.3f}" in out
+
+
+@pytest.mark.parametrize("command", ["score", "items", "classes", "annotators", "pairs"])
+def test_no_trailing_blanks_in_a_pipe(run: Run, command: str) -> None:
+    code, out, _ = run(command, "example:sparse")
+    assert code == 0 and re.findall(r"[ \t]+$", out, re.MULTILINE) == []
