@@ -125,7 +125,7 @@ def test_a_broken_assumption_is_said_in_every_place() -> None:
     findings = spagree.measure("example:adaptive").findings
     shown = to_text(findings, None, "9.9")
     assert "violated: items with more annotations agree less (p < 0.001)" in shown
-    assert "--first 2" in shown and "! the weighting schemes differ" in shown
+    assert "first=2" in shown and "! the weighting schemes differ" in shown
     assert "Agreement depended on the number of annotations" in for_paper(findings, "9.9")
 
 
