@@ -27,18 +27,7 @@ from spagree.estimate.missing_labels import caution_missing
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.similarity import SET_METRICS, Metric
-from spagree.options import (
-    CustomWeights,
-    DuplicatePolicy,
-    Estimating,
-    IntervalFor,
-    Reading,
-    Similarity,
-    given,
-    renamed,
-    shows,
-    split,
-)
+from spagree.options import Estimating, Reading, given, renamed, shows, split
 from spagree.present.presented import Presented
 from spagree.read import read, read_all
 from spagree.read.annotations import Annotations, Caution, Understood
@@ -49,6 +38,8 @@ from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:
     import polars
+
+    from spagree.options import CustomWeights, DuplicatePolicy, IntervalFor, Similarity
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from io import StringIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 import spagree
 from spagree.estimate import Estimate, find
 from spagree.present import document, for_paper, in_words, to_html, to_text
+from spagree.present.tables import table
 from spagree.present.wording import (
     change,
     count,
@@ -206,3 +209,13 @@ def test_json_spells_out_what_would_steer_a_terminal() -> None:
     text = spagree.measure([("q", "a", label), ("q", "b", label)]).to_json()
     assert json.loads(text)["data"]["labels"] == {label: 2}
     assert not any(unicodedata.category(character) in ("Cc", "Cf") for character in text.replace("\n", ""))
+
+
+def test_a_table_shows_any_column_of_a_plan_with_texts_to_the_left() -> None:
+    rows = spagree.measure("example:sparse").plan(half_width=0.02).rows(named=True)
+    shown = table(rows, list(rows[0]))
+    sides = {str(column.header): column.justify for column in shown.columns}
+    assert sides["route"] == "left" and sides["half_width"] == "right"
+    page = StringIO()
+    Console(width=200, color_system=None, file=page).print(shown)
+    assert "fresh" in page.getvalue() and "new_items" in page.getvalue()

@@ -47,7 +47,7 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
     """A table with these columns; figures that rest on little are dim and marked with *."""
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column in columns:
-        right = column not in (*NAMES, *INTERVALS)
+        right = column not in (*NAMES, *INTERVALS) and not any(isinstance(row.get(column), str) for row in rows)
         shown.add_column(
             TITLES.get(column, column), justify="right" if right else "left", no_wrap=right, overflow="fold"
         )
@@ -66,7 +66,7 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else ""
-    if column in NAMES:
+    if column in NAMES or isinstance(value, str):
         return printable(str(value), LONG if column in ("item", "votes", "text") else SHORT)
     return _number(column, value, few=bool(row.get(FEW)))
 
