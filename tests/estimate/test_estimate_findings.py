@@ -266,3 +266,12 @@ def test_records_are_frozen_and_hold_nothing_else(record: type) -> None:
 @pytest.mark.parametrize("record", [ItemCounts, ItemGroups, Tally])
 def test_summaries_are_frozen(record: type) -> None:
     assert record.__dataclass_params__.frozen
+
+
+def test_agreement_that_chance_would_bring_is_said() -> None:
+    """Half of the pairs agree where two labels are equally common; enough items to tell, or too few."""
+    even = parse("aa bb ab ab")
+    assert "agreement is 0.500, and labels picked blindly" in cautions(find(tally_of(even * 25)))["near_chance"]
+    assert "near_chance" not in cautions(find(tally_of(even * 2)))
+    assert "near_chance" not in cautions(find(tally_of(parse("aa bb aa ab") * 25)))
+    assert "near_chance" not in cautions(find(tally_of(parse("aa aa") * 25)))

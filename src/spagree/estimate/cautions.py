@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from spagree.estimate.chance import Corrected
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.similarity import NOMINAL, SCALES, is_number, with_points
 from spagree.estimate.uncertainty import Estimate
@@ -15,6 +16,7 @@ FEW_ITEMS = 10
 FREE_TEXT, FEWEST_LABELS = 0.5, 10  # so many different labels per annotation, and at least so many
 SCALE = 3  # different numbers
 LOW_COVERAGE = 0.5
+NEAR_CHANCE = 0.1  # a kappa below this, with an interval down to 0
 
 REMEDY = (
     "If the number of annotations was decided by looking at the labels, score only the first "
@@ -28,6 +30,17 @@ def cautions(
 ) -> tuple[Caution, ...]:
     """All warnings that apply, the weightiest first."""
     return (*_assumption(schemes, test), *_coverage(tally), *_labels(tally, weights, metric))
+
+
+def near_chance(tally: Tally, kappa: Corrected) -> tuple[Caution, ...]:
+    """Agreement that blind guessing would reach as well, where there are items enough to tell."""
+    if kappa.value is None or kappa.low is None or kappa.expected is None or kappa.observed is None:
+        return ()
+    if tally.pairable_items < FEW_ITEMS or kappa.low > 0 or kappa.value >= NEAR_CHANCE:
+        return ()
+    blindly = "labels picked blindly, each as often as it was used here, would agree"
+    found = f"agreement is {kappa.observed:.3f}, and {blindly} {kappa.expected:.3f} as well"
+    return (Caution("near_chance", f"{found}: people hardly agree beyond chance; report a coefficient beside it"),)
 
 
 def _assumption(schemes: Mapping[str, Estimate], test: Missingness) -> Iterator[Caution]:

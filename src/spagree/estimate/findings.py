@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from spagree.estimate.adaptive import Shape, adaptive_shape
-from spagree.estimate.cautions import cautions, has_one_annotator
+from spagree.estimate.cautions import cautions, has_one_annotator, near_chance
 from spagree.estimate.chance import Corrected, chance
 from spagree.estimate.item_groups import ItemGroups, exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
@@ -97,7 +97,8 @@ def find(
     spa = schemes[weights] if isinstance(weights, str) else figure(chosen)
     test = missingness(found, level, shape)
     corrected = chance(tally, chosen.by_n, level, chosen.scheme, similar)
-    warnings = cautions(tally, schemes, test, chosen, metric.name if metric else NOMINAL)
+    near = near_chance(tally, corrected["spa_kappa"])
+    warnings = (*near, *cautions(tally, schemes, test, chosen, metric.name if metric else NOMINAL))
     all_weights = {**weighed, chosen.scheme: chosen}
     name = metric.name if metric else NOMINAL
     return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name)
