@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars
 
 PARQUET = (".parquet", ".pq")
+ROWS_LOOKED_AT = 300_000  # for spellings of items
 MOST_CASES, CASES_AT_ONCE = 1_000, 20
 _numbers = count()  # of views in duckdb, which need names
 # Where faults of an engine come from; pyo3_runtime: a panic in polars, which is no Exception.
@@ -145,13 +146,13 @@ def sampled_items(frame: nw.LazyFrame[Any], items: int, most: int) -> list[Any]:
     native = frame.to_native()
     if frame.implementation is nw.Implementation.DUCKDB:
         plain = f"hash(ltrim(lower(trim({ITEM})), '0')) % {every} = 0"
-        return [item for (item,) in native.filter(plain).project(ITEM).distinct().fetchall()]
+        return [item for (item,) in native.limit(ROWS_LOOKED_AT).filter(plain).project(ITEM).distinct().fetchall()]
     if frame.implementation is nw.Implementation.POLARS:
         import polars
 
         item = polars.col(ITEM)
         spelled = item.str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
-        chosen = native.select(item).filter(spelled.hash() % every == 0).unique()
+        chosen = native.select(item).head(ROWS_LOOKED_AT).filter(spelled.hash() % every == 0).unique()
         return list(chosen.collect(engine="streaming")[ITEM])
     return []
 

@@ -17,7 +17,7 @@ from spagree.tally.tally import Tally, text
 
 NUMBER = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII)
 MOST_RESPELLED = 2_000_000  # distinct items; their names are compared here
-MOST_COMPARED = 20_000  # items, annotators
+MOST_COMPARED = 5_000  # items, annotators
 SHOWN_GROUPS, SHOWN_SPELLINGS = 3, 4
 
 
@@ -79,7 +79,7 @@ def caution_ids(frame: nw.LazyFrame[Any], tally: Tally) -> tuple[Caution, ...]:
     """The same for annotators and items.
 
     Items that are split have fewer annotations than the others: where all have as many there are none. Of more than
-    20,000 items, as many are compared, chosen by their spelling, so that variants of one are chosen together.
+    5,000 items, about as many of the first rows are compared, chosen so that spellings of one item stay together.
     """
     found = []
     people = tally.annotators or {}
