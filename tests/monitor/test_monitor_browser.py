@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import Running, running
+from serving import Running, running, wait_for
 
 from browser import DRAWN, WATCH, Browser, started, until
 
@@ -102,6 +102,7 @@ def test_a_phone_a_mark_and_the_overview(browser: Browser, tmp_path: Path) -> No
         page.fill("input[name=text]", "new <guidelines>")
         page.click("#mark-form button")
         until(page, DRAWN)
+        wait_for(lambda: monitor.hub.marks)
         assert monitor.hub.marks["default"][0][1] == "new <guidelines>"
         monitor.post({"item": "1", "annotator": "a", "label": "x", "project": "another"})
         page.goto(monitor.address)

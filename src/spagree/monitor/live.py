@@ -140,7 +140,7 @@ def _safe(found: SafeSequence) -> Safe:
     if not len(found.mean):
         return Safe(0, undefined="no item has enough annotations yet")
     items, value = len(found.mean), float(found.mean[-1])
-    if found.broken is not None:
+    if found.broken is not None or not found.low[-1] <= value <= found.high[-1]:
         return Safe(items, value, undefined="agreement changed on the way: no single number fits all items so far")
     return Safe(items, value, float(found.low[-1]), float(found.high[-1]))
 
