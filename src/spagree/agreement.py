@@ -114,7 +114,7 @@ class Agreement(Presented):
     def hardest(self, most: int = 20) -> polars.DataFrame:
         """The items with the least agreement, on any source: ``item, annotations, agreement, entropy, votes``.
 
-        They are found where the data lives; only they come home. Of equal agreement, more annotations come first.
+        They are found where the data lives. Of equal agreement, more annotations come first.
         Where a column of text was named, also ``text`` and ``texts``, the number of different texts an item has.
 
         >>> import spagree
@@ -126,15 +126,7 @@ class Agreement(Presented):
         return self._item_table().worst(most)
 
     def consensus(self) -> polars.DataFrame:
-        """The majority label of each item: ``item, label, tied, annotations, share, kept``.
-
-        ``label`` is null for ties, which ``tied`` lists; ``kept``: the probability that more annotators would keep it.
-
-        >>> import spagree
-        >>> rows = [(1, "ann", "yes"), (1, "bob", "yes"), (2, "ann", "no"), (2, "bob", "yes")]
-        >>> spagree.measure(rows).consensus().drop("kept").rows()
-        [(1, 'yes', None, 2, 1.0), (2, None, 'no | yes', 2, 0.5)]
-        """
+        """The majority of each item: ``label`` (null for ties), ``tied``, ``share``, how likely it is ``kept``."""
         return consensus(to_polars(self._item_table().counts), self.spa.value, self.data.pairable_items)
 
     def distribution(self) -> polars.DataFrame:
@@ -231,7 +223,7 @@ class Agreement(Presented):
 
     def _evidence(self) -> Breakdowns:
         if self._breakdowns is None:
-            raise UsageError("breakdowns need what was measured; take the agreement that measure() returned")
+            raise UsageError("breakdowns need what was measured; take what measure() returned")
         return self._breakdowns
 
 
@@ -252,6 +244,8 @@ def measure(
     engine: str | None = None,
     spark_master: str | None = None,
     query: str | None = None,
+    where: str | Sequence[str] | Mapping[str, Any] = (),
+    exclude_annotator: str | Sequence[str] = (),
     missing: Sequence[str] = (),
     separator: str | None = None,
     normalize: bool = False,
@@ -299,6 +293,8 @@ def measure(
         engine: What reads and counts files: ``"duckdb"`` (default), ``"polars"`` or ``"spark"``.
         spark_master: The cluster for the engine spark; this machine otherwise.
         query: A SELECT, whose answer is read from the database ``source``.
+        where: Use only rows with these values: ``{"language": "en"}``, or ``"language=en"``.
+        exclude_annotator: Leave out what these annotators did.
         missing: Labels that mean missing.
         separator: What separates the options of a label that is a set, as ``";"`` in ``a;b``.
         normalize: Treat labels, annotators and items as equal that differ in case, blanks, Unicode form, or as 1, 1.0.

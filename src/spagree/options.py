@@ -127,6 +127,16 @@ class Reading:
             "Read what this SELECT answers; SOURCE is then postgresql://USER@HOST/DATABASE or an SQLite file.",
         ),
     )
+    where: str | Sequence[str] | Mapping[str, Any] = field(
+        default=(),
+        metadata=_about(
+            CLEANING, "COLUMN=VALUE", "Use only rows with this value in a column; may be repeated.", Kind.REPEATED
+        ),
+    )
+    exclude_annotator: str | Sequence[str] = field(
+        default=(),
+        metadata=_about(CLEANING, "NAME", "Leave out what this annotator did; may be repeated.", Kind.REPEATED),
+    )
     missing: Sequence[str] = field(
         default=(), metadata=_about(CLEANING, "TEXT", "A label that means missing; may be repeated.", Kind.REPEATED)
     )

@@ -34,7 +34,7 @@ def halves(agreement: Agreement, before: Any, options: Mapping[str, Any]) -> dic
     """The annotations made before a moment, and those made from then on."""
     frame = agreement._evidence().annotations
     if frame is None or TIME not in column_names(frame):
-        raise UsageError("before needs the time of each annotation; name its column with --time (time=)")
+        raise UsageError("before needs the time of each annotation; name its column with --time")
     unknown = int(rows(frame.filter(nw.col(TIME).is_null()).select(nw.len()))[0][0])
     if unknown:
         raise DataError(f"before: {unknown:,} annotations have no time; fill it in, or leave them out")

@@ -91,7 +91,7 @@ def _left_out(why: str, size: int) -> str:
 
 
 def _read_lines(understood: Understood) -> list[str]:
-    kind = "export" if understood.rules else "table"
+    kind = "table" if understood.format in ("long", "wide", "counts") else "export"
     lines = [f"{printable(understood.source, 80)} as a {understood.format} {kind}"]
     if understood.columns:
         lines.append(

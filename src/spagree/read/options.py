@@ -64,6 +64,11 @@ class Request(Reading):
                     "leave it out, or name the tool with --format"
                 )
 
+    def refuse_where(self, tool: str) -> None:
+        """A row is chosen by a column of a table; an export of a tool has none."""
+        if self.where:
+            raise UsageError(f"--where names a column of a table, and this is a {tool} export; leave it out")
+
     def refuse_tool(self) -> None:
         """A tool writes files with names for what is in them: nothing else can be read as its export."""
         if self.format != "auto" and self.format not in layouts.FORMATS:

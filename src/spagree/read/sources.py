@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from spagree import progress
 from spagree.errors import FileError, SpagreeError, UsageError
-from spagree.read import forms, layouts
+from spagree.read import filters, forms, layouts
 from spagree.read.annotations import (
     ANNOTATOR,
     ITEM,
@@ -80,6 +80,8 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
         tempfile.TemporaryDirectory(prefix="spagree-") as scratch,
     ):
         found = _found(source, request, Path(scratch), every)
+    if request.exclude_annotator:
+        found = {name: filters.without_annotators(each, request.exclude_annotator) for name, each in found.items()}
     if request.pseudonymise is False:
         return found
     hidden = {question: pseudonymised(annotations, key) for question, annotations in found.items()}
@@ -101,6 +103,7 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
         origin = tools.look(_paths(source), request.encoding, scratch)
         tool = tools.find(origin, request.format)
         if tool is not None and not request.is_plain(tool.name):
+            request.refuse_where(tool.name)
             asked = request.asked(scratch)
             return tools.read_export(origin, tool, asked, request.rules(), missing=request.missing_texts, every=every)
     if request.query is not None:
@@ -110,19 +113,23 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
     question = request.columns()
     table = forms.without_second_header(_table(source, origin.tables if origin else (), question, request, scratch))
     table = replace(table, name=source) if _is_example(source) else table
+    rules: list[str] = []
+    if request.where:
+        table = filters.with_values(table, filters.conditions(request.where), rules)
     wanted = _own_format(source) if request.format == "auto" else request.format
     question = _asked(question, source)
     if every and wanted == "long" and (several := layouts.asked_in(table, question)):
-        return {each: _annotations(table, wanted, replace(question, question=each)) for each in several}
-    annotations = _annotations(table, wanted, question)
+        return {each: _annotations(table, wanted, replace(question, question=each), rules) for each in several}
+    annotations = _annotations(table, wanted, question, rules)
     return {annotations.understood.columns.get(LABEL, LABEL): annotations}
 
 
-def _annotations(table: Table, wanted: str, question: Question) -> Annotations:
-    """A table in one of the layouts."""
+def _annotations(table: Table, wanted: str, question: Question, rules: Sequence[str]) -> Annotations:
+    """A table in one of the layouts; ``rules`` are there once it is loaded."""
     layout = layouts.FORMATS[wanted](table, question)
+    examples, told = _examples(table, layout), tuple(rules[-1:])
     understood = Understood(
-        table.name, layout.format, layout.columns, layout.guessed, _examples(table, layout), apart=layout.apart
+        table.name, layout.format, layout.columns, layout.guessed, examples, rules=told, apart=layout.apart
     )
     cautions = table.cautions + layout.cautions
     return Annotations(layout.frame, understood, cautions, watched=table.watched)

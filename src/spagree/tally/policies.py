@@ -27,6 +27,7 @@ LEFT_OUT = {
     "missing_label": "no label",
     "missing_item": "no item",
     "repeated": "the same annotator on the same item again",
+    "excluded": "by annotators who were excluded",
     # What the rules for exports of annotation tools left out while reading:
     "skipped": "skipped",
     "cancelled": "cancelled",

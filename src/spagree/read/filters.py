@@ -1,0 +1,105 @@
+"""Some of the rows: those with a value in a column, those of other annotators. What is left out is counted and said."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import DataError, UsageError
+from spagree.read import columns
+from spagree.read.annotations import ANNOTATOR, Annotations
+from spagree.read.frames import is_spark
+from spagree.read.tables import Table, cell, listed, shown
+
+MOST_SHOWN = 10
+
+
+def conditions(where: str | Sequence[str] | Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Columns and the value they must have.
+
+    >>> conditions("language=en"), conditions({"batch": 3})
+    ([('language', 'en')], [('batch', '3')])
+    """
+    if isinstance(where, Mapping):
+        return [(column, str(value)) for column, value in where.items()]
+    found = []
+    for text in [where] if isinstance(where, str) else where:
+        column, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(f"--where {text}: write a column and its value as COLUMN=VALUE")
+        found.append((column, value))
+    return found
+
+
+def with_values(table: Table, asked: Sequence[tuple[str, str]], rules: list[str]) -> Table:
+    """The table with only the rows that have these values; ``rules`` is told in words how many are left."""
+    wanted = [(columns.find(table.columns, column, "--where"), value) for column, value in asked]
+    needed = [position for position, _ in wanted]
+
+    def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        frame = table.load(list(dict.fromkeys([*positions, *needed])))
+        before = size(frame)
+        for position, value in wanted:
+            chosen = nw.col(cell(position)).cast(nw.String) == value
+            kept = frame.filter(chosen if value else nw.col(cell(position)).is_null() | chosen)
+            if not size(kept):
+                raise _no_such_value(frame, position, table.columns[position], value)
+            frame = kept
+        told = " and ".join(f"{table.columns[position]} = {value}" for position, value in wanted)
+        rules.append(f"only rows with {told}: {size(frame):,} of {before:,}")
+        return frame.drop([cell(position) for position in dict.fromkeys(needed) if position not in positions])
+
+    return replace(table, load=load)
+
+
+def _no_such_value(frame: nw.LazyFrame[Any], position: int, column: str, value: str) -> DataError:
+    known = distinct(frame, position)
+    more = f" and {len(known) - MOST_SHOWN:,} more" if len(known) > MOST_SHOWN else ""
+    found = f"--where {column}={value}: no row has it"
+    return DataError(f"{found}; column {shown(column)} holds {listed(known[:MOST_SHOWN])}{more}")
+
+
+def distinct(frame: nw.LazyFrame[Any], position: int) -> list[str]:
+    """The values of a column as text, in order; empty cells left out."""
+    key = cell(position)
+    values = frame.select(nw.col(key).cast(nw.String)).unique(subset=[key]).filter(~nw.col(key).is_null())
+    return sorted(row[0] for row in _rows(values))
+
+
+def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> Annotations:
+    """Without what these annotators did, which is counted as left out."""
+    excluded = [names] if isinstance(names, str) else list(names)
+    if not annotations.has_annotators:
+        raise UsageError("--exclude-annotator: who annotated is not known; name its column with --annotator")
+    who = nw.col(ANNOTATOR).cast(nw.String)
+    for name in excluded:
+        if not size(annotations.frame.filter(who == name)):
+            raise _nobody(annotations, name)
+    lost = size(annotations.frame.filter(who.is_in(excluded)))
+    kept = annotations.frame.filter(nw.col(ANNOTATOR).is_null() | ~who.is_in(excluded))
+    return replace(annotations, frame=kept, left_out={**annotations.left_out, "excluded": lost})
+
+
+def _nobody(annotations: Annotations, name: str) -> UsageError:
+    people = annotations.frame.select(nw.col(ANNOTATOR).cast(nw.String)).unique(subset=[ANNOTATOR])
+    known = sorted(row[0] for row in _rows(people) if row[0] is not None)
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {shown(near[0])}?" if near else f"annotators: {listed(known[:MOST_SHOWN])}"
+    return UsageError(f"--exclude-annotator {name}: nobody is called so; {hint}")
+
+
+def size(frame: nw.LazyFrame[Any]) -> int:
+    """How many rows there are."""
+    return int(_rows(frame.select(nw.len().alias("size")))[0][0])
+
+
+def _rows(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
+    if frame.implementation is nw.Implementation.DUCKDB:
+        return list(frame.to_native().fetchall())
+    if is_spark(frame):
+        return [tuple(row) for row in frame.to_native().collect()]
+    return list(frame.collect().rows())
