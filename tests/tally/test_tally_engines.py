@@ -22,7 +22,9 @@ from spagree.estimate import find
 from spagree.read.spark.session import session
 from spagree.tally import engines
 from spagree.tally.count import count, item_agreement
-from spagree.tally.engines import _python, rows, surely_unique, to_polars
+from spagree.tally.engines import rows, surely_unique, to_polars
+from spagree.tally.engines.engine import python_value
+from spagree.tally.engines.polars_engine import Polars
 from spagree.tally.items import item_counts
 from spagree.tally.policies import Policies
 
@@ -229,8 +231,8 @@ def test_every_engine_counts_the_largest_item_exactly(engine: str) -> None:
     ids=str,
 )
 def test_scalars_of_all_engines_become_plain_python(value: object, wanted: object) -> None:
-    assert _python(value) == wanted
-    assert type(_python(value)) is type(wanted)
+    assert python_value(value) == wanted
+    assert type(python_value(value)) is type(wanted)
 
 
 FAST = {name: ENGINES[name] for name in ("polars lazy", "duckdb")}
@@ -325,9 +327,24 @@ def test_engines_without_hashes_decide_nothing() -> None:
     assert not surely_unique(nw.from_native(MANY.to_pandas()).lazy(), ("item", "annotator"), 120)
 
 
+def test_a_new_engine_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Abacus(engines.Engine):
+        libraries = ("abacus",)
+
+        def holds(self, frame: nw.LazyFrame[Any]) -> bool:
+            return "bead" in engines.column_names(frame)
+
+        def rows(self, frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
+            return [("counted on the abacus", *frame.collect().rows()[0])]
+
+    monkeypatch.setattr(engines, "ENGINES", (Abacus(), *engines.ENGINES))
+    assert rows(nw.from_native(pl.LazyFrame({"bead": [3]}))) == [("counted on the abacus", 3)]
+    assert rows(nw.from_native(pl.LazyFrame({"item": [3]}))) == [(3,)]
+
+
 def test_a_collision_of_hashes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = counted(MANY).tally
-    monkeypatch.setattr(engines, "_differ_in_polars", lambda native, keys: False)
+    monkeypatch.setattr(Polars, "surely_unique", lambda *_: False)
     assert counted(MANY).tally == wanted
 
 

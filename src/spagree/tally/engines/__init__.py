@@ -1,0 +1,124 @@
+"""What differs between engines when a result comes home; everything else is narwhals.
+
+Each engine is one file with a subclass of :class:`~spagree.tally.engines.engine.Engine`, and one entry in ENGINES.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from spagree.errors import FileError, UsageError
+from spagree.read.annotations import ITEM
+from spagree.tally.engines.dask_engine import Dask
+from spagree.tally.engines.duckdb_engine import DuckDB
+from spagree.tally.engines.engine import Engine
+from spagree.tally.engines.polars_engine import Polars
+from spagree.tally.engines.spark_engine import Spark
+from spagree.write import write_atomically
+
+if TYPE_CHECKING:
+    import polars
+
+PARQUET = (".parquet", ".pq")
+ENGINES = (DuckDB(), Polars(), Spark(), Dask(), Engine())
+
+
+def engine_of(frame: nw.LazyFrame[Any]) -> Engine:
+    """The first engine that holds the frame; the last one takes any.
+
+    >>> import polars
+    >>> type(engine_of(nw.from_native(polars.LazyFrame()))).__name__
+    'Polars'
+    """
+    return next(engine for engine in ENGINES if engine.holds(frame))
+
+
+def column_names(frame: nw.LazyFrame[Any]) -> list[str]:
+    """What columns there are, without running anything."""
+    return frame.collect_schema().names()
+
+
+def rows(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
+    """Run the query where the data lives and bring its few result rows home as Python values."""
+    with explained_faults(frame):
+        return engine_of(frame).rows(frame)
+
+
+def surely_unique(frame: nw.LazyFrame[Any], keys: Sequence[str], rows: int) -> bool:
+    """Whether none of about so many rows share their keys, as far as 64-bit hashes prove it; False decides nothing.
+
+    Equal keys have equal hashes: as many hashes as rows means as many keys. Hashes are less than half the work and
+    the memory of the keys themselves, and on a cluster 8 bytes a row to send; a chance collision (1 in 3,000 at 10⁸
+    rows) only costs the longer way.
+    """
+    with explained_faults(frame):
+        return engine_of(frame).surely_unique(frame, keys, rows)
+
+
+def replaced(frame: nw.LazyFrame[Any], column: str, changes: Mapping[str, str]) -> nw.LazyFrame[Any]:
+    """A column with some of its texts changed."""
+    return engine_of(frame).replaced(frame, column, changes) if changes else frame
+
+
+def sampled_items(frame: nw.LazyFrame[Any], items: int, most: int) -> list[Any]:
+    """The items, or about ``most`` of them, such that spellings of one item are chosen together."""
+    every = max(1, items // most)
+    if every == 1:
+        return [item for (item,) in rows(frame.select(ITEM).unique(subset=[ITEM]))]
+    return engine_of(frame).sampled_items(frame, every)
+
+
+def gathered_labels(
+    frame: nw.LazyFrame[Any], keys: Sequence[str], first: Sequence[str], separator: str
+) -> nw.LazyFrame[Any]:
+    """One row per key: its different labels as one text, in order, and the first of the other columns."""
+    return engine_of(frame).gathered_labels(frame, keys, first, separator)
+
+
+def write_table(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write a long result as its name says: .csv or .parquet."""
+    kind = Path(path).suffix.lower()
+    if kind == ".csv":
+        with explained_faults(frame):
+            write_atomically(path, lambda target: engine_of(frame).write_csv(frame, target), force=force)
+    elif kind in PARQUET:
+        write_parquet(frame, path, force=force)
+    else:
+        raise UsageError(f"{path}: name the file .csv or .parquet, so that its kind is known")
+
+
+def to_polars(frame: nw.LazyFrame[Any]) -> polars.DataFrame:
+    """Bring a long result home as a polars table; asked for by the user, never done on the way."""
+    with explained_faults(frame):
+        return engine_of(frame).to_polars(frame)
+
+
+def write_parquet(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Let the engine write a long result; Spark and dask write a folder, to any place that they know."""
+    with explained_faults(frame):
+        engine_of(frame).write_parquet(frame, path, force=force)
+
+
+@contextmanager
+def explained_faults(frame: nw.LazyFrame[Any]) -> Iterator[None]:
+    """A fault of the engine itself: no memory, a full disk, a lost worker, a file that vanished or is damaged."""
+    try:
+        yield
+    except BaseException as error:
+        library = type(error).__module__.partition(".")[0].lstrip("_")
+        if not any(library in engine.libraries for engine in ENGINES):
+            raise
+        from spagree.read.spark.session import is_interruption, reason
+
+        if is_interruption(error):
+            raise KeyboardInterrupt from error
+        name = frame.implementation.value
+        raise FileError(
+            f"{name} could not finish counting ({reason(error)}); check the files, and that disk and memory are free"
+        ) from error

@@ -1,0 +1,22 @@
+"""dask: narwhals does all but writing, which makes a folder."""
+
+from __future__ import annotations
+
+import os
+
+from spagree.tally.engines.engine import Engine, Frame
+from spagree.write import refuse_existing
+
+
+class Dask(Engine):
+    """Frames of dask."""
+
+    def holds(self, frame: Frame) -> bool:
+        """Whether it is one."""
+        return frame.implementation.is_dask()
+
+    def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
+        """A folder of files, in any place that dask knows."""
+        if not force:  # a folder, which refuse_existing never lets a file replace
+            refuse_existing(path, force=False)
+        frame.to_native().to_parquet(str(path), write_index=False, overwrite=force)

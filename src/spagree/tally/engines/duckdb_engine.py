@@ -1,0 +1,82 @@
+"""duckdb: results come home without pyarrow, which is not one of our dependencies."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import narwhals as nw
+
+from spagree.read.annotations import ITEM, LABEL
+from spagree.tally.engines.engine import ROWS_LOOKED_AT, Engine, Frame
+
+if TYPE_CHECKING:
+    import polars
+
+_numbers = count()  # of views, which need names
+MOST_HASHES_AT_HOME = 100_000_000  # 0.8 GB, and as much again while they are fetched
+
+
+class DuckDB(Engine):
+    """Relations of duckdb: files, databases, and those of users."""
+
+    libraries = ("duckdb",)
+
+    def holds(self, frame: Frame) -> bool:
+        """Whether it is a relation."""
+        return frame.implementation.is_duckdb()
+
+    def rows(self, frame: Frame) -> list[tuple[Any, ...]]:
+        """Fetched one by one."""
+        return list(frame.to_native().fetchall())
+
+    def surely_unique(self, frame: Frame, keys: Sequence[str], rows: int) -> bool:
+        """Hashes are sorted here while they are few enough: twice as fast as duckdb's own hash table."""
+        hashed = frame.to_native().project(f"hash({', '.join(keys)}) AS hash")
+        if rows > MOST_HASHES_AT_HOME:
+            total, distinct = hashed.aggregate("count(*), count(DISTINCT hash)").fetchall()[0]
+            return bool(total == distinct)
+        hashes = hashed.fetchnumpy()["hash"]
+        hashes.sort()
+        return not (hashes[1:] == hashes[:-1]).any()
+
+    def replaced(self, frame: Frame, column: str, changes: Mapping[str, str]) -> Frame:
+        """By a join: a chain of cases would be tried one by one for every row."""
+        native: Any = frame.to_native()
+        quoted = [tuple("'" + text.replace("'", "''") + "'" for text in pair) for pair in changes.items()]
+        values = ", ".join(f"({old}, {new})" for old, new in quoted)
+        name = f"spelled_{next(_numbers)}"
+        columns = [
+            f"coalesce(changes.new, {name}.{each}) AS {each}" if each == column else each for each in native.columns
+        ]
+        joined = f"FROM {name} LEFT JOIN (VALUES {values}) AS changes(old, new) ON {name}.{column} = changes.old"
+        return cast("Frame", nw.from_native(native.query(name, f"SELECT {', '.join(columns)} {joined}")))
+
+    def sampled_items(self, frame: Frame, every: int) -> list[Any]:
+        """By the hash of an item without blanks, case and leading zeros."""
+        plain = f"hash(ltrim(lower(trim({ITEM})), '0')) % {every} = 0"
+        chosen = frame.to_native().limit(ROWS_LOOKED_AT).filter(plain).project(ITEM).distinct()
+        return [item for (item,) in chosen.fetchall()]
+
+    def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:
+        """Joined within groups."""
+        joined = f"string_agg(DISTINCT {LABEL}::VARCHAR, '{separator}' ORDER BY {LABEL}::VARCHAR) AS {LABEL}"
+        others = [f"min({name}) AS {name}" for name in first]
+        grouped = frame.to_native().aggregate(", ".join([*keys, joined, *others]), ", ".join(keys))
+        return cast("Frame", nw.from_native(grouped))
+
+    def write_csv(self, frame: Frame, path: Path) -> None:
+        """Written by duckdb."""
+        frame.to_native().write_csv(str(path), header=True)
+
+    def to_polars(self, frame: Frame) -> polars.DataFrame:
+        """Through a Parquet file."""
+        import polars
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "result.parquet"
+            frame.to_native().write_parquet(str(path))
+            return polars.read_parquet(path, memory_map=False)

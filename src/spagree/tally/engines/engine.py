@@ -1,0 +1,88 @@
+"""What an engine may do in its own way. A new engine is one file with a subclass, named in ENGINES."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from spagree.errors import UsageError
+from spagree.write import write_atomically
+
+if TYPE_CHECKING:
+    import polars
+
+Frame = nw.LazyFrame[Any]
+ROWS_LOOKED_AT = 300_000  # for spellings of items
+MOST_CASES, CASES_AT_ONCE = 1_000, 20
+
+
+class Engine:
+    """The defaults go through narwhals: pandas, pyarrow, modin and cuDF need nothing else."""
+
+    libraries: tuple[str, ...] = ("narwhals", "pyarrow")
+    """Whose errors are faults of the engine: no memory, a full disk, a lost worker, a damaged file."""
+
+    def holds(self, frame: Frame) -> bool:  # noqa: ARG002 (others look)
+        """Whether this engine holds the frame."""
+        return True
+
+    def rows(self, frame: Frame) -> list[tuple[Any, ...]]:
+        """A few result rows as Python values."""
+        return [tuple(map(python_value, row)) for row in frame.collect().rows()]
+
+    def surely_unique(self, frame: Frame, keys: Sequence[str], rows: int) -> bool:  # noqa: ARG002
+        """Whether 64-bit hashes prove that none of about so many rows share their keys; False decides nothing."""
+        return False
+
+    def replaced(self, frame: Frame, column: str, changes: Mapping[str, str]) -> Frame:
+        """A column with some of its texts changed, in steps: engines limit how deep a chain of cases may be."""
+        if len(changes) > MOST_CASES:
+            engine = frame.implementation.value
+            raise UsageError(f"{len(changes):,} texts would change, too many for {engine}; clean them before")
+        found = frame.with_columns(nw.col(column).alias("spelled"))
+        pairs = list(changes.items())
+        for start in range(0, len(pairs), CASES_AT_ONCE):
+            expression = nw.col(column)
+            for old, new in pairs[start : start + CASES_AT_ONCE]:
+                expression = nw.when(nw.col("spelled") == nw.lit(old)).then(nw.lit(new)).otherwise(expression)
+            found = found.with_columns(expression.alias(column))
+        return found.select(frame.collect_schema().names())
+
+    def sampled_items(self, frame: Frame, every: int) -> list[Any]:  # noqa: ARG002
+        """One item in so many, such that spellings of one item are chosen together; none where that is not known."""
+        return []
+
+    def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:  # noqa: ARG002
+        """One row per key: its different labels as one text, in order, and the first of the other columns."""
+        raise UsageError(f"--duplicates set: {frame.implementation.value} cannot join labels; use polars or duckdb")
+
+    def write_csv(self, frame: Frame, path: Path) -> None:
+        """A long result as a CSV file."""
+        self.to_polars(frame).write_csv(path)
+
+    def to_polars(self, frame: Frame) -> polars.DataFrame:
+        """A long result as a polars table."""
+        return frame.collect().to_polars()
+
+    def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
+        """A long result as a Parquet file, or a folder where the engine writes one."""
+        write_atomically(path, self._writer(frame), force=force)
+
+    def _writer(self, frame: Frame) -> Callable[[Path], Any]:
+        """What writes one file; the index of pandas, the order before sorting, is no column of ours."""
+        if frame.implementation.is_pandas_like():
+            return nw.maybe_reset_index(frame.collect()).write_parquet
+        return frame.sink_parquet
+
+
+def python_value(value: Any) -> Any:
+    """Arrow, numpy and pandas scalars as plain Python; every spelling of "nothing" as None."""
+    if hasattr(value, "as_py"):
+        value = value.as_py()
+    elif hasattr(value, "item"):
+        value = value.item()
+    return None if type(value).__name__ == "NAType" or value != value else value  # noqa: PLR0124 (NaN)

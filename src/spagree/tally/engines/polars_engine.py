@@ -1,0 +1,64 @@
+"""polars: everything in its streaming engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import narwhals as nw
+
+from spagree.read.annotations import ITEM, LABEL
+from spagree.tally.engines.engine import ROWS_LOOKED_AT, Engine, Frame
+
+if TYPE_CHECKING:
+    import polars
+
+
+class Polars(Engine):
+    """Lazy frames of polars."""
+
+    libraries = ("polars", "pyo3_runtime")  # the latter: a panic, which is no Exception
+
+    def holds(self, frame: Frame) -> bool:
+        """Whether it is a lazy frame of polars."""
+        return frame.implementation.is_polars()
+
+    def rows(self, frame: Frame) -> list[tuple[Any, ...]]:
+        """Collected as a stream."""
+        return list(self.to_polars(frame).rows())
+
+    def surely_unique(self, frame: Frame, keys: Sequence[str], rows: int) -> bool:  # noqa: ARG002
+        """Hashes are grouped."""
+        import polars
+
+        hashes = frame.to_native().select(hash=polars.struct(*keys).hash()).group_by("hash").agg(rows=polars.len())
+        return bool(hashes.select((polars.col("rows") == 1).all()).collect(engine="streaming").item())
+
+    def replaced(self, frame: Frame, column: str, changes: Mapping[str, str]) -> Frame:
+        """By polars' own replacement."""
+        import polars
+
+        native: Any = frame.to_native().with_columns(polars.col(column).replace(dict(changes)))
+        return cast("Frame", nw.from_native(native))
+
+    def sampled_items(self, frame: Frame, every: int) -> list[Any]:
+        """By the hash of an item without blanks, case and leading zeros."""
+        import polars
+
+        item = polars.col(ITEM)
+        spelled = item.str.strip_chars().str.to_lowercase().str.strip_chars_start("0")
+        chosen = frame.to_native().select(item).head(ROWS_LOOKED_AT).filter(spelled.hash() % every == 0).unique()
+        return list(chosen.collect(engine="streaming")[ITEM])
+
+    def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:
+        """Joined within groups."""
+        import polars
+
+        label = polars.col(LABEL).cast(polars.String).unique().sort().str.join(separator)
+        native: Any = frame.to_native().group_by(keys).agg(label, *(polars.col(name).min() for name in first))
+        return cast("Frame", nw.from_native(native))
+
+    def to_polars(self, frame: Frame) -> polars.DataFrame:
+        """Collected as a stream."""
+        found: polars.DataFrame = frame.to_native().collect(engine="streaming")
+        return found

@@ -1,0 +1,36 @@
+"""Spark, on this machine or on a cluster: only results leave it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from spagree.read.frames import is_spark
+from spagree.tally.engines.engine import Engine, Frame
+
+
+class Spark(Engine):
+    """Frames of Spark and Spark Connect."""
+
+    libraries = ("pyspark", "py4j")
+
+    def holds(self, frame: Frame) -> bool:
+        """Whether it is a frame of either."""
+        return is_spark(frame)
+
+    def rows(self, frame: Frame) -> list[tuple[Any, ...]]:
+        """Collected to the driver."""
+        return [tuple(row) for row in frame.to_native().collect()]
+
+    def surely_unique(self, frame: Frame, keys: Sequence[str], rows: int) -> bool:  # noqa: ARG002
+        """8 bytes a row are sent."""
+        from pyspark.sql import functions as sql
+
+        counted = frame.to_native().select(sql.count("*"), sql.count_distinct(sql.xxhash64(*keys)))
+        total, distinct = counted.collect()[0]
+        return bool(total == distinct)
+
+    def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
+        """A folder of files, in any place that Spark knows."""
+        frame.to_native().write.parquet(str(path), mode="overwrite" if force else "errorifexists")
