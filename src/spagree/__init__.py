@@ -27,7 +27,7 @@ for _name in ("simulate", "tally"):
     del globals()[_name]
 
 if TYPE_CHECKING:
-    from spagree.agreement import Agreement, measure, measure_all
+    from spagree.agreement import Agreement
     from spagree.assignment import Assignment, Person, assign
     from spagree.comparing import Comparison, ModelComparison, compare
     from spagree.counting import count_items, tally
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from spagree.estimate import SCHEMES, Estimate, item_variance, weigh
+    from spagree.measuring import measure, measure_all
     from spagree.read.examples import example
     from spagree.simulate import Simulation, simulate
     from spagree.tally.items import ItemCounts
@@ -57,8 +58,8 @@ _HOME = {
     "ModelComparison": "spagree.comparing",
     "compare": "spagree.comparing",
     "count_items": "spagree.counting",
-    "measure": "spagree.agreement",
-    "measure_all": "spagree.agreement",
+    "measure": "spagree.measuring",
+    "measure_all": "spagree.measuring",
     "tally": "spagree.counting",
     "ColumnError": "spagree.errors",
     "DataError": "spagree.errors",

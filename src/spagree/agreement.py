@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from spagree.counting import policies, ready, refuse_late, tally_of
-from spagree.errors import SpagreeError, UsageError
+from spagree.errors import UsageError
 from spagree.estimate import (
-    Bootstrap,
     Corrected,
     Data,
     Estimate,
     Findings,
     Missingness,
-    check_level,
-    check_scheme,
-    find,
 )
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.consensus import consensus
-from spagree.estimate.missing_labels import caution_missing
-from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for
 from spagree.estimate.overlap import Overlap
-from spagree.estimate.similarity import SET_METRICS, Metric
-from spagree.options import Estimating, Reading, given, renamed, shows, split
 from spagree.present.presented import Presented
-from spagree.read import read, read_all
-from spagree.read.annotations import Annotations, Caution, Understood
-from spagree.tally.count import Counted, count
+from spagree.read.annotations import Caution, Understood
 from spagree.tally.engines import to_polars, write_table
-from spagree.tally.items import ItemCounts, ItemTable
-from spagree.tally.tally import Tally
+from spagree.tally.items import ItemTable
 
 if TYPE_CHECKING:
     import polars
-
-    from spagree.options import CustomWeights, DuplicatePolicy, IntervalFor, Similarity
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -225,187 +210,3 @@ class Agreement(Presented):
         if self._breakdowns is None:
             raise UsageError("breakdowns need what was measured; take what measure() returned")
         return self._breakdowns
-
-
-@renamed
-def measure(
-    source: Any,
-    *,
-    item: str | Sequence[str] | None = None,
-    annotator: str | Sequence[str] | None = None,
-    label: str | Sequence[str] | None = None,
-    time: str | None = None,
-    time_format: str | None = None,
-    text: str | None = None,
-    format: str = "auto",
-    sheet: str | None = None,
-    encoding: str | None = None,
-    header: bool = True,
-    engine: str | None = None,
-    spark_master: str | None = None,
-    query: str | None = None,
-    where: str | Sequence[str] | Mapping[str, Any] = (),
-    exclude_annotator: str | Sequence[str] = (),
-    missing: Sequence[str] = (),
-    separator: str | None = None,
-    normalize: bool = False,
-    duplicates: DuplicatePolicy = "error",
-    first: int | None = None,
-    pseudonymise: bool | str | Path = False,
-    question: str | None = None,
-    status: str | Sequence[str] = (),
-    ground_truth: str = "keep",
-    multi: str = "set",
-    empty: str = "drop",
-    config: Any = None,
-    weights: str | CustomWeights = "annotations_m1",
-    metric: str | Similarity = "nominal",
-    order: Sequence[str] = (),
-    level: float = 0.95,
-    interval_for: IntervalFor = "items",
-    bootstrap: int | None = None,
-    seed: int = 0,
-) -> Agreement:
-    """Measure how much annotators agree.
-
-    >>> import spagree
-    >>> agreement = spagree.measure("example:krippendorff2011")
-    >>> round(agreement.spa.value, 3)
-    0.793
-    >>> agreement.data.pairable_items, agreement.data.unpairable_items
-    (11, 1)
-
-    Args:
-        source: A path, a glob, a list of paths, ``"example:NAME"``, any dataframe that narwhals knows, an iterable of
-            (item, annotator, label[, time]), a numpy matrix (say its ``format``), a tally or a live one. With
-            ``query`` a database: ``"postgresql://…"`` or an SQLite file.
-        item: Column of the item; guessed from its name otherwise. Several columns make one item.
-        annotator: Column of the annotator; guessed otherwise, and may be absent. Several make one annotator.
-        label: Column of the label. In broad tables a list: the columns of the annotators, items or classes.
-        time: Column with the time of each annotation: numbers or dates.
-        time_format: How times are written, for example ``"%d/%m/%Y %H:%M"``.
-        text: Column with the item's text, shown with the items that annotators agree least on.
-        format: ``"long"`` (one annotation per row), ``"wide"`` (items × annotators), ``"transposed"``
-            (annotators × items), ``"counts"`` (items × classes), ``"one-hot"``, or a tool, such as ``"label-studio"``.
-        sheet: The sheet of an Excel workbook; the first otherwise.
-        encoding: Text encoding of the file, if it is not UTF-8 or UTF-16.
-        header: False if the file has no header; columns are then called 1, 2, 3, …
-        engine: What reads and counts files: ``"duckdb"`` (default), ``"polars"`` or ``"spark"``.
-        spark_master: The cluster for the engine spark; this machine otherwise.
-        query: A SELECT, whose answer is read from the database ``source``.
-        where: Use only rows with these values: ``{"language": "en"}``, or ``"language=en"``.
-        exclude_annotator: Leave out what these annotators did.
-        missing: Labels that mean missing.
-        separator: What separates the options of a label that is a set, as ``";"`` in ``a;b``.
-        normalize: Treat labels, annotators and items as equal that differ in case, blanks, Unicode form, or as 1, 1.0.
-        duplicates: Labels given again by an annotator: ``"error"``, ``"first"``, ``"last"``, ``"set"``, ``"keep"``.
-        first: Use only the first so many annotations of each item, by time.
-        pseudonymise: Replace the names of annotators by stable pseudonyms; a text is used as a secret for them.
-        question: Which question of a table or of a tool's export, where it has several.
-        status: Which status, or statuses, count in a tool's export.
-        ground_truth: Whether to ``"keep"`` or ``"drop"`` ground truth in a tool's export.
-        multi: Several choices in one answer: one label for the ``"set"``, or ``"options"``, a yes/no question each.
-        empty: Whether to ``"drop"`` empty answers or ``"keep"`` them as a label.
-        config: Label Studio's labelling configuration (a path or its text), for aliases of choices.
-        weights: The weighting scheme: one of :data:`SCHEMES`, a mapping from the number of annotations to a weight, or
-            a function of it.
-        metric: How labels agree: ``"nominal"``, ``"ordinal"``, ``"interval"``, ``"ratio"``, ``"circular"``,
-            ``"linear"``, ``"quadratic"``; for sets ``"jaccard"``, ``"masi"``, ``"options"``; or your own function.
-        order: The labels from low to high, for ordinal metrics.
-        level: Confidence level of the intervals.
-        interval_for: The intervals cover new ``"items"`` by these annotators, or new ``"annotators"`` as well.
-        bootstrap: Intervals from so many resamples of the items instead of Wilson's.
-        seed: Seed of the bootstrap.
-    """
-    options = dict(locals())  # exactly the parameters: their names are those of the records
-    del options["source"]
-    reading, estimating = split(options)
-    estimation, counted = _Estimation(**estimating), ready(source)
-    policies(Reading(**reading))
-    if counted is not None:
-        refuse_late(Reading(**reading))
-        if isinstance(counted, Counted):
-            return estimation.of_counted(counted, None, None)
-        items = ItemTable(counted.counts(), None) if isinstance(counted, ItemCounts) else None
-        return estimation.of_tally(tally_of(counted), items)
-    return estimation.agreement(read(source, **reading), Reading(**reading), source)
-
-
-@renamed
-@shows(Reading, Estimating)
-def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
-    r"""Measure each question in the export of an annotation tool; the options are those of :func:`measure`.
-
-    >>> import pathlib, spagree
-    >>> _ = pathlib.Path("batch.csv").write_text(
-    ...     "HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic\n"
-    ...     "h1,ann,Approved,good,food\n"
-    ...     "h1,bob,Approved,bad,food\n"
-    ... )
-    >>> {question: agreement.spa.value for question, agreement in spagree.measure_all("batch.csv").items()}
-    {'mood': 0.0, 'topic': 1.0}
-    """
-    found = dict(measure_each(source, **options))
-    for outcome in found.values():
-        if isinstance(outcome, SpagreeError):
-            raise outcome
-    return {question: outcome for question, outcome in found.items() if not isinstance(outcome, SpagreeError)}
-
-
-def measure_each(source: Any, **options: Any) -> Iterator[tuple[str, Agreement | SpagreeError]]:
-    """Each question with its agreement, or with why it has none: one that fails does not stop the others."""
-    reading, estimating = split(options)
-    estimation, asked = _Estimation(**estimating), Reading(**reading)
-    policies(asked)
-    if ready(source) is not None:
-        raise UsageError("a tally holds one question, so --all-questions has nothing to choose from; measure it alone")
-    for question, each in read_all(source, **reading).items():
-        try:
-            yield question, estimation.agreement(each, asked, source)
-        except SpagreeError as error:
-            yield question, error
-
-
-class _Estimation(Estimating):
-    """How findings are made of a tally; checked before anything is read."""
-
-    __slots__ = ()
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        check_interval_for(self.interval_for)
-        if self.interval_for == ANNOTATORS and self.bootstrap is not None:
-            raise UsageError("--bootstrap resamples items only; leave it out with --interval-for annotators")
-        check_scheme(self.weights)
-        check_level(self.level)
-        self.resample()
-        self.similarity()
-
-    def similarity(self) -> Metric:
-        return Metric(self.metric, tuple(self.order))
-
-    def resample(self) -> Bootstrap | None:
-        return Bootstrap(self.bootstrap, self.seed) if self.bootstrap is not None else None
-
-    def agreement(self, annotations: Annotations, reading: Reading, source: Any) -> Agreement:
-        counted = count(annotations, replace(policies(reading), of_sets=self.metric in SET_METRICS))
-        return self.of_counted(counted, source, annotations.understood, reading)
-
-    def of_counted(self, counted: Counted, source: Any, understood: Understood | None, *asked: Reading) -> Agreement:
-        behind = self.breakdowns(counted.tally, counted.counts, counted.annotations)
-        findings = self.generalised(counted.tally, behind)
-        said = behind.cautions() + counted.cautions + caution_missing(counted, self.weights, self.similarity())
-        findings = replace(findings, warnings=findings.warnings + said)
-        items = ItemTable(counted.counts, source, counted.annotations)
-        return Agreement(findings, understood, items, behind, given(*asked, self))
-
-    def of_tally(self, tally: Tally, items: ItemTable | None) -> Agreement:
-        behind = self.breakdowns(tally, None if items is None else items.counts)
-        return Agreement(self.generalised(tally, behind), None, items, behind, given(self))
-
-    def generalised(self, tally: Tally, behind: Breakdowns) -> Findings:
-        findings = find(tally, self.weights, self.level, self.resample(), self.similarity())
-        return findings if self.interval_for == ITEMS else behind.to_new_annotators(findings)
-
-    def breakdowns(self, tally: Tally, counts: Any, annotations: Any = None) -> Breakdowns:
-        return Breakdowns(tally, self.weights, self.level, self.similarity(), counts, annotations)

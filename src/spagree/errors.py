@@ -18,7 +18,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-from spagree.options import spelled
+from spagree.option_names import spelled
 
 SHOWN_PROBLEMS = 10
 

@@ -6,11 +6,7 @@ one line here and one in the signature of :func:`spagree.measure`, which a test 
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import wraps
@@ -316,97 +312,3 @@ def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         {name: value for name, value in options.items() if name in reading},
         {name: value for name, value in options.items() if name not in reading},
     )
-
-
-_on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
-
-
-@contextmanager
-def command_line() -> Iterator[None]:
-    """Messages made inside name options as they are typed on the command line."""
-    token = _on_command_line.set(True)
-    try:
-        yield
-    finally:
-        _on_command_line.reset(token)
-
-
-_TYPED = re.compile(
-    r"""(?<![\w-])--(?P<name>[a-z]+(?:-[a-z]+)*)
-        (?:[ ](?P<value>'[^']*'|"[^"]*"|[\w./:*\[\],=-]*[\w\]]))?
-        (?P<both>[ ]\(\w+=[^)]*\))?""",
-    re.VERBOSE,
-)
-_NO_VALUES = frozenset(
-    [
-        "and",
-        "asks",
-        "does",
-        "for",
-        "has",
-        "if",
-        "is",
-        "needs",
-        "only",
-        "or",
-        "out",
-        "reads",
-        "resamples",
-        "takes",
-        "then",
-        "to",
-        "was",
-        "with",
-    ]
-)
-_OTHERS = {"all-questions": "measure_all()", "force": "force=True"}
-
-
-def spelled(message: str) -> str:
-    """A message that names options as they are typed, for whoever reads it: in Python as keyword arguments.
-
-    A value that is no plain word, such as the name of a column, is quoted in messages.
-
-    >>> spelled("name the column with --label, or say --format wide, --no-header or --order low,high")
-    'name the column with label=, or say format="wide", header=False or order=["low", "high"]'
-    >>> with command_line():
-    ...     spelled("say --item 'doc id' or --normalize (normalize=True)")
-    "say --item 'doc id' or --normalize"
-    """
-    if _on_command_line.get():
-        return _TYPED.sub(lambda typed: typed.group().removesuffix(typed["both"] or ""), message)
-    return _TYPED.sub(_in_python, message)
-
-
-def _in_python(typed: re.Match[str]) -> str:
-    known = {**declared(Reading), **declared(Estimating)}
-    flag, value, both = typed["name"], typed["value"], typed["both"] or ""
-    name = flag.removeprefix("no-").replace("-", "_")
-    rest = f" {value}" if value else ""
-    if flag in _OTHERS:
-        return _OTHERS[flag] + rest
-    if name not in known:
-        return typed.group()
-    if known[name].kind is Kind.FLAG:
-        return f"{name}={not flag.startswith('no-')}{rest}"
-    if value is None or not _is_value(value, known[name]):
-        return f"{name}={rest}{both if rest else ''}"
-    return f"{name}={_as_python(value, known[name].kind)}"
-
-
-def _is_value(text: str, option: Option) -> bool:
-    """Whether what follows an option in a message is its value, and not the sentence going on."""
-    if text[0] in "'\"":
-        return True
-    if option.kind in (Kind.WHOLE, Kind.REAL):
-        return text[0].isdigit()
-    if option.metavar in ("NAME", "POLICY", "SCHEME", "WHOM", "A,B,C"):
-        return text not in _NO_VALUES
-    return any(mark in text for mark in "/.:[")
-
-
-def _as_python(text: str, kind: Kind) -> str:
-    plain = text.strip("'\"")
-    if kind in (Kind.WHOLE, Kind.REAL):
-        return plain
-    return json.dumps(plain.split(",") if kind is Kind.LISTED else plain, ensure_ascii=False)

@@ -15,7 +15,7 @@ import click
 from spagree.cli.console import note, say
 from spagree.cli.options import Group
 from spagree.errors import SpagreeError, unknown_name
-from spagree.options import command_line
+from spagree.option_names import command_line
 from spagree.version import __version__
 
 CANNOT_WRITE = 4

@@ -28,7 +28,7 @@ force_option = option("--force", is_flag=True, help="Replace an existing file.")
 
 
 def _measured(options: dict[str, Any]) -> Any:
-    from spagree.agreement import measure
+    from spagree.measuring import measure
 
     return measure(**to_python(options))
 

@@ -58,8 +58,8 @@ def plan(*, source: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
 
 def _from_pilot(options: dict[str, Any], wanted: dict[str, Any], most: int | None) -> tuple[Any, Any]:
-    from spagree.agreement import measure
     from spagree.estimate.budgets import pace
+    from spagree.measuring import measure
 
     agreement = measure(**to_python(options))
     try:
@@ -82,7 +82,7 @@ def _from_assumptions(expected: dict[str, Any], level: float, wanted: dict[str, 
 @json_option
 def development(*, steps: int, as_json: bool, **options: Any) -> None:
     """Print how agreement developed over time: so far, and of the items finished in the latest eighth."""
-    from spagree.agreement import measure
+    from spagree.measuring import measure
     from spagree.present.plans import development_rows, development_table
 
     with working("counting annotations"):

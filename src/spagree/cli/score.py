@@ -58,7 +58,7 @@ def score(
     Label Studio, Prodigy, doccano, Argilla, MTurk, Ground Truth, Appen, Toloka, Labelbox, potato and others.
     Databases: postgresql://… or an SQLite file, with --query.
     """
-    from spagree.agreement import measure, measure_each
+    from spagree.measuring import measure, measure_each
 
     gates = [_gate(typed) for typed in require]
     written = _Written(report, export, force, all_questions)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from spagree.agreement import Agreement, measure
+from spagree.agreement import Agreement
 from spagree.comparing.parts import halves
 from spagree.comparing.people import compare_models
 from spagree.comparing.sides import sides_of
 from spagree.errors import UsageError, unknown_name
 from spagree.estimate.comparison import ITEMS, POPULATIONS, Difference, Pair, Side, compare_sides
 from spagree.estimate.models import MARGIN, ModelFindings
+from spagree.measuring import measure
 from spagree.present.comparison import ShownComparison
 from spagree.present.models import ShownModels
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import narwhals as nw
 
-from spagree.agreement import Agreement, measure
+from spagree.agreement import Agreement
 from spagree.errors import DataError, UsageError
+from spagree.measuring import measure
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME
 from spagree.tally.engines import column_names, rows, to_polars
 from spagree.tally.items import ItemCounts

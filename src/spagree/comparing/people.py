@@ -8,11 +8,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spagree.agreement import Agreement, measure
+from spagree.agreement import Agreement
 from spagree.comparing.parts import estimating
 from spagree.comparing.sides import annotation_rows, as_text, coded, similarity_of, weight_of
 from spagree.errors import ColumnError, DataError, UsageError
 from spagree.estimate.models import ModelFindings, among_people
+from spagree.measuring import measure
 from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.tally.engines import column_names, to_polars

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spagree.agreement import Agreement, measure
+from spagree.agreement import Agreement
 from spagree.estimate.closed_items import ClosedItems, closed_items
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.watched_annotators import WatchedAnnotators, watch_annotators
 from spagree.estimate.watching import SafeSequence, drop_evidence, safe_sequence
+from spagree.measuring import measure
 from spagree.monitor.ledger import Columns
 
 FIRST = 2  # annotations that close an item, unless the user says otherwise

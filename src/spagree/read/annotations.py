@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals as nw
 
-from spagree.options import spelled
+from spagree.option_names import spelled
 
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
 TEXT = "text"
