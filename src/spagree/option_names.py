@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import groupby
 
 from spagree.options import Estimating, Kind, Option, Reading, declared
 
@@ -25,10 +26,11 @@ def command_line() -> Iterator[None]:
 
 _TYPED = re.compile(
     r"""(?<![\w-])--(?P<name>[a-z]+(?:-[a-z]+)*)
-        (?:[ ](?P<value>'[^']*'|"[^"]*"|[\w./:*\[\],=-]*[\w\]]))?
+        (?:[ ](?P<value>'[^']*'|"[^"]*"|(?!--)[\w./:*\[\],=-]*[\w\]]))?
         (?P<both>[ ]\(\w+=[^)]*\))?""",
     re.VERBOSE,
 )
+_POLICIES = frozenset(["error", "first", "last", "set", "keep", "drop", "options"])
 _NO_VALUES = frozenset(
     [
         "and",
@@ -61,13 +63,39 @@ def spelled(message: str) -> str:
 
     >>> spelled("name the column with --label, or say --format wide, --no-header or --order low,high")
     'name the column with label=, or say format="wide", header=False or order=["low", "high"]'
+    >>> spelled("say --item 'doc' --item 'sentence_no' --annotator 'who'")
+    'say item=["doc", "sentence_no"], annotator="who"'
     >>> with command_line():
     ...     spelled("say --item 'doc id' or --normalize (normalize=True)")
     "say --item 'doc id' or --normalize"
     """
     if _on_command_line.get():
         return _TYPED.sub(lambda typed: typed.group().removesuffix(typed["both"] or ""), message)
-    return _TYPED.sub(_in_python, message)
+    written, end = "", 0
+    for run in _runs(message):
+        written += message[end : run[0].start()] + ", ".join(_arguments(run))
+        end = run[-1].end()
+    return written + message[end:]
+
+
+def _runs(message: str) -> Iterator[list[re.Match[str]]]:
+    """The options of a message; those with only a blank between them, as they are typed together, in one run."""
+    run: list[re.Match[str]] = []
+    for typed in _TYPED.finditer(message):
+        if run and (message[run[-1].end() : typed.start()] != " " or run[-1]["value"] in _NO_VALUES):
+            yield run
+            run = []
+        run.append(typed)
+    if run:
+        yield run
+
+
+def _arguments(run: list[re.Match[str]]) -> Iterator[str]:
+    """Each option of a run as a keyword argument; one that is repeated, as a list."""
+    for flag, repeated in groupby(run, key=lambda typed: typed["name"]):
+        same = [_in_python(typed) for typed in repeated]
+        name = flag.replace("-", "_") + "="
+        yield same[0] if len(same) == 1 else f"{name}[{', '.join(one.removeprefix(name) for one in same)}]"
 
 
 def _in_python(typed: re.Match[str]) -> str:
@@ -92,7 +120,9 @@ def _is_value(text: str, option: Option) -> bool:
         return True
     if option.kind in (Kind.WHOLE, Kind.REAL):
         return text[0].isdigit()
-    if option.metavar in ("NAME", "POLICY", "SCHEME", "WHOM", "A,B,C"):
+    if option.metavar == "POLICY":
+        return text in _POLICIES
+    if option.metavar in ("NAME", "TEXT", "SCHEME", "WHOM", "A,B,C"):
         return text not in _NO_VALUES
     return any(mark in text for mark in "/.:[")
 

@@ -225,7 +225,7 @@ def test_ids_under_an_unusual_name_are_not_taken_for_an_annotator_or_a_class(csv
 
 def test_a_count_table_with_an_unknown_item_column_gets_the_whole_command(csv: Any) -> None:
     path = csv("patient,x,y\np1,1,2\np2,3,0\n")
-    with pytest.raises(ColumnError, match='format="counts" item="patient"'):
+    with pytest.raises(ColumnError, match='format="counts", item="patient"'):
         read(path)
     with pytest.raises(ColumnError, match='format="wide"'):
         read(csv("patient,x,y\np1,a,b\np2,a,c\n"))

@@ -38,7 +38,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         raise DataError(
             f"{source.name}: results of Mechanical Turk's old command-line tools, which mark rejections elsewhere; "
             "leave the rejected rows out and read it as a table: "
-            "--format long --item hitid --annotator workerid --label Answer.NAME"
+            "--format long --item 'hitid' --annotator 'workerid' --label 'Answer.NAME'"
         )
     wanted = {"HITId", "WorkerId", "AssignmentStatus", options.time or "SubmitTime", options.item, options.text}
     texts = _texts(source, options)
