@@ -98,10 +98,10 @@ def test_a_tally_comes_too_late() -> None:
         spagree.measure(spagree.tally(FRAME), text="question text")
 
 
-def test_exports_of_tools_have_no_such_column(tmp_path: Path) -> None:
+def test_a_column_that_a_tools_export_does_not_have(tmp_path: Path) -> None:
     path = tmp_path / "batch.csv"
     path.write_text("HITId,WorkerId,AssignmentStatus,Answer.mood\nh1,ann,Approved,good\nh1,bob,Approved,bad\n")
-    with pytest.raises(spagree.UsageError, match="text= names a column of a table, and this is a mturk export"):
+    with pytest.raises(spagree.ColumnError, match=r"batch\.csv: there is no field 'Input\.text'; fields: 'HITId', "):
         spagree.measure(str(path), text="Input.text")
 
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from spagree.errors import DataError
+from spagree.errors import ColumnError, DataError
 from spagree.read.files.json_text import DECODER
+from spagree.read.tables import listed
 from spagree.read.tools import timestamps
 from spagree.read.tools.answers import Record, answer, cell, from_text, one_or_more, table_rows
 from spagree.read.tools.source import TABLE, Source
@@ -73,7 +74,9 @@ def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:
     inputs = [name for name in source.keys if name.startswith(INPUT)]
     if options.text is not None:
         named = [name for name in (options.text, INPUT + options.text) if name in source.keys]
-        return {"": (named or [options.text])[0]}
+        if not named:
+            raise ColumnError(f"{source.name}: there is no field {options.text!r}; fields: {listed(list(source.keys))}")
+        return {"": named[0]}
     usual = [name for name in inputs if name.removeprefix(INPUT).lower() in TEXTS]
     alone = {"": (inputs if len(inputs) == 1 else usual)[0]} if len(inputs) == 1 or usual else {}
     numbered: dict[str, str] = {}
