@@ -497,7 +497,7 @@ def test_sets_in_another_order_are_the_same_set_once_the_separator_is_named() ->
     whole = spagree.measure(SETS, weights="flat")
     assert whole.spa.value == pytest.approx(agreement_of(SETS))
     (message,) = [w.message for w in whole.warnings if w.code == "label_sets"]
-    assert 'metric="jaccard" separator=";"' in message and "1 of them" in message
+    assert 'metric="jaccard", separator=";"' in message and "1 of them" in message
     same = spagree.measure(SETS, weights="flat", separator=";")
     assert same.spa.value == pytest.approx(agreement_of(SETS, lambda a, b: float(jaccard(a, b) == 1)))
     assert set(same.data.labels) == {"red", "blue|red"}

@@ -42,10 +42,10 @@ def _is_typed(name: str, kind: str) -> bool:
 def _is_telling(record: Record) -> bool:
     """By names that leave no doubt: annotators together with labels, or beside them."""
     together, beside = _together(record), _beside(record)
-    if together and len(record) == 1:
-        return False  # nothing but rows: a table inside an object
     inside = record[together] if together else None
     names = list(inside[0] if isinstance(inside, list) else inside) if inside else list(record) if beside else []
+    if together and len(record) == 1 and _fits(names, set(IDS)):
+        return False  # nothing but rows that name their items: a table inside an object
     return _fits(names, TELLING) and _fits(names, LABELS)
 
 
