@@ -186,7 +186,7 @@ def test_people_and_models_are_told_apart_and_counted(tool: str, save: Save) -> 
         assert found.understood.format == tool
         assert {row[1] for row in triples(path)} == {"u1", "u2", "gpt"}
         assert [c.message for c in found.cautions if c.code == "people_and_models"] == [
-            "scores 2 by people, 1 by models; --status human counts people alone"
+            'scores 2 by people, 1 by models; status="human" counts people alone'
         ]
     people = spagree.measure(save("f.jsonl", lines(person, other, model)), status="human")
     assert people.spa.value == 1 and people.data.left_out == {"other_status": 1} and people.data.annotators == 2
@@ -307,11 +307,11 @@ def test_numbers_stay_as_written(save: Save) -> None:
     text = json.dumps(tasks([result("n", {"number": 1})], [result("n", {"number": 2})]))
     text = text.replace('"number": 1}', '"number": 1.0}').replace('"number": 2}', f'"number": {huge}}}')
     assert [row[2] for row in triples(save("e.json", text))] == ["1.0", huge]
-    careful = text.replace('"Hi"', '"\\ud800", "odd": NaN')  # what the fast parser refuses, the careful one reads
+    careful = text.replace('"Hi"', '"Hi", "odd": NaN')  # what the fast parser refuses, the careful one reads
     assert [row[2] for row in triples(save("c.json", careful))] == ["1.0", huge]
-    half = text.replace('"completed_by": 1', '"completed_by": "\\ud800"')
-    with pytest.raises(spagree.DataError, match="holds half a character"):
-        read(save("h.json", half))
+    for whole, half in (('"completed_by": 1', '"completed_by": "\\ud800"'), ('"Hi"', '"\\ud800"')):
+        with pytest.raises(spagree.DataError, match="half a character"):
+            read(save("h.json", text.replace(whole, half)))
 
 
 # ── doccano, Appen, Ground Truth ──

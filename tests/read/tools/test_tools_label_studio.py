@@ -359,7 +359,7 @@ def test_an_unknown_database_is_refused_with_the_known_ones(tmp_path: Path) -> N
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE a (b)")
     connection.close()
-    with pytest.raises(spagree.UsageError, match=r"tables 'a', and not one of Label Studio or doccano; .*--query"):
+    with pytest.raises(spagree.UsageError, match=r"tables 'a', and not one of Label Studio or doccano; .*query="):
         read(path)
 
 
