@@ -537,7 +537,7 @@ def test_excel_numbers_have_no_decimals_and_empty_sheets_are_refused(tmp_path: P
     import xlsxwriter
 
     xlsxwriter.Workbook(tmp_path / "b.xlsx").close()
-    assert "empty" in refusal(DataError, tmp_path / "b.xlsx")
+    assert "has no rows" in refusal(DataError, tmp_path / "b.xlsx")
 
 
 # ── what cannot be opened ──
