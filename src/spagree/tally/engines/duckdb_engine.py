@@ -79,4 +79,4 @@ class DuckDB(Engine):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "result.parquet"
             frame.to_native().write_parquet(str(path))
-            return polars.read_parquet(path, memory_map=False)
+            return polars.read_parquet(path, memory_map=False, glob=False)
