@@ -135,7 +135,7 @@ def test_large_data_is_looked_at_on_request_only(monkeypatch: pytest.MonkeyPatch
 def test_without_annotators_there_is_no_graph_and_no_warning() -> None:
     import numpy as np
 
-    measured = spagree.measure(np.array([[2, 0], [1, 1]]))
+    measured = spagree.measure(np.array([[2, 0], [1, 1]]), format="counts")
     assert [each.code for each in measured.warnings] == ["few_items"]
     with pytest.raises(spagree.UsageError, match="annotator="):
         measured.overlap()

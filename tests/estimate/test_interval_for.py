@@ -145,7 +145,7 @@ def test_what_cannot_be_done_is_refused() -> None:
     with pytest.raises(spagree.UsageError, match="a tally does not say who"):
         spagree.measure(spagree.tally(ROWS), interval_for="annotators")
     with pytest.raises(spagree.UsageError, match="annotator="):
-        spagree.measure(np.array([[2, 0], [1, 1]]), interval_for="annotators")
+        spagree.measure(np.array([[2, 0], [1, 1]]), format="counts", interval_for="annotators")
     with pytest.raises(spagree.UsageError, match="1 annotations do not say who made them"):
         spagree.measure([*ROWS, ("q0", None, "x")], interval_for="annotators")
 
