@@ -27,6 +27,7 @@ from spagree.estimate.cautions import REMEDY
 from spagree.estimate.cautions import cautions as estimate_cautions
 from spagree.estimate.findings import _at
 from spagree.estimate.item_groups import ItemGroups
+from spagree.option_names import spelled
 from spagree.tally.count import Counted
 from spagree.tally.items import ItemCounts
 from spagree.tally.policies import Clean, Policies
@@ -142,7 +143,7 @@ def test_a_broken_assumption_is_said_with_its_direction(items: list[list[str]], 
     assert found.missingness.broken
     assert cautions(found)["missingness"] == (
         f"items with more annotations agree {direction}, beyond chance: SPA's assumption that the number of "
-        f"annotations is independent of agreement does not hold here. {REMEDY}"
+        f"annotations is independent of agreement does not hold here. {spelled(REMEDY)}"
     )
     assert found.warnings[0].code == "missingness"
 
@@ -216,12 +217,21 @@ def test_weights_that_stand_in_are_said_only_when_chosen(scheme: str) -> None:
     assert "weights_fallback" not in cautions(find(tally, lambda n: n))
 
 
-def test_many_classes_are_questioned_from_1001_on() -> None:
-    items = [[str(n), str(n)] for n in range(1_000)]
+def test_more_labels_than_half_the_annotations_are_questioned() -> None:
+    items = [[f"text {n}", f"text {n}"] for n in range(12)]
     assert codes(items) == []
-    assert cautions(find(tally_of([*items, ["more", "more"]]))) == {
-        "many_classes": "more than 1,000 different labels; is the label column right, or is it free text?"
+    assert cautions(find(tally_of([*items, ["one", "other"]]))) == {
+        "many_classes": "14 different labels in 26 annotations: is the label column right, or are these free text, "
+        "which has no classes to agree on?"
     }
+    numbers = [[f"{n}.5", f"{n}.5"] for n in range(12)]
+    assert 'measurements (metric="interval")' in cautions(find(tally_of([*numbers, ["1", "2"]])))["many_classes"]
+
+
+def test_labels_that_are_numbers_are_questioned_from_three_on() -> None:
+    assert codes(parse("11 12 11 22 22") * 2) == []
+    assert codes(parse("11 12 11 22 33") * 2) == ["number_labels"]
+    assert codes(parse("11 12 11 22 3x") * 2) == []
 
 
 def figure(value: float | None, low: float | None, high: float | None) -> Estimate:
