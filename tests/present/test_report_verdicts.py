@@ -187,7 +187,7 @@ def test_annotations_that_stand_alone_are_not_called_used() -> None:
 
 def test_weights_that_give_the_same_say_it_once() -> None:
     found = judged(pairs_of(30))["Weights"].words
-    assert found.startswith("All ways to weigh the items give 0.") and " to 0" not in found
+    assert found.startswith("All weighting schemes give 0.") and " to 0" not in found
 
 
 def test_other_warnings_are_passed_on_once() -> None:

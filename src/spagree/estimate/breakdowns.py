@@ -19,7 +19,7 @@ from spagree.estimate.findings import Findings
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes
 from spagree.estimate.leave_one_out import Peers, peers
-from spagree.estimate.new_annotators import to_new_annotators
+from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, to_new_annotators
 from spagree.estimate.overlap import Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, Metric
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import polars
 
 MOST_FROM_A_CLUSTER = 50_000_000
+MOST_FOR_BOTH = 500_000  # annotations: above, the second pass is made only when asked for
 NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"
 NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
 
@@ -120,6 +121,13 @@ class Breakdowns:
         spa = to_new_annotators(self.peers, self.by_n(), findings.spa) if own else schemes[str(self.weights)]
         return replace(findings, spa=spa, schemes=schemes)
 
+    def intervals(self, spa: Estimate) -> dict[str, Estimate]:
+        """SPA's interval for these annotators and for others like them, where the annotations are at hand and few."""
+        known = len(self.tally.annotators or ()) > 1 and self.annotations is not None
+        if not known or self.tally.annotations > MOST_FOR_BOTH or self._is_cluster() or self.codes.unknown:
+            return {}
+        return {ITEMS: spa, ANNOTATORS: to_new_annotators(self.peers, self.by_n(), spa)}
+
     @cached_property
     def votes(self) -> LabelCounts:
         """The votes of all items: from the tally, or item by item where it keeps no patterns."""
@@ -150,6 +158,8 @@ class Breakdowns:
                 f"breakdowns by annotator bring all {self.tally.annotations:,} annotations to this machine, which "
                 f"is done from a cluster up to {MOST_FROM_A_CLUSTER:,}; measure a sample of the items instead"
             )
+        if is_small(self.tally.annotations) and not self._is_cluster():
+            return coded_in_python(self.annotations)
         return coded(self.annotations)
 
     @cached_property

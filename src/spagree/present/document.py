@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spagree.estimate import Corrected, Data, Estimate, Findings, Missingness
+from spagree.estimate.checks import checks
 
 FORMAT = 1
 
@@ -19,12 +20,25 @@ def document(findings: Findings, version: str) -> dict[str, Any]:
         "spagree": version,
         "metric": findings.metric,
         "data": _data(findings.data),
-        "spa": {**_estimate(spa), **named},
+        "spa": {**_estimate(spa), **named, **_intervals(findings)},
         "schemes": {name: _estimate(found) for name, found in findings.schemes.items()},
         "missingness": _missingness(findings.missingness),
         "chance": {name: _corrected(found) for name, found in findings.chance.items()},
+        "checks": [{"code": each.code, "state": each.state, **each.figures} for each in checks(findings)],
         "warnings": [{"code": each.code, "message": each.message} for each in findings.warnings],
     }
+
+
+def _intervals(findings: Findings) -> dict[str, Any]:
+    """For these annotators on new items, and for other annotators like them, where both are known."""
+    if not findings.intervals:
+        return {}
+    return {"intervals": {name: _interval(found) for name, found in findings.intervals.items()}}
+
+
+def _interval(found: Estimate) -> dict[str, Any]:
+    ends = {"low": found.low, "high": found.high, "stderr": found.stderr}
+    return {**ends, "undefined": found.undefined} if found.undefined else ends
 
 
 def _estimate(found: Estimate) -> dict[str, Any]:

@@ -84,6 +84,8 @@ def coded(frame: nw.LazyFrame[Any]) -> Coded:
 
 def coded_in_python(frame: nw.LazyFrame[Any]) -> Coded:
     """The same for a few annotations without polars, which takes longer to import than this takes to run."""
+    if ANNOTATOR not in column_names(frame):
+        raise UsageError(NO_ANNOTATORS)
     found = rows(frame.select(ITEM, ANNOTATOR, LABEL))
     columns = list(zip(*found, strict=True)) or [(), (), ()]
     names = [_in_order({value for value in column if not is_missing(value)}) for column in columns]

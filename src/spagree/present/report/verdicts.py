@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from spagree.estimate import NOMINAL, Findings
+from spagree.estimate import NOMINAL, Findings, checks
 from spagree.estimate.chance import Corrected
-from spagree.estimate.missingness import ALARM, Missingness
+from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
 from spagree.present.evidence import Evidence
 from spagree.present.report.figures import sentence
 from spagree.present.report.parts import Verdict
 from spagree.present.wording import count, escape_controls, figure, limits, number, p_value, percent
 
-PRECISE, ROUGH = 0.05, 0.1  # half of the interval
-DOUBTFUL = 0.05  # p of the assumption check, from which on it is worth a look
-WELL_COVERED, MUCH_LEFT_OUT = 0.5, 0.1
 MUCH_ALONE = 0.01  # of the annotations, by people who share no item with anybody
-LOW_KAPPA = 0.4  # a convention, no law: below it most readers call agreement beyond chance poor or fair
 # Warnings that a verdict of its own already says.
 SAID = {"missingness", "schemes_diverge", "low_coverage", "few_items", "disconnected_teams", "thin_bridge", "repeats"}
 
 State = Literal["ok", "look", "problem"]
+SHOWN: Mapping[str, State] = {"fine": "ok", "look": "look", "problem": "problem", "cannot_tell": "look"}
 
 
 def verdicts(evidence: Evidence) -> tuple[Verdict, ...]:
@@ -66,8 +63,7 @@ def _precision(findings: Findings) -> Verdict | None:
         return None
     if spa.low is None or spa.high is None:
         return Verdict("problem", "Precision", f"There is no interval: {spa.undefined}.")
-    half = (spa.high - spa.low) / 2
-    state: State = "ok" if half <= PRECISE else "look" if half <= ROUGH else "problem"
+    half, state = (spa.high - spa.low) / 2, SHOWN[checks.precision(findings).state]
     rough = "" if state == "ok" else " That is rough: more items would help."
     few = f" It rests on {count(findings.data.pairable_items, 'item')}."
     return Verdict(state, "Precision", f"The number is known to about ±{figure(half, 2)}.{rough}{few}", "#figure-plan")
@@ -83,7 +79,7 @@ def _coverage(findings: Findings) -> Verdict:
     if spread:
         ends = f"{spread.min:,}" if spread.min == spread.max else f"{spread.min:,} to {spread.max:,}"
         words += f"; annotations per item: {ends}, median {number(spread.median)}"
-    if share >= WELL_COVERED:
+    if checks.coverage(findings).state == checks.FINE:
         return Verdict("ok", "Coverage", f"{words}.")
     return Verdict(
         "look", "Coverage", f"{words}. The number speaks for these alone, unless they were chosen at random."
@@ -106,18 +102,21 @@ def _assumption(findings: Findings) -> Verdict | None:
         return Verdict(
             "problem", title, f"Broken: {more}. One number for all items then depends on who was asked how often.", link
         )
-    if test.p < DOUBTFUL:
+    if test.p < checks.DOUBTFUL:
         return Verdict("look", title, f"Doubtful: {more}.", link)
-    return _differences(test, test.p)
+    return _differences(test, test.p, checks.assumption(findings).state)
 
 
-def _differences(test: Missingness, trend: float) -> Verdict:
+def _differences(test: Missingness, trend: float, state: str) -> Verdict:
     """Whether items differ by their number of annotations although they neither rise nor fall with it."""
     p, link = test.p_of_differences(), "#figure-by-n"
-    if p is not None and p < ALARM:
+    if state == checks.CANNOT_TELL:
+        items = sum(row.items for row in test.by_n)
+        return Verdict("look", "Assumption", f"It cannot be tested on {count(items, 'item')}.", link)
+    if state == checks.LOOK and p is not None:
         words = f"No trend ({p_value(trend)}), but items differ by their number of annotations ({p_value(p)})"
         return Verdict("look", "Assumption", f"{words}: one number for all of them hides that.", link)
-    none = "No sign that agreement depends on the number of annotations"
+    none = "No evidence that agreement depends on the number of annotations"
     return Verdict("ok", "Assumption", f"{none} ({p_value(trend)}).", link)
 
 
@@ -127,7 +126,7 @@ def _schemes(findings: Findings) -> Verdict | None:
         return None
     apart = any(warning.code == "schemes_diverge" for warning in findings.warnings)
     ends = dict.fromkeys(figure(end, 2) for end in (min(values), max(values)))
-    words = f"All ways to weigh the items give {' to '.join(ends)}."
+    words = f"All weighting schemes give {' to '.join(ends)}."
     if apart:
         return Verdict("problem", "Weights", f"{words} The answer depends on the choice.", "#figure-schemes")
     return Verdict("ok", "Weights", f"{words} The choice hardly matters.", "#figure-schemes")
@@ -139,9 +138,10 @@ def _chance(findings: Findings) -> Verdict | None:
         return None
     more = "more often" if findings.metric == NOMINAL else "more"
     blindly = f"{more} than labels picked blindly would ({percent(kappa.expected)}){_kappa(kappa)}"
-    if kappa.low <= 0:
+    state = checks.beyond_chance(findings).state
+    if state == checks.PROBLEM:
         return Verdict("problem", "Beyond chance", f"People do not clearly agree {blindly}.", "#chance")
-    if kappa.high is not None and kappa.high < LOW_KAPPA:
+    if state == checks.LOOK:
         poor = "much of the agreement is what chance alone would give"
         return Verdict("look", "Beyond chance", f"People agree {blindly}, but {poor}.", "#chance")
     return Verdict("ok", "Beyond chance", f"People agree clearly {blindly}.", "#chance")
@@ -198,7 +198,7 @@ def _left_out(findings: Findings) -> Verdict:
     if not lost:
         return Verdict("ok", "Left out", f"No annotation was dropped as missing or repeated{_single(findings)}.")
     share = lost / (lost + data.annotations)
-    state: State = "look" if share > MUCH_LEFT_OUT else "ok"
+    state = SHOWN[checks.left_out(findings).state]
     were = "was" if lost == 1 else "were"
     words = f"{count(lost, 'annotation')} ({percent(share)}) {were} not used{_single(findings)}."
     return Verdict(state, "Left out", words, "#left-out")

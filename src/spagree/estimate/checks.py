@@ -1,0 +1,148 @@
+"""What a careful colleague checks, as values: a code, a state, and the figures behind it. Words live in present/."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from spagree.estimate.findings import Findings
+from spagree.estimate.missingness import ALARM
+
+State = Literal["fine", "look", "problem", "cannot_tell"]
+FINE: State = "fine"
+LOOK: State = "look"
+PROBLEM: State = "problem"
+CANNOT_TELL: State = "cannot_tell"
+
+PRECISE, ROUGH = 0.05, 0.1  # half of the interval
+DOUBTFUL = 0.05  # p of the assumption test from which on it is worth a look
+WELL_COVERED, MUCH_LEFT_OUT = 0.5, 0.1
+LOW_KAPPA = 0.4  # a convention: below it most readers call agreement beyond chance poor or fair
+FEW_TO_TEST = 10  # items: with fewer the assumption test sees nothing
+Z_80 = 0.84  # quantile of a power of 80%
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check; ``figures`` are plain numbers, None where one does not exist."""
+
+    code: str
+    state: State
+    figures: Mapping[str, float | int | None] = field(default_factory=dict)
+
+
+def checks(findings: Findings) -> tuple[Check, ...]:
+    """Every check of these findings, in the order a reader asks.
+
+    >>> from spagree.estimate import find
+    >>> from spagree.tally.tally import Tally
+    >>> found = checks(find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}])))
+    >>> [(check.code, check.state) for check in found][:3]
+    [('precision', 'problem'), ('coverage', 'fine'), ('assumption', 'cannot_tell')]
+    """
+    found = (precision, coverage, assumption, weights, beyond_chance, left_out)
+    return (*(check(findings) for check in found), *overlap(findings))
+
+
+def precision(findings: Findings) -> Check:
+    """How well the number is known."""
+    spa, items = findings.spa, findings.data.pairable_items
+    if spa.low is None or spa.high is None:
+        return Check("precision", PROBLEM, {"half_width": None, "items": items})
+    half = (spa.high - spa.low) / 2
+    state = FINE if half <= PRECISE else LOOK if half <= ROUGH else PROBLEM
+    return Check("precision", state, {"half_width": half, "items": items})
+
+
+def coverage(findings: Findings) -> Check:
+    """How many items can be used at all."""
+    data = findings.data
+    if not data.pairable_items:
+        return Check("coverage", PROBLEM, {"share": 0.0 if data.items else None})
+    share = data.pairable_items / data.items
+    return Check("coverage", FINE if share >= WELL_COVERED else LOOK, {"share": share})
+
+
+def assumption(findings: Findings) -> Check:
+    """Whether agreement depends on the number of annotations; with few items nobody can tell."""
+    test = findings.missingness
+    if len(test.by_n) == 1:  # every item has the same number: it cannot be broken
+        return Check("assumption", FINE, {"z": None, "p": None, "smallest_seen": None})
+    if test.p is None or test.z is None:
+        return Check("assumption", CANNOT_TELL, {"z": None, "p": None, "smallest_seen": None})
+    figures = {"z": test.z, "p": test.p, "smallest_seen": _smallest_difference(findings)}
+    if test.broken:
+        return Check("assumption", PROBLEM, figures)
+    differing = test.p_of_differences()
+    if test.p < DOUBTFUL or (differing is not None and differing < ALARM):
+        return Check("assumption", LOOK, figures)
+    state = FINE if findings.data.pairable_items >= FEW_TO_TEST else CANNOT_TELL
+    return Check("assumption", state, figures)
+
+
+def _smallest_difference(findings: Findings) -> float | None:
+    """The difference between items with few and with many annotations that a test at 5% finds in 80% of all cases.
+
+    Items are split into halves by their number of annotations; the errors are those of the halves.
+    """
+    rows = [row for row in findings.missingness.by_n if row.agreement.stderr]
+    if len(rows) < 2:
+        return None
+    half, seen = sum(row.items for row in rows) / 2, 0
+    sides: tuple[list[tuple[int, float]], list[tuple[int, float]]] = ([], [])
+    for row in rows:
+        sides[bool(sides[0]) and seen >= half].append((row.items, float(row.agreement.stderr or 0)))
+        seen += row.items
+    if not sides[1]:
+        sides[1].append(sides[0].pop())
+    variance = sum(_pooled(side) for side in sides)
+    return float((1.96 + Z_80) * variance**0.5)
+
+
+def _pooled(rows: list[tuple[int, float]]) -> float:
+    """The variance of the mean over items, from the rows' standard errors."""
+    items = sum(count for count, _ in rows)
+    return sum((count / items * error) ** 2 for count, error in rows)
+
+
+def weights(findings: Findings) -> Check:
+    """Whether the number depends on the weighting scheme."""
+    values = [found.value for found in findings.schemes.values() if found.value is not None]
+    if not values:
+        return Check("weights", CANNOT_TELL, {"lowest": None, "highest": None})
+    apart = any(warning.code == "schemes_diverge" for warning in findings.warnings)
+    return Check("weights", PROBLEM if apart else FINE, {"lowest": min(values), "highest": max(values)})
+
+
+def beyond_chance(findings: Findings) -> Check:
+    """Whether people agree more than labels picked blindly would."""
+    kappa = findings.chance["spa_kappa"]
+    figures = {"kappa": kappa.value, "low": kappa.low, "high": kappa.high, "expected": kappa.expected}
+    if kappa.value is None or kappa.low is None or kappa.high is None:
+        return Check("beyond_chance", CANNOT_TELL, figures)
+    state = PROBLEM if kappa.low <= 0 else LOOK if kappa.high < LOW_KAPPA else FINE
+    return Check("beyond_chance", state, figures)
+
+
+def left_out(findings: Findings) -> Check:
+    """How much of what was read does not count."""
+    data = findings.data
+    lost = sum(data.left_out.values())
+    read = lost + data.annotations
+    share = lost / read if read else 0.0
+    single = data.annotations - data.pairable_annotations
+    return Check(
+        "left_out", LOOK if share > MUCH_LEFT_OUT else FINE, {"share": share, "annotations": lost, "single": single}
+    )
+
+
+def overlap(findings: Findings) -> Iterator[Check]:
+    """Whether people can be compared: known only where it was looked at, or where nobody is named."""
+    codes = {warning.code for warning in findings.warnings}
+    if findings.data.annotators is None:
+        yield Check("overlap", CANNOT_TELL)
+    elif "disconnected_teams" in codes:
+        yield Check("overlap", PROBLEM)
+    elif "thin_bridge" in codes:
+        yield Check("overlap", LOOK)

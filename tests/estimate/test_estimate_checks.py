@@ -1,0 +1,196 @@
+"""Checks are values: each state by a data set that must have it, and the same in JSON and on the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spagree
+from spagree.estimate.checks import Check, checks, left_out
+
+Items = list[dict[str, int]]
+
+
+def by_code(agreement: spagree.Agreement) -> dict[str, Check]:
+    return {check.code: check for check in checks(agreement.findings)}
+
+
+def measured(items: Items) -> spagree.Agreement:
+    return spagree.measure(spagree.Tally.from_items(items))
+
+
+def test_a_good_data_set_is_fine() -> None:
+    found = by_code(spagree.measure("example:sparse"))
+    assert {code: check.state for code, check in found.items()} == dict.fromkeys(
+        ("precision", "coverage", "assumption", "weights", "beyond_chance", "left_out"), "fine"
+    )
+
+
+@pytest.mark.parametrize(("items", "state"), [(4, "problem"), (60, "problem"), (200, "look"), (2_000, "fine")])
+def test_precision(items: int, state: str) -> None:
+    found = by_code(measured([{"a": 2} if i % 2 else {"a": 1, "b": 1} for i in range(items)]))["precision"]
+    assert found.state == state and found.figures["items"] == items
+
+
+def test_no_interval_and_no_items() -> None:
+    one = by_code(measured([{"a": 2}]))
+    assert (one["precision"].state, one["precision"].figures["half_width"]) == ("problem", None)
+    assert one["beyond_chance"].state == "cannot_tell"
+    none = by_code(spagree.measure([("q1", "ann", "x"), ("q2", "ann", "x")]))
+    assert none["coverage"] == Check("coverage", "problem", {"share": 0.0})
+    assert none["weights"].state == none["assumption"].state == "cannot_tell"
+
+
+def test_coverage_is_worth_a_look_where_most_items_stand_alone() -> None:
+    found = by_code(measured([{"a": 2}] * 4 + [{"a": 1}] * 6))["coverage"]
+    assert found == Check("coverage", "look", {"share": 0.4})
+
+
+def test_equal_numbers_of_annotations_cannot_break_the_assumption() -> None:
+    found = by_code(measured([{"a": 2}, {"b": 2}, {"a": 1, "b": 1}]))["assumption"]
+    assert (found.state, found.figures["p"]) == ("fine", None)
+
+
+def test_three_items_say_nothing_about_the_assumption() -> None:
+    found = by_code(measured([{"a": 2}, {"a": 1, "b": 1}, {"a": 2, "b": 1}]))["assumption"]
+    assert found.state == "cannot_tell" and found.figures["p"] is not None
+
+
+def test_a_broken_assumption_is_a_problem_and_a_doubtful_one_worth_a_look() -> None:
+    broken = [{"a": 2}] * 80 + [{"a": 1, "b": 1}] * 20 + [{"a": 2, "b": 2}] * 100
+    assert by_code(measured(broken))["assumption"].state == "problem"
+    humped = [{"a": 2}] * 60 + [{"a": 2, "b": 1}] * 60 + [{"a": 4}] * 60
+    assert by_code(measured(humped))["assumption"].state in ("look", "problem")
+
+
+def test_a_dip_in_the_middle_is_worth_a_look() -> None:
+    """No trend, and yet items with three annotations differ from those with two and four."""
+    dip = [{"a": 2}] * 45 + [{"a": 1, "b": 1}] * 15 + [{"a": 1, "b": 1, "c": 1}] * 60
+    dip += [{"a": 4}] * 45 + [{"a": 2, "b": 2}] * 15
+    found = spagree.measure(spagree.Tally.from_items(dip))
+    assert found.missingness.p is not None and found.missingness.p > 0.05
+    assert by_code(found)["assumption"].state == "look"
+
+
+def test_the_smallest_difference_is_found_in_four_of_five_cases() -> None:
+    """A difference of that size between items with two and with four annotations, drawn by hand."""
+    random = np.random.default_rng(7)
+
+    def drawn(agree: float, n: int, items: int) -> Items:
+        """Items on which all agree, or split as evenly as can be."""
+        return [{"a": n} if random.random() < agree else {"a": n // 2, "b": n - n // 2} for _ in range(items)]
+
+    def project(fall: float) -> spagree.Agreement:
+        # A split item of two agrees 0, of four 1/3: the same share of full agreement makes both groups comparable.
+        return measured(drawn(0.6, 2, 150) + drawn(1 - (0.4 + fall) * 1.5, 4, 150))
+
+    seen = by_code(project(0.0))["assumption"].figures["smallest_seen"]
+    assert seen is not None and 0.05 < seen < 0.3
+    noticed = np.mean([(project(seen).missingness.p or 1) < 0.05 for _ in range(150)])
+    assert 0.65 < noticed < 0.95
+
+
+def test_one_row_with_an_error_leaves_no_difference_to_see() -> None:
+    found = by_code(measured([{"a": 2}] * 30 + [{"a": 1, "b": 1}] * 5 + [{"a": 3}]))["assumption"]
+    assert found.figures["smallest_seen"] is None
+
+
+def test_most_items_with_the_fewest_annotations_still_make_two_sides() -> None:
+    items = [{"a": 2}, {"a": 1, "b": 1}] * 50 + [{"a": 3}, {"a": 2, "b": 1}] * 3
+    assert by_code(measured(items))["assumption"].figures["smallest_seen"] is not None
+    other = [{"a": 2}, {"a": 1, "b": 1}] * 3 + [{"a": 3}, {"a": 2, "b": 1}] * 50
+    assert by_code(measured(other))["assumption"].figures["smallest_seen"] is not None
+
+
+def test_weights_that_disagree_are_a_problem() -> None:
+    items = [{"a": 2}] * 300 + [{"a": 10, "b": 10}] * 100
+    assert by_code(measured(items))["weights"].state == "problem"
+
+
+@pytest.mark.parametrize(("share", "state"), [(0.5, "problem"), (1.0, "fine")])
+def test_beyond_chance(share: float, state: str) -> None:
+    random = np.random.default_rng(3)
+    items = []
+    for _ in range(400):
+        first = random.integers(2)
+        second = first if random.random() < 2 * share - 1 else random.integers(2)
+        items.append(dict(Counter(f"c{c}" for c in (first, second))))
+    kappa = by_code(measured(items))["beyond_chance"]
+    assert kappa.state == state and abs((kappa.figures["kappa"] or 0) - (2 * share - 1)) < 0.15
+
+
+def test_poor_agreement_beyond_chance_is_worth_a_look() -> None:
+    items = [{"a": 2}] * 330 + [{"b": 2}] * 330 + [{"a": 1, "b": 1}] * 340
+    found = by_code(measured(items))["beyond_chance"]
+    assert found.state == "look" and 0.3 < (found.figures["kappa"] or 0) < 0.4
+
+
+def test_what_was_left_out() -> None:
+    rows: list[tuple[Any, ...]] = [("q1", "ann", "x"), ("q1", "bob", "x"), ("q2", "ann", None), ("q3", "bob", "y")]
+    found = left_out(spagree.measure(rows).findings)
+    assert found == Check("left_out", "look", {"share": 0.25, "annotations": 1, "single": 1})
+    nothing = left_out(spagree.measure([("q1", "ann", None)]).findings)
+    assert nothing.figures["share"] == 1.0
+    assert left_out(measured([])).figures["share"] == 0.0
+
+
+def test_overlap_is_told_where_it_was_looked_at() -> None:
+    def team(names: str, start: int) -> list[tuple[int, str, str]]:
+        return [(start + i, name, "xy"[i % 2]) for i in range(10) for name in names]
+
+    apart = spagree.measure(team("ab", 0) + team("cd", 100))
+    assert by_code(apart)["overlap"].state == "problem"
+    thin = spagree.measure(team("abc", 0) + team("def", 100) + [(200, "a", "x"), (200, "d", "x")])
+    assert by_code(thin)["overlap"].state == "look"
+    assert by_code(measured([{"a": 2}] * 3))["overlap"].state == "cannot_tell"
+    assert "overlap" not in by_code(spagree.measure(team("abcd", 0)))
+
+
+def test_json_has_the_same_checks() -> None:
+    agreement = spagree.measure("example:krippendorff2011")
+    shown = agreement.to_dict()["checks"]
+    assert shown == [{"code": c.code, "state": c.state, **c.figures} for c in checks(agreement.findings)]
+
+
+# Both intervals ------------------------------------------------------------------------------
+
+
+def test_both_intervals_are_there_where_everybody_is_named() -> None:
+    for weights in ("annotations_m1", "edge", {n: float(n) for n in range(2, 6)}):
+        agreement = spagree.measure("example:sparse", weights=weights)
+        both = agreement.to_dict()["spa"]["intervals"]
+        wider = spagree.measure("example:sparse", weights=weights, interval_for="annotators").spa
+        assert both["items"] == {"low": agreement.spa.low, "high": agreement.spa.high, "stderr": agreement.spa.stderr}
+        assert both["annotators"] == {"low": wider.low, "high": wider.high, "stderr": wider.stderr}
+        assert agreement.spa.interval_for == "items"
+
+
+def test_two_annotators_say_nothing_about_others() -> None:
+    rows = [(i, name, "xy"[(i + (name == "b")) % 2] if i % 3 else "x") for i in range(12) for name in "ab"]
+    both = spagree.measure(rows).to_dict()["spa"]["intervals"]
+    assert both["annotators"]["low"] is None and "cannot be seen" in both["annotators"]["undefined"]
+
+
+@pytest.mark.parametrize("source", ["counts", "unknown", "one", "tally", "bootstrap", "annotators"])
+def test_there_is_one_interval_where_the_other_cannot_be(source: str) -> None:
+    rows: list[tuple[Any, ...]] = [(i, name, "xy"[i % 2]) for i in range(12) for name in "abc"]
+    made = {
+        "counts": lambda: measured([{"x": 2}, {"x": 1, "y": 1}]),
+        "unknown": lambda: spagree.measure([*rows, (0, None, "x")]),
+        "one": lambda: spagree.measure([(i, "a", "x") for i in range(3)]),
+        "tally": lambda: spagree.measure(spagree.tally(rows)),
+        "bootstrap": lambda: spagree.measure(rows, bootstrap=200),
+        "annotators": lambda: spagree.measure(rows, interval_for="annotators"),
+    }
+    assert "intervals" not in made[source]().to_dict()["spa"]
+
+
+def test_few_and_many_annotations_give_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = spagree.measure("example:sparse").to_dict()["spa"]["intervals"]
+    monkeypatch.setattr("spagree.estimate.breakdowns.is_small", lambda _: False)
+    assert spagree.measure("example:sparse").to_dict()["spa"]["intervals"] == few
+    monkeypatch.setattr("spagree.estimate.breakdowns.MOST_FOR_BOTH", 10)
+    assert "intervals" not in spagree.measure("example:sparse").to_dict()["spa"]
