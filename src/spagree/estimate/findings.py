@@ -65,7 +65,7 @@ class Findings:
     chance: Mapping[str, Corrected]
     warnings: tuple[Caution, ...]
     metric: str = NOMINAL
-    intervals: Mapping[str, Estimate] = field(default_factory=dict)
+    intervals: Mapping[str, Estimate] = field(default_factory=dict, compare=False)
     """SPA with the interval for ``items`` (these annotators, new items) and for ``annotators`` like them, too."""
 
 
