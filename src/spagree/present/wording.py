@@ -193,10 +193,10 @@ def escape_controls(text: str) -> str:
 
 
 def json_escapes(text: str) -> str:
-    r"""JSON in which control, format and direction characters, which steer a terminal, are spelled as \\u escapes.
+    r"""JSON in which control, format and direction characters, which steer a terminal, are spelled as \u escapes.
 
     >>> print(json_escapes('"a' + chr(0x202E) + chr(0x9B) + '"'))
-    "a\\u202e\\u009b"
+    "a\u202e\u009b"
     """
     return STEERING.sub(lambda found: json.dumps(found[0])[1:-1], text)
 

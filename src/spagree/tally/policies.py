@@ -50,7 +50,7 @@ class Policies:
 
     >>> Policies(duplicates="lst")
     Traceback (most recent call last):
-    spagree.errors.UsageError: unknown duplicate policy 'lst'; did you mean 'last'? Known: error, first, last
+    spagree.errors.UsageError: unknown duplicate policy 'lst'; did you mean 'last'? Known: error, first, last, set, keep
     """
 
     duplicates: DuplicatePolicy = "error"
