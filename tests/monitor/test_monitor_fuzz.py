@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from serving import running
 
-CALLS = int(os.environ.get("SPAGREE_FUZZ", "25"))
+CALLS = int(os.environ.get("SPAGREE_FUZZ", "8"))
 
 
 def test_no_request_breaks_the_server(tmp_path: Path) -> None:

@@ -108,4 +108,4 @@ class Monitor(RuleBasedStateMachine):
 
 
 TestMonitor = Monitor.TestCase
-TestMonitor.settings = settings(max_examples=8, stateful_step_count=12, deadline=None)
+TestMonitor.settings = settings(max_examples=5, stateful_step_count=10, deadline=None)

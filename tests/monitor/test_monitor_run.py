@@ -46,7 +46,7 @@ def command(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 def _answers(address: str) -> bool:
     try:
-        return httpx.get(f"{address}healthz").status_code == 200
+        return httpx.get(f"{address}healthz", timeout=60).status_code == 200
     except httpx.TransportError:
         return False
 
@@ -68,7 +68,10 @@ def labels(hub: Hub, question: tuple[str, str]) -> dict[tuple[str, str], str]:
 def test_it_starts_takes_annotations_and_stops_in_order(tmp_path: Path, number: signal.Signals) -> None:
     store = tmp_path / "s.sqlite"
     with command("--store", str(store)) as (process, address):
-        with httpx.Client(base_url=address) as client, client.stream("GET", "/events"):  # a page that is open
+        with (
+            httpx.Client(base_url=address, timeout=180) as client,
+            client.stream("GET", "/events"),
+        ):  # a page that is open
             taken = httpx.post(f"{address}api/v1/annotations", json={"item": "1", "annotator": "a", "label": "x"})
             assert taken.json() == {"accepted": 1}
             process.send_signal(number)

@@ -212,7 +212,7 @@ def test_the_page_is_told_what_changed(tmp_path: Path) -> None:
             "project": "default",
             "question": "label",
         }
-        assert time.monotonic() - start < 20
+        assert time.monotonic() - start < 60
         found = monitor.client.get("/changing").json()
         assert found["version"] >= 1 and "live" in found["sections"]
 
@@ -265,7 +265,7 @@ def test_a_token_is_asked_for(guarded: Running) -> None:
 def test_people_sign_in_with_the_token(guarded: Running) -> None:
     page = guarded.client.get("/")
     assert page.status_code == 401 and 'action="/login"' in page.text
-    with httpx.Client(base_url=guarded.address) as browser:
+    with httpx.Client(base_url=guarded.address, timeout=180) as browser:
         assert browser.post("/login", data={"token": "wrong"}).status_code == 401
         signed = browser.post("/login", data={"token": TOKEN})
         cookie = signed.headers["set-cookie"].lower()

