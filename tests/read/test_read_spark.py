@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 
@@ -453,18 +454,27 @@ def holders(file: Path) -> list[str]:
     return [link.parts[2] for link in links if link.resolve() == file]
 
 
+def is_starting(parent: int, program: str) -> bool:
+    """Whether the process has started Spark, which is a script at first and then Java."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    with suppress(FileNotFoundError):
+        command = [Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0") for child in children]
+        return any(b"pyspark-shell" in each and Path(os.fsdecode(each[0])).name == program for each in command)
+    return False
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks /proc who is left")
-def test_an_interrupted_start_leaves_nothing_behind_and_says_nothing(votes: Path, tmp_path: Path) -> None:
-    """Interrupted as by Ctrl-C, which every process of the terminal hears."""
+@pytest.mark.parametrize("program", ["bash", "java"])
+def test_an_interrupted_start_leaves_nothing_behind_and_says_nothing(votes: Path, tmp_path: Path, program: str) -> None:
+    """Interrupted as by Ctrl-C, while Spark's script still looks for Java, and once it runs."""
     printed, said, scratch = tmp_path / "printed", tmp_path / "said", tmp_path / "scratch with blanks"
     scratch.mkdir()
     command = [str(SPAGREE), "score", str(votes / "*.parquet"), "--engine", "spark"]
     with printed.open("wb") as out, said.open("wb") as err:
         environment = {**os.environ, "TMPDIR": str(scratch)}
         running = subprocess.Popen(command, stdout=out, stderr=err, env=environment, start_new_session=True)
-    while not list(scratch.glob("spagree-java-*")) and running.poll() is None:
-        time.sleep(0.05)
-    time.sleep(1)
+    while not is_starting(running.pid, program) and running.poll() is None:
+        time.sleep(0.01)
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(timeout=120) == 130
     assert (said.read_text().strip(), printed.read_text(), holders(printed), list(scratch.iterdir())) == (

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -74,6 +75,9 @@ def leave(process: subprocess.Popen[bytes]) -> None:
 def end(process: subprocess.Popen[bytes] | None) -> None:
     """End Java now: one whose start was interrupted waits forever for a Python that is gone."""
     if process is not None:
+        if os.name == "posix" and process.poll() is None:
+            with suppress(OSError):  # the script that starts Java runs programs of its own, which write to the terminal
+                os.killpg(process.pid, signal.SIGKILL)
         process.kill()
         process.wait()
 

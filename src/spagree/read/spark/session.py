@@ -152,7 +152,9 @@ def _started_here(builder: Any, master: str) -> Any:
     before = signal.getsignal(signal.SIGINT)
     try:
         with java.java_runtime():
-            started = _configured(builder, master).getOrCreate()
+            configured = _configured(builder, master)
+            _start_java(configured._options)
+            started = configured.getOrCreate()
     except BaseException as error:
         if isinstance(error, Exception) and not is_interruption(error):
             raise
@@ -167,10 +169,26 @@ def _started_here(builder: Any, master: str) -> Any:
     return started
 
 
-def _launched(error: BaseException) -> Any:
-    """The process that PySpark was waiting for; nothing but the frame of its own function knows it yet."""
-    places = (frame.f_locals for frame, _ in traceback.walk_tb(error.__traceback__))
-    return next((names["proc"] for names in places if isinstance(names.get("proc"), subprocess.Popen)), None)
+def _start_java(options: Mapping[str, str]) -> None:
+    """Start Java in a process group of its own: Ctrl-C does not reach it, and it can be ended with all it started."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is None:
+        apart = {"process_group": 0} if os.name == "posix" else {}
+        gateway = launch_gateway(SparkConf().setAll(list(options.items())), apart)
+        SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _launched(error: BaseException) -> subprocess.Popen[bytes] | None:
+    """The process that PySpark was starting or waiting for; only frames that the error left know it.
+
+    >>> _launched(ValueError()) is None
+    True
+    """
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    known = (value for frame in frames for value in frame.f_locals.values() if isinstance(value, subprocess.Popen))
+    return next((process for process in known if getattr(process, "pid", None)), None)
 
 
 def _cancel_on_interrupt(spark: Any, before: Any) -> None:
