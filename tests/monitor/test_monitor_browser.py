@@ -29,6 +29,7 @@ def browser() -> Iterator[Browser]:
 
 def opened(browser: Browser, address: str, **options: Any) -> tuple[Any, list[str]]:
     context = browser._chromium.new_context(viewport={"width": options.pop("width", 1100), "height": 900})
+    context.set_default_timeout(180_000)  # milliseconds, for a busy machine
     page, troubles = context.new_page(), []
     page.on(
         "console",

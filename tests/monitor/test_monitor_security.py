@@ -217,5 +217,5 @@ def test_bodies_that_trickle_are_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(security, "SLOWEST_BODY", 0.05)
     start = time.monotonic()
     with pytest.raises(security.TooSlowError):
-        asyncio.run(security.body_of(request([b"x"] * 1000, lambda: 0.02)))
-    assert time.monotonic() - start < 10
+        asyncio.run(security.body_of(request([b"x"] * 10_000, lambda: 0.02)))
+    assert time.monotonic() - start < 60
