@@ -127,7 +127,7 @@ class TestRepeats:
         source = keep(f"{LONG}, at timestamp", rows)
         found = spagree.tally(source, query=ALL, time="at", duplicates=policy)
         assert found == spagree.tally(rows, duplicates=policy)
-        with pytest.raises(spagree.UsageError, match=r"needs an order.*--time"):
+        with pytest.raises(spagree.UsageError, match=r"needs an order.*time="):
             spagree.tally(source, query="SELECT item, annotator, label FROM labels", duplicates=policy)
 
     def test_are_an_error_otherwise(self, keep: Keep) -> None:
