@@ -254,8 +254,8 @@ def test_names_that_spark_passes_over(votes: Path, name: str) -> None:
         spagree.measure(votes, engine="spark")
 
 
-def test_a_file_named_twice_would_be_read_once(votes: Path) -> None:
-    with pytest.raises(UsageError, match=r"part-0.parquet: named twice"):
+def test_a_file_named_twice_is_refused(votes: Path) -> None:
+    with pytest.raises(UsageError, match=r"part-0.parquet are the same file, which would count twice; name it once"):
         spagree.measure([votes / "*.parquet", votes / "part-0.parquet"], engine="spark")
 
 

@@ -150,15 +150,11 @@ def _hidden(name: str) -> FileError:
 
 def _refuse_unseen(gathered: Sequence[File]) -> None:
     """Files that Spark would leave out, or read where they no longer are."""
-    known: set[Path] = set()
     for file in gathered:
         if file.is_temporary:
             raise UsageError(f"{file.name}: Spark reads files where they lie; decompress it, or leave --engine out")
         if file.path.name.startswith(HIDDEN) or file.path.name.endswith("._COPYING_"):
             raise _hidden(file.name)
-        if file.path.absolute() in known:
-            raise UsageError(f"{file.name}: named twice, and Spark would read it once; name each file once")
-        known.add(file.path.absolute())
 
 
 def _kind(file: File) -> str:
