@@ -63,7 +63,13 @@ class Comparison(ShownComparison):
 
 @dataclass(frozen=True, repr=False)
 class ModelComparison(ShownModels):
-    """One or more models among people; made by :func:`compare` with ``model``."""
+    """One or more models among people; made by :func:`compare` with ``model``.
+
+    >>> labels = [(item, who, "yes" if item % 2 else "no") for item in range(20) for who in ("ann", "bob", "gpt")]
+    >>> found = compare(labels, model="gpt", margin=0.05).models["gpt"]
+    >>> found.items, found.humans_count
+    (20, 2)
+    """
 
     models: Mapping[str, ModelFindings]
 
