@@ -176,7 +176,7 @@ def _start_java(options: Mapping[str, str]) -> None:
 
     if SparkContext._gateway is None:
         apart = {"process_group": 0} if os.name == "posix" else {}
-        gateway = launch_gateway(SparkConf().setAll(list(options.items())), apart)
+        gateway = launch_gateway(SparkConf().setAll(list(options.items())), apart)  # type: ignore[no-untyped-call]
         SparkContext._ensure_initialized(gateway=gateway)
 
 
