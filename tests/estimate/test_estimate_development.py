@@ -39,12 +39,12 @@ COLUMNS = [
 ]
 
 
-@st.composite
 def without_names(reason: str | None) -> str | None:
     """A step does not know who annotated: it cannot say that everything was annotated by one person."""
     return NOT_PAIRABLE if reason is not None and "only one annotator" in reason else reason
 
 
+@st.composite
 def timed_rows(draw: st.DrawFn, labels: str = "abc") -> Rows:
     """A few items, each with some annotators, in any order of time and with ties."""
     pairs = draw(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 5)), min_size=1, max_size=24, unique=True))
