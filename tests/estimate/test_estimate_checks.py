@@ -174,7 +174,7 @@ def test_two_annotators_say_nothing_about_others() -> None:
     assert both["annotators"]["low"] is None and "cannot be seen" in both["annotators"]["undefined"]
 
 
-@pytest.mark.parametrize("source", ["counts", "unknown", "one", "tally", "bootstrap", "annotators"])
+@pytest.mark.parametrize("source", ["counts", "unknown", "one", "tally", "bootstrap", "annotators", "weights"])
 def test_there_is_one_interval_where_the_other_cannot_be(source: str) -> None:
     rows: list[tuple[Any, ...]] = [(i, name, "xy"[i % 2]) for i in range(12) for name in "abc"]
     made = {
@@ -184,6 +184,7 @@ def test_there_is_one_interval_where_the_other_cannot_be(source: str) -> None:
         "tally": lambda: spagree.measure(spagree.tally(rows)),
         "bootstrap": lambda: spagree.measure(rows, bootstrap=200),
         "annotators": lambda: spagree.measure(rows, interval_for="annotators"),
+        "weights": lambda: spagree.measure(rows, weights={3: 1.0}),
     }
     assert "intervals" not in made[source]().to_dict()["spa"]
 

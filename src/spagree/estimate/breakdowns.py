@@ -126,7 +126,11 @@ class Breakdowns:
         known = len(self.tally.annotators or ()) > 1 and self.annotations is not None
         if not known or self.tally.annotations > MOST_FOR_BOTH or self._is_cluster() or self.codes.unknown:
             return {}
-        return {ITEMS: spa, ANNOTATORS: to_new_annotators(self.peers, self.by_n(), spa)}
+        try:
+            by_n = self.by_n()
+        except UsageError:  # own weights that say nothing about items with one annotation less
+            return {}
+        return {ITEMS: spa, ANNOTATORS: to_new_annotators(self.peers, by_n, spa)}
 
     @cached_property
     def votes(self) -> LabelCounts:
