@@ -177,7 +177,7 @@ class TestThePassword:
         self, postgres: Server, write: Any, query: str | None, code: int, debug: list[str]
     ) -> None:
         done = command(*debug, "score", write(postgres), *(["--query", query] if query else []))
-        assert done.returncode == (1 if debug else code), done.stderr
+        assert done.returncode == code, done.stderr
         assert bool(debug) == ("Traceback" in done.stderr)
         assert done.stderr.strip()
         assert_hidden(postgres, done.stdout + done.stderr)
