@@ -9,6 +9,7 @@ from typing import Any
 
 from spagree.estimate.cautions import REMEDY
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
+from spagree.option_names import spelled
 from spagree.present.charts.board import Charts
 from spagree.present.evidence import Evidence
 from spagree.present.report.figures import drawn
@@ -70,7 +71,7 @@ def _plan(evidence: Evidence) -> Table:
 def _steps(evidence: Evidence) -> Iterator[str]:
     findings = evidence.findings
     if findings.missingness.broken:
-        yield REMEDY
+        yield spelled(REMEDY)
     if not findings.data.pairable_items:
         yield "Let a second annotator label some of the items: agreement needs two annotations of the same item."
         return
