@@ -294,7 +294,7 @@ def test_every_engine_writes_its_items_itself(engine: str, tmp_path: Path) -> No
     written = pl.read_parquet(path / "*.parquet" if path.is_dir() else path)
     assert written.columns[:3] == ["item", "annotations", "agreement"]
     assert written.sort("item").rows() == sorted(worst_rows(MANY, 1_000))
-    with pytest.raises(FileError, match="exists already|a folder, a device or a pipe is there"):
+    with pytest.raises(FileError, match=r"exists already|a folder, a device or a pipe is there"):
         agreement.write_items(path)
     agreement.write_items(path, force=True)
 
