@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 import spagree
 
-SHARED = Path(os.environ.get("SPAGREE_SHARED", "/work/shared")) / "data"
+SHARED = Path(__file__).parents[2] / "shared" / "data"
 SETS = ["mbic_label", "bsmtwe_anger_vs_fear", "rte"]
 
 

@@ -17,7 +17,7 @@ from spagree.monitor.events import Given, Gone
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.live import look
 
-SAVED = Path("/work/shared/formats")
+SAVED = Path(__file__).parents[3] / "shared" / "formats"
 CONFIG = (
     '<View><Choices name="mood" toName="t"><Choice value="Good"/><Choice value="Neutral" alias="neu"/></Choices></View>'
 )

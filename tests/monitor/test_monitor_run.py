@@ -28,7 +28,7 @@ from spagree.monitor.notify import Notifier
 from spagree.monitor.run import Asked, JsonLines, secret, serve
 from spagree.monitor.store import Store
 
-SAVED = Path("/work/shared/formats")
+SAVED = Path(__file__).parents[3] / "shared" / "formats"
 
 
 @contextmanager
