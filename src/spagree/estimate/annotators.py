@@ -12,12 +12,12 @@ from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.label_shares import label_shares
 from spagree.estimate.leave_one_out import Peers, leave_one_out
 from spagree.estimate.outliers import against_others
+from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     import polars
 
-FEW_ITEMS = 10
 NO_OVERLAP = "shares no item with anybody"
 ONE_ITEM = "shares only one item: how items differ cannot be seen"
 

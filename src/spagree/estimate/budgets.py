@@ -26,6 +26,7 @@ from spagree.estimate.planning import (
     check_half_width,
     plan,
     smallest,
+    table_of,
 )
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import Estimate, wilson
@@ -66,15 +67,25 @@ def plan_for(
     **wanted: Any,
 ) -> polars.DataFrame:
     """A plan for one of ``half_width``, ``budget`` or ``require``; without any, for the next round half-widths."""
-    asked = {name: value for name, value in wanted.items() if value is not None}
-    if len(asked) > 1:
-        raise UsageError(f"{' and '.join(asked)}: ask for one of them at a time")
+    asked = _asked(wanted)
     if not asked or "half_width" in asked:
         return plan(tally, weights, metric, spa, half_width=asked.get("half_width"), most=most)
     allowed = allowed_per_item(tally, weights, most)
     if spa.undefined or not spa.stderr:
         return table_of([{**asked, "undefined": spa.undefined or NO_SPREAD}])
     present = Present(tally, weights, spa, similar_votes(tally, metric), allowed)
+    return _answered(present, asked)
+
+
+def _asked(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked for; one thing at a time."""
+    asked = {name: value for name, value in wanted.items() if value is not None}
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)}: ask for one of them at a time")
+    return asked
+
+
+def _answered(present: Present, asked: Mapping[str, Any]) -> polars.DataFrame:
     return table_of(spend(present, asked["budget"]) if "budget" in asked else decide(present, asked["require"]))
 
 
@@ -92,25 +103,12 @@ def plan_expected(
         raise UsageError(
             f"agreement {agreement} with {classes} classes: labels picked blindly would agree more often; expect more"
         )
-    asked = {name: value for name, value in wanted.items() if value is not None} or {"half_width": 0.05}
-    if len(asked) > 1:
-        raise UsageError(f"{' and '.join(asked)}: ask for one of them at a time")
+    asked = _asked(wanted) or {"half_width": 0.05}
     present = assumed(agreement, level, allowed_per_item(Tally(), "annotations_m1", most))
     if "half_width" in asked:
         check_half_width(asked["half_width"])
         return table_of([row for row in present.rows(asked["half_width"]) if row["route"] == FRESH])
-    return table_of(spend(present, asked["budget"]) if "budget" in asked else decide(present, asked["require"]))
-
-
-def table_of(rows: list[Row]) -> polars.DataFrame:
-    """Rows as a table, each column in its own type even where all is unknown."""
-    import polars
-
-    texts, reals = ("route", "undefined"), ("half_width", "half_width_low", "half_width_high", "require")
-    truths = ("best", "assumed", "will_pass")
-    kinds: dict[str, Any] = dict.fromkeys(texts, polars.String) | dict.fromkeys(reals, polars.Float64)
-    kinds |= dict.fromkeys(truths, polars.Boolean)
-    return polars.DataFrame(rows, schema={name: kinds.get(name, polars.Int64) for name in rows[0]})
+    return _answered(present, asked)
 
 
 def assumed(agreement: float, level: float, allowed: Sequence[int]) -> Present:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from spagree.estimate.cautions import LOW_COVERAGE
 from spagree.estimate.findings import Findings
 from spagree.estimate.missingness import ALARM
+from spagree.estimate.uncertainty import FEW_ITEMS
 
 State = Literal["fine", "look", "problem", "cannot_tell"]
 FINE: State = "fine"
@@ -17,9 +19,8 @@ CANNOT_TELL: State = "cannot_tell"
 
 PRECISE, ROUGH = 0.05, 0.1  # half of the interval
 DOUBTFUL = 0.05  # p of the assumption test from which on it is worth a look
-WELL_COVERED, MUCH_LEFT_OUT = 0.5, 0.1
+MUCH_LEFT_OUT = 0.1
 LOW_KAPPA = 0.4  # a convention: below it most readers call agreement beyond chance poor or fair
-FEW_TO_TEST = 10  # items: with fewer the assumption test sees nothing
 Z_80 = 0.84  # quantile of a power of 80%
 
 
@@ -61,7 +62,7 @@ def coverage(findings: Findings) -> Check:
     if not data.pairable_items:
         return Check("coverage", PROBLEM, {"share": 0.0 if data.items else None})
     share = data.pairable_items / data.items
-    return Check("coverage", FINE if share >= WELL_COVERED else LOOK, {"share": share})
+    return Check("coverage", FINE if share >= LOW_COVERAGE else LOOK, {"share": share})
 
 
 def assumption(findings: Findings) -> Check:
@@ -77,7 +78,7 @@ def assumption(findings: Findings) -> Check:
     differing = test.p_of_differences()
     if test.p < DOUBTFUL or (differing is not None and differing < ALARM):
         return Check("assumption", LOOK, figures)
-    state = FINE if findings.data.pairable_items >= FEW_TO_TEST else CANNOT_TELL
+    state = FINE if findings.data.pairable_items >= FEW_ITEMS else CANNOT_TELL
     return Check("assumption", state, figures)
 
 

@@ -16,11 +16,11 @@ from spagree.estimate.grouping import Ints, counted, pairs_within, run_of_each, 
 from spagree.estimate.intervals import wilson_each
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts
+from spagree.estimate.uncertainty import FEW_ITEMS
 
 if TYPE_CHECKING:
     import polars
 
-FEW_ITEMS = 10
 ALONE = "no item with this class has a second annotation"
 ONE_ITEM = "only one item with this class has two annotations: how items differ cannot be seen"
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from spagree.estimate.comparison import holm
 from spagree.estimate.grouping import sums
 from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.item_groups import Floats
@@ -60,12 +61,8 @@ class AgainstOthers:
         >>> found.stands_out.tolist()
         [True, True, False, False]
         """
-        tested = np.flatnonzero(~np.isnan(self.p))
-        order = tested[np.argsort(self.p[tested], kind="stable")]
-        passed = self.p[order] * np.arange(len(order), 0, -1) <= ALPHA
-        named = np.zeros(len(self.p), dtype=np.bool_)
-        named[order[: int(passed.cumprod().sum())]] = True
-        return named
+        adjusted = holm([None if np.isnan(p) else float(p) for p in self.p])
+        return np.array([p is not None and p <= ALPHA for p in adjusted], dtype=np.bool_)
 
 
 def against_others(found: Peers, level: float) -> AgainstOthers:

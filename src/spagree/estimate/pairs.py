@@ -15,12 +15,12 @@ from spagree.errors import DataError, UsageError
 from spagree.estimate.grouping import Ints, counted, merged, pairs_within, run_of_each, sums
 from spagree.estimate.intervals import Informing, kappa_limits, mean_error, wilson_each
 from spagree.estimate.item_groups import Floats
+from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     import polars
 
-FEW_ITEMS = 10
 MOST_MEETINGS = 1_000_000_000
 MOST_AT_ONE_ITEM = 5_000
 MEETINGS_AT_ONCE = 5_000_000

@@ -72,9 +72,9 @@ def plan(
     reached = None if spa.low is None or spa.high is None else (spa.high - spa.low) / 2
     targets = [half_width] if half_width is not None else _targets(reached or WIDEST)
     if spa.undefined or not spa.stderr:
-        return _frame([_row(target, undefined=spa.undefined or NO_SPREAD) for target in targets])
+        return table_of([_row(target, undefined=spa.undefined or NO_SPREAD) for target in targets])
     present = Present(tally, weights, spa, similar_votes(tally, metric), allowed)
-    return _frame([row for target in targets for row in present.rows(target)])
+    return table_of([row for target in targets for row in present.rows(target)])
 
 
 def check_half_width(given: float | None) -> None:
@@ -257,9 +257,12 @@ def _best(rows: list[Row]) -> list[Row]:
     return [{**row, "best": row is best} for row in rows]
 
 
-def _frame(rows: list[Row]) -> polars.DataFrame:
+def table_of(rows: list[Row]) -> polars.DataFrame:
+    """Rows as a table, each column in its own type even where all is unknown."""
     import polars
 
-    kinds = {"half_width": polars.Float64, "route": polars.String, "undefined": polars.String}
-    truth = {"best": polars.Boolean, "assumed": polars.Boolean}
-    return polars.DataFrame(rows, schema={name: (kinds | truth).get(name, polars.Int64) for name in rows[0]})
+    texts, reals = ("route", "undefined"), ("half_width", "half_width_low", "half_width_high", "require")
+    truths = ("best", "assumed", "will_pass")
+    kinds: dict[str, Any] = dict.fromkeys(texts, polars.String) | dict.fromkeys(reals, polars.Float64)
+    kinds |= dict.fromkeys(truths, polars.Boolean)
+    return polars.DataFrame(rows, schema={name: kinds.get(name, polars.Int64) for name in rows[0]})
