@@ -12,7 +12,6 @@ import pytest
 
 import spagree
 from spagree.cli.app import cli
-from spagree.present.document import document
 from spagree.read.columns import COMMON_NAMES
 from spagree.tally.policies import LEFT_OUT
 
@@ -97,7 +96,7 @@ def test_signatures(name: str) -> None:
 
 def test_json_fields() -> None:
     told = section("JSON")
-    written = document(spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no")]).findings, "0")
+    written = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no")]).to_dict()
     assert [name for name in written if f"`{name}" not in told] == []
     assert [name for part in ("data", "spa") for name in written[part] if f".{name}`" not in told] == []
 

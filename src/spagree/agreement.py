@@ -85,6 +85,17 @@ class Agreement(Presented):
         """
         return self._item_table().frame()
 
+    def intervals(self) -> Mapping[str, Estimate]:
+        """SPA with the interval for ``items`` (these annotators, new items) and for ``annotators`` like them, too.
+
+        Empty where only one is known: without annotators, from a tally, or above 500,000 annotations.
+
+        >>> import spagree
+        >>> {name: round(found.low, 3) for name, found in spagree.measure("example:sparse").intervals().items()}
+        {'items': 0.536, 'annotators': 0.528}
+        """
+        return {} if self._breakdowns is None else self._breakdowns.intervals(self.findings.spa)
+
     def write_items(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write ``item, annotations, agreement`` of every item to a .csv or .parquet file, where the data lives.
 

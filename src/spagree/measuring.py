@@ -200,8 +200,7 @@ class _Estimation(Estimating):
         behind = self.breakdowns(counted.tally, counted.counts, counted.annotations)
         findings = self.generalised(counted.tally, behind)
         said = behind.cautions() + counted.cautions + caution_missing(counted, self.weights, self.similarity())
-        both = {} if self.interval_for != ITEMS or self.bootstrap is not None else behind.intervals(findings.spa)
-        findings = replace(findings, warnings=findings.warnings + said, intervals=both)
+        findings = replace(findings, warnings=findings.warnings + said)
         items = ItemTable(counted.counts, source, counted.annotations)
         return Agreement(findings, understood, items, behind, given(*asked, self))
 

@@ -37,7 +37,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
             os.fsync(written.fileno())
         _put(beside, target, force=force)
     except FileExistsError:
-        raise _exists(path) from None
+        raise exists_already(path) from None
     except (OSError, PolarsError) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileError(f"{path}: cannot be written ({reason}); choose another place") from error
@@ -58,10 +58,11 @@ def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
     if exists and not is_plain:
         raise FileError(f"{path}: cannot be written (a folder, a device or a pipe is there); choose another place")
     if exists and not force:
-        raise _exists(path)
+        raise exists_already(path)
 
 
-def _exists(path: str | os.PathLike[str]) -> FileError:
+def exists_already(path: str | os.PathLike[str]) -> FileError:
+    """What to say where a result would replace a file."""
     return FileError(f"{path}: exists already; use --force (force=True) to replace it")
 
 

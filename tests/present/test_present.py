@@ -168,10 +168,14 @@ def test_the_sentence_for_the_paper() -> None:
 def test_undefined_agreement_in_words_and_json() -> None:
     nothing = find(Tally.from_items([{"a": 1}]))
     assert in_words(nothing) == "Agreement is undefined: no item has two annotations, so no agreement can be seen."
-    found = document(nothing, "9.9")
+    found = document(nothing, "9.9", {})
     assert found["spa"]["value"] is None and "undefined" in found["spa"]
     assert found["missingness"] == {"z": None, "p": None, "undefined": "no pairable item", "by_n": []}
-    assert document(find(Tally()), "9.9")["data"]["annotations_per_item"] == {"min": None, "median": None, "max": None}
+    assert document(find(Tally()), "9.9", {})["data"]["annotations_per_item"] == {
+        "min": None,
+        "median": None,
+        "max": None,
+    }
     assert "SPA undefined" in to_text(nothing, None, "9.9")
 
 

@@ -23,7 +23,7 @@ from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, to_new_annotators
 from spagree.estimate.overlap import Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.estimate.uncertainty import Estimate
+from spagree.estimate.uncertainty import WILSON, Estimate
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.options import CustomWeights
 from spagree.read.annotations import Caution
@@ -124,7 +124,9 @@ class Breakdowns:
     def intervals(self, spa: Estimate) -> dict[str, Estimate]:
         """SPA's interval for these annotators and for others like them, where the annotations are at hand and few."""
         known = len(self.tally.annotators or ()) > 1 and self.annotations is not None
-        if not known or self.tally.annotations > MOST_FOR_BOTH or self._is_cluster() or self.codes.unknown:
+        if spa.interval_for != ITEMS or spa.method != WILSON or not known:
+            return {}
+        if self.tally.annotations > MOST_FOR_BOTH or self.codes.unknown:
             return {}
         try:
             by_n = self.by_n()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 
 from spagree.estimate.adaptive import Shape, adaptive_shape
@@ -65,8 +65,6 @@ class Findings:
     chance: Mapping[str, Corrected]
     warnings: tuple[Caution, ...]
     metric: str = NOMINAL
-    intervals: Mapping[str, Estimate] = field(default_factory=dict, compare=False)
-    """SPA with the interval for ``items`` (these annotators, new items) and for ``annotators`` like them, too."""
 
 
 def find(

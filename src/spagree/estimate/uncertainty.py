@@ -20,6 +20,7 @@ NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
 ONE_ANNOTATOR = "only one annotator, so no agreement can be seen"
 ONE_ITEM = "only one item has two annotations: how items differ cannot be seen"
 STEADY_ITEMS = 30  # up to so many equally weighted items the implied variance counts in full
+WILSON = "wilson"  # the usual method of intervals
 FEW_ITEMS = 10  # a figure that rests on fewer is marked, and little can be said about it
 REPLICATE_CHUNK = 4_000_000
 COVERS = {"items": "these annotators, new items", "annotators": "new annotators and new items"}
@@ -42,7 +43,7 @@ class Estimate:
     high: float | None
     level: float
     weights: str
-    method: str = "wilson"
+    method: str = WILSON
     undefined: str | None = None
     interval_for: str = "items"
 

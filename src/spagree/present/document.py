@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from spagree.estimate import Corrected, Data, Estimate, Findings, Missingness
@@ -10,7 +11,7 @@ from spagree.estimate.checks import checks
 FORMAT = 1
 
 
-def document(findings: Findings, version: str) -> dict[str, Any]:
+def document(findings: Findings, version: str, intervals: Mapping[str, Estimate]) -> dict[str, Any]:
     """The contract's JSON as a dictionary; an undefined figure says why in words."""
     spa = findings.spa
     named = {"level": spa.level, "weights": spa.weights, "method": spa.method}
@@ -20,7 +21,7 @@ def document(findings: Findings, version: str) -> dict[str, Any]:
         "spagree": version,
         "metric": findings.metric,
         "data": _data(findings.data),
-        "spa": {**_estimate(spa), **named, **_intervals(findings)},
+        "spa": {**_estimate(spa), **named, **_intervals(intervals)},
         "schemes": {name: _estimate(found) for name, found in findings.schemes.items()},
         "missingness": _missingness(findings.missingness),
         "chance": {name: _corrected(found) for name, found in findings.chance.items()},
@@ -29,11 +30,9 @@ def document(findings: Findings, version: str) -> dict[str, Any]:
     }
 
 
-def _intervals(findings: Findings) -> dict[str, Any]:
+def _intervals(known: Mapping[str, Estimate]) -> dict[str, Any]:
     """For these annotators on new items, and for other annotators like them, where both are known."""
-    if not findings.intervals:
-        return {}
-    return {"intervals": {name: _interval(found) for name, found in findings.intervals.items()}}
+    return {"intervals": {name: _interval(found) for name, found in known.items()}} if known else {}
 
 
 def _interval(found: Estimate) -> dict[str, Any]:

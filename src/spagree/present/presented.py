@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from spagree.estimate import Estimate
 from spagree.present.document import document
 from spagree.present.evidence import Measured
 from spagree.present.notebook import to_html
@@ -35,6 +36,10 @@ class Shown(Measured, Protocol):
 
     def items(self) -> Any:
         """Agreement of each item."""
+        ...
+
+    def intervals(self) -> Mapping[str, Estimate]:
+        """SPA's interval for items and for annotators, where both are known."""
         ...
 
 
@@ -78,7 +83,7 @@ class Presented:
 
     def to_dict(self: Shown) -> dict[str, Any]:
         """All figures as plain values, in full precision."""
-        return document(self.findings, __version__)
+        return document(self.findings, __version__, self.intervals())
 
     def to_json(self: Shown, indent: int | None = 2) -> str:
         """All figures as JSON, in the documented format.
@@ -102,7 +107,7 @@ class Presented:
         return to_html(self.findings)
 
 
-def in_json(measured: Measured, indent: int | None = 2) -> str:
+def in_json(shown: Shown, indent: int | None = 2) -> str:
     """The figures of an agreement as JSON."""
-    found = document(measured.findings, __version__)
+    found = document(shown.findings, __version__, shown.intervals())
     return json_escapes(json.dumps(found, indent=indent, ensure_ascii=False, allow_nan=False))

@@ -8,6 +8,7 @@ from typing import Any
 
 from spagree.read.frames import is_spark
 from spagree.tally.engines.engine import Engine, Frame
+from spagree.write import exists_already
 
 
 class Spark(Engine):
@@ -33,4 +34,11 @@ class Spark(Engine):
 
     def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
         """A folder of files, in any place that Spark knows."""
-        frame.to_native().write.parquet(str(path), mode="overwrite" if force else "errorifexists")
+        from pyspark.errors import AnalysisException
+
+        try:
+            frame.to_native().write.parquet(str(path), mode="overwrite" if force else "errorifexists")
+        except AnalysisException as error:
+            if error.getCondition() == "PATH_ALREADY_EXISTS":
+                raise exists_already(path) from error
+            raise
