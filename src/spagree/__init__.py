@@ -15,16 +15,12 @@ The flow goes one way, through one narrow waist:
 Names are loaded when first used, so that ``import spagree`` and ``spagree --help`` stay fast.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from spagree.version import __version__
-
-# Two functions have the names of the modules that do their work. The modules are imported now (they
-# are light) and their names set free, so that __getattr__ answers with the functions.
-for _name in ("simulate", "tally"):
-    import_module(f"spagree.{_name}")
-    del globals()[_name]
 
 if TYPE_CHECKING:
     from spagree.agreement import Agreement
@@ -117,6 +113,18 @@ __all__ = [
     "tally",
     "weigh",
 ]
+
+
+class _Surface(ModuleType):
+    """Two functions, ``simulate`` and ``tally``, share their names with modules: the functions are what users get."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Ignore the binding that importing ``spagree.simulate`` or ``spagree.tally`` makes."""
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Surface
 
 
 def __getattr__(name: str) -> object:

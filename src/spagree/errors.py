@@ -15,7 +15,6 @@ the first ten are shown and the rest is counted.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 from spagree.option_names import spelled
@@ -120,6 +119,8 @@ def unknown_name(what: str, found: str, known: Iterable[str]) -> UsageError:
     >>> print(unknown_name("weighting scheme", "egde", ["flat", "edge"]))
     unknown weighting scheme 'egde'; did you mean 'edge'? Known: flat, edge
     """
+    import difflib
+
     names = [str(name) for name in known]
     near = difflib.get_close_matches(found.lower(), names, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""

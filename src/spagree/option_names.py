@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from spagree.options import Estimating, Kind, Option, Reading, declared
+if TYPE_CHECKING:
+    from spagree.options import Kind, Option
 
 _on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
 
@@ -99,6 +100,8 @@ def _arguments(run: list[re.Match[str]]) -> Iterator[str]:
 
 
 def _in_python(typed: re.Match[str]) -> str:
+    from spagree.options import Estimating, Kind, Reading, declared
+
     known = {**declared(Reading), **declared(Estimating)}
     flag, value, both = typed["name"], typed["value"], typed["both"] or ""
     name = flag.removeprefix("no-").replace("-", "_")
@@ -116,6 +119,8 @@ def _in_python(typed: re.Match[str]) -> str:
 
 def _is_value(text: str, option: Option) -> bool:
     """Whether what follows an option in a message is its value, and not the sentence going on."""
+    from spagree.options import Kind
+
     if text[0] in "'\"":
         return True
     if option.kind in (Kind.WHOLE, Kind.REAL):
@@ -128,6 +133,10 @@ def _is_value(text: str, option: Option) -> bool:
 
 
 def _as_python(text: str, kind: Kind) -> str:
+    import json
+
+    from spagree.options import Kind
+
     plain = text.strip("'\"")
     if kind in (Kind.WHOLE, Kind.REAL):
         return plain

@@ -12,8 +12,9 @@ from typing import Any, NoReturn
 
 import click
 
+from spagree.cli import without_pandas
 from spagree.cli.console import note, say
-from spagree.cli.options import Group
+from spagree.cli.help import Group
 from spagree.errors import SpagreeError, unknown_name
 from spagree.option_names import command_line
 from spagree.version import __version__
@@ -94,6 +95,7 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn every outcome into its documented exit code."""
     _leave_in_order()
+    without_pandas.install()
     if sys.stdout is None:  # closed by whoever started us
         sys.exit(CANNOT_WRITE)
     given = list(sys.argv[1:] if arguments is None else arguments)

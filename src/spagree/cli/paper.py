@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from spagree.cli.console import print_json, say
-from spagree.cli.options import Command, Group
+from spagree.cli.help import Group
+from spagree.cli.options import Command
 
 F = TypeVar("F", bound=Callable[..., Any])
 

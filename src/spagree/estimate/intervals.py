@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spagree.estimate.item_groups import Floats
+from spagree.estimate.student_t import two_sided_each
 
 STEADY_ITEMS = 15  # up to so many informative items the implied variance counts in full
 AT_THE_END = 1e-9  # closer to the lowest or the highest possible value than this is rounding
@@ -59,12 +60,9 @@ def wilson_each(
     >>> [round(float(end[0]), 3) for end in wilson_each(one, 0 * one, 30 * one, 0.95)]
     [0.878, 1.0]
     """
-    # scipy.special alone: scipy.stats takes a second to import for one quantile.
-    from scipy.special import stdtrit
-
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         freedom = effective - 1 if freedom is None else freedom
-        t = stdtrit(np.where(freedom > 0, freedom, np.nan), (1 + level) / 2)
+        t = two_sided_each(level, freedom)
         known = (stderr > 0) & (value > 0) & (value < 1)
         shrink = t * t / np.where(known, value * (1 - value) / stderr**2, effective)
         centre = (value + shrink / 2) / (1 + shrink)

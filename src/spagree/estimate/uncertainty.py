@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, isfinite, sqrt
+from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 from warnings import warn
 
@@ -12,6 +12,7 @@ import numpy as np
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.item_groups import Floats, ItemGroups, total
+from spagree.estimate.student_t import two_sided
 
 if TYPE_CHECKING:
     from spagree.estimate.label_counts import LabelCounts
@@ -120,7 +121,7 @@ def wilson(
     >>> round(low, 3), high
     (0.878, 1.0)
     """
-    t = _student_t(effective - 1 if freedom is None else freedom, level)
+    t = two_sided(level, effective - 1 if freedom is None else freedom)
     size = value * (1 - value) / stderr**2 if stderr and 0 < value < 1 else effective
     shrink = t * t / size
     if not isfinite(shrink):
@@ -130,13 +131,6 @@ def wilson(
     low = 0.0 if value == 0 else max(0.0, centre - half)
     high = 1.0 if value == 1 else min(1.0, centre + half)
     return low, high
-
-
-def _student_t(freedom: float, level: float) -> float:
-    # scipy.special alone: scipy.stats takes a second to import for one quantile.
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + level) / 2)) if freedom > 0 else inf
 
 
 @dataclass(frozen=True, slots=True)

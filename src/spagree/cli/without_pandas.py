@@ -1,0 +1,38 @@
+"""Keep duckdb from importing pandas, which takes longer than scoring a small file.
+
+For every constant in an expression duckdb asks whether it is pandas.NaT, and imports pandas to find out. Our constants
+never are. Only that one question is answered with "not installed"; readers and metrics of others, Spark and anyone else
+import pandas as usual. The command line does this in its own process; spagree as a library leaves imports alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import FrameType, ModuleType
+
+MAKES_CONSTANTS = "narwhals._duckdb."
+
+
+class _ForConstants:
+    """A finder that finds nothing, and says so at once where duckdb asks for a constant's sake."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:  # noqa: ARG004
+        if name == "pandas" and _is_for_a_constant(sys._getframe(1)):
+            raise ModuleNotFoundError("pandas is not imported for a constant", name="pandas")
+
+
+def _is_for_a_constant(frame: FrameType | None) -> bool:
+    """Whether the code behind the machinery of imports makes expressions, rather than collect a frame of pandas."""
+    while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_name == "collect":
+        return False
+    return str(frame.f_globals.get("__name__")).startswith(MAKES_CONSTANTS)
+
+
+def install() -> None:
+    """Answer for the rest of this process."""
+    if _ForConstants not in sys.meta_path:
+        sys.meta_path.insert(0, _ForConstants)

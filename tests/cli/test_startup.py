@@ -1,0 +1,70 @@
+"""A command loads what it needs and nothing else: that is what makes it feel instant."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LOADED = """
+import json, sys
+from spagree.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as done:
+    print(json.dumps([done.code, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+def loaded(*arguments: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
+    code, modules = json.loads(done.stderr.splitlines()[-1])
+    assert code == 0, done.stderr
+    return set(modules)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Enough items for the series of Student's t; named annotators, so that every question is asked."""
+    path = tmp_path_factory.mktemp("startup") / "labels.csv"
+    rows = (
+        f"i{i},{who},{'xyz'[(i * i + len(who)) % 3 if i % 5 else 0]}\n" for i in range(600) for who in ("ann", "bo")
+    )
+    path.write_text("item,annotator,label\n" + "".join(rows))
+    return path
+
+
+def test_help_loads_neither_numbers_nor_options() -> None:
+    assert loaded("--help") & {"numpy", "narwhals", "rich", "difflib", "spagree.options", "spagree.read"} == set()
+
+
+@pytest.mark.parametrize("arguments", [(), ("--json",), ("--duplicates", "first")], ids=" ".join)
+def test_scoring_a_table_loads_neither_pandas_nor_scipy_nor_polars(table: Path, arguments: tuple[str, ...]) -> None:
+    unwanted = {"pandas", "pyarrow", "scipy", "polars", "altair", "asyncio", "msgspec"}
+    assert loaded("score", str(table), *arguments) & unwanted == set()
+
+
+AFTERWARDS = """
+import sys
+from spagree.cli import without_pandas
+without_pandas.install()
+without_pandas.install()
+import duckdb, narwhals as nw
+relation = nw.from_native(duckdb.sql("SELECT 1 AS a"))
+assert relation.select(nw.col("a") + nw.lit(1)).collect("pyarrow").rows() == [(2,)]
+assert sys.meta_path.count(without_pandas._ForConstants) == 1
+{then}
+assert "pandas" in sys.modules
+"""
+
+
+@pytest.mark.parametrize(
+    "then",
+    ["import pandas", "import importlib; importlib.import_module('pandas')", "relation.collect('pandas')"],
+)
+def test_everybody_else_imports_pandas_as_usual(then: str) -> None:
+    pytest.importorskip("pandas")
+    subprocess.run([sys.executable, "-c", AFTERWARDS.format(then=then)], check=True)
