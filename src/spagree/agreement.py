@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import UsageError
@@ -15,29 +17,35 @@ from spagree.estimate import (
     Findings,
     Missingness,
 )
-from spagree.estimate.breakdowns import Breakdowns
+from spagree.estimate.breakdowns import BREAKDOWNS, Absent, Breakdowns, Measurement
 from spagree.estimate.consensus import consensus
 from spagree.estimate.overlap import Overlap
-from spagree.present.presented import Presented
-from spagree.read.annotations import Caution, Understood
+from spagree.present.document import document
+from spagree.present.notebook import to_html
+from spagree.present.terminal import to_text
+from spagree.present.wording import figure, interval, json_escapes
 from spagree.tally.engines import to_polars, write_table
-from spagree.tally.items import ItemTable
+from spagree.understood import Caution, Understood
+from spagree.version import __version__
+from spagree.write import refuse_existing
 
 if TYPE_CHECKING:
     import polars
 
+    from spagree.agreement_charts import Charts
+
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Agreement(Presented):
+class Agreement:
     """How much annotators agree, with everything needed to trust the number.
 
     Made by :func:`measure`; shows itself as a summary in a terminal and a table in a notebook.
     """
 
     findings: Findings
+    measurement: Measurement = field(repr=False, compare=False)
+    """What was measured; breakdowns are computed from it when asked for."""
     understood: Understood | None = None
-    _items: ItemTable | None = field(default=None, repr=False)
-    _breakdowns: Breakdowns | None = field(default=None, repr=False, compare=False)
     options: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """The options of :func:`measure` that were given, except where they are secret."""
 
@@ -83,7 +91,7 @@ class Agreement(Presented):
         >>> agreement.items().rows()
         [('q1', 2, 0.0, 1.0, 'no ×1, yes ×1'), ('q2', 1, None, None, 'no ×1')]
         """
-        return self._item_table().frame()
+        return self.measurement.item_table().frame()
 
     def intervals(self) -> Mapping[str, Estimate]:
         """SPA with the interval for ``items`` (these annotators, new items) and for ``annotators`` like them, too.
@@ -94,7 +102,8 @@ class Agreement(Presented):
         >>> {name: round(found.low, 3) for name, found in spagree.measure("example:sparse").intervals().items()}
         {'items': 0.536, 'annotators': 0.528}
         """
-        return {} if self._breakdowns is None else self._breakdowns.intervals(self.findings.spa)
+        found = self.breakdowns(["intervals"]).intervals
+        return {} if isinstance(found, Absent) else found
 
     def write_items(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write ``item, annotations, agreement`` of every item to a .csv or .parquet file, where the data lives.
@@ -105,7 +114,7 @@ class Agreement(Presented):
         >>> polars.read_parquet("items.parquet").rows()
         [('q1', 2, 0.0), ('q2', 1, None)]
         """
-        write_table(self._item_table().agreement(), path, force=force)
+        write_table(self.measurement.item_table().agreement(), path, force=force)
 
     def hardest(self, most: int = 20) -> polars.DataFrame:
         """The items with the least agreement, on any source: ``item, annotations, agreement, entropy, votes``.
@@ -119,11 +128,11 @@ class Agreement(Presented):
         """
         if most < 1:
             raise UsageError(f"hardest({most}): how many items to list, 1 or more")
-        return self._item_table().worst(most)
+        return self.measurement.hardest(most)
 
     def consensus(self) -> polars.DataFrame:
         """The majority of each item: ``label`` (null for ties), ``tied``, ``share``, how likely it is ``kept``."""
-        return consensus(to_polars(self._item_table().counts), self.spa.value, self.data.pairable_items)
+        return consensus(to_polars(self.measurement.item_table().counts), self.spa.value, self.data.pairable_items)
 
     def distribution(self) -> polars.DataFrame:
         """How many items have which agreement: ``annotations, agreement, items``.
@@ -133,7 +142,7 @@ class Agreement(Presented):
         >>> agreement.distribution().rows()
         [(2, 0.0, 1), (2, 1.0, 1)]
         """
-        return self._evidence().distribution()
+        return self.measurement.distribution()
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class, least first: the probability that a second annotator chose it if a first did.
@@ -143,11 +152,11 @@ class Agreement(Presented):
         >>> agreement.classes().select("class", "annotations", "agreement").rows()
         [('yes', 1, 0.0), ('no', 3, 0.6666666666666666)]
         """
-        return self._evidence().classes()
+        return self.measurement.classes()
 
     def confusion(self) -> polars.DataFrame:
         """Pairs of classes given to one item: the probability of ``other`` from a second annotator, given ``class``."""
-        return self._evidence().confusion()
+        return self.measurement.confusion()
 
     def annotators(self) -> polars.DataFrame:
         """Agreement of each annotator with the others on shared items, least first, and SPA without them.
@@ -157,14 +166,14 @@ class Agreement(Presented):
         >>> agreement.annotators().select("annotator", "shared").rows()[0]
         ('C', 10)
         """
-        return self._evidence().annotators(self.spa.value)
+        return self.measurement.annotators(self.spa.value)
 
     def pairs(self, least: int = 1, busiest: int | None = None) -> polars.DataFrame:
         """Agreement, Cohen's kappa and Scott's pi of every two annotators who share ``least`` items, least first.
 
         ``busiest`` looks only at so many annotators, those who made most annotations.
         """
-        return self._evidence().pairs(least, busiest)
+        return self.measurement.pairs(least, busiest)
 
     def overlap(self) -> Overlap:
         """Who annotated items together: teams that never met, thin bridges, annotators on their own.
@@ -174,12 +183,7 @@ class Agreement(Presented):
         >>> [team.annotators for team in agreement.overlap().teams]
         [('ann', 'bob'), ('cyd', 'dan')]
         """
-        return self._evidence().overlap()
-
-    def _item_table(self) -> ItemTable:
-        if self._items is None:
-            raise UsageError("a tally holds no single items; measure the annotations themselves")
-        return self._items
+        return self.measurement.overlap
 
     def development(self, steps: int = 40) -> polars.DataFrame:
         """How agreement developed: one row per step in time, each with about as many annotations.
@@ -192,7 +196,7 @@ class Agreement(Presented):
         >>> spagree.measure(rows).development(steps=2).select("time", "annotations", "items", "spa").rows()
         [(65, 2, 0, None), (80, 4, 2, 0.5)]
         """
-        return self._evidence().development(steps)
+        return self.measurement.development(steps)
 
     def plan(
         self,
@@ -215,9 +219,76 @@ class Agreement(Presented):
         >>> rows.select("route", "annotations_per_item", "more_annotations").rows()
         [('fresh', 4, 3568), ('new_items', 4, 2644)]
         """
-        return self._evidence().plan(most, half_width=half_width, budget=budget, require=require)
+        return self.measurement.plan(most, half_width=half_width, budget=budget, require=require)
 
-    def _evidence(self) -> Breakdowns:
-        if self._breakdowns is None:
-            raise UsageError("breakdowns need what was measured; take what measure() returned")
-        return self._breakdowns
+    def breakdowns(self, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
+        """Breakdowns as values, each there or absent with its reason: those named, or all that a page shows.
+
+        >>> import spagree
+        >>> spagree.measure(spagree.tally("example:sparse")).breakdowns(["annotators"]).annotators.reason
+        'a tally does not say who annotated; measure the annotations themselves'
+        """
+        return self.measurement.breakdowns(self.findings, names)
+
+    @property
+    def charts(self) -> Charts:
+        """Every chart of the report, to be shown in a notebook or saved as SVG, PNG or PDF."""
+        from spagree.agreement_charts import Charts
+
+        return Charts(self.breakdowns)
+
+    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write one HTML page with everything: offline, printable, readable by people who never heard of kappa.
+
+        >>> import spagree, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = spagree.measure("example:sparse").report(Path(folder) / "report.html")
+        ...     page.read_text("utf-8").splitlines()[0]
+        '<!doctype html>'
+        """
+        from spagree.present.charts import load_altair
+        from spagree.present.report import page, write_report
+
+        refuse_existing(path, force=force)
+        load_altair()
+        html = page(self.breakdowns(), self.understood, self.options, __version__)
+        return write_report(html, Path(path), force=force)
+
+    def export(self, folder: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
+        """Write every table as CSV and all figures as JSON into a folder, for spreadsheets and programs.
+
+        >>> import spagree, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = spagree.measure("example:sparse").export(folder)
+        ...     sorted(file.name for file in files)[:2]
+        ['agreement.json', 'annotators.csv']
+        """
+        from spagree.present.export import write_tables
+
+        tables = self.measurement.tables(self.findings)
+        return write_tables(self.findings, tables, self.to_json(), Path(folder), force=force)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain values, in full precision."""
+        return document(self.findings, __version__, self.intervals())
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All figures as JSON, in the documented format.
+
+        >>> import json, spagree
+        >>> agreement = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "yes")])
+        >>> json.loads(agreement.to_json())["spa"]["value"]
+        1.0
+        """
+        return json_escapes(json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False))
+
+    def __repr__(self) -> str:
+        data, spa = self.findings.data, self.findings.spa
+        used = f"{data.pairable_items:,} of {data.items:,} items, {data.annotations:,} annotations"
+        return f"<Agreement: SPA {figure(spa.value)} ({interval(spa)}), {used}>"
+
+    def __str__(self) -> str:
+        return to_text(self.findings, self.understood, __version__)
+
+    def _repr_html_(self) -> str:
+        return to_html(self.findings)

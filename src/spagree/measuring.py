@@ -17,7 +17,7 @@ from spagree.estimate import (
     check_scheme,
     find,
 )
-from spagree.estimate.breakdowns import Breakdowns
+from spagree.estimate.breakdowns import Measurement
 from spagree.estimate.missing_labels import caution_missing
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for
 from spagree.estimate.similarity import SET_METRICS, Metric
@@ -197,20 +197,19 @@ class _Estimation(Estimating):
         return self.of_counted(counted, source, annotations.understood, reading)
 
     def of_counted(self, counted: Counted, source: Any, understood: Understood | None, *asked: Reading) -> Agreement:
-        behind = self.breakdowns(counted.tally, counted.counts, counted.annotations)
-        findings = self.generalised(counted.tally, behind)
+        behind = self.measurement(counted.tally, ItemTable(counted.counts, source, counted.annotations))
+        findings = self.findings(behind)
         said = behind.cautions() + counted.cautions + caution_missing(counted, self.weights, self.similarity())
         findings = replace(findings, warnings=findings.warnings + said)
-        items = ItemTable(counted.counts, source, counted.annotations)
-        return Agreement(findings, understood, items, behind, given(*asked, self))
+        return Agreement(findings, behind, understood, given(*asked, self))
 
     def of_tally(self, tally: Tally, items: ItemTable | None) -> Agreement:
-        behind = self.breakdowns(tally, None if items is None else items.counts)
-        return Agreement(self.generalised(tally, behind), None, items, behind, given(self))
+        behind = self.measurement(tally, items)
+        return Agreement(self.findings(behind), behind, options=given(self))
 
-    def generalised(self, tally: Tally, behind: Breakdowns) -> Findings:
-        findings = find(tally, self.weights, self.level, self.resample(), self.similarity())
-        return findings if self.interval_for == ITEMS else behind.to_new_annotators(findings)
+    def findings(self, behind: Measurement) -> Findings:
+        found = find(behind.tally, self.weights, self.level, self.resample(), self.similarity())
+        return found if self.interval_for == ITEMS else behind.to_new_annotators(found)
 
-    def breakdowns(self, tally: Tally, counts: Any, annotations: Any = None) -> Breakdowns:
-        return Breakdowns(tally, self.weights, self.level, self.similarity(), counts, annotations)
+    def measurement(self, tally: Tally, items: ItemTable | None) -> Measurement:
+        return Measurement(tally, self.weights, self.level, self.similarity(), items)

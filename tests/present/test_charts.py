@@ -11,13 +11,12 @@ import polars
 import pytest
 
 import spagree
+from spagree.agreement_charts import Charts
 from spagree.estimate.outliers import mean_agreement
-from spagree.present.charts.board import Charts
 from spagree.present.charts.intervals import domain
 from spagree.present.charts.network import places
 from spagree.present.charts.rows import development_rows, in_order, network_rows, people, strongest
 from spagree.present.charts.theme import PAGE, PAPER, theme
-from spagree.present.evidence import Evidence
 from spagree.present.wording import change, escape_controls, is_date, limits, moment, short_names
 
 NAMES = [name for name in vars(Charts) if not name.startswith("_")]
@@ -266,9 +265,9 @@ def test_links_are_thinned_without_losing_a_connection() -> None:
 
 def test_the_graph_shows_people_who_met() -> None:
     rows = [("q1", "ann", "x"), ("q1", "bob", "x"), ("q2", "ann", "x"), ("q2", "bob", "y"), ("q3", "cyd", "x")]
-    evidence = Evidence(spagree.measure(rows))
-    nodes, edges = network_rows(evidence)
-    assert people(evidence) == [node["name"] for node in nodes]
+    found = spagree.measure(rows).breakdowns()
+    nodes, edges = network_rows(found)
+    assert people(found) == [node["name"] for node in nodes]
     assert sorted(node["name"] for node in nodes) == ["ann", "bob"]
     assert edges == [{"one": "ann", "other": "bob", "shared": 2, "size": "2 items", "thin": True}]
 
@@ -278,13 +277,13 @@ def test_the_graph_shows_people_who_met() -> None:
 
 def test_development_knows_dates_from_numbers() -> None:
     frame = spagree.simulate(items=60, seed=2).frame
-    rows, dated = development_rows(Evidence(spagree.measure(frame)))
+    rows, dated = development_rows(spagree.measure(frame).breakdowns())
     assert not dated and rows[0]["when"].isdigit()
     days = frame.with_columns(polars.from_epoch(polars.col("time") * 3600 + 1_700_000_000).alias("time"))
-    rows, dated = development_rows(Evidence(spagree.measure(days)))
+    rows, dated = development_rows(spagree.measure(days).breakdowns())
     assert dated and rows[0]["when"].startswith("2023-11-")
     numbers = frame.with_columns((polars.col("time") * 3600 + 1_700_000_000).alias("time"))
-    same, _ = development_rows(Evidence(spagree.measure(numbers)))
+    same, _ = development_rows(spagree.measure(numbers).breakdowns())
     assert [row["time"] for row in same] == [row["time"] for row in rows]
     assert {row["kind"] for row in rows} == {"so far", "items finished lately"}
 
@@ -294,7 +293,7 @@ def test_a_column_of_days_is_a_time_too() -> None:
     days = frame.with_columns(
         polars.date(2024, 1, 1).dt.offset_by(polars.format("{}d", polars.col("time") % 90)).alias("time")
     )
-    rows, dated = development_rows(Evidence(spagree.measure(days, time="time")))
+    rows, dated = development_rows(spagree.measure(days, time="time").breakdowns())
     assert dated and rows[0]["when"].startswith("2024-01-")
 
 

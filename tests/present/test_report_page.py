@@ -47,7 +47,8 @@ def section(html: str, name: str) -> str:
 
 
 def page_of(source: object, **options: object) -> str:
-    return page(spagree.measure(source, **options), VERSION)
+    agreement = spagree.measure(source, **options)
+    return page(agreement.breakdowns(), agreement.understood, agreement.options, VERSION)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import polars
 import pytest
 
 import spagree
-from spagree.present.evidence import Evidence
 from spagree.present.report.method import _steps, source_name
 from spagree.present.report.parts import Cell, Column, Verdict, cell, table
 from spagree.present.report.verdicts import in_short, verdicts
@@ -18,7 +17,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def judged(source: Any, **options: Any) -> dict[str, Verdict]:
-    found = verdicts(Evidence(spagree.measure(source, **options)))
+    found = verdicts(spagree.measure(source, **options).breakdowns())
     return {verdict.title: verdict for verdict in found}
 
 
@@ -214,7 +213,7 @@ def test_in_short() -> None:
 
 
 def steps(source: Any) -> list[str]:
-    return list(_steps(Evidence(spagree.measure(source))))
+    return list(_steps(spagree.measure(source).breakdowns()))
 
 
 def mixed_up(pairs: dict[str, int]) -> Rows:

@@ -33,7 +33,7 @@ def measured_part(frame: nw.LazyFrame[Any], options: Mapping[str, Any]) -> Agree
 
 def halves(agreement: Agreement, before: Any, options: Mapping[str, Any]) -> dict[str, Agreement]:
     """The annotations made before a moment, and those made from then on."""
-    frame = agreement._evidence().annotations
+    frame = agreement.measurement.annotations
     if frame is None or TIME not in column_names(frame):
         raise UsageError("before needs the time of each annotation; name its column with --time")
     unknown = int(rows(frame.filter(nw.col(TIME).is_null()).select(nw.len()))[0][0])

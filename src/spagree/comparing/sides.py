@@ -45,7 +45,7 @@ def _class_figure(row: Mapping[str, Any]) -> Figure:
 
 def weight_of(agreement: Agreement) -> Weight:
     """The weight of an item by its number of annotations, relative to the largest."""
-    by_n = agreement._evidence().by_n()
+    by_n = agreement.measurement.by_n()
     table = np.zeros(max(by_n, default=1) + 1)
     for n, k in by_n.items():
         table[n] = float(k / max(by_n.values()))
@@ -58,7 +58,7 @@ def weight_of(agreement: Agreement) -> Weight:
 
 def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
     """How much any two of all labels agree, where equal ones are not the only ones that do."""
-    metric = agreement._evidence().metric
+    metric = agreement.measurement.metric
     if metric.rule == NOMINAL:
         return None
     totals = np.array([agreement.data.labels.get(label, 0) for label in labels], dtype=np.float64)
@@ -67,7 +67,7 @@ def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
 
 def annotation_rows(agreement: Agreement) -> polars.DataFrame | None:
     """(item, annotator, label) as text, one row per annotation; None where only a tally is left."""
-    behind = agreement._evidence()
+    behind = agreement.measurement
     frame = behind.counts if behind.annotations is None else behind.annotations
     if frame is None or behind.tally.annotations > MOST_AT_HOME:
         return None

@@ -1,15 +1,20 @@
-"""Where agreement is lost: by class, annotator and pair of annotators, made when asked for."""
+"""Where agreement is lost: by item, class, annotator, pair of annotators and over time.
+
+A :class:`Measurement` holds what was counted and computes each breakdown once, when asked; :class:`Breakdowns` are the
+results as values, which is all that a page, a chart or a table sees.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import narwhals as nw
 import numpy as np
 
-from spagree.errors import UsageError
+from spagree.errors import SpagreeError, UsageError
 from spagree.estimate.annotators import annotators
 from spagree.estimate.budgets import plan_for
 from spagree.estimate.chance import NO_PATTERNS
@@ -30,6 +35,7 @@ from spagree.read.annotations import Caution
 from spagree.read.frames import is_spark
 from spagree.tally.coded import Coded, coded, coded_in_python
 from spagree.tally.engines import to_polars
+from spagree.tally.items import ItemTable
 from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -37,37 +43,150 @@ if TYPE_CHECKING:
 
 MOST_FROM_A_CLUSTER = 50_000_000
 MOST_FOR_BOTH = 500_000  # annotations: above, the second pass is made only when asked for
+MOST_PEOPLE = 40  # annotators among whom a page compares every two
+MOST_ITEMS = 25  # hardest items on a page
 NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"
 NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
+NO_ITEMS = "a tally holds no single items; measure the annotations themselves"
+TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A breakdown that does not exist, and why."""
+
+    error: SpagreeError
+
+    @property
+    def reason(self) -> str:
+        """Why, in words."""
+        return str(self.error)
+
+
+NOT_ASKED = Absent(UsageError("this breakdown was not computed"))
+
+
+def known(value: T | Absent) -> T:
+    """The value; where there is none, its reason is raised."""
+    if isinstance(value, Absent):
+        raise value.error
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdowns:
+    """What was found, and where agreement is lost: each breakdown a value, or absent with its reason."""
+
+    findings: Findings
+    classes: polars.DataFrame | Absent = NOT_ASKED
+    confusion: polars.DataFrame | Absent = NOT_ASKED
+    distribution: polars.DataFrame | Absent = NOT_ASKED
+    hardest: polars.DataFrame | Absent = NOT_ASKED
+    """The items with the least agreement."""
+    annotators: polars.DataFrame | Absent = NOT_ASKED
+    pairs: polars.DataFrame | Absent = NOT_ASKED
+    """Pairs among the busiest annotators."""
+    overlap: Overlap | Absent = NOT_ASKED
+    development: polars.DataFrame | Absent = NOT_ASKED
+    plan: polars.DataFrame | Absent = NOT_ASKED
+    intervals: Mapping[str, Estimate] | Absent = NOT_ASKED
+    """SPA's interval for these annotators, and for others like them."""
+
+    def lacks(self, name: str) -> str | None:
+        """Why there is no such breakdown, in words; None where there is one."""
+        value = getattr(self, name)
+        if isinstance(value, Absent):
+            return value.reason
+        return "there is nothing to show" if hasattr(value, "is_empty") and value.is_empty() else None
+
+
+BREAKDOWNS = tuple(field.name for field in fields(Breakdowns) if field.name != "findings")
 
 
 @dataclass(frozen=True)
-class Breakdowns:
-    """What breakdowns are made of: a tally, and the annotations behind it where they are at hand."""
+class Measurement:
+    """What was counted: a tally, and the items and annotations behind it where they are at hand."""
 
     tally: Tally
     weights: str | CustomWeights
     level: float
     metric: Metric
-    counts: nw.LazyFrame[Any] | None = None
-    annotations: nw.LazyFrame[Any] | None = None
+    items: ItemTable | None = None
+    _frames: dict[Any, polars.DataFrame] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def counts(self) -> nw.LazyFrame[Any] | None:
+        """How often each item got each label."""
+        return None if self.items is None else self.items.counts
+
+    @property
+    def annotations(self) -> nw.LazyFrame[Any] | None:
+        """Who gave which item which label."""
+        return None if self.items is None else self.items.annotations
+
+    def breakdowns(self, findings: Findings, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
+        """These breakdowns as values."""
+        made = self._made(findings)
+        return Breakdowns(findings, **{name: _value(made[name]) for name in names})
+
+    def tables(self, findings: Findings) -> dict[str, polars.DataFrame]:
+        """Every table in full: all items, all pairs; without those that do not exist."""
+        made = self._made(findings) | {"items": self.all_items, "pairs": self.pairs}
+        found = {name: _value(made[name]) for name in TABLES}
+        return {name: frame for name, frame in found.items() if not isinstance(frame, Absent)}
+
+    def _made(self, findings: Findings) -> dict[str, Callable[[], Any]]:
+        return {
+            "classes": self.classes,
+            "confusion": self.confusion,
+            "distribution": self.distribution,
+            "hardest": lambda: self.hardest(MOST_ITEMS),
+            "annotators": lambda: self.annotators(findings.spa.value),
+            "pairs": lambda: self.pairs(busiest=MOST_PEOPLE),
+            "overlap": lambda: self.overlap,
+            "development": self.development,
+            "plan": self.plan,
+            "intervals": lambda: self.intervals(findings.spa),
+        }
+
+    def _once(self, key: Any, make: Callable[[], polars.DataFrame]) -> polars.DataFrame:
+        """A frame that is computed when first asked for; callers may change what they get."""
+        if key not in self._frames:
+            self._frames[key] = make()
+        return self._frames[key].clone()
+
+    def item_table(self) -> ItemTable:
+        """The items, which a tally does not keep."""
+        if self.items is None:
+            raise UsageError(NO_ITEMS)
+        return self.items
+
+    def all_items(self) -> polars.DataFrame:
+        """Agreement of each item."""
+        return to_polars(nw.from_native(self.item_table().frame()).lazy())
+
+    def hardest(self, most: int) -> polars.DataFrame:
+        """The items with the least agreement."""
+        return self._once(("hardest", most), lambda: self.item_table().worst(most))
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class."""
-        return classes(self.votes, self.level)
+        return self._once("classes", lambda: classes(self.votes, self.level))
 
     def confusion(self) -> polars.DataFrame:
-        """Classes that stand together on an item."""
-        return confusion(self.votes)
+        """Pairs of classes given to one item."""
+        return self._once("confusion", lambda: confusion(self.votes))
 
     def annotators(self, spa: float | None) -> polars.DataFrame:
         """Agreement of each annotator with the others, and SPA without them."""
-        return annotators(self.codes, self.peers, self.by_n(), spa, self.level)
+        return self._once("annotators", lambda: annotators(self.codes, self.peers, self.by_n(), spa, self.level))
 
     def pairs(self, least: int = 1, busiest: int | None = None) -> polars.DataFrame:
         """Agreement and kappa of every two annotators who share at least so many items, among the busiest."""
         codes = self.codes if busiest is None else self.codes.of_busiest(busiest)
-        return pairs(codes, self.similarity, self.level, least)
+        return self._once(("pairs", least, busiest), lambda: pairs(codes, self.similarity, self.level, least))
 
     def distribution(self) -> polars.DataFrame:
         """Pairable items by their number of annotations and their agreement."""
@@ -78,20 +197,23 @@ class Breakdowns:
         grouped = polars.DataFrame(columns).group_by("annotations", "agreement").agg(polars.col("items").sum())
         return grouped.sort("annotations", "agreement")
 
+    @cached_property
     def overlap(self) -> Overlap:
         """Who annotated items together."""
         return overlap(self.codes)
 
-    def development(self, steps: int) -> polars.DataFrame:
+    def development(self, steps: int = 40) -> polars.DataFrame:
         """SPA as it was at the end of each step in time."""
-        if self.annotations is None:
+        annotations = self.annotations
+        if annotations is None:
             raise UsageError(NO_MOMENTS)
-        return development(self.annotations, steps, self._measured, self.metric)
+        return self._once(("development", steps), lambda: development(annotations, steps, self._measured, self.metric))
 
     def plan(self, most: int | None = None, **wanted: Any) -> polars.DataFrame:
         """What a narrower interval takes."""
         now = self._measured(self.tally)
-        return plan_for(self.tally, self.weights, self.metric, now, most=most, **wanted)
+        key = ("plan", most, *wanted.items())
+        return self._once(key, lambda: plan_for(self.tally, self.weights, self.metric, now, most=most, **wanted))
 
     def _measured(self, tally: Tally) -> Estimate:
         return measured(tally, self.weights, self.level, self.metric)
@@ -100,8 +222,8 @@ class Breakdowns:
         """What to say about the overlap, where looking at it costs little."""
         if self.annotations is None or not self._may_look():
             return ()
-        codes = coded_in_python(self.annotations)
-        return tuple(overlap_cautions(overlap(codes, bridges=is_cheap(codes))))
+        found = self.overlap if is_cheap(self.codes) else overlap(self.codes, bridges=False)
+        return tuple(overlap_cautions(found))
 
     def _may_look(self) -> bool:
         """Few annotations by three people or more, on an engine that answers at once."""
@@ -122,17 +244,21 @@ class Breakdowns:
         return replace(findings, spa=spa, schemes=schemes)
 
     def intervals(self, spa: Estimate) -> dict[str, Estimate]:
-        """SPA's interval for these annotators and for others like them, where the annotations are at hand and few."""
-        known = len(self.tally.annotators or ()) > 1 and self.annotations is not None
-        if spa.interval_for != ITEMS or spa.method != WILSON or not known:
-            return {}
-        if self.tally.annotations > MOST_FOR_BOTH or self.codes.unknown:
-            return {}
-        try:
-            by_n = self.by_n()
-        except UsageError:  # own weights that say nothing about items with one annotation less
-            return {}
-        return {ITEMS: spa, ANNOTATORS: to_new_annotators(self.peers, by_n, spa)}
+        """SPA's interval for these annotators and for others like them; refused where the second is not computed."""
+        if spa.interval_for != ITEMS or spa.method != WILSON:
+            raise UsageError("only the interval that was asked for is computed")
+        if self.annotations is None:
+            raise UsageError(NO_ANNOTATIONS)
+        if self.tally.annotations > MOST_FOR_BOTH:
+            raise UsageError(
+                f"above {MOST_FOR_BOTH:,} annotations the interval for other annotators is computed only when asked "
+                "for: --interval-for annotators"
+            )
+        if len(self.tally.annotators or ()) < 2:
+            raise UsageError("fewer than two annotators are known")
+        if self.codes.unknown:
+            raise UsageError("some annotations do not say who made them")
+        return {ITEMS: spa, ANNOTATORS: to_new_annotators(self.peers, self.by_n(), spa)}
 
     @cached_property
     def votes(self) -> LabelCounts:
@@ -178,6 +304,13 @@ class Breakdowns:
         occur = [n for n in self.tally.items_by_n if n > 1]
         needed = sorted({m for n in occur for m in (n, n - 1) if m > 1})
         return weigh_at(needed, self.weights if scheme is None else scheme, self.tally, self.similar).by_n
+
+
+def _value(make: Callable[[], T]) -> T | Absent:
+    try:
+        return make()
+    except SpagreeError as error:
+        return Absent(error)
 
 
 def _votes_of_items(counts: polars.DataFrame) -> LabelCounts:

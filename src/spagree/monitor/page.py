@@ -16,7 +16,6 @@ from spagree.monitor.hub import Hub, Question
 from spagree.monitor.live import Live, Safe
 from spagree.present.charts.theme import PAGE, theme
 from spagree.present.charts.watching import trend
-from spagree.present.evidence import Evidence
 from spagree.present.report import sections
 from spagree.present.report.figures import spec_of
 from spagree.present.report.page import (
@@ -192,7 +191,8 @@ def parts(live: Live) -> list[Section]:
     """The report's sections, where there is enough to fill them."""
     if live.agreement is None or len(live.columns.item) < LEAST_FOR_SECTIONS:
         return []
-    found = sections(Evidence(live.agreement), live.agreement, __version__)
+    agreement = live.agreement
+    found = sections(agreement.breakdowns(), agreement.understood, agreement.options, __version__)
     return [each for each in found if each.id in SECTIONS]
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from spagree.errors import FileError, SpagreeError
-from spagree.present.presented import Shown
+from spagree.errors import FileError
+from spagree.estimate import Estimate, Findings
 from spagree.write import refuse_existing, write_atomically
 
 if TYPE_CHECKING:
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 FORMULA = "^[\\s\"']*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]"
 
 
-def write_tables(measured: Shown, figures: str, folder: Path, *, force: bool = False) -> list[Path]:
-    """One CSV per table that exists, and agreement.json; existing files are refused before anything is written."""
-    frames = {f"{name}.csv": frame for name, frame in tables(measured).items()}
+def write_tables(
+    findings: Findings, tables: Mapping[str, polars.DataFrame], figures: str, folder: Path, *, force: bool = False
+) -> list[Path]:
+    """One CSV per table, and agreement.json; existing files are refused before anything is written."""
+    frames = {f"{name}.csv": frame for name, frame in {**_estimates(findings), **tables}.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -39,47 +41,25 @@ def _write_csv(frame: polars.DataFrame, path: Path) -> None:
     frame.write_csv(path, include_bom=True, quote_style="non_numeric")
 
 
-def tables(measured: Shown) -> dict[str, polars.DataFrame]:
-    """The tables that exist; what the source does not tell has none."""
+def _estimates(findings: Findings) -> dict[str, polars.DataFrame]:
+    """The weighting schemes and the coefficients as tables."""
     import polars
 
-    sources: Mapping[str, Callable[[], Any]] = {
-        "items": lambda: _home(measured.items()),
-        "classes": measured.classes,
-        "confusion": measured.confusion,
-        "distribution": measured.distribution,
-        "annotators": measured.annotators,
-        "pairs": measured.pairs,
-        "development": measured.development,
-        "plan": measured.plan,
-    }
-    found: dict[str, polars.DataFrame] = {
-        "schemes": polars.DataFrame(_estimates(measured.findings.schemes, "scheme"), infer_schema_length=None),
-        "chance": polars.DataFrame(_estimates(measured.findings.chance, "coefficient"), infer_schema_length=None),
-    }
-    for name, make in sources.items():
-        try:
-            found[name] = make()
-        except SpagreeError:
-            continue
-    return found
-
-
-def _estimates(found: Mapping[str, Any], title: str) -> list[dict[str, Any]]:
     names = ("value", "stderr", "low", "high", "observed", "expected", "undefined")
-    return [
-        {title: name, **{key: getattr(each, key) for key in names if hasattr(each, key)}}
-        for name, each in found.items()
-    ]
-
-
-def _home(frame: Any) -> polars.DataFrame:
-    """Whatever kind of frame it is, as one that can be written."""
-    import narwhals as nw
-
-    from spagree.tally.engines import to_polars
-
-    return to_polars(nw.from_native(frame).lazy())
+    kinds: dict[str, tuple[str, Mapping[str, Estimate]]] = {
+        "schemes": ("scheme", findings.schemes),
+        "chance": ("coefficient", findings.chance),
+    }
+    return {
+        kind: polars.DataFrame(
+            [
+                {title: name, **{key: getattr(each, key) for key in names if hasattr(each, key)}}
+                for name, each in found.items()
+            ],
+            infer_schema_length=None,
+        )
+        for kind, (title, found) in kinds.items()
+    }
 
 
 def neutralised(frame: polars.DataFrame) -> polars.DataFrame:

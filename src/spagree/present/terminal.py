@@ -26,8 +26,8 @@ from spagree.present.wording import (
     percent,
     printable,
 )
-from spagree.read.annotations import Understood
 from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
+from spagree.understood import Understood
 
 CHART_WIDTH = 26
 ROOM_FOR_BARS = 80

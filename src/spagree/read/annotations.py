@@ -9,41 +9,27 @@ from typing import Any
 
 import narwhals as nw
 
-from spagree.option_names import spelled
+from spagree.understood import Caution, Understood
+
+__all__ = [
+    "ANNOTATOR",
+    "COUNT",
+    "ITEM",
+    "LABEL",
+    "ROW",
+    "TEXT",
+    "TIME",
+    "Annotations",
+    "Caution",
+    "Stamp",
+    "Understood",
+]
 
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
 TEXT = "text"
 
 
 Stamp = tuple[int, int, int]  # of a file: its number on the disk, its size, when it was changed
-
-
-@dataclass(frozen=True, slots=True)
-class Caution:
-    """Something the user should know; ``code`` is stable, ``message`` is for people."""
-
-    code: str
-    message: str
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "message", spelled(self.message))
-
-
-@dataclass(frozen=True, slots=True)
-class Understood:
-    """What the reader made of the source; echoed so that a wrong guess is seen at once.
-
-    ``rules`` say in words what counted as an annotation in the export of a tool.
-    """
-
-    source: str
-    format: str
-    columns: Mapping[str, str] = field(default_factory=dict)
-    guessed: frozenset[str] = frozenset()
-    examples: tuple[tuple[str, ...], ...] = ()
-    rules: tuple[str, ...] = ()
-    apart: str = ""
-    """What would tell apart annotations that look like repeats of one annotator on one item."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Evidence → plain rows for charts: figures as numbers, and beside them as the words a tooltip shows."""
+"""Breakdowns → plain rows for charts: figures as numbers, and beside them as the words a tooltip shows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import DataError
 from spagree.estimate import Estimate
+from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
 from spagree.estimate.missingness import ENOUGH_ITEMS
 from spagree.estimate.overlap import THIN
 from spagree.estimate.planning import NEW_ITEMS
 from spagree.present.charts.intervals import CHANCE_KINDS, CHOSEN, FEW, OTHER
-from spagree.present.evidence import MOST_PEOPLE, Evidence
 from spagree.present.wording import count, figure, interval, is_date, limits, moment, percent, short_names
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def _said(found: Estimate) -> Row:
     return {"shown": figure(found.value), "interval": interval(found)}
 
 
-def scheme_rows(evidence: Evidence) -> list[Row]:
+def scheme_rows(breakdowns: Breakdowns) -> list[Row]:
     """Every scheme, the chosen one marked; own weights come last."""
-    findings = evidence.findings
+    findings = breakdowns.findings
     chosen = findings.spa.weights
     found = {**findings.schemes, chosen: findings.spa}
     return [
@@ -53,19 +53,19 @@ def scheme_rows(evidence: Evidence) -> list[Row]:
     ]
 
 
-def by_n_rows(evidence: Evidence) -> list[Row]:
+def by_n_rows(breakdowns: Breakdowns) -> list[Row]:
     """Agreement of the items with n annotations, for each n."""
     return [
         {"name": row.n, **_ends(row.agreement), **_said(row.agreement), "items": f"{row.items:,}"}
         | {"kind": FEW if row.items < ENOUGH_ITEMS else CHOSEN}
-        for row in evidence.findings.missingness.by_n
+        for row in breakdowns.findings.missingness.by_n
     ]
 
 
-def chance_rows(evidence: Evidence) -> list[Row]:
+def chance_rows(breakdowns: Breakdowns) -> list[Row]:
     """Each coefficient, with the agreement it saw and the agreement it would expect by chance."""
     rows: list[Row] = []
-    for name, found in evidence.findings.chance.items():
+    for name, found in breakdowns.findings.chance.items():
         if found.value is None:
             continue
         values = zip(CHANCE_KINDS, (found.value, found.observed, found.expected), strict=True)
@@ -82,14 +82,14 @@ def _plain(shown: str, interval: str) -> Row:
 
 def chosen_lines(found: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Mapping[str, Any]], str]:
     """The rows to draw, and which they are: of many those that rest on much, since the lowest of all are luck."""
-    known = [row for row in found if row["agreement"] is not None]
-    if len(known) <= MOST_LINES:
-        return known, "with an agreement"
-    sound = [row for row in known if not row["few"]][:MOST_LINES]
+    defined = [row for row in found if row["agreement"] is not None]
+    if len(defined) <= MOST_LINES:
+        return defined, "with an agreement"
+    sound = [row for row in defined if not row["few"]][:MOST_LINES]
     if sound:
         return sound, "lowest of those with 10 items or more"
-    common = {id(row) for row in sorted(known, key=lambda row: -row[size])[:MOST_LINES]}
-    return [row for row in known if id(row) in common], "with the most items"
+    common = {id(row) for row in sorted(defined, key=lambda row: -row[size])[:MOST_LINES]}
+    return [row for row in defined if id(row) in common], "with the most items"
 
 
 def line_rows(found: Sequence[Mapping[str, Any]], column: str, size: str) -> list[Row]:
@@ -111,12 +111,12 @@ def line_rows(found: Sequence[Mapping[str, Any]], column: str, size: str) -> lis
     ]
 
 
-def confusion_rows(evidence: Evidence) -> list[Row]:
+def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
     """Every two of the commonest classes: the probability of the one given the other; the same one on the diagonal."""
-    some = evidence.classes.sort("annotations", "class", descending=[True, False]).head(MOST_CLASSES)
+    some = known(breakdowns.classes).sort("annotations", "class", descending=[True, False]).head(MOST_CLASSES)
     classes = {row["class"]: row for row in in_order(some.rows(named=True))}
     names = short_names(classes, NAME)
-    both = evidence.confusion.join(some.select("class"), on="class", maintain_order="left")
+    both = known(breakdowns.confusion).join(some.select("class"), on="class", maintain_order="left")
     mixed = {(one, other): value for one, other, value in both.select("class", "other", "probability").rows()}
     # Not the agreement of the class: under a metric it counts similar labels, too, and rows would exceed 100%.
     mixed |= {(given, given): rest for given, rest in _same(both, classes).items()}
@@ -154,10 +154,10 @@ def _cell(value: float | None, *, few: bool) -> Row:
     return {"value": value, "words": words, "few": few, "shown": figure(value) if value is not None else "–"}
 
 
-def bin_rows(evidence: Evidence) -> list[Row]:
+def bin_rows(breakdowns: Breakdowns) -> list[Row]:
     """Items by agreement, in twenty steps; full agreement falls into the last."""
     items = [0] * BINS
-    for value, size in evidence.distribution.select("agreement", "items").rows():
+    for value, size in known(breakdowns.distribution).select("agreement", "items").rows():
         items[min(int(value * BINS + 1e-9), BINS - 1)] += size
     total = sum(items)
     return [
@@ -167,20 +167,20 @@ def bin_rows(evidence: Evidence) -> list[Row]:
     ]
 
 
-def people(evidence: Evidence) -> list[str]:
+def people(breakdowns: Breakdowns) -> list[str]:
     """The busiest annotators who share items, least agreement first."""
-    met = {name for row in evidence.pairs.select("annotator", "other").rows() for name in row}
-    busiest = evidence.annotators.sort("annotations", "annotator", descending=[True, False])
+    met = {name for row in known(breakdowns.pairs).select("annotator", "other").rows() for name in row}
+    busiest = known(breakdowns.annotators).sort("annotations", "annotator", descending=[True, False])
     some = set([name for name in busiest["annotator"] if name in met][:MOST_PEOPLE])
-    return [name for name in evidence.annotators["annotator"] if name in some]
+    return [name for name in known(breakdowns.annotators)["annotator"] if name in some]
 
 
-def pair_rows(evidence: Evidence) -> list[Row]:
+def pair_rows(breakdowns: Breakdowns) -> list[Row]:
     """Every two annotators, both ways round; who never met has no value."""
-    chosen = people(evidence)
+    chosen = people(breakdowns)
     names = short_names(chosen, NAME)
     met: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for row in evidence.pairs.rows(named=True):
+    for row in known(breakdowns.pairs).rows(named=True):
         met[row["annotator"], row["other"]] = met[row["other"], row["annotator"]] = row
     rows = []
     for one in chosen:
@@ -203,24 +203,24 @@ def _meeting(found: Mapping[str, Any] | None) -> Row:
     }
 
 
-def network_rows(evidence: Evidence) -> tuple[list[Row], list[Row]]:
+def network_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row]]:
     """Annotators as nodes, pairs who share items as edges."""
-    chosen = people(evidence)
+    chosen = people(breakdowns)
     names = short_names(chosen, NAME)
-    sizes = dict(evidence.annotators.select("annotator", "annotations").rows())
+    sizes = dict(known(breakdowns.annotators).select("annotator", "annotations").rows())
     nodes = [{"name": names[each], "size": count(sizes[each], "annotation")} for each in chosen]
     edges = [
         {"one": names[row["annotator"]], "other": names[row["other"]], "shared": row["shared"]}
         | {"size": count(row["shared"], "item"), "thin": row["shared"] < THIN}
-        for row in evidence.pairs.rows(named=True)
+        for row in known(breakdowns.pairs).rows(named=True)
         if row["annotator"] in names and row["other"] in names
     ]
     return nodes, strongest(edges)
 
 
-def development_rows(evidence: Evidence) -> tuple[list[Row], bool]:
+def development_rows(breakdowns: Breakdowns) -> tuple[list[Row], bool]:
     """Agreement so far and on the items finished lately, and whether the times are dates."""
-    found = [{**row, "time": seconds(row["time"])} for row in evidence.development.rows(named=True)]
+    found = development_steps(breakdowns)
     dated = all(is_date(row["time"]) for row in found)
     rows = []
     for row in found:
@@ -242,6 +242,13 @@ def development_rows(evidence: Evidence) -> tuple[list[Row], bool]:
     return rows, dated
 
 
+def development_steps(breakdowns: Breakdowns) -> list[Row]:
+    """Agreement over time with times as numbers: milliseconds since 1970 as seconds."""
+    found = [{**row, "time": seconds(row["time"])} for row in known(breakdowns.development).rows(named=True)]
+    scale = 1000 if found and all(is_date(row["time"] / 1000) for row in found) else 1
+    return [{**row, "time": row["time"] / scale} for row in found]
+
+
 def seconds(time: Any) -> float:
     """A moment as a number: seconds since 1970, or what the data have."""
     if isinstance(time, datetime):
@@ -251,12 +258,12 @@ def seconds(time: Any) -> float:
     return float(time)
 
 
-def plan_rows(evidence: Evidence) -> list[Row]:
+def plan_rows(breakdowns: Breakdowns) -> list[Row]:
     """Where things stand, and the cheapest way to each narrower interval by annotating new items."""
-    spa, there = evidence.findings.spa, evidence.findings.data.annotations
-    found = [row for row in evidence.plan.rows(named=True) if row["route"] == NEW_ITEMS and row["best"]]
+    spa, there = breakdowns.findings.spa, breakdowns.findings.data.annotations
+    found = [row for row in known(breakdowns.plan).rows(named=True) if row["route"] == NEW_ITEMS and row["best"]]
     if spa.low is None or spa.high is None or not found:
-        raise DataError(f"nothing to plan with: {evidence.plan['undefined'][0]}")
+        raise DataError(f"nothing to plan with: {known(breakdowns.plan)['undefined'][0]}")
     half = (spa.high - spa.low) / 2
     now = {"half_width": half, "annotations": there, "items": 0, "more_annotations": 0, "annotations_per_item": 0}
     return [{**_place(row), **_design(row)} for row in (now, *found)]

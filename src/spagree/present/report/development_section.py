@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from spagree.estimate.breakdowns import Breakdowns, known
 from spagree.estimate.development import window
-from spagree.present.charts import rows
-from spagree.present.charts.board import Charts
-from spagree.present.evidence import Evidence
+from spagree.present.charts import board, rows
 from spagree.present.report.figures import drawn
 from spagree.present.report.parts import Column, Section, Table, table
 from spagree.present.wording import moment, without_midnight
@@ -22,33 +23,33 @@ DEVELOPMENT = (
 )
 
 
-def course(evidence: Evidence) -> Section:
+def course(breakdowns: Breakdowns) -> Section:
     """Agreement over time, where there are times."""
     found = drawn(
         "development",
         "Agreement over time",
         "So far: what would have been measured at that moment, from everything up to it. Finished lately: only the "
-        f"items whose last annotation came in {_window(evidence)}, so a change shows sooner. The bands are the "
+        f"items whose last annotation came in {_window(breakdowns)}, so a change shows sooner. The bands are the "
         "intervals.",
-        Charts(evidence).development,
-        lambda: _development(evidence),
+        partial(board.development, breakdowns),
+        partial(_development, breakdowns),
     )
     lead = "Whether annotators found together, or drifted apart."
     return Section("course", "Development", "How did it develop?", lead, [found])
 
 
-def _window(evidence: Evidence) -> str:
+def _window(breakdowns: Breakdowns) -> str:
     """What "lately" is, in steps: annotations of one moment stay together, so an eighth may not exist."""
-    if evidence.lacks("development"):
+    if breakdowns.lacks("development"):
         return "the latest steps"
-    steps = evidence.development.height
+    steps = known(breakdowns.development).height
     width = window(steps)
     before = "" if width == 1 else f" or the {width - 1} before"
     return f"that step{before} ({width} of {steps})"
 
 
-def _development(evidence: Evidence) -> Table:
-    found = evidence.development.rows(named=True)
-    times = without_midnight([moment(rows.seconds(row["time"])) for row in found])
+def _development(breakdowns: Breakdowns) -> Table:
+    found = rows.development_steps(breakdowns)
+    times = without_midnight([moment(row["time"]) for row in found])
     lines = [{**row, "when": when} for row, when in zip(found, times, strict=True)]
     return table("development", "Agreement over time", lines, DEVELOPMENT)

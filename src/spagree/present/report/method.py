@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
+from spagree.estimate.breakdowns import Breakdowns, known
 from spagree.estimate.cautions import REMEDY
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
 from spagree.option_names import spelled
-from spagree.present.charts.board import Charts
-from spagree.present.evidence import Evidence
+from spagree.present.charts import board
 from spagree.present.report.figures import drawn
 from spagree.present.report.parts import Column, Facts, Quote, Section, Steps, Table, table
 from spagree.present.sentence import REFERENCE, for_paper, interval_name
 from spagree.present.wording import count, figure, printable
-from spagree.read.annotations import Understood
+from spagree.understood import Understood
 
 NAMED = 3
 PAIR = 2
@@ -43,24 +44,24 @@ BIBTEX = """@misc{norregaard2022sparse,
 }"""
 
 
-def following(evidence: Evidence) -> Section:
+def following(breakdowns: Breakdowns) -> Section:
     """Suggestions that follow from what was found, and what more annotations would bring."""
-    steps = tuple(_steps(evidence))
+    steps = tuple(_steps(breakdowns))
     found = drawn(
         "plan",
         "How many annotations does a more precise number take?",
         "From where things stand (now) to a narrower interval, by annotating new items like these in the cheapest way. "
         "Lower is more precise, further right more work; halving the interval takes about four times as much.",
-        Charts(evidence).plan,
-        lambda: _plan(evidence),
+        partial(board.plan, breakdowns),
+        partial(_plan, breakdowns),
     )
     lead = "Suggestions that follow from the figures above."
     return Section("next", "Next steps", "What to do next?", lead, [*([Steps(steps)] if steps else []), found])
 
 
-def _plan(evidence: Evidence) -> Table:
+def _plan(breakdowns: Breakdowns) -> Table:
     """The cheapest design of each route."""
-    best = [row for row in evidence.plan.rows(named=True) if row["best"]]
+    best = [row for row in known(breakdowns.plan).rows(named=True) if row["best"]]
     rows = [{**row, "way": ROUTES[row["route"]], "target": f"±{figure(row['half_width'])}"} for row in best]
     note = "The cheapest design of each kind."
     if any(row["assumed"] for row in best):
@@ -68,23 +69,23 @@ def _plan(evidence: Evidence) -> Table:
     return table("plan", "Designs that reach a precision", rows, PLAN, note=note)
 
 
-def _steps(evidence: Evidence) -> Iterator[str]:
-    findings = evidence.findings
+def _steps(breakdowns: Breakdowns) -> Iterator[str]:
+    findings = breakdowns.findings
     if findings.missingness.broken:
         yield spelled(REMEDY)
     if not findings.data.pairable_items:
         yield "Let a second annotator label some of the items: agreement needs two annotations of the same item."
         return
-    yield from _apart(evidence)
-    if not evidence.lacks("hardest") and evidence.hardest["agreement"][0] < 1:
+    yield from _apart(breakdowns)
+    if not breakdowns.lacks("hardest") and known(breakdowns.hardest)["agreement"][0] < 1:
         yield "Go through the hardest items together with the annotators: they show what the guideline leaves open."
 
 
-def _apart(evidence: Evidence) -> Iterator[str]:
+def _apart(breakdowns: Breakdowns) -> Iterator[str]:
     """Annotators who agree less than the others of the same items, and why nobody is named where nobody can be."""
-    if evidence.lacks("annotators"):
+    if breakdowns.lacks("annotators"):
         return
-    people = evidence.annotators
+    people = known(breakdowns.annotators)
     low = people.filter(people["stands_out"].fill_null(value=False)).sort("against_others").rows(named=True)
     if low:
         names = ", ".join(
@@ -102,10 +103,10 @@ def _apart(evidence: Evidence) -> Iterator[str]:
         )
 
 
-def method(evidence: Evidence, understood: Understood | None, options: Mapping[str, Any], version: str) -> Section:
+def method(breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any], version: str) -> Section:
     """Versions, options, policies, the sentence and the reference."""
-    quote = for_paper(evidence.findings, version)
-    parts: list[Facts | Quote] = [Facts(tuple(_facts(evidence, understood, options, version)))]
+    quote = for_paper(breakdowns.findings, version)
+    parts: list[Facts | Quote] = [Facts(tuple(_facts(breakdowns, understood, options, version)))]
     if quote:
         parts.append(Quote("For your paper", quote, (REFERENCE, BIBTEX)))
     lead = "Enough to compute it again and to cite it."
@@ -113,9 +114,9 @@ def method(evidence: Evidence, understood: Understood | None, options: Mapping[s
 
 
 def _facts(
-    evidence: Evidence, understood: Understood | None, options: Mapping[str, Any], version: str
+    breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any], version: str
 ) -> Iterator[tuple[str, str]]:
-    findings, data = evidence.findings, evidence.findings.data
+    findings, data = breakdowns.findings, breakdowns.findings.data
     if understood is not None:
         kind = "export" if understood.rules else "table"
         yield "Read from", f"{source_name(understood)}, as a {understood.format} {kind}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from spagree.estimate import Findings
+from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
 from spagree.estimate.overlap import Overlap, Team
-from spagree.present.charts import rows
-from spagree.present.charts.board import Charts
-from spagree.present.evidence import MOST_PEOPLE, Evidence
+from spagree.present.charts import board, rows
 from spagree.present.report.figures import drawn, sentence
 from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, Verdicts, table
 from spagree.present.report.verdicts import verdicts
@@ -38,9 +38,9 @@ COEFFICIENTS = {
 }
 
 
-def trust(evidence: Evidence) -> Section:
+def trust(breakdowns: Breakdowns) -> Section:
     """Coverage, the assumption, the weights, the overlap, what was left out."""
-    charts, findings = Charts(evidence), evidence.findings
+    findings = breakdowns.findings
     by_n = drawn(
         "by-n",
         "Does agreement depend on how many people were asked?",
@@ -49,65 +49,65 @@ def trust(evidence: Evidence) -> Section:
         "those beyond the scale lie at its edge. Where dots rise or fall clearly, easy or hard items were annotated "
         "more often, and no single number is right for all of them. The p above says how often luck alone would make "
         "such a trend.",
-        charts.by_n,
-        lambda: _by_n(evidence),
+        partial(board.by_n, breakdowns),
+        partial(_by_n, breakdowns),
     )
     schemes = drawn(
         "schemes",
         "Does it matter how items are weighted?",
         "The same data under all seven weighting schemes. They should lie close together; the filled dot in the "
         "accent colour is the one used above.",
-        charts.schemes,
-        lambda: _schemes(evidence),
+        partial(board.schemes, breakdowns),
+        partial(_schemes, breakdowns),
     )
-    answers = Verdicts(verdicts(evidence))
+    answers = Verdicts(verdicts(breakdowns))
     lead = "What a careful colleague would check before quoting the number."
     return Section(
-        "trust", "Trust", "Can I trust it?", lead, [answers, by_n, schemes, *_overlap(evidence), *_left_out(findings)]
+        "trust", "Trust", "Can I trust it?", lead, [answers, by_n, schemes, *_overlap(breakdowns), *_left_out(findings)]
     )
 
 
-def _by_n(evidence: Evidence) -> Table:
+def _by_n(breakdowns: Breakdowns) -> Table:
     columns = (Column("name", "annotations", "count"), Column("many", "items", "count"), *AGREEMENT)
-    items = {row.n: row.items for row in evidence.findings.missingness.by_n}
-    found = [{**row, "many": items[row["name"]]} for row in rows.by_n_rows(evidence)[:MOST_ROWS]]
+    items = {row.n: row.items for row in breakdowns.findings.missingness.by_n}
+    found = [{**row, "many": items[row["name"]]} for row in rows.by_n_rows(breakdowns)[:MOST_ROWS]]
     note = f"The first {MOST_ROWS} of {len(items):,} numbers of annotations." if len(items) > MOST_ROWS else ""
     whole = len(items) <= MOST_ROWS
     return table("by-n", "Agreement by number of annotations", found, columns, note=note, whole=whole)
 
 
-def _schemes(evidence: Evidence) -> Table:
-    found = [{**row, "means": SCHEMES.get(row["name"], "your own weights")} for row in rows.scheme_rows(evidence)]
+def _schemes(breakdowns: Breakdowns) -> Table:
+    found = [{**row, "means": SCHEMES.get(row["name"], "your own weights")} for row in rows.scheme_rows(breakdowns)]
     columns = (Column("name", "scheme", "name"), *AGREEMENT, Column("means", "meaning", "words"))
     return table("schemes", "All weighting schemes", found, columns)
 
 
-def _overlap(evidence: Evidence) -> Iterator[Figure | Table]:
-    lacking = evidence.lacks("overlap")
+def _overlap(breakdowns: Breakdowns) -> Iterator[Figure | Table]:
+    lacking = breakdowns.lacks("overlap")
     title = "Who annotated items together?"
     if lacking:
         yield Figure("overlap", title, "", None, absent=sentence(lacking))
         return
-    found = evidence.overlap
+    found = known(breakdowns.overlap)
     if found.annotators <= FEWEST_DRAWN:
-        yield Figure("overlap", title, "", None, _teams(found), absent=_shared(evidence))
+        yield Figure("overlap", title, "", None, _teams(found), absent=_shared(breakdowns))
     elif found.annotators <= MOST_PEOPLE:
         reading = (
             "Dots are annotators, lines the items two of them share: the thicker, the more; dashed below five. Groups "
             "without a line between them were never compared. Of everybody the strongest four links are drawn, and all "
             "that hold groups together."
         )
-        yield drawn("overlap", title, reading, Charts(evidence).overlap, lambda: _teams(found))
+        yield drawn("overlap", title, reading, partial(board.overlap, breakdowns), lambda: _teams(found))
     else:
         reason = f"{found.annotators:,} annotators are too many for a picture; the table says who is connected."
         yield Figure("overlap", title, "", None, _teams(found), absent=reason)
 
 
-def _shared(evidence: Evidence) -> str:
+def _shared(breakdowns: Breakdowns) -> str:
     """Two or three annotators and the items they share, in words."""
-    met = evidence.pairs.sort("annotator", "other").select("annotator", "other", "shared").rows()
+    met = known(breakdowns.pairs).sort("annotator", "other").select("annotator", "other", "shared").rows()
     pairs = [f"{printable(one, 24)} and {printable(other, 24)}: {count(shared, 'item')}" for one, other, shared in met]
-    size = count(evidence.overlap.annotators, "annotator")
+    size = count(known(breakdowns.overlap).annotators, "annotator")
     return f"{size}. Items they share: {'; '.join(pairs)}." if pairs else f"{size}. They share no item."
 
 
@@ -145,7 +145,7 @@ def _left_out(findings: Findings) -> Iterator[Table]:
     yield table("left-out", "Annotations that were not used", found, columns)
 
 
-def chance(evidence: Evidence) -> Section:
+def chance(breakdowns: Breakdowns) -> Section:
     """Coefficients with observed and expected agreement."""
     found = drawn(
         "chance",
@@ -153,19 +153,19 @@ def chance(evidence: Evidence) -> Section:
         "Diamond: the agreement that was observed. Triangle: the agreement that blind guessing would reach. Dot: how "
         "far people got on the way from the triangle to 1, with its interval. 0 is no better than guessing, 1 is full "
         "agreement.",
-        Charts(evidence).chance,
-        lambda: _chance(evidence),
+        partial(board.chance, breakdowns),
+        partial(_chance, breakdowns),
     )
     lead = "Some agreement comes by luck. These coefficients take it off; each has its own idea of luck."
-    notes = [words for words in (chance_gap(evidence.findings), kappa_bias(evidence.findings)) if words]
+    notes = [words for words in (chance_gap(breakdowns.findings), kappa_bias(breakdowns.findings)) if words]
     return Section("chance", "Chance", "What is left beyond chance?", " ".join([lead, *notes]), [found])
 
 
-def _chance(evidence: Evidence) -> Table:
+def _chance(breakdowns: Breakdowns) -> Table:
     found = [
         {"name": name, "value": each.value, "low": each.low, "high": each.high, "observed": each.observed}
         | {"expected": each.expected, "means": each.undefined or COEFFICIENTS[name]}
-        for name, each in evidence.findings.chance.items()
+        for name, each in breakdowns.findings.chance.items()
     ]
     columns = (
         Column("name", "coefficient", "name"),

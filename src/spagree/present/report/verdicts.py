@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from spagree.estimate import NOMINAL, Findings, checks
+from spagree.estimate.breakdowns import Breakdowns, known
 from spagree.estimate.chance import Corrected
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
-from spagree.present.evidence import Evidence
 from spagree.present.report.figures import sentence
 from spagree.present.report.parts import Verdict
 from spagree.present.wording import count, escape_controls, figure, limits, number, p_value, percent
@@ -22,16 +22,16 @@ State = Literal["ok", "look", "problem"]
 SHOWN: Mapping[str, State] = {"fine": "ok", "look": "look", "problem": "problem", "cannot_tell": "look"}
 
 
-def verdicts(evidence: Evidence) -> tuple[Verdict, ...]:
+def verdicts(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
     """All verdicts, in the order a reader asks."""
-    findings = evidence.findings
+    findings = breakdowns.findings
     found = [
         _precision(findings),
         _coverage(findings),
         _assumption(findings),
         _schemes(findings),
         _chance(findings),
-        _overlap(evidence),
+        _overlap(breakdowns),
         _left_out(findings),
         *_warnings(findings),
     ]
@@ -116,7 +116,7 @@ def _differences(test: Missingness, trend: float, state: str) -> Verdict:
     if state == checks.LOOK and p is not None:
         words = f"No trend ({p_value(trend)}), but items differ by their number of annotations ({p_value(p)})"
         return Verdict("look", "Assumption", f"{words}: one number for all of them hides that.", link)
-    none = "No evidence that agreement depends on the number of annotations"
+    none = "No breakdowns that agreement depends on the number of annotations"
     return Verdict("ok", "Assumption", f"{none} ({p_value(trend)}).", link)
 
 
@@ -151,15 +151,15 @@ def _kappa(kappa: Corrected) -> str:
     return f": spa_kappa is {figure(kappa.value, 2)} ({limits(kappa.low, kappa.high, 2)})"
 
 
-def _overlap(evidence: Evidence) -> Verdict:
-    lacking = evidence.lacks("overlap")
+def _overlap(breakdowns: Breakdowns) -> Verdict:
+    lacking = breakdowns.lacks("overlap")
     if lacking:
         return Verdict("look", "Overlap", f"Not known: {lacking}.")
-    state, words = _connected(evidence.overlap, evidence)
+    state, words = _connected(known(breakdowns.overlap), breakdowns)
     return Verdict(state, "Overlap", words, "#overlap")
 
 
-def _connected(found: Overlap, evidence: Evidence) -> tuple[State, str]:
+def _connected(found: Overlap, breakdowns: Breakdowns) -> tuple[State, str]:
     people = count(found.annotators, "annotator")
     if len(found.teams) > 1:
         return "problem", (
@@ -173,7 +173,7 @@ def _connected(found: Overlap, evidence: Evidence) -> tuple[State, str]:
             "whether they agree hangs on these."
         )
     if found.alone:
-        return _alone(found.alone, evidence)
+        return _alone(found.alone, breakdowns)
     if found.unknown:
         say = "does not say who made it" if found.unknown == 1 else "do not say who made them"
         return "look", f"{count(found.unknown, 'annotation')} {say}."
@@ -181,11 +181,11 @@ def _connected(found: Overlap, evidence: Evidence) -> tuple[State, str]:
     return "ok", f"{all_} are connected by items they share."
 
 
-def _alone(names: Sequence[str], evidence: Evidence) -> tuple[State, str]:
+def _alone(names: Sequence[str], breakdowns: Breakdowns) -> tuple[State, str]:
     """People who met nobody: worth a look where they made more than a few of the annotations."""
-    everybody = evidence.annotators
+    everybody = known(breakdowns.annotators)
     made = everybody.filter(everybody["annotator"].is_in(names))["annotations"].to_list()
-    share = sum(made) / evidence.findings.data.annotations
+    share = sum(made) / breakdowns.findings.data.annotations
     shares = "shares" if len(names) == 1 else "share"
     words = f"{len(names):,} of {everybody.height:,} annotators {shares} no item with anybody ({percent(share)} of"
     rest = "" if share > MUCH_ALONE else "; the others are connected"

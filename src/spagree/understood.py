@@ -1,0 +1,36 @@
+"""What a reader says about a source: how it understood it, and what the user should know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from spagree.option_names import spelled
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """Something the user should know; ``code`` is stable, ``message`` is for people."""
+
+    code: str
+    message: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", spelled(self.message))
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What the reader made of the source; echoed so that a wrong guess is seen at once.
+
+    ``rules`` say in words what counted as an annotation in the export of a tool.
+    """
+
+    source: str
+    format: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    guessed: frozenset[str] = frozenset()
+    examples: tuple[tuple[str, ...], ...] = ()
+    rules: tuple[str, ...] = ()
+    apart: str = ""
+    """What would tell apart annotations that look like repeats of one annotator on one item."""

@@ -1,0 +1,123 @@
+"""Breakdowns are values: each there or absent with its reason, and each computed once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spagree
+from spagree.estimate import breakdowns as module
+from spagree.estimate.breakdowns import BREAKDOWNS, NOT_ASKED, Absent, known
+
+COMPUTED = (
+    "classes",
+    "confusion",
+    "annotators",
+    "pairs",
+    "overlap",
+    "development",
+    "plan_for",
+    "peers",
+    "coded_in_python",
+)
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each breakdown is computed."""
+    counter: Counter[str] = Counter()
+
+    def counted(name: str) -> Any:
+        original = getattr(module, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            counter[name] += 1
+            return original(*args, **options)
+
+        return call
+
+    for name in COMPUTED:
+        monkeypatch.setattr(module, name, counted(name))
+    return counter
+
+
+def rows(people: int = 5) -> list[tuple[str, str, str, int]]:
+    return [
+        (f"q{i}", f"p{(i + j) % people}", "yes" if (i * j) % 3 else "no", 100 * i + j)
+        for i in range(30)
+        for j in range(3)
+    ]
+
+
+def test_nothing_is_computed_twice_for_a_page_all_tables_and_json(calls: Counter[str], tmp_path: Path) -> None:
+    agreement = spagree.measure(rows())
+    agreement.to_json()
+    agreement.report(tmp_path / "page.html")
+    agreement.charts.overlap()
+    assert calls == dict.fromkeys(COMPUTED, 1)
+    agreement.export(tmp_path / "tables")
+    assert calls == {**dict.fromkeys(COMPUTED, 1), "pairs": 2}  # a page shows those of the busiest, a table all
+
+
+def test_a_chart_computes_only_what_it_draws(calls: Counter[str]) -> None:
+    charts = spagree.measure([row[:3] for row in rows(3)]).charts
+    charts.schemes()
+    charts.chance()
+    assert calls == {}
+    charts.classes()
+    assert calls == {"classes": 1}
+
+
+def test_everything_is_there_or_absent_with_its_reason() -> None:
+    everything = spagree.measure(rows()).breakdowns()
+    assert [name for name in BREAKDOWNS if everything.lacks(name)] == []
+    of_a_tally = spagree.measure(spagree.tally(rows())).breakdowns()
+    absent = {name: of_a_tally.lacks(name) for name in BREAKDOWNS if of_a_tally.lacks(name)}
+    assert set(absent) == {"hardest", "annotators", "pairs", "overlap", "development", "intervals"}
+    assert all("measure the annotations themselves" in str(reason) for reason in absent.values())
+    with pytest.raises(spagree.UsageError, match="does not say who annotated"):
+        known(of_a_tally.annotators)
+
+
+def test_what_was_not_asked_for_says_so() -> None:
+    found = spagree.measure(rows()).breakdowns(["classes"])
+    assert found.lacks("classes") is None
+    assert found.pairs is NOT_ASKED and found.lacks("pairs") == "this breakdown was not computed"
+
+
+def test_an_empty_table_says_that_there_is_nothing_to_show() -> None:
+    alone = spagree.measure([("q1", "ann", "yes"), ("q2", "bob", "no")])
+    assert alone.breakdowns(["pairs"]).lacks("pairs") == "there is nothing to show"
+
+
+def test_callers_may_change_the_tables_they_get() -> None:
+    agreement = spagree.measure(rows())
+    agreement.classes().drop_in_place("agreement")
+    agreement.hardest(3).drop_in_place("item")
+    assert "agreement" in agreement.classes().columns and "item" in agreement.hardest(3).columns
+
+
+WHY_ONE = {
+    "asked for annotators": (rows(), {"interval_for": "annotators"}, "only the interval that was asked for"),
+    "a bootstrap": (rows(), {"bootstrap": 100}, "only the interval that was asked for"),
+    "nobody known": ([(item, None, label) for item, _, label, _ in rows()], {}, "fewer than two annotators"),
+    "somebody unknown": ([*rows(), ("q1", None, "yes", 1)], {}, "some annotations do not say who made them"),
+}
+
+
+@pytest.mark.parametrize("case", WHY_ONE)
+def test_why_there_is_only_one_interval(case: str) -> None:
+    source, options, reason = WHY_ONE[case]
+    agreement = spagree.measure(source, **options)
+    found = agreement.breakdowns(["intervals"]).intervals
+    assert isinstance(found, Absent) and reason in found.reason
+    assert agreement.intervals() == {}
+
+
+def test_large_data_does_not_pay_for_the_second_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_FOR_BOTH", 10)
+    found = spagree.measure(rows()).breakdowns(["intervals"]).intervals
+    assert isinstance(found, Absent) and "interval_for" in found.reason
