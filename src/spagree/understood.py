@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from spagree.option_names import spelled
 
+LAYOUTS = ("long", "wide", "transposed", "counts", "one-hot")  # of plain tables; other formats are those of tools
+
 
 @dataclass(frozen=True, slots=True)
 class Caution:
@@ -34,3 +36,13 @@ class Understood:
     rules: tuple[str, ...] = ()
     apart: str = ""
     """What would tell apart annotations that look like repeats of one annotator on one item."""
+
+    @property
+    def kind(self) -> str:
+        """What the source was read as.
+
+        >>> Understood("a.csv", "one-hot").kind, Understood("a.csv", "appen").kind
+        ('a one-hot table', 'an appen export')
+        """
+        article = "an" if self.format[:1] in "aeiu" else "a"
+        return f"{article} {self.format} {'table' if self.format in LAYOUTS else 'export'}"

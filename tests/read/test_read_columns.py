@@ -311,9 +311,13 @@ def test_a_bad_count_in_a_frame(value: Any, make: Any) -> None:
         read(make({"item": ["x", "y"], "cat": [3, 1], "dog": column}), format="counts")
 
 
-def test_text_in_a_count_frame_names_the_column() -> None:
+def test_text_in_a_count_frame_is_named_or_left_aside() -> None:
+    frame = pl.DataFrame({"item": [1], "cat": [1], "dog": [2], "note": ["x"], "total": [3]})
+    (caution,) = read(frame, format="counts").cautions
+    assert caution.code == "columns_aside"
+    assert "'note' (no numbers); 'total' (counts the others)" in caution.message
     with pytest.raises(DataError, match="'note' holds String"):
-        read(pl.DataFrame({"item": [1], "cat": [1], "note": ["x"]}), format="counts")
+        read(frame, format="counts", label=["cat", "note"])
 
 
 def test_more_than_ten_bad_counts(csv: Any) -> None:

@@ -91,8 +91,7 @@ def _left_out(why: str, size: int) -> str:
 
 
 def _read_lines(understood: Understood) -> list[str]:
-    kind = "table" if understood.format in ("long", "wide", "counts") else "export"
-    lines = [f"{printable(understood.source, 80)} as a {understood.format} {kind}"]
+    lines = [f"{printable(understood.source, 80)} as {understood.kind}"]
     if understood.columns:
         lines.append(
             "columns: " + ", ".join(f"{role} = {printable(name)}" for role, name in understood.columns.items())

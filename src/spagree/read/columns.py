@@ -17,7 +17,9 @@ COMMON_NAMES: Mapping[str, tuple[str, ...]] = {
     ITEM: (
         "itemid",
         "item",
-        "taskid unitid documentid docid sampleid exampleid textid sentenceid instanceid recordid imageid",
+        "taskid unitid documentid docid sampleid exampleid textid sentenceid instanceid recordid imageid tweetid "
+        "commentid postid reviewid messageid utteranceid dialogueid conversationid videoid clipid audioid imgid "
+        "photoid snippetid articleid paragraphid segmentid claimid promptid caseid pairid sentid",
         "origid originalid",
         "task unit document doc sample example instance record",
         "subjectids subjectid",

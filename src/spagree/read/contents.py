@@ -39,15 +39,22 @@ OF_FORMS = words(
     "datemodified emailaddress firstname lastname customdata1 starttime endtime submittime completiontime id "
     "email score name username consent surveycode qrecaptchascore comments feedback"
 )
+CONSENT = re.compile(r"\b(consent|participat\w+|take part|privacy|gdpr)\b", re.IGNORECASE)
 PEOPLE = (
     "annotator annotatorid rater raterid coder worker workerid user userid username participant participantid",
     "emailaddress email responseid respondentid prolificid prolificpid respondent evaluator reviewer judge name "
     "fullname yourname subject",
 )
+# People who may as well be what was rated.
+OTHER_PEOPLE = words("user userid username participant participantid subject name fullname yourname")
 # Columns made of the others.
 DERIVED = words(
     "gold truth groundtruth final majority consensus adjudicated adjudication resolved mean average avg median "
     "mode std sd sum total count agreement aggregated aggregate expected correct confidence index"
+)
+# Columns beside counts that count all of them.
+FIGURES = words(
+    "total totals sum count counts n num number of votes annotations annotators raters majority agreement index"
 )
 
 
@@ -186,12 +193,38 @@ def sort_out(columns: Mapping[int, Held], *, of_forms: bool = False) -> Sorted:
     return Sorted(_groups(left), dict(sorted(aside.items())))
 
 
+def without_sums(columns: Mapping[int, Held]) -> dict[int, Held]:
+    """Columns of whole numbers without those that count or add up the others.
+
+    >>> cells = {"yes": (2, 1, 3), "no": (1, 2, 0), "all": (3, 3, 3)}
+    >>> held = {p: Held(p, name, values) for p, (name, values) in enumerate(cells.items())}
+    >>> [column.name for column in without_sums(held).values()]
+    ['yes', 'no']
+    """
+    kept = {p: column for p, column in columns.items() if not set(words_of(column.name)) <= FIGURES}
+    kept = kept if len(kept) > 1 else dict(columns)
+    for position, column in list(kept.items()):
+        rest = [other.cells for other in kept.values() if other is not column]
+        if len(rest) > 1 and len(column.cells) >= FEWEST_ROWS and _add_up(rest, column.cells):
+            del kept[position]
+    return kept
+
+
+def _add_up(parts: Sequence[Sequence[object]], sums: Sequence[object]) -> bool:
+    """Whether whole numbers add up to the sums in every row."""
+    try:
+        rows = [[int(plain_text(value)) for value in row] for row in zip(*parts, sums, strict=True)]
+    except ValueError:
+        return False
+    return any(row[-1] for row in rows) and all(sum(row[:-1]) == row[-1] for row in rows)
+
+
 def _reason(column: Held, of_forms: bool) -> str:
     if not column.values:
         return "empty"
     if column.is_elsewhere:
         return "times or addresses"
-    if of_forms and plain_name(column.name) in OF_FORMS:
+    if of_forms and (plain_name(column.name) in OF_FORMS or CONSENT.search(column.name)):
         return "added by the form"
     return ""
 

@@ -9,25 +9,51 @@ from typing import Any
 import narwhals as nw
 
 from spagree.read.annotations import ROW, Caution
+from spagree.read.contents import plain_name
 from spagree.read.tables import Table
 
 IMPORT_ID = ('{"ImportId"', "{'ImportId'")
-EXTRA_ROWS = 2
+RESPONDENT, COLLECTOR = "respondentid", "collectorid"
+PLAIN_ANSWERS = ("", "Response", "Open-Ended Response")  # under a question that has one column
 
 
 def without_second_header(table: Table) -> Table:
-    """Without the two rows that Qualtrics writes under the header: the texts of the questions, and their ids."""
-    if len(table.sample) < EXTRA_ROWS or not _are_ids(table.sample[1]) or not table.is_ordered:
+    """Without the rows that Qualtrics and SurveyMonkey write under the header.
+
+    Qualtrics writes two: the texts of the questions, and their ids. SurveyMonkey writes one, which names the columns
+    of questions that have several: the header names such a question once and leaves the next columns empty.
+    """
+    if not table.is_ordered or not table.sample:
         return table
+    if len(table.sample) > 1 and any(str(value).replace(" ", "").startswith(IMPORT_ID) for value in table.sample[1]):
+        return _skipped(table, 2, "the two rows that Qualtrics writes under the header")
+    names = [plain_name(name) for name in table.columns]
+    first = (*table.sample[0], *[None] * (len(names) - len(table.sample[0])))
+    if RESPONDENT in names and COLLECTOR in names and first[names.index(RESPONDENT)] in (None, ""):
+        named = replace(table, columns=_named_twice(table.columns, first))
+        return _skipped(named, 1, "the row that SurveyMonkey writes under the header")
+    return table
 
+
+def _skipped(table: Table, rows: int, what: str) -> Table:
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        return table.load(positions).filter(nw.col(ROW) >= table.first_row + EXTRA_ROWS)
+        return table.load(positions).filter(nw.col(ROW) >= table.first_row + rows)
 
-    message = f"{table.name}: skipped the two rows that Qualtrics writes under the header"
-    cautions = (*table.cautions, Caution("second_header", message))
-    rows = tuple(table.sample[EXTRA_ROWS:])
-    return replace(table, load=load, sample=rows, cautions=cautions, first_row=table.first_row + EXTRA_ROWS)
+    cautions = (*table.cautions, Caution("second_header", f"{table.name}: skipped {what}"))
+    return replace(
+        table, load=load, sample=tuple(table.sample[rows:]), cautions=cautions, first_row=table.first_row + rows
+    )
 
 
-def _are_ids(row: Sequence[object]) -> bool:
-    return any(str(value).replace(" ", "").startswith(IMPORT_ID) for value in row)
+def _named_twice(names: Sequence[str], second: Sequence[object]) -> tuple[str, ...]:
+    """The name of each column from both headers.
+
+    >>> _named_twice(["Respondent ID", "Rate", "", "Why?"], [None, "Photo 1", "Photo 2", "Response"])
+    ('Respondent ID', 'Rate [Photo 1]', 'Rate [Photo 2]', 'Why?')
+    """
+    found, question = [], ""
+    for name, below in zip(names, second, strict=True):
+        question = name or question
+        part = "" if below is None else str(below)
+        found.append(question if part in PLAIN_ANSWERS else f"{question} [{part}]")
+    return tuple(found)

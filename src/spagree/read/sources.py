@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from spagree import progress
 from spagree.errors import FileError, SpagreeError, UsageError
+from spagree.option_names import spelled
 from spagree.read import filters, forms, layouts
 from spagree.read.annotations import (
     ANNOTATOR,
@@ -30,7 +31,7 @@ from spagree.read.annotations import (
     Understood,
 )
 from spagree.read.databases import addresses
-from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question
+from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question, Recognised
 from spagree.read.options import POLARS, SPARK, Request
 from spagree.read.pseudonyms import key_for, pseudonymised
 from spagree.read.tables import Table
@@ -118,10 +119,22 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
         table = filters.with_values(table, filters.conditions(request.where), rules)
     wanted = _own_format(source) if request.format == "auto" else request.format
     question = _asked(question, source)
-    if every and wanted == "long" and (several := layouts.asked_in(table, question)):
+    known = layouts.recognised(table, question) if request.format == "auto" and wanted == "long" else None
+    if known is not None:
+        annotations = _recognised(table, known, rules)
+    elif every and wanted == "long" and (several := layouts.asked_in(table, question)):
         return {each: _annotations(table, wanted, replace(question, question=each), rules) for each in several}
-    annotations = _annotations(table, wanted, question, rules)
+    else:
+        annotations = _annotations(table, wanted, question, rules)
     return {annotations.understood.columns.get(LABEL, LABEL): annotations}
+
+
+def _recognised(table: Table, known: Recognised, rules: Sequence[str]) -> Annotations:
+    """A table in the layout it was recognised by, which the summary tells."""
+    found = _annotations(table, known.format, known.question, rules)
+    guessed = found.understood.guessed | known.guessed
+    understood = replace(found.understood, guessed=guessed, rules=(*found.understood.rules, spelled(known.rule)))
+    return replace(found, understood=understood, cautions=found.cautions + known.cautions)
 
 
 def _annotations(table: Table, wanted: str, question: Question, rules: Sequence[str]) -> Annotations:

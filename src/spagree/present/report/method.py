@@ -118,8 +118,7 @@ def _facts(
 ) -> Iterator[tuple[str, str]]:
     findings, data = breakdowns.findings, breakdowns.findings.data
     if understood is not None:
-        kind = "export" if understood.rules else "table"
-        yield "Read from", f"{source_name(understood)}, as a {understood.format} {kind}"
+        yield "Read from", f"{source_name(understood)}, as {understood.kind}"
         roles = (f"{role} = {printable(name)}" for role, name in understood.columns.items())
         yield "Columns", ", ".join(roles)
         for rule in understood.rules:

@@ -3,7 +3,8 @@
 long.py      one annotation per row
 broad.py     wide (a column per annotator), transposed (a column per item), counts (a column per class)
 one_hot.py   one annotation per row, a column of 0 and 1 per class
-advice.py    what a table looks like that is none of what was said; questions.py: several questions in one
+recognise.py which of them a table has, where its columns leave no doubt; advice.py: the choice where they do
+questions.py several questions in one table
 """
 
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ from spagree.read.layouts.broad import counts, transposed, wide
 from spagree.read.layouts.long import long, several_questions
 from spagree.read.layouts.one_hot import one_hot
 from spagree.read.layouts.question import Layout, Question
+from spagree.read.layouts.recognise import Recognised, recognised
 from spagree.read.tables import Table
 
 SHOWN_EXAMPLES = 3
@@ -30,4 +32,4 @@ def asked_in(table: Table, question: Question) -> list[str]:
     return several_questions(table, question) if question.question is None else []
 
 
-__all__ = ["FORMATS", "SHOWN_EXAMPLES", "Layout", "Question", "asked_in"]
+__all__ = ["FORMATS", "SHOWN_EXAMPLES", "Layout", "Question", "Recognised", "asked_in", "recognised"]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import Roles
-from spagree.read.contents import Held, held_by, plain_name, sort_out, words, words_of
+from spagree.read.contents import OTHER_PEOPLE, Held, held_by, plain_name, sort_out, words, words_of
 from spagree.read.layouts.questions import Asked
 from spagree.read.tables import Table, listed, shown
 
@@ -16,6 +16,8 @@ ITEM_WORDS = words(
     "comment post passage example instance snippet story dialogue pair response"
 )
 PEOPLE_WORDS = words("annotator ann anno rater coder judge worker labeler labeller expert reviewer annot r a")
+SURELY_PEOPLE = PEOPLE_WORDS - {"r", "a"}  # r1 may be a response, a1 an answer
+ANSWER_WORDS = words("label labels rating score answer annotation judgement judgment class category code vote")
 FEW_ITEMS, FEW_ROWS = 20, 20
 SURELY_ITEMS = words("item itemid")
 SPANS = (("start", "end"), ("begin", "end"), ("from", "to"), ("startoffset", "endoffset"), ("startchar", "endchar"),
@@ -34,6 +36,36 @@ def named_like(name: str, words: Collection[str]) -> bool:
     found = words_of(name)
     rest = [word for word in found if word not in words]
     return 0 < len(found) > len(rest) and all(word.isdigit() or len(word) == 1 for word in rest)
+
+
+def is_person(name: str) -> bool:
+    """Whether a name is that of a column of one annotator.
+
+    >>> is_person("Annotator 1"), is_person("rater_b_label"), is_person("coder2"), is_person("ann1_tone")
+    (True, True, True, False)
+    """
+    rest = [word for word in words_of(name) if word not in ANSWER_WORDS]
+    return len(rest) > 1 and named_like(" ".join(rest), SURELY_PEOPLE)
+
+
+def is_item(name: str) -> bool:
+    """Whether a name is that of a column of one item: image_3, or a question.
+
+    >>> is_item("Image 3"), is_item("Is this rude?"), is_item("Rate [Image 3]"), is_item("Maria")
+    (True, True, True, False)
+    """
+    return named_like(name, ITEM_WORDS) or name.rstrip().endswith(("?", "]"))
+
+
+def consensus_beside(table: Table, item: int | None, label: int, people: Sequence[int]) -> ColumnError:
+    """One label per item beside columns of annotators: a consensus, or one annotator more."""
+    names = table.columns
+    key = "" if item is None else f" --item {shown(names[item])}"
+    options = " ".join(f"--label {shown(names[p])}" for p in people)
+    return ColumnError(
+        f"{table.name}: one row per item, and columns called like annotators beside {shown(names[label])}, which may "
+        f"be their consensus or one annotator more; name those to compare: --format wide{key} {options}"
+    )
 
 
 def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles) -> ColumnError:
@@ -55,16 +87,39 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
     held = held_by(table, [p for p in range(len(table.columns)) if table.columns[p]])
     others = [p for p in held if p not in known]
     switches = [p for p in others if held[p].is_switch]
-    repeated = ITEM in roles.positions and not held[roles.positions[ITEM]].is_id
-    if ITEM in roles.positions and len(switches) > 1 and (ANNOTATOR in roles.positions or repeated):
-        return ["if each class has a column of 0 and 1: --format one-hot"]
+    if len(switches) > 1 and (found := _one_hot(table, roles, held, switches)):
+        question = shown(table.columns[switches[0]])
+        return [found, f"if each column of 0 and 1 is a question of its own, choose one: --label {question}"]
     people = [p for p in held if held[p].is_people and (held[p].is_id or len(held[p].values) == len(held[p].cells))]
     rated = sort_out({p: held[p] for p in held if p not in people}, of_forms=True).rated
-    if people and ITEM not in roles.positions and len(rated) > 1:
+    if people and ITEM not in roles.positions:
         person = next((p for p in people if p == roles.positions.get(ANNOTATOR)), people[0])
-        turned = "if each row is an annotator and each column an item: --format transposed"
-        return [f"{turned} --annotator {shown(table.columns[person])}"]
+        return _by_person(table, held[person], len(rated))
     return _broad(table, roles, held, others)
+
+
+def _by_person(table: Table, person: Held, rated: int) -> list[str]:
+    """A person in each row; participants and subjects may also be what was rated."""
+    name = shown(table.columns[person.position])
+    if rated < 2:  # noqa: PLR2004
+        return []
+    hints = [f"if each row is an annotator and each column an item: --format transposed --annotator {name}"]
+    if plain_name(person.name) in OTHER_PEOPLE:
+        hints.append(f"if each row is an item and each column an annotator: --format wide --item {name}")
+    return hints
+
+
+def _one_hot(table: Table, roles: Roles, held: Mapping[int, Held], switches: Sequence[int]) -> str:
+    """The command for a column of 0 and 1 per class, where a row is one annotation of an item."""
+    is_annotation = "if each class has a column of 0 and 1: --format one-hot"
+    if ITEM in roles.positions:
+        is_repeated = not held[roles.positions[ITEM]].is_id
+        return is_annotation if ANNOTATOR in roles.positions or is_repeated else ""
+    free = [p for p in held if p not in switches and p not in roles.positions.values() and not held[p].is_elsewhere]
+    if ANNOTATOR not in roles.positions or not free or held[roles.positions[ANNOTATOR]].is_id:
+        return ""
+    item = max(free, key=lambda p: len(held[p].values))
+    return f"{is_annotation} --item {shown(table.columns[item])}"
 
 
 def _broad(table: Table, roles: Roles, held: Mapping[int, Held], others: Sequence[int]) -> list[str]:

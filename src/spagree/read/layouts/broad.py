@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -12,8 +14,8 @@ import narwhals as nw
 from spagree.errors import ColumnError, UsageError
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TEXT, TIME, Caution
-from spagree.read.contents import PEOPLE, Held, held_by, plain_name, sort_out
-from spagree.read.layouts.advice import ITEM_WORDS, named_like
+from spagree.read.contents import PEOPLE, Held, held_by, plain_name, sort_out, without_sums
+from spagree.read.layouts.advice import ITEM_WORDS, PEOPLE_WORDS, is_person, named_like
 from spagree.read.layouts.long import joined, role_columns
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.layouts.unpivot import unpivoted
@@ -72,11 +74,25 @@ def transposed(table: Table, question: Question) -> Layout:
     """One row per annotator, one column per item, as forms and surveys write it."""
     if question.text is not None:
         raise UsageError("--text has no meaning here: every column is one item; leave it out")
-    broad = _broad(table, question, ANNOTATOR, "item")
+    numbered, twice = _numbered(table)
+    broad = _broad(numbered, question, ANNOTATOR, "item")
     frame, cautions = cells.in_one_type(broad.load(), broad.others)
     rated = broad.tall(frame, ITEM, LABEL).filter(~nw.col(LABEL).is_null())
     labels = cells.with_missing(rated, question.missing)
-    return Layout(labels, "transposed", broad.names(ITEM), broad.guessed, broad.cautions + cautions)
+    return Layout(labels, "transposed", broad.names(ITEM), broad.guessed, broad.cautions + cautions + twice)
+
+
+def _numbered(table: Table) -> tuple[Table, tuple[Caution, ...]]:
+    """Forms often ask the same question about item after item: such columns get the number of their place."""
+    sizes = Counter(name.casefold() for name in table.columns if name)
+    twice = {name for name, size in sizes.items() if size > 1}
+    if not twice:
+        return table, ()
+    names = tuple(f"{n} (column {i})" if n.casefold() in twice else n for i, n in enumerate(table.columns, 1))
+    message = (
+        f"{sum(sizes[name] for name in twice)} columns have the same name as another: they are told apart by number"
+    )
+    return replace(table, columns=names), (Caution("columns_numbered", message),)
 
 
 def counts(table: Table, question: Question) -> Layout:
@@ -106,8 +122,11 @@ def _broad(table: Table, question: Question, key: str, what: str) -> _Broad:
     keys = () if first is None else role_columns(table, question, key, first)
     if not keys and not table.is_ordered:
         raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with --{key}")
-    every = [i for i, name in enumerate(table.columns) if i not in (*keys, text) and _is_named(name)]
+    free = [i for i in range(len(table.columns)) if i not in (*keys, text)]
+    every = [i for i in free if _is_named(table.columns[i])]
     others, aside = (chosen, ()) if chosen is not None else _sorted(table, every, bool(keys), key, what)
+    if chosen is None:
+        aside += _nameless(table, [i for i in free if i not in every], what)
     if not others:
         raise ColumnError(f"{table.name}: no {what} columns besides the {key}; columns: {listed(table.columns)}")
     _refuse_same_names(table, others, what)
@@ -142,6 +161,17 @@ def _is_named(name: str) -> bool:
     return bool(name) and not name.startswith("Unnamed: ")
 
 
+def _nameless(table: Table, positions: Sequence[int], what: str) -> tuple[Caution, ...]:
+    """Columns without a name that hold more than row numbers: perhaps the header lost a name."""
+    held = held_by(table, positions).values()
+    lost = [column.position + 1 for column in held if column.values and len(column.values) < len(column.cells)]
+    if not lost:
+        return ()
+    places = ", ".join(map(str, lost[:8]))
+    message = f"columns without a name were left aside (column {places}): give each {what} a name in the header"
+    return (Caution("columns_aside", message),)
+
+
 def _sorted(
     table: Table, every: Sequence[int], has_key: bool, key: str, what: str
 ) -> tuple[tuple[int, ...], tuple[Caution, ...]]:
@@ -149,7 +179,12 @@ def _sorted(
     held = held_by(table, every)
     if not has_key:
         _refuse_hidden_keys(table, held, key, what)
-    if what == "class" or len(every) <= 1:
+    if what == "class":
+        numbers = {p: column for p, column in held.items() if any(map(_is_number, column.values))}
+        classes = without_sums(numbers)
+        strange = {p: "no numbers" if p not in numbers else "counts the others" for p in held if p not in classes}
+        return tuple(classes), (_aside(table, strange, what),) if strange else ()
+    if len(every) <= 1:
         return tuple(every), ()
     if what == "annotator":
         _refuse_grid(table, every)
@@ -162,6 +197,10 @@ def _sorted(
         aside = dict(aside) | (dict.fromkeys(ids, "another value in each row") if len(ids) < len(found.rated) else {})
     others = tuple(p for p in found.rated if p not in aside)
     return others, (_aside(table, aside, what),) if aside else ()
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-").replace(".", "", 1).isdecimal()
 
 
 def _aside(table: Table, aside: Any, what: str) -> Caution:
@@ -216,21 +255,38 @@ def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> Non
 
 
 def _refuse_grid(table: Table, positions: Sequence[int]) -> None:
-    """Names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions."""
-    named = {
-        p: name.replace("-", "_").replace(".", "_").rpartition("_") for p in positions if (name := table.columns[p])
+    """Names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions, either way round."""
+    pairs = {parts: p for p in positions if all(parts := _parts(table.columns[p]))}
+    first, last = sorted({one for one, _ in pairs}), sorted({two for _, two in pairs})
+    if len(first) < 2 or len(last) < 2 or set(pairs) != set(product(first, last)) or len(pairs) < len(positions):  # noqa: PLR2004
+        return
+    if all(named_like(word, PEOPLE_WORDS) for word in first) and all(word.isdecimal() for word in last):
+        return  # expert_1, expert_2, crowd_1 …: annotators of several kinds
+    columns_of = {
+        tuple(first): [pairs[one, last[0]] for one in first],
+        tuple(last): [pairs[first[0], two] for two in last],
     }
-    pairs = {(who, what): p for p, (who, _, what) in named.items() if who and what}
-    people, asked = sorted({who for who, _ in pairs}), sorted({what for _, what in pairs})
-    if len(people) < 2 or len(asked) < 2 or len(pairs) != len(people) * len(asked):  # noqa: PLR2004
-        return
-    if any(word.isdigit() for word in asked) or not set(product(people, asked)) <= set(pairs):
-        return
-    first = " ".join(f"--label {shown(table.columns[pairs[who, asked[0]]])}" for who in people[:6])
+    sure = [side for side in columns_of if all(word.isdecimal() or is_person(word) for word in side)]
+    told = [
+        f"if {listed(side, 5)} are annotators: "
+        + " ".join(f"--label {shown(table.columns[p])}" for p in columns_of[side][:6])
+        for side in sure or columns_of
+    ]
     raise ColumnError(
-        f"{table.name}: the columns look like {len(people)} annotators ({listed(people, 5)}) times {len(asked)} "
-        f"questions ({listed(asked, 5)}); name the columns of one question, e.g. {first}"
+        f"{table.name}: the columns look like annotators times questions ({listed(first, 5)} times {listed(last, 5)}); "
+        "name the columns of one question",
+        told,
     )
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """The two parts of a name: before and after its last separator, or its number.
+
+    >>> _parts("ann1_tone"), _parts("fluency 2"), _parts("fluency2"), _parts("Maria")
+    (('ann1', 'tone'), ('fluency', '2'), ('fluency', '2'), ('', ''))
+    """
+    found = re.fullmatch(r"(.+?)[ _.\-]*(\d+)", name) or re.fullmatch(r"(.+)[ _.\-]+([^ _.\-]+)", name)
+    return (found[1], found[2]) if found else ("", "")
 
 
 def _looks_like_counts(held: Sequence[Held]) -> tuple[Caution, ...]:
