@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tokenize
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,53 @@ def depth(node: ast.AST) -> int:
     nested = (ast.For, ast.While, ast.If, ast.With, ast.Try)
     inner = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.FunctionDef | ast.ClassDef)]
     return max((depth(child) + isinstance(child, nested) for child in inner), default=0)
+
+
+MODULES = {
+    ".".join(("spagree", *file.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): file
+    for file in FILES
+}
+
+
+def imported(file: Path) -> Iterator[str]:
+    """Every module of spagree that a file imports, at the top, in a function or for its types alone."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name in MODULES)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import"
+            for name in node.names:
+                whole = f"{node.module}.{name.name}"
+                found = whole if whole in MODULES else str(node.module)
+                yield from [found] if found in MODULES else []
+
+
+def test_present_sees_neither_readers_nor_engines() -> None:
+    """Values only: of the tally no more than what the reasons for leaving annotations out are called."""
+    closed = ("spagree.read", "spagree.tally", "spagree.counting", "spagree.measuring", "spagree.agreement")
+    wrong = [
+        f"{name} imports {other}"
+        for name, file in MODULES.items()
+        if name.startswith("spagree.present")
+        for other in imported(file)
+        if other.startswith(closed) and other != "spagree.tally.policies"
+    ]
+    assert wrong == []
+    assert [
+        str(file)
+        for name, file in MODULES.items()
+        if name.startswith("spagree.present") and "Measurement" in file.read_text("utf-8")
+    ] == []
+
+
+def test_no_module_imports_itself_in_a_circle_not_even_inside_functions() -> None:
+    graph = {name: set(imported(file)) - {name} for name, file in MODULES.items()}
+    # The entrance loads every public name when it is first asked for; inside, only its version is of interest.
+    graph["spagree"] = set()
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
 
 
 def test_importing_spagree_and_asking_for_help_loads_nothing_heavy() -> None:
