@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -16,6 +17,15 @@ settings.load_profile("spagree")
 
 # A key for pseudonyms that is made by a test is not kept in the home of whoever runs it.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="spagree-tests-")
+
+# Spark's Java compiles less and collects garbage in one thread: most of its time goes into starting.
+SPARK = Path(tempfile.mkdtemp(prefix="spagree-tests-spark-"))
+(SPARK / "spark-defaults.conf").write_text(
+    "spark.driver.defaultJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC\n"
+    "spark.executor.defaultJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC\n"
+    "spark.default.parallelism 2\n"
+)
+os.environ["SPARK_CONF_DIR"] = str(SPARK)
 
 
 @pytest.fixture

@@ -194,7 +194,7 @@ def test_groups_are_smoothed_in_bounded_steps(monkeypatch: pytest.MonkeyPatch) -
 
 REFUSED = [
     (lambda: Metric("ordnal"), UsageError, "did you mean 'ordinal'"),
-    (lambda: Metric("ordinal", ("a", "b", "a")), UsageError, "stands twice"),
+    (lambda: Metric("ordinal", ("a", "b", "a")), UsageError, "listed twice"),
     (lambda: Metric("interval").matrix(["1", "two"], np.ones(2)), DataError, "'two' is not a number"),
     (lambda: Metric("interval").matrix(["1", "inf"], np.ones(2)), DataError, "not a finite number"),
     (lambda: Metric("ordinal").matrix(["1", "two"], np.ones(2)), DataError, "order="),

@@ -1,4 +1,4 @@
-"""Agreement beyond equality: how much two labels agree, between 0 and 1 (MATH §10).
+"""Agreement beyond equality: how much two labels agree, between 0 and 1 (docs/mathematics.md §14).
 
 A metric turns the labels of a data set into a symmetric matrix s with s(c, c) = 1. Distances of the literature
 become 1 − δ²/max δ², which leaves every chance-corrected coefficient as it is.
@@ -13,6 +13,7 @@ from math import isfinite
 
 import numpy as np
 
+from spagree import extensions
 from spagree.errors import DataError, UsageError, unknown_name
 from spagree.estimate.item_groups import Floats
 from spagree.options import Similarity
@@ -38,9 +39,11 @@ ratio, circular, linear, quadratic, jaccard, masi, options
 
     def __post_init__(self) -> None:
         if isinstance(self.rule, str) and self.rule not in METRICS:
-            raise unknown_name("metric", self.rule, METRICS)
+            added = extensions.installed(extensions.METRICS)
+            if self.rule not in added:
+                raise unknown_name("metric", self.rule, (*METRICS, *added))
         if len(set(self.order)) != len(self.order):
-            raise UsageError(f"order {', '.join(self.order)}: a label stands twice; name each once")
+            raise UsageError(f"order {', '.join(self.order)}: a label is listed twice; list each once")
 
     @property
     def name(self) -> str:
@@ -54,9 +57,10 @@ ratio, circular, linear, quadratic, jaccard, masi, options
         if len(labels) > MOST_SIMILAR_CLASSES:
             found = f"{len(labels):,} different labels"
             raise DataError(f"{found} are too many for the metric {self.name}; group them, or use nominal")
-        if not isinstance(self.rule, str):
-            return _from_function(self.rule, labels)
-        return METRICS[self.rule](self, labels, totals)
+        if isinstance(self.rule, str) and self.rule in METRICS:
+            return METRICS[self.rule](self, labels, totals)
+        function = extensions.load(extensions.METRICS, self.rule) if isinstance(self.rule, str) else self.rule
+        return _from_function(function, labels)
 
 
 # Distances on a scale ------------------------------------------------------------------------
@@ -143,7 +147,7 @@ def is_number(label: str) -> bool:
 
 
 def _places(metric: Metric, labels: Sequence[str], *, by_rank: bool = False) -> Floats:
-    """Where labels stand: in the declared order, or by their numbers."""
+    """Positions of the labels: in the declared order, or by their numbers."""
     if metric.order:
         unknown = [label for label in labels if label not in metric.order]
         if unknown:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spagree import extensions
 from spagree.errors import UsageError, unknown_name
 from spagree.options import TOOLS, Reading, declared, given
 from spagree.read import layouts
@@ -46,8 +47,8 @@ class Request(Reading):
         from spagree.read.tools import MODULES
 
         known = ("auto", *layouts.FORMATS, *MODULES)
-        if self.format not in known:
-            raise unknown_name("format", str(self.format), known)
+        if self.format not in known and self.format not in (added := extensions.installed(extensions.READERS)):
+            raise unknown_name("format", str(self.format), (*known, *added))
         if self.engine is not None and self.engine not in ENGINES:
             raise unknown_name("engine", str(self.engine), ENGINES)
         if self.spark_master is not None and self.engine != SPARK:

@@ -1,10 +1,11 @@
-"""All tools whose exports are read, in one place; a new reader is one more line here."""
+"""All tools whose exports are read, in one place; a new reader is one more line here, or an entry point elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
 
+from spagree import extensions
 from spagree.errors import UsageError
 from spagree.read.databases.query import needed
 from spagree.read.tools import unreadable
@@ -48,18 +49,25 @@ COLUMNS = {
 
 
 def load(name: str) -> Tool:
-    """The tool of a name.
+    """The tool of a name: one of ours, or of an installed package.
 
     >>> load("label-studio").title
     'Label Studio'
     """
-    tool: Tool = import_module(f"spagree.read.tools.{MODULES[name]}").TOOL
-    return tool
+    if name in MODULES:
+        tool: Tool = import_module(f"spagree.read.tools.{MODULES[name]}").TOOL
+        return tool
+    found = extensions.load(extensions.READERS, name)
+    if not isinstance(found, Tool):
+        raise UsageError(
+            f"--format {name}: its package offers a {type(found).__name__}, not a Tool; update the package"
+        )
+    return found
 
 
 def find(source: Source, format: str) -> Tool | None:
     """The tool the user named, or the one that recognises its own; None for a plain table."""
-    if format in MODULES:
+    if format != "auto":
         return load(format)
     found = [tool for tool in map(load, _candidates(source)) if tool.recognise(source)]
     if len(found) > 1:
