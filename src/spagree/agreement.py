@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spagree.assignment.design import Assignment
+from spagree.assignment.lists import read_assignment
+from spagree.assignment.returned import Returned, annotated_pairs, check_returned
 from spagree.errors import UsageError
 from spagree.estimate import (
     Corrected,
@@ -24,7 +27,8 @@ from spagree.present.document import document
 from spagree.present.notebook import to_html
 from spagree.present.terminal import to_text
 from spagree.present.wording import figure, interval, json_escapes
-from spagree.tally.engines import to_polars, write_table
+from spagree.read.annotations import ANNOTATOR
+from spagree.tally.engines import column_names, to_polars, write_table
 from spagree.understood import Caution, Understood
 from spagree.version import __version__
 from spagree.write import refuse_existing
@@ -220,6 +224,23 @@ class Agreement:
         [('fresh', 4, 3568), ('new_items', 4, 2644)]
         """
         return self.measurement.plan(most, half_width=half_width, budget=budget, require=require)
+
+    def returned(self, assignment: Assignment | str | os.PathLike[str]) -> Returned:
+        """What came back of an assignment: who did less, which items are short, and whether that looks random.
+
+        ``assignment`` is what :func:`assign` returned, or the file that ``spagree assign`` wrote.
+
+        >>> import spagree
+        >>> design = spagree.assign(["q1", "q2"], ["ann", "bob", "cyd"], per_item=3)
+        >>> came = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "no")]).returned(design)
+        >>> came.done, came.assigned, came.short_items
+        (3, 6, (('q2', 3, 1), ('q1', 3, 2)))
+        """
+        frame = self.measurement.annotations
+        if frame is None or ANNOTATOR not in column_names(frame):
+            raise UsageError("--assignment: the source does not say who annotated; name the column with --annotator")
+        planned = assignment.frame().rows() if isinstance(assignment, Assignment) else read_assignment(assignment)
+        return check_returned(planned, annotated_pairs(frame))
 
     def breakdowns(self, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
         """Breakdowns as values, each there or absent with its reason: those named, or all that a page shows.

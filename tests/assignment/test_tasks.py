@@ -1,4 +1,4 @@
-"""Files made of an assignment: what tools import, and what comes back."""
+"""Files made of an assignment: what tools import."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import spagree
-from spagree.assignment import assign, check_returned, save, write_tasks
-from spagree.present.designs import explain, explain_returned, returned_rows
+from spagree.assignment import assign, save, write_tasks
+from spagree.present.designs import explain
 
 ITEMS = {"q1": {"id": "q1", "text": "good <b>"}, "q2": {"id": "q2", "text": "bad"}}
 DESIGN = assign(list(ITEMS), ["ann", "bob"], per_item=2)
@@ -54,32 +54,6 @@ def test_names_that_are_no_file_names(tmp_path: Path) -> None:
 def test_an_unknown_tool_is_refused(tmp_path: Path) -> None:
     with pytest.raises(spagree.UsageError, match="did you mean 'potato'"):
         write_tasks(DESIGN, "potatoe", tmp_path, {})
-
-
-def test_all_came_back() -> None:
-    came = check_returned(DESIGN.frame().rows(), DESIGN.frame().rows())
-    assert (came.done, came.missing, came.unplanned, came.p, came.people, came.short_items) == (4, 0, 0, None, (), ())
-    assert explain_returned(came) == "Returned   4 of 4 assigned annotations (100%)"
-
-
-def test_missing_work_of_one_person_is_not_random() -> None:
-    design = assign([f"q{i}" for i in range(60)], ["ann", "bob", "cyd"], per_item=2)
-    rows = design.frame().rows()
-    came = check_returned(rows, [row for row in rows if row[1] != "bob"] + [("q0", "zoe")])
-    assert came.people == (("bob", 40, 0),) and len(came.short_items) == 40 and came.unplanned == 1
-    assert came.p is not None and came.p < 1e-20
-    assert "bob 0 of 40" in explain_returned(came) and "--finish" in explain_returned(came)
-    assert returned_rows(came)["annotators"] == [{"name": "bob", "assigned": 40, "done": 0}]
-
-
-def test_missing_work_at_random_has_a_uniform_p() -> None:
-    import numpy as np
-
-    random = np.random.default_rng(5)
-    rows = assign([f"q{i}" for i in range(200)], 10, per_item=3).frame().rows()
-    found = [check_returned(rows, [row for row in rows if random.random() < 0.8]).p for _ in range(400)]
-    below = np.mean([p is not None and p < 0.05 for p in found])
-    assert 0.02 < below < 0.09
 
 
 def test_the_screen_names_groups_that_never_meet() -> None:

@@ -70,7 +70,11 @@ def test_top_up_and_finish(run: Run) -> None:
         (["--annotators", "ann,bob", "--per-item", 3], 2, "only 2 annotators"),
         (["--annotators", "ann,bob", "--per-item", 2, "--limit", 3], 3, "not enough room"),
         (["--annotators", "ann,bob", "--per-item", 2, "--finish", "none.csv"], 4, "no such file"),
-        (["--annotators", "ann,bob", "--per-item", 2, "--finish", "items.csv"], 3, "needs the columns item"),
+        (
+            ["--annotators", "ann,bob", "--per-item", 2, "--finish", "items.csv"],
+            3,
+            "has the columns item and annotator",
+        ),
         (["--annotators", "ann,bob", "--per-item", 2, "--top-up", "counts.csv"], 3, "does not say who annotated"),
         (["--annotators", "wrong.csv", "--per-item", 1], 3, "limit 'many' of 'ann'"),
         (["--annotators", "twice.csv", "--per-item", 1], 3, "annotator 'ann' is listed twice"),
@@ -92,3 +96,52 @@ def test_an_item_file_whose_ids_cannot_be_guessed(run: Run) -> None:
     assert code == 3 and "--item COLUMN" in err
     Path("empty.csv").write_text("item\n")
     assert run("assign", "empty.csv", "--annotators", 2, "--per-item", 1, "-o", "a.csv")[0] == 3
+
+
+@pytest.fixture
+def annotated(run: Run) -> Run:
+    """Everything but the work of cyd came back, for two questions."""
+    run("assign", "items.csv", "--annotators", "ann,bob,cyd", "--per-item", 2, "-o", "a.csv")
+    done = [f"{item},{name},x,{item[-1]}\n" for item, name in rows("a.csv") if name != "cyd"]
+    Path("labels.csv").write_text("item,annotator,label,other\n" + "".join(done))
+    return run
+
+
+def test_score_checks_what_came_back(annotated: Run) -> None:
+    code, out, _ = annotated("score", "labels.csv", "--assignment", "a.csv")
+    assert code == 0 and "Returned   40 of 60 assigned annotations (67%)" in out
+    assert "Did less   1 annotator: cyd 0 of 20" in out and "By people  uneven (p < 0.001)" in out
+    code, out, _ = annotated("score", "labels.csv", "--assignment", "a.csv", "--json")
+    found = json.loads(out)
+    assert code == 0 and found["assignment"]["annotators"] == [{"annotator": "cyd", "assigned": 20, "done": 0}]
+    assert len(found["assignment"]["short_items"]) == 20 and found["spa"]["value"] == 1
+
+
+def test_score_without_an_assignment_says_nothing_about_one(annotated: Run) -> None:
+    assert "Returned" not in annotated("score", "labels.csv")[1]
+    assert "assignment" not in json.loads(annotated("score", "labels.csv", "--json")[1])
+
+
+def test_an_assignment_of_other_items_is_refused(annotated: Run) -> None:
+    Path("other.csv").write_text("item,annotator\nt1,ann\n")
+    code, _, err = annotated("score", "labels.csv", "--assignment", "other.csv")
+    assert code == 3 and "name the column with the assigned ids: --item" in err
+    code, _, err = annotated("score", "labels.csv", "--assignment", "none.csv")
+    assert code == 4 and "no such file" in err
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet"])
+def test_every_kind_of_assignment_file_is_read_again(annotated: Run, ending: str) -> None:
+    path = f"kind{ending}"
+    annotated("assign", "items.csv", "--annotators", "ann,bob,cyd", "--per-item", 2, "-o", path)
+    assert "40 of 60 assigned" in annotated("score", "labels.csv", "--assignment", path)[1]
+
+
+def test_every_question_is_checked(annotated: Run) -> None:
+    lines = ["HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic"]
+    lines += [f"{item},{name},Approved,good,food" for item, name in rows("a.csv") if name != "cyd"]
+    Path("batch.csv").write_text("\n".join(lines) + "\n")
+    code, out, _ = annotated("score", "batch.csv", "--all-questions", "--assignment", "a.csv", "--json")
+    found = json.loads(out)["questions"]
+    assert code == 0 and [found[name]["assignment"]["done"] for name in ("mood", "topic")] == [40, 40]
+    assert annotated("score", "batch.csv", "--all-questions", "--assignment", "a.csv")[1].count("40 of 60") == 2

@@ -3,6 +3,7 @@
     design    items × people → who gets which item: balanced loads and pairs, limits and skills kept
     augment   finds room for an annotation when everyone suitable is full
     tasks     a design → a CSV file, and task files that annotation tools import
+    lists     items, people and earlier assignments from files
     returned  what came back, compared with what was assigned
 
 Every item gets the same number of annotations, whatever its labels turn out to be: that is SPA's one assumption, kept

@@ -1,29 +1,53 @@
-"""What came back, compared with what was assigned: who did less, which items are short, whether it looks random."""
+"""What came back, compared with what was assigned: who did less, which items are short, whether that looks random."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import DataError
+from spagree.read.annotations import ANNOTATOR, ITEM
+from spagree.tally.engines import rows
+from spagree.tally.tally import text
 
 Pair = tuple[str, str]
+Short = tuple[str, int, int]
+
+MOST_DRAWN = 1_000_000  # assigned annotations of unfinished people that are drawn anew
+FEWEST_DRAWS, MOST_DRAWS, CELLS = 199, 999, 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The design beside the annotations; ``p`` tests whether missing work is spread at random over people."""
+    """The assignment beside the annotations.
+
+    Two tests ask whether what is missing looks random. ``p_people``: do all people miss the same share of their work
+    (Pearson's χ²)? ``p_items``: are items missed at random, given how much each person missed (permutations within
+    each person)? Small values say no. None where there is nothing to compare: nothing is missing, or all of it, or
+    fewer than two people did a part of their work; ``p_items`` also beyond a million annotations.
+    """
 
     assigned: int
     done: int
     missing: int
     unplanned: int
     """Annotations by somebody the item was not assigned to."""
-    short_items: tuple[tuple[str, int, int], ...]
+    short_items: tuple[Short, ...]
     """Items with missing annotations: item, assigned, done; the shortest first."""
-    people: tuple[tuple[str, int, int], ...]
+    people: tuple[Short, ...]
     """Everybody with missing work: annotator, assigned, done; the most missing first."""
-    p: float | None
-    """Chance of so uneven a spread of the missing work over people; None where nothing is missing, or all of it."""
+    p_people: float | None
+    p_items: float | None
+
+
+def annotated_pairs(frame: nw.LazyFrame[Any]) -> list[Pair]:
+    """Who annotated which item."""
+    found = rows(frame.select(ITEM, ANNOTATOR).drop_nulls().unique())
+    return [(text(item), text(name)) for item, name in found]
 
 
 def check_returned(assigned: Iterable[Pair], made: Iterable[Pair]) -> Returned:
@@ -35,6 +59,8 @@ def check_returned(assigned: Iterable[Pair], made: Iterable[Pair]) -> Returned:
     """
     planned, found = set(assigned), set(made)
     done = planned & found
+    if planned and found and not done:
+        raise DataError(_strangers(planned, found))
     by_person, done_by = Counter(name for _, name in planned), Counter(name for _, name in done)
     by_item, done_on = Counter(item for item, _ in planned), Counter(item for item, _ in done)
     return Returned(
@@ -44,17 +70,35 @@ def check_returned(assigned: Iterable[Pair], made: Iterable[Pair]) -> Returned:
         unplanned=len(found - planned),
         short_items=_short(by_item, done_on),
         people=_short(by_person, done_by),
-        p=_spread_at_random(by_person, done_by),
+        p_people=_same_share(by_person, done_by),
+        p_items=_items_at_random(planned, done, by_person, done_by),
     )
 
 
-def _short(assigned: Counter[str], done: Counter[str]) -> tuple[tuple[str, int, int], ...]:
+def _strangers(planned: Set[Pair], found: Set[Pair]) -> str:
+    """Why nothing matches: different items, different names, or both."""
+    places = {"item": 0, "annotator": 1}
+    unlike = {
+        name: (min(pair[place] for pair in planned), min(pair[place] for pair in found))
+        for name, place in places.items()
+        if not {pair[place] for pair in planned} & {pair[place] for pair in found}
+    }
+    if not unlike:
+        return "no assigned annotation was made: everything in the source is by people the item was not assigned to"
+    shown = ", ".join(
+        f"{name} {ours!r} in the assignment, {theirs!r} in the source" for name, (ours, theirs) in unlike.items()
+    )
+    columns = " and ".join(f"--{name}" for name in unlike)
+    return f"nothing in the source was assigned ({shown}); name the column with the assigned ids: {columns}"
+
+
+def _short(assigned: Counter[str], done: Counter[str]) -> tuple[Short, ...]:
     rows = [(name, count, done[name]) for name, count in assigned.items() if done[name] < count]
     return tuple(sorted(rows, key=lambda row: (row[2] - row[1], row[0])))
 
 
-def _spread_at_random(assigned: Counter[str], done: Counter[str]) -> float | None:
-    """Pearson's χ² over people: the same share missing for everybody, but for chance."""
+def _same_share(assigned: Counter[str], done: Counter[str]) -> float | None:
+    """Pearson's χ² over people: everybody misses the same share, but for chance."""
     total, missing = assigned.total(), assigned.total() - done.total()
     if not 0 < missing < total or len(assigned) < 2:  # noqa: PLR2004 (two people)
         return None
@@ -65,3 +109,28 @@ def _spread_at_random(assigned: Counter[str], done: Counter[str]) -> float | Non
         (count - done[name] - count * share) ** 2 / (count * share * (1 - share)) for name, count in assigned.items()
     )
     return float(chdtrc(len(assigned) - 1, statistic))
+
+
+def _items_at_random(
+    planned: Set[Pair], done: Set[Pair], assigned: Counter[str], finished: Counter[str]
+) -> float | None:
+    """Draw anew which of their items each unfinished person missed: do misses pile up on items as much as they do?
+
+    What is compared is Σ m², m the misses of an item. People who did all or nothing have no choice and do not count.
+    """
+    import numpy as np
+
+    some = sorted(pair for pair in planned if 0 < finished[pair[1]] < assigned[pair[1]])
+    if len({name for _, name in some}) < 2 or len(some) > MOST_DRAWN:  # noqa: PLR2004 (two people)
+        return None
+    item, person = (np.unique([pair[place] for pair in some], return_inverse=True)[1] for place in (0, 1))
+    missed = np.array([pair not in done for pair in some])
+    seen = (np.bincount(item[missed]) ** 2).sum()
+    by_person = missed[np.lexsort((missed, person))]  # as many misses of each person, in the order of the draws
+    random = np.random.default_rng(0)
+    draws = max(FEWEST_DRAWS, min(MOST_DRAWS, CELLS // len(some)))
+    reached = 0
+    for _ in range(draws):
+        drawn = np.lexsort((random.random(len(some)), person))
+        reached += (np.bincount(item[drawn][by_person]) ** 2).sum() >= seen
+    return float((1 + reached) / (1 + draws))

@@ -51,8 +51,8 @@ def assign(
     """
     from spagree.assignment import assign as draw
     from spagree.assignment import save
+    from spagree.assignment.lists import read_list
     from spagree.present.designs import design_rows, explain
-    from spagree.read.lists import read_list
     from spagree.write import refuse_existing
 
     refuse_existing(output, force=force)
@@ -90,7 +90,7 @@ def _people(given: str, limit: int | None, can: str | None) -> list[Person]:
 
 def _people_file(path: str, limit: int | None, can: str | None) -> list[Person]:
     from spagree.assignment.design import Person
-    from spagree.read.lists import read_list
+    from spagree.assignment.lists import read_list
 
     people = []
     for name, row in read_list(path, "annotator").rows.items():
@@ -114,38 +114,23 @@ def _cell(row: Mapping[str, str], column: str, place: str) -> str:
 
 def _annotated(source: str) -> list[tuple[str, str]]:
     """Who annotated which item in a source of any kind."""
-    from spagree.read import ANNOTATOR, ITEM, read
-    from spagree.tally.engines import rows
-    from spagree.tally.tally import text
+    from spagree.assignment.returned import annotated_pairs
+    from spagree.read import read
 
     found = read(source)
     if not found.has_annotators:
-        raise DataError(f"{source}: does not say who annotated; name the column with --annotator when you export it")
-    pairs = rows(found.frame.select(ITEM, ANNOTATOR).drop_nulls().unique())
-    return [(text(item), text(name)) for item, name in pairs]
+        raise DataError(f"--top-up {source}: does not say who annotated; add a column annotator")
+    return annotated_pairs(found.frame)
 
 
 def _still_open(path: str | None, done: Sequence[tuple[str, str]], people: Sequence[Person]) -> list[tuple[str, str]]:
     """What an earlier assignment still expects of the people who are here."""
+    from spagree.assignment.lists import read_assignment
+
     if path is None:
         return []
     here, finished = {person.name for person in people}, set(done)
     return [pair for pair in read_assignment(path) if pair[1] in here and pair not in finished]
-
-
-def read_assignment(path: str) -> list[tuple[str, str]]:
-    """The item, annotator rows of an assignment file."""
-    import polars
-
-    from spagree.errors import FileError
-
-    if not Path(path).is_file():
-        raise FileError(f"{path}: no such file; name the file that spagree assign wrote")
-    is_parquet = path.endswith(".parquet")
-    frame = polars.read_parquet(path) if is_parquet else polars.read_csv(path, infer_schema=False)
-    if not {"item", "annotator"} <= set(frame.columns):
-        raise DataError(f"{path}: needs the columns item and annotator, as spagree assign writes them")
-    return [(str(item), str(name)) for item, name in frame.select("item", "annotator").iter_rows()]
 
 
 def _write_tasks(

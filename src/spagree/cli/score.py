@@ -35,6 +35,7 @@ SPA = "spa"
     group=STATISTICS,
     help="Exit with 1 if the interval's lower end is below X; krippendorff_alpha=X for a coefficient. May be repeated.",
 )
+@option("--assignment", metavar="FILE", help="Also check what came back against what spagree assign wrote to FILE.")
 @option("-v", "--verbose", is_flag=True, help="Also show all weighting schemes, coefficients and the assumption check.")
 @option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
 @option("--report", metavar="FILE", help="Also write one HTML page with charts and tables, to look at or send.")
@@ -46,6 +47,7 @@ def score(
     verbose: bool,
     require: Sequence[str],
     all_questions: bool,
+    assignment: str | None,
     report: str | None,
     export: str | None,
     force: bool,
@@ -67,7 +69,7 @@ def score(
         outcomes = dict(measure_each(**asked)) if all_questions else {"": measure(**asked)}
     found = {question: each for question, each in outcomes.items() if not isinstance(each, SpagreeError)}
     if found:
-        _print_all(found, as_json, verbose)
+        _print_all(found, as_json, verbose, assignment)
     for agreement in found.values():
         written.write(agreement)
     codes = [_complain(question, outcome) for question, outcome in outcomes.items()]
@@ -128,21 +130,24 @@ def _about(question: str) -> str:
     return f"question {question!r}: " if question else ""
 
 
-def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool) -> None:
+def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, assignment: str | None) -> None:
     """The one agreement, or each under the name of its question."""
-    if as_json and "" not in found:
-        print_json({"questions": {question: agreement.to_dict() for question, agreement in found.items()}})
-        return
     from spagree.present import summary
+    from spagree.present.designs import explain_returned, returned_rows
     from spagree.present.wording import printable
 
+    came = {question: each.returned(assignment) for question, each in found.items()} if assignment else {}
+    if as_json:
+        checked = {question: {"assignment": returned_rows(each)} for question, each in came.items()}
+        documents = {question: each.to_dict() | checked.get(question, {}) for question, each in found.items()}
+        print_json(documents.get("", {"questions": documents}))
+        return
     for question, agreement in found.items():
-        if as_json:
-            print_json(agreement.to_dict())
-            continue
         if question:
             say(f"══ {printable(question, 80)} ══")
         draw(summary(agreement.findings, agreement.understood, __version__, verbose=verbose, width=terminal_width()))
+        if question in came:
+            say("\n" + explain_returned(came[question], terminal_width()))
 
 
 @dataclass(frozen=True, slots=True)

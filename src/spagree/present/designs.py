@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from textwrap import fill
 from typing import Any
 
 from spagree.assignment.design import Assignment
@@ -53,17 +54,24 @@ def design_rows(design: Assignment) -> dict[str, Any]:
     return {"per_item": design.per_item, "seed": design.seed, "everyone": len(design.everyone)} | asdict(design.balance)
 
 
-def explain_returned(came: Returned) -> str:
-    """What came back, beside what was assigned."""
-    lines = [f"Returned   {came.done:,} of {count(came.assigned, 'assigned annotation')} ({_share(came)})"]
+def explain_returned(came: Returned, width: int = 100) -> str:
+    """What came back, beside what was assigned.
+
+    >>> from spagree.assignment import check_returned
+    >>> print(explain_returned(check_returned([("q1", "ann"), ("q1", "bob"), ("q2", "ann")], [("q1", "bob")])))
+    Returned   1 of 3 assigned annotations (33%)
+    Short      2 items: q1 1 of 2, q2 0 of 1
+    Did less   1 annotator: ann 0 of 2
+    By people  as chance would have it (p = 0.083): all missed about the same share
+    """
+    facts = [("Returned", f"{came.done:,} of {count(came.assigned, 'assigned annotation')} ({_share(came)})")]
     if came.unplanned:
-        lines.append(f"Unplanned  {count(came.unplanned, 'annotation')} by people the item was not assigned to")
+        facts.append(("Unplanned", f"{count(came.unplanned, 'annotation')} by people the item was not assigned to"))
     if came.missing:
-        lines.append(f"Short      {count(len(came.short_items), 'item')}: {_named(came.short_items)}")
-        lines.append(f"Did less   {count(len(came.people), 'annotator')}: {_named(came.people)}")
-    if came.p is not None:
-        lines.append(f"Missing    {_spread(came.p)}")
-    return "\n".join(lines)
+        facts.append(("Short", f"{count(len(came.short_items), 'item')}: {_named(came.short_items)}"))
+        facts.append(("Did less", f"{count(len(came.people), 'annotator')}: {_named(came.people)}"))
+    facts += _evenness(came)
+    return "\n".join(fill(f"{head:<11}{words}", width, subsequent_indent=" " * 11) for head, words in facts)
 
 
 def _share(came: Returned) -> str:
@@ -75,17 +83,33 @@ def _named(rows: tuple[tuple[str, int, int], ...]) -> str:
     return shown + (f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else "")
 
 
-def _spread(p: float) -> str:
-    if p < UNEVEN:
-        return f"not spread evenly over people ({p_value(p)}): some did much less; see who, and reassign with --finish"
-    return f"spread over people as chance would ({p_value(p)})"
+def _evenness(came: Returned) -> list[tuple[str, str]]:
+    """Whether what is missing looks random, over people and over items."""
+    told = (
+        (
+            "By people",
+            came.p_people,
+            "some did much less; assign --finish spreads their work",
+            "all missed about the same share",
+        ),
+        (
+            "By items",
+            came.p_items,
+            "people skipped the same items; see what those have in common",
+            "no items stand out",
+        ),
+    )
+    return [
+        (head, f"uneven ({p_value(p)}): {uneven}" if p < UNEVEN else f"as chance would have it ({p_value(p)}): {even}")
+        for head, p, uneven, even in told
+        if p is not None
+    ]
 
 
 def returned_rows(came: Returned) -> dict[str, Any]:
     """The same as plain values for JSON."""
-    columns = ("name", "assigned", "done")
     return {
-        **{name: getattr(came, name) for name in ("assigned", "done", "missing", "unplanned", "p")},
-        "short_items": [dict(zip(columns, row, strict=True)) for row in came.short_items],
-        "annotators": [dict(zip(columns, row, strict=True)) for row in came.people],
+        **{name: getattr(came, name) for name in ("assigned", "done", "missing", "unplanned", "p_people", "p_items")},
+        "short_items": [dict(zip(("item", "assigned", "done"), row, strict=True)) for row in came.short_items],
+        "annotators": [dict(zip(("annotator", "assigned", "done"), row, strict=True)) for row in came.people],
     }
