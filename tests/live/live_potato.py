@@ -160,7 +160,7 @@ def test_histories_alone_do_not_know_what_was_taken_back(answered: tuple[Path, S
     ledger.check(sent[schema], lambda weights: spagree.measure(histories, question=schema, weights=weights))
 
 
-# The routes are the same, the inputs those of the page; multirate is not read correctly yet.
+# The routes are the same, the inputs those of the page.
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +178,6 @@ def test_a_remark_is_no_choice(remarked: Path) -> None:
     assert spagree.measure(remarked, question="why").spa.value == 1
 
 
-@pytest.mark.xfail(reason="multirate: each option should be a question whose answer is the value", strict=True)
-def test_multirate(remarked: Path) -> None:
-    assert spagree.measure_all(remarked)["parts:plot"].spa.value == 0
+def test_each_row_of_a_multirate_is_an_item(remarked: Path) -> None:
+    found = spagree.measure(remarked, question="parts")
+    assert (found.spa.value, found.data.items) == (0, 2)

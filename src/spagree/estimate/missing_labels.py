@@ -14,6 +14,7 @@ from spagree.tally.count import Counted
 SURELY = frozenset((
     "n/a", "#n/a", "nan", "null", "-", "--", "—", "–", "?", ".", "skip", "skipped", "missing", "(blank)", "blank",
     "no answer", "not answered", "not applicable", "<na>", "nil", "undefined", "n.a.", "#null!", "empty",
+    "[]", "{}",
 ))
 # fmt: on
 PERHAPS = frozenset(("na", "none", "unknown"))  # also genuine labels: only where the others are written otherwise

@@ -157,7 +157,7 @@ def test_doccano_an_empty_list_is_no_label(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", DOCCANO)
 def test_doccano_merged_labels_are_refused(kind: str, tmp_path: Path) -> None:
     path = archive(tmp_path, **{f"all_dot_{kind}": DOCCANO[kind][f"ann_dot_{kind}"]})
-    with pytest.raises(spagree.DataError, match="labels of all members merged"):
+    with pytest.raises(spagree.DataError, match="of all members merged"):
         read(path)
 
 

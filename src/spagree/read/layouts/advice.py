@@ -15,7 +15,9 @@ ITEM_WORDS = words(
     "q question item image img picture photo doc document text sentence sample task unit video clip case tweet "
     "comment post passage example instance snippet story dialogue pair response"
 )
-PEOPLE_WORDS = words("annotator ann anno rater coder judge worker labeler labeller expert reviewer annot r a")
+PEOPLE_WORDS = words(
+    "annotator ann anno rater coder judge worker labeler labeller expert reviewer annot grader evaluator r a"
+)
 SURELY_PEOPLE = PEOPLE_WORDS - {"r", "a"}  # r1 may be a response, a1 an answer
 ANSWER_WORDS = words("label labels rating score answer annotation judgement judgment class category code vote")
 FEW_ITEMS, FEW_ROWS = 20, 20
@@ -90,12 +92,22 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
     if len(switches) > 1 and (found := _one_hot(table, roles, held, switches)):
         question = shown(table.columns[switches[0]])
         return [found, f"if each column of 0 and 1 is a question of its own, choose one: --label {question}"]
+    if ITEM in roles.positions and ANNOTATOR in roles.positions:
+        return [
+            f"if {shown(held[p].name)} holds the labels: --label {shown(held[p].name)}" for p in _labels(held, others)
+        ]
     people = [p for p in held if held[p].is_people and (held[p].is_id or len(held[p].values) == len(held[p].cells))]
     rated = sort_out({p: held[p] for p in held if p not in people}, of_forms=True).rated
     if people and ITEM not in roles.positions:
         person = next((p for p in people if p == roles.positions.get(ANNOTATOR)), people[0])
         return _by_person(table, held[person], len(rated))
     return _broad(table, roles, held, others)
+
+
+def _labels(held: Mapping[int, Held], others: Sequence[int]) -> list[int]:
+    """The columns that may hold labels: few values, again and again, which are no times."""
+    sizes = {p: len(held[p].values) for p in others if held[p].values and not held[p].is_elsewhere}
+    return [p for p, size in sizes.items() if 1 < size <= max(2, sum(held[p].values.values()) // 3)][:3]
 
 
 def _by_person(table: Table, person: Held, rated: int) -> list[str]:
@@ -173,6 +185,17 @@ def refuse_spans(table: Table, places: Mapping[str, Sequence[int]]) -> None:
                 "spagree measures agreement on classes: which spans two annotators share is another question, which "
                 "needs a measure for spans"
             )
+
+
+def refuse_objects(table: Table, places: Mapping[str, Sequence[int]]) -> None:
+    """Labels that are JSON objects: whole answers of a tool, in which one field is the label."""
+    column = held_by(table, places[LABEL]).get(places[LABEL][0]) if table.sample else None
+    if column is None or not column.values or not all(text.startswith(('{"', '[{"')) for text in column.values):
+        return
+    raise DataError(
+        f"{table.name}: column {shown(column.name)} holds objects, such as {shown(next(iter(column.values)))}, and no "
+        "labels; write the field that is the label into a column of its own"
+    )
 
 
 def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool:

@@ -24,6 +24,7 @@ def long(table: Table, question: Question) -> Layout:
         )
     roles, places = _roles(table, question)
     advice.refuse_spans(table, places)
+    advice.refuse_objects(table, places)
     asked = questions.column(table, places, question.question)
     advice.refuse_few_items(table, places, roles.guessed, asked)
     needed = [p for positions in places.values() for p in positions]

@@ -41,6 +41,10 @@ def read_export(
     _refuse_renames(tool, options)
     with _refused_otherwise(source, tool):
         export = gather(tool.responses(source, options), tool, rules, source.name)
+    if options.text is not None and not export.texts:
+        raise UsageError(
+            f"--text {options.text!r}: this {tool.title} export has no such text for any item; leave it out"
+        )
     questions = export.chosen(options.question, every=every, name=source.name)
     told = {question: _understood(source, export, question, options, rules) for question in questions}
     return {question: _annotations(export, question, options, told[question], missing) for question in questions}

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError
 from spagree.read.files.encodings import as_utf8
-from spagree.read.files.paths import File
+from spagree.read.files.paths import File, with_kind
 from spagree.read.tools.answers import Record, answer, cell, file_records, item_text, known, one_or_more
-from spagree.read.tools.source import ARCHIVE, DATABASE, SERVER, Source, first_objects
+from spagree.read.tools.source import ARCHIVE, DATABASE, FOLDER, OBJECTS, SERVER, Source, first_objects
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 from spagree.read.tools.tool_database import opened, rows
 
 QUESTION = "label"
 MERGED = "all"  # the stem of the file of a collaborative project
 FASTTEXT = "__label__"
+MEMBERS = (".jsonl", ".json")  # unpacked: other tables may be anybody's
 CATEGORIES = """
-    SELECT CAST(e.project_id AS TEXT), CAST(e.id AS TEXT), CAST(u.id AS TEXT), u.username, t.text,
+    SELECT CAST(e.project_id AS TEXT), CAST(e.id AS TEXT), e.text, u.username, t.text,
            CAST(c.updated_at AS TEXT)
     FROM labels_category c JOIN examples_example e ON e.id = c.example_id
     JOIN label_types_categorytype t ON t.id = c.label_id JOIN auth_user u ON u.id = c.user_id
     ORDER BY c.id"""
 CONFIRMED = """
-    SELECT CAST(e.project_id AS TEXT), CAST(e.id AS TEXT), CAST(u.id AS TEXT), u.username, NULL,
+    SELECT CAST(e.project_id AS TEXT), CAST(e.id AS TEXT), e.text, u.username, NULL,
            CAST(s.confirmed_at AS TEXT)
     FROM examples_examplestate s JOIN examples_example e ON e.id = s.example_id
     JOIN auth_user u ON u.id = s.confirmed_by_id ORDER BY s.id"""
@@ -35,7 +36,19 @@ def recognise(source: Source) -> bool:
     """An archive of one file per member, or the tables of its database."""
     if source.shape in (DATABASE, SERVER):
         return source.has("labels_category", "examples_example")
+    if source.shape == OBJECTS:
+        return source.has("id", "label", "Comments") and isinstance(source.objects[0].get("label"), list)
+    if source.shape == FOLDER:
+        return any(_is_member(file) for file in _files(source)[:1])
     return source.shape == ARCHIVE and any(_is_member(file) for file in source.files)
+
+
+def _files(source: Source) -> Sequence[File]:
+    """The files of the members: those of the archive, or unpacked."""
+    if source.shape != FOLDER:
+        return source.files
+    paths = [Path(source.path) / name for name in source.keys if Path(name).suffix in MEMBERS and "/" not in name]
+    return [with_kind(File(path, str(path))) for path in paths if path.stat().st_size]
 
 
 def _is_member(file: File) -> bool:
@@ -45,21 +58,24 @@ def _is_member(file: File) -> bool:
         return FASTTEXT in start
     if file.name.endswith(".csv"):
         return {"id", "label"} <= {name.strip('"') for name in start.partition("\n")[0].strip().split(",")}
-    return any({"id", "label"} <= each.keys() for each in first_objects(file))
+    wanted = {"id", "label"} if file.is_temporary else {"id", "label", "Comments"}  # unpacked files may be anybody's
+    return any(wanted <= each.keys() for each in first_objects(file))
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The labels of each member; who has not been at an example has an empty list there."""
     if source.shape in (DATABASE, SERVER):
-        yield from _from_database(source)
+        yield from _from_database(source, options)
         return
-    for file in source.files:
+    files = _files(source)
+    for file in files:
         who = Path(file.name).stem
-        if who == MERGED and len(source.files) == 1:
+        if len(files) == 1 and (who == MERGED or source.shape != ARCHIVE):
             raise DataError(
-                f"{file.name}: labels of all members merged, without their names: no agreement can be seen in it; "
-                "annotators are kept only in projects created without 'Share annotations across all users', "
-                "or in doccano's database (db.sqlite3), which can be read directly"
+                f"{file.name}: the labels of one member, or of all members merged, without their names: no agreement "
+                "can be seen in it; give the files of all members or the zip archive. Annotators are kept only in "
+                "projects created without 'Share annotations across all users', or in doccano's database "
+                "(db.sqlite3), which can be read directly"
             )
         read = _lines if file.name.endswith(".txt") else _records
         yield from read(file, who, options)
@@ -96,23 +112,31 @@ def _lines(file: File, who: str, options: ReaderOptions) -> Iterator[Response]:
         words = line.split()
         labels = [word.removeprefix(FASTTEXT) for word in words if word.startswith(FASTTEXT)]
         item = " ".join(word for word in words if not word.startswith(FASTTEXT))
-        yield Response(known(item), who, {QUESTION: one_or_more(labels)}, row=number)
+        yield Response(known(item), who, {QUESTION: one_or_more(labels)}, row=number, text=_text(item, options))
 
 
-def _from_database(source: Source) -> Iterator[Response]:
+def _text(text: str | None, options: ReaderOptions) -> str | None:
+    """The text, which is all there is to show; another field cannot be named."""
+    return item_text({"text": text}, options, "doccano", "text")
+
+
+def _from_database(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The long form: a row per label; confirming without a label is an empty answer."""
     with opened(source) as connection:
         found = [*rows(connection, CATEGORIES), *rows(connection, CONFIRMED)]
     many = len({row[0] for row in found}) > 1
     labels: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     times: dict[tuple[str, str, str], str] = {}
-    for project, example, _, who, label, time in found:
+    texts: dict[str, str | None] = {}
+    for project, example, text, who, label, time in found:
         key = (project, example, who)
+        texts[example] = _text(text, options)
         labels[key] += [label] if label is not None else []
         times[key] = max(time, times.get(key, time)) if label is not None else times.get(key, time)
     for (project, example, who), given in labels.items():
         question = f"{project}/{QUESTION}" if many else QUESTION
-        yield Response(example, who, {question: one_or_more(given)}, times[project, example, who])
+        time = times[project, example, who]
+        yield Response(example, who, {question: one_or_more(given)}, time, text=texts[example])
 
 
 TOOL = Tool(
@@ -121,5 +145,5 @@ TOOL = Tool(
     fields={"item": "id", "annotator": "file name", "time": "updated_at"},
     recognise=recognise,
     responses=responses,
-    shapes=frozenset({ARCHIVE, DATABASE, SERVER}),
+    shapes=frozenset({ARCHIVE, FOLDER, DATABASE, SERVER}),
 )

@@ -1,4 +1,4 @@
-"""Amazon SageMaker Ground Truth: the answers of single workers; its output manifest has none."""
+"""Amazon SageMaker Ground Truth and A2I: the answers of single workers; the output manifest has none."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 from spagree.errors import DataError
 from spagree.read.files.json_text import DECODER
 from spagree.read.files.paths import File, with_kind
-from spagree.read.tools.answers import Record, file_records, known, part
+from spagree.read.tools.answers import Record, cell, file_records, item_text, known, part
 from spagree.read.tools.mturk import crowd_value
 from spagree.read.tools.source import FOLDER, OBJECTS, Source, first_objects
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
+HUMAN_LOOP = "humanAnswers"  # of Amazon A2I, one file for each loop
 TREE, METADATA, ALL_WORKERS = "worker-response", "-metadata", "annotationsFromAllWorkers"
 
 
@@ -31,7 +32,7 @@ def _first_file(source: Source) -> Sequence[Record]:
 
 
 def _is_answers(record: Record) -> bool:
-    found = record.get("answers")
+    found = record.get("answers", record.get(HUMAN_LOOP))
     return isinstance(found, list) and all(isinstance(each, dict) and "workerId" in each for each in found)
 
 
@@ -57,6 +58,12 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 
 
 def _responses(place: str, number: int, record: Record, item: str, options: ReaderOptions) -> Iterator[Response]:
+    if HUMAN_LOOP in record:
+        item = cell(record, "humanLoopName", place)
+        text = item_text(
+            part(record, "inputContent", dict, place), options, place, "taskObject", "text", "initialValue"
+        )
+        return (each._replace(text=text) for each in _answers(place, record[HUMAN_LOOP], item, options))
     if _is_answers(record):
         return _answers(place, record["answers"], item, options)
     if _workers(record):
@@ -94,9 +101,10 @@ def _custom(place: str, number: int, record: Record, options: ReaderOptions) -> 
     item = next(
         (text for name in ("source-ref", "source", "datasetObjectId") if (text := known(record.get(name)))), str(number)
     )
+    text = item_text(record, options, place, "source", "source-ref")
     for name, workers in _workers(record):
         for each in workers:
-            yield Response(item, _worker(each, options), _content(place, name, each), row=number)
+            yield Response(item, _worker(each, options), _content(place, name, each), row=number, text=text)
 
 
 def _content(place: str, name: str, found: Record) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES
 from spagree.read.tables import listed, shown
-from spagree.read.tools.answers import Record, answer, entries, known, records
+from spagree.read.tools.answers import Record, answer, entries, item_text, known, records
 from spagree.read.tools.columnar import column_records
 from spagree.read.tools.source import COLUMNS, FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
@@ -19,6 +19,19 @@ WHO = {name for group in COMMON_NAMES[ANNOTATOR] for name in group.split()}
 TELLING = {name for name in WHO if not name.startswith(("user", "participant", "email"))}  # others occur everywhere
 LABELS = {name for group in COMMON_NAMES[LABEL] for name in group.split()}
 IDS = [name for group in COMMON_NAMES[ITEM] for name in group.split()]
+TEXTS = (
+    "text",
+    "sentence",
+    "post",
+    "comment",
+    "tweet",
+    "content",
+    "document",
+    "prompt",
+    "question",
+    "title",
+    "image_url",
+)
 ARGILLA = {"user_id", "value", "status"}
 LISTS = re.compile(r".*\[\]|List\(.*", re.DOTALL)
 
@@ -63,14 +76,14 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The annotations of each row, whichever way they are laid out."""
     found = records(source, options) if source.shape == OBJECTS else column_records(source)
     for place, number, record in found:
-        item = _item(record, number, options)
+        item, text = _item(record, number, options), item_text(_scalars(record), options, place, *TEXTS)
         together = _together(record)
         for each in entries(record[together], place) if together else _parallel(place, record):
             who = next((name for name in each if _is_who(name)), None)
             if who is None:
                 raise DataError(f"{place}: an annotation without an annotator; fields: {listed(list(each))}")
             answers = {name: answer(value) for name, value in each.items() if name != who}
-            yield Response(item, known(each[who]), answers, row=number)
+            yield Response(item, known(each[who]), answers, row=number, text=text)
 
 
 def _item(record: Record, number: int, options: ReaderOptions) -> str:
@@ -78,6 +91,10 @@ def _item(record: Record, number: int, options: ReaderOptions) -> str:
         return known(record.get(options.item)) or str(number)
     plain = {"".join(c for c in name.casefold() if c.isalnum()): name for name in record}
     return next((text for name in IDS if name in plain and (text := _scalar(record[plain[name]]))), str(number))
+
+
+def _scalars(record: Record) -> Record:
+    return {name: value for name, value in record.items() if not isinstance(value, list | dict)}
 
 
 def _scalar(value: Any) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spagree.read.tools.answers import Record, cell, known, records
+from spagree.read.tools.answers import Record, cell, item_text, known, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
@@ -25,10 +25,11 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         layer, feature = cell(row, "Layer", place), cell(row, "Feature", place)
         question = f"{layer.rpartition('.')[2]}.{feature}".strip(".")
         item = " ".join(text for name in ("Collection", "Document", "Position") if (text := cell(row, name, place)))
+        shown = item_text(row, options, place)
         for name in row:
             if name and name not in OWN and not _is_absent(row, name):
                 value = None if row[name] == EMPTY else known(row[name])
-                yield Response(item, name, {question: value}, row=line)
+                yield Response(item, name, {question: value}, row=line, text=shown)
 
 
 def _is_absent(row: Record, name: str) -> bool:

@@ -13,10 +13,12 @@ from spagree.read.tools import guess, label_studio_database
 from spagree.read.tools.answers import Record, answer, cell, item_text, known, part, records
 from spagree.read.tools.label_studio_results import (
     AFTER_ALL,
+    REGIONS,
     TEXTS,
     Aliases,
     Seen,
     answers,
+    both,
     given_aliases,
     simple_value,
 )
@@ -56,7 +58,7 @@ def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[
     controls = _controls([row for _, row in flat], options.question) if flat else ()
     for place, row in flat:
         if known(row.get("annotation_id")):  # tasks nobody annotated have a row without one
-            yield _row_response(place, row, options, named, controls)
+            yield _row_response(place, row, options, named, controls, seen)
 
 
 def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
@@ -160,9 +162,12 @@ def person(who: Any, options: ReaderOptions) -> str | None:
     return known(who.get(options.annotator or "id")) if isinstance(who, dict) else known(who)
 
 
-def _row_response(place: str, row: Record, options: ReaderOptions, named: Aliases, controls: Sequence[str]) -> Response:
+def _row_response(  # noqa: PLR0917 - called for each annotation, as above
+    place: str, row: Record, options: ReaderOptions, named: Aliases, controls: Sequence[str], seen: Seen
+) -> Response:
     """A row of JSON-MIN, CSV or TSV: skipped annotations are not there, status and ground truth are not marked."""
-    found = {name: named.value(name, _flat(row[name])) for name in controls if name in row}
+    cells = {name: _classes(name, row[name], seen) for name in controls if name in row}
+    found = {name: named.value(name, value) for name, (value, is_class) in cells.items() if is_class}
     item = cell(row, options.item or "id", place)
     time = known(row.get(options.time or "created_at"))
     text = item_text(row, options, place, *(name for name in TEXTS if name not in controls))
@@ -170,12 +175,28 @@ def _row_response(place: str, row: Record, options: ReaderOptions, named: Aliase
     return Response(item, who, found, time, row=number, text=text, is_complete=True)
 
 
-def _flat(value: Any) -> Value:
-    """One choice is a bare text, several an object; other controls are a list of objects."""
+def _classes(control: str, value: Any, seen: Seen) -> tuple[Value, bool]:
+    """The classes in a cell, and whether it holds any: marked regions are counted and left aside.
+
+    One choice is a bare text, several are an object; other controls are a list of objects.
+    """
     decoded = _decoded(value) if isinstance(value, str) and value[:2] in ('{"', '["', "[{") else value
-    if isinstance(decoded, list) and decoded and isinstance(decoded[0], dict):
-        decoded = decoded[0]
-    return simple_value(decoded) if isinstance(decoded, dict) else answer(decoded)
+    if not isinstance(decoded, list) or not decoded or not all(isinstance(each, dict) for each in decoded):
+        found = simple_value(decoded) if isinstance(decoded, dict) else answer(decoded)
+    else:
+        rest = [each for each in decoded if REGIONS.isdisjoint(each)]
+        seen.regions += len(decoded) - len(rest)
+        if not rest:
+            return None, False
+        seen.repeated += len(rest) > 1
+        found = simple_value(rest[0])
+        for each in rest[1:]:
+            found = both(found, simple_value(each))
+        if "rating" in rest[0]:
+            seen.ratings.add(control)
+    if found:
+        seen.controls.add(control)
+    return found, True
 
 
 def _decoded(text: str) -> Any:

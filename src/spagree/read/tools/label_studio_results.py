@@ -121,7 +121,7 @@ def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> di
         of_item = found.setdefault("" if number is None else f" {as_text(number)}", {})
         if control in of_item:
             seen.repeated += 1
-            given = _both(of_item[control], given)
+            given = both(of_item[control], given)
         of_item[control] = given
         seen.controls.add(control)
         if "rating" in value:
@@ -129,7 +129,7 @@ def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> di
     return found
 
 
-def _both(first: Value, second: Value) -> Value:
+def both(first: Value, second: Value) -> Value:
     """Two answers to one control are one set."""
     return one_or_more(
         each for value in (first, second) for each in ((value,) if isinstance(value, str) else value or ())

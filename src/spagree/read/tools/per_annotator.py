@@ -10,11 +10,12 @@ from spagree.read import columns
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.read.files.paths import File, gather
 from spagree.read.tables import listed
-from spagree.read.tools.answers import Record, answer, cell, file_records, from_text, known
+from spagree.read.tools.answers import Record, answer, cell, file_records, from_text, item_text, known
 from spagree.read.tools.columnar import column_records
 from spagree.read.tools.source import ARCHIVE, COLUMNS, FOLDER, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
+TEXTS = ("text", "sentence", "content")
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 
 
@@ -39,7 +40,8 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             label = from_text(value) if isinstance(value, str) else answer(value)
             time = known(row.get(roles[TIME])) if TIME in roles else None
             item = known(cell(row, roles[ITEM], place))
-            yield Response(item, _who(file), {roles[LABEL]: label}, time, row=number)
+            text = item_text(row, options, place, *(name for name in TEXTS if name not in roles.values()))
+            yield Response(item, _who(file), {roles[LABEL]: label}, time, row=number, text=text)
 
 
 def _files(source: Source, options: ReaderOptions) -> Sequence[File]:

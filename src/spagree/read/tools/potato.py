@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ STATE, HISTORY, LABELS = "user_state.json", "annotation_history.jsonl", "instanc
 FREE = {"slider", "select-one", "selection", "scale_value", "decision", "rank_order", "selected_labels", "text_box",
         "text", "number", "value"}  # names of inputs whose value is the answer  # fmt: skip
 
+Pair = tuple[str, str, str]  # schema, name of the option, value
 Times = Mapping[tuple[str, str, str], str]  # user, item, schema → when
 
 
@@ -76,26 +77,58 @@ def _times(actions: Sequence[tuple[str, Record]]) -> Times:
 
 
 def _from_states(states: Sequence[tuple[str, Record]], times: Times) -> Iterator[Response]:
-    for place, state in states:
-        user = cell(state, "user_id", place)
-        for item, labels in part(state, LABELS, dict, place).items():
-            answers = _answers(f"{place}: {item}", labels)
-            last = max((times.get((user, item, schema), "") for schema in answers), default="")
-            yield Response(item, user, answers, last or None, is_complete=True)
+    given = {
+        (cell(state, "user_id", place), item): _pairs(f"{place}: {item}", labels)
+        for place, state in states
+        for item, labels in part(state, LABELS, dict, place).items()
+    }
+    return _responses(given, times)
 
 
-def _answers(place: str, labels: Any) -> dict[str, Value]:
+def _responses(given: Mapping[tuple[str, str], Sequence[Pair]], times: Times) -> Iterator[Response]:
+    """The answers of each user to each item; each row of a grid (multirate) is an item of its own."""
+    grids = _grids(given.values())
+    for (user, item), pairs in given.items():
+        last = max((times.get((user, item, schema), "") for schema, _, _ in pairs), default="") or None
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        rows: defaultdict[str, dict[str, Value]] = defaultdict(dict)
+        for schema, name, value in pairs:
+            if schema in grids:
+                rows[name][schema] = value or None
+            else:
+                found[schema].append(_label(schema, name, value))
+        answers = {schema: one_or_more(_choices(names)) for schema, names in found.items()}
+        if answers or not rows:
+            yield Response(item, user, answers, last, is_complete=not grids)
+        yield from (Response(f"{item} {row}", user, rated, last) for row, rated in rows.items())
+
+
+def _grids(given: Iterable[Sequence[Pair]]) -> set[str]:
+    """The schemas that rate each of their options: one has a value here and another there.
+
+    An option that can only be chosen always has the same value.
+    """
+    values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for pairs in given:
+        for schema, name, value in pairs:
+            if name not in FREE and name not in (schema, REMARK):
+                values[schema, name].add(value)
+    return {schema for (schema, _), seen in values.items() if len(seen - {"", "true", "false"}) > 1}
+
+
+def _pairs(place: str, labels: Any) -> list[Pair]:
     """A list of [{schema, name}, value]; the documentation shows {schema: {labels: {name: true}}}."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
     if isinstance(labels, dict):
-        for schema, given in labels.items():
-            found[schema] += [name for name, value in part(given, "labels", dict, place).items() if value]
-    elif not isinstance(labels, list):
+        shown_labels = {schema: part(given, "labels", dict, place) for schema, given in labels.items()}
+        return [
+            (schema, name, as_text(value))
+            for schema, given in shown_labels.items()
+            for name, value in given.items()
+            if value
+        ]
+    if not isinstance(labels, list):
         raise DataError(f"{place}: expected a list of labels, found {shown(as_text(labels))}")
-    else:
-        for schema, name, value in (_pair(place, pair) for pair in labels):
-            found[schema].append(_label(schema, name, value))
-    return {schema: one_or_more(_choices(names)) for schema, names in found.items()}
+    return [_pair(place, pair) for pair in labels]
 
 
 def _choices(names: list[str]) -> list[str]:
@@ -113,7 +146,7 @@ def _label(schema: str, name: str, value: str) -> str:
     return value if is_field else name
 
 
-def _pair(place: str, pair: Any) -> tuple[str, str, str]:
+def _pair(place: str, pair: Any) -> Pair:
     if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], dict):  # noqa: PLR2004
         raise DataError(f"{place}: expected [{{schema, name}}, value], found {shown(as_text(pair))}")
     return cell(pair[0], "schema", place), cell(pair[0], "name", place), as_text(pair[1])
@@ -121,21 +154,19 @@ def _pair(place: str, pair: Any) -> tuple[str, str, str]:
 
 def _from_actions(actions: Sequence[tuple[str, Record]], times: Times) -> Iterator[Response]:
     """Replay: labels are added, changed and taken away again."""
-    chosen: defaultdict[tuple[str, str], defaultdict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+    chosen: defaultdict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
     for place, each in sorted(actions, key=lambda entry: as_text(entry[1].get("timestamp"))):
         schema, name = cell(each, "schema_name", place), cell(each, "label_name", place)
-        names = chosen[cell(each, "user_id", place), cell(each, "instance_id", place)][schema]
-        action = cell(each, "action_type", place)
-        is_off = action in ("delete_label", "remove_label") or as_text(each.get("new_value")) in ("", "false")
+        options = chosen[cell(each, "user_id", place), cell(each, "instance_id", place)]
+        action, value = cell(each, "action_type", place), as_text(each.get("new_value"))
+        is_off = action in ("delete_label", "remove_label") or value in ("", "false")
         if action == "update_label":
-            names.pop(as_text(each.get("old_value")), None)
-        names.pop(name, None)
+            options.pop((schema, as_text(each.get("old_value"))), None)
+        options.pop((schema, name), None)
         if not is_off and action in ("add_label", "update_label"):
-            names[_label(schema, name, as_text(each.get("new_value")))] = None
-    for (user, item), schemas in chosen.items():
-        last = max(times[user, item, schema] for schema in schemas)
-        answers = {schema: one_or_more(names) for schema, names in schemas.items()}
-        yield Response(item, user, answers, last or None, is_complete=True)
+            options[schema, name] = value
+    given = {key: [(*option, value) for option, value in options.items()] for key, options in chosen.items()}
+    return _responses(given, times)
 
 
 TOOL = Tool(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from spagree.errors import DataError
 from spagree.read.annotations import Caution
+from spagree.read.tables import shown
 from spagree.read.tools.answers import Record, answer, cell, file_records, item_text, known
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
@@ -47,6 +48,7 @@ def _response(place: str, number: int, task: Record, name: str | None, options: 
         raise DataError(
             f"{place}: marks spans (_view_id {task['_view_id']}), not classes; nothing to compare as labels"
         )
+    _refuse_others(place, task, is_choice)
     verdict = cell(task, "answer", place)
     if is_choice:
         answers: dict[str, Value] = {CHOICE: answer(task.get(CHOICE) or [])}
@@ -62,6 +64,24 @@ def _response(place: str, number: int, task: Record, name: str | None, options: 
         item_text(task, options, place, *TEXTS),
     )
     return Response(item, who, answers, time, status, row=number, text=text)
+
+
+def _refuse_others(place: str, task: Record, is_choice: bool) -> None:
+    """Decisions of a reviewer, and texts that were typed in, whose answer is always accept."""
+    if "versions" in task and known(task.get("_view_id")) == "review":
+        raise DataError(
+            f"{place}: the outcome of a review, one decision per task; export the dataset that was reviewed, which "
+            "holds the answers of each annotator"
+        )
+    if known(task.get("_view_id")) == "text_input" and not is_choice:
+        raise DataError(
+            f"{place}: a text that was typed in (_view_id text_input), no class; if the texts are classes, read them "
+            f"as a table: --format long --item '_input_hash' --annotator '_annotator_id' --label {shown(_field(task))}"
+        )
+
+
+def _field(task: Record) -> str:
+    return known(task.get("field_id")) or "user_input"
 
 
 def _marks_spans(task: Record, is_choice: bool) -> bool:

@@ -74,7 +74,7 @@ def find(source: Source, format: str) -> Tool | None:
         names = ", ".join(f"--format {tool.name}" for tool in found)
         titles = " and of ".join(tool.title for tool in found)
         raise UsageError(f"{source.name}: could be an export of {titles}; say which: {names}, or --format long")
-    if not found:
+    if not found or found[0].name == "huggingface":  # whose columns have no names of its own
         unreadable.refuse(source)
     if not found and source.shape in (DATABASE, SERVER):
         raise needed(source.name, source.keys)

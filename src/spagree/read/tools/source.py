@@ -120,10 +120,12 @@ def _special(file: File, scratch: Path) -> Source | None:
 
 
 def _archive(file: File, scratch: Path) -> Source | None:
-    """A flat zip archive of text files, unpacked; not a spreadsheet."""
+    """A flat zip archive of text files, unpacked; of others, which are no spreadsheets, the names alone."""
     members = [name for name in zip_members(file.path, file.name) if not name.endswith("/")]
-    if not members or any("/" in name or Path(name).suffix not in MEMBERS for name in members):
+    if any(name.startswith("xl/") for name in members):
         return None
+    if not members or any("/" in name or Path(name).suffix not in MEMBERS for name in members):
+        return Source(file.name, ARCHIVE, dict.fromkeys(members, ""), path=str(file.path))
     try:
         with zipfile.ZipFile(file.path) as archive:
             files = tuple(_unpacked(archive, name, file, scratch) for name in members)

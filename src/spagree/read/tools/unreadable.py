@@ -3,39 +3,95 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
 from spagree.errors import DataError
 from spagree.read.files.paths import head
-from spagree.read.tools.source import FOLDER, TABLE, Source
+from spagree.read.tools.source import ARCHIVE, FOLDER, OBJECTS, TABLE, Source
 
 START = 4096
+CVAT_HOLDS = "boxes, tracks and tags of images, without who drew them"
 BRAT = re.compile(r"(T\d+\t\S+ \d+ \d+|[RE]\d+\t\S+ \S+:\S+|A\d+\t\S+ [TER]\d+)")
 CVAT = re.compile(r"<annotations>.*?<(version|meta|image|track)\b", re.DOTALL)
 
 
+# Tools whose JSON is not read: what tells them, and where the classes and the people are.
+JSON_TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "V7": (("item", "annotations", "version"), "annotations[].name and .annotators[].email"),
+    "SuperAnnotate": (("instances", "metadata"), "instances[].className and .createdBy.email"),
+    "LightTag": (("examples", "schema"), "examples[].classifications[].classname and .annotated_by[].annotator"),
+    "tagtog": (("annotatable", "anncomplete"), "metas[].value, a file for each annotator"),
+    "Dataloop": (("filename", "annotations"), "annotations[].label and .creator"),
+    "Scale": (("task_id", "type", "response"), "response.annotations; who answered is not in it"),
+    "Weights & Biases": (("weave_ref", "feedback_type", "payload"), "weave_ref, wb_user_id and payload.value"),
+    "Kili": (("labels", "externalId"), "labels[].jsonResponse.JOB.categories[].name and labels[].author.email"),
+}
+PLACES: Mapping[str, tuple[str, ...]] = {
+    "a tool with COCO files": ("images", "annotations", "categories"),
+    "CVAT": ("shapes", "tracks", "tags"),
+}
+
+
 def refuse(source: Source) -> None:
-    """The error for a file of CVAT, brat or WebAnno, or of potato's own table; nothing for other files."""
-    if source.shape == FOLDER and any(name.endswith(".ann") for name in source.keys):
+    """The error for a file of a tool that is not read, or of potato's own table; nothing for other files."""
+    if source.shape in (FOLDER, ARCHIVE):
+        _refuse_several(source)
+    if source.shape == OBJECTS:
+        _refuse_objects(source)
+    if source.shape == TABLE and source.files:
+        _refuse_text(source)
+
+
+def _refuse_several(source: Source) -> None:
+    """By the names of the files."""
+    names = [Path(name) for name in source.keys]
+    if any(name.suffix == ".ann" for name in names):
         _no_classes(source, "brat", "spans and relations in .ann files")
-    if source.shape != TABLE or not source.files:
-        return
+    if any(name.name == "annotations.xml" for name in names):
+        _no_classes(source, "CVAT", CVAT_HOLDS)
+    if any(name.suffix == ".xmi" or name.name == "TypeSystem.xml" for name in names) or any(
+        len(name.parts) > 1 and name.parts[-2].endswith(".txt") and name.suffix == ".tsv" for name in names
+    ):
+        raise _webanno(source)
+
+
+def _refuse_objects(source: Source) -> None:
+    """By the keys of the first objects."""
+    keys = source.objects[0].keys() if source.objects else ()
+    for tool, telling in PLACES.items():
+        if all(key in keys for key in telling):
+            _no_classes(source, tool, "boxes and other places in images, without who drew them")
+    for tool, (wanted, where) in JSON_TOOLS.items():
+        if all(key in keys for key in wanted):
+            raise DataError(
+                f"{source.name}: looks like an export of {tool}, which spagree does not read; write its classes as a "
+                f"table with the columns item, annotator and label (they are in {where})"
+            )
+
+
+def _refuse_text(source: Source) -> None:
+    """By the first characters, or the header."""
     text = head(source.files[0], START).decode("utf-8-sig", errors="replace")
     if text.lstrip().startswith("<") and CVAT.search(text):
-        _no_classes(source, "CVAT", "boxes, tracks and tags of images, without who drew them")
+        _no_classes(source, "CVAT", CVAT_HOLDS)
     if BRAT.match(text) and Path(source.files[0].name).suffix in (".ann", ".txt", ""):
         _no_classes(source, "brat", "spans and relations")
     if text.startswith("#FORMAT=WebAnno"):
-        raise DataError(
-            f"{source.name}: WebAnno or INCEpTION wrote it: spans in one document of one annotator; spagree compares "
-            "classes: export the table of the Agreement page instead (CSV), which can be read"
-        )
+        raise _webanno(source)
     if source.has("user", "instance_id", "displayed_text"):
         raise DataError(
             f"{source.name}: potato's table of all annotations names one anonymous user; give the folder around it, "
             "which has a folder for each annotator"
         )
+
+
+def _webanno(source: Source) -> DataError:
+    return DataError(
+        f"{source.name}: WebAnno or INCEpTION wrote it: spans in one document of one annotator; spagree compares "
+        "classes: export the table of the Agreement page instead (CSV), which can be read"
+    )
 
 
 def _no_classes(source: Source, tool: str, content: str) -> NoReturn:
