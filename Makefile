@@ -100,6 +100,15 @@ annotator-coverage-study: $(READY)
 kappa-study: $(READY)
 	$(BIN)/python benchmarks/kappa_study.py
 
+# People named wrongly and rightly; kappas on other generators; the default weights; teams out of larger groups.
+.PHONY: naming-study rare-study
+naming-study: $(READY)
+	$(BIN)/python benchmarks/naming.py
+
+rare-study: $(READY)
+	$(BIN)/python benchmarks/rare_and_uneven.py
+	$(BIN)/python benchmarks/kappa_validation.py
+
 # Figures of the three studies, from their CSV files.
 study-figures: $(READY)
 	$(BIN)/python benchmarks/study_figures.py

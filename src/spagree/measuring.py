@@ -199,7 +199,8 @@ class _Estimation(Estimating):
     def of_counted(self, counted: Counted, source: Any, understood: Understood | None, *asked: Reading) -> Agreement:
         behind = self.measurement(counted.tally, ItemTable(counted.counts, source, counted.annotations))
         findings = self.findings(behind)
-        said = behind.cautions() + counted.cautions + caution_missing(counted, self.weights, self.similarity())
+        missing = caution_missing(counted, self.weights, self.similarity())
+        said = behind.cautions(findings.spa.value) + counted.cautions + missing
         findings = replace(findings, warnings=findings.warnings + said)
         return Agreement(findings, behind, understood, given(*asked, self))
 

@@ -266,7 +266,7 @@ def test_single_annotations_inform_only_fleiss_and_gwet() -> None:
 
 
 def test_spa_kappa_is_nearly_unbiased_in_small_samples() -> None:
-    """MATH §8: with 20 items, less than half of the bias of the naive coefficient is left."""
+    """docs/mathematics.md §13: with 20 items, less than half of the bias of the naive coefficient is left."""
     random = np.random.default_rng(5)
     truth_po, shares_ = 0.7 * 0.7 + 0.3 * 0.3, np.array([0.5, 0.5])
     values, naive = [], []

@@ -148,7 +148,7 @@ def test_the_difference_from_the_others_has_mean_zero_whatever_the_item(n: int) 
 
 
 def plain_evidence(closed: object, who: int) -> float:
-    """The e-process of one annotator as MATH §11.8 writes it, item by item."""
+    """The e-process of one annotator as docs/mathematics.md §18 writes it, item by item."""
     seen: list[float] = []
     log_e = 0.0
     for people, row in zip(closed.annotator, closed.apart(), strict=True):  # type: ignore[attr-defined]

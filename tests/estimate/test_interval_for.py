@@ -13,8 +13,10 @@ from hypothesis import given, settings
 
 import spagree
 from breakdown_oracle import Rows, by_item, item_agreement, rows_of, spa, without
+from spagree.estimate.adaptive import adaptive_shape
+from spagree.estimate.item_groups import profile
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, TOO_FEW
-from spagree.estimate.uncertainty import wilson
+from spagree.estimate.uncertainty import steadied, wilson
 
 ROWS = [
     (f"q{i}", who, said)
@@ -55,6 +57,15 @@ def by_hand(rows: Rows) -> tuple[float, float, float] | None:
     return sqrt(max(items, variance)), equal_items, sum(shared) ** 2 / sum(each**2 for each in shared)
 
 
+def implied_beyond(rows: Rows) -> float:
+    """What the variance over items gains where the agreement implies more than the items show."""
+    tally = spagree.tally(rows)
+    groups, shape = profile(tally), adaptive_shape(tally)
+    weights = groups.n.astype(float) - 1
+    figure = spagree.measure(rows).spa
+    return steadied(float(figure), figure.stderr or 0.0, groups, weights, shape) ** 2 - (figure.stderr or 0.0) ** 2
+
+
 @given(rows_of(7, 4, "xy").filter(lambda rows: sum(len(said) > 1 for said in by_item(rows).values()) > 1))
 @settings(max_examples=80)
 def test_the_standard_error_against_leaving_things_out_one_by_one(rows: Rows) -> None:
@@ -67,7 +78,8 @@ def test_the_standard_error_against_leaving_things_out_one_by_one(rows: Rows) ->
     stderr, equal_items, equal_annotators = expected
     assert found.stderr == pytest.approx(stderr, abs=1e-12)
     freedom = min(equal_items, equal_annotators) - 1
-    low, high = wilson(float(found), found.stderr or 0.0, equal_items, 0.95, freedom)
+    error = sqrt(stderr**2 + implied_beyond(rows))
+    low, high = wilson(float(found), error, equal_items, 0.95, freedom)
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
 
 
@@ -83,6 +95,24 @@ def test_it_is_never_narrower_than_for_items_and_says_what_it_covers() -> None:
         assert (narrow.interval_for, narrow.covers) == (ITEMS, "these annotators, new items")
     assert wide.spa == wide.schemes["annotations_m1"]
     assert wide.chance == plain.chance and wide.chance["spa_kappa"].interval_for == ITEMS
+
+
+def calibration(random: np.random.Generator) -> Rows:
+    """Ten people: 95 items with two of them, five that everybody labelled, nearly perfect agreement."""
+    people = [random.choice(10, 2, replace=False).tolist() for _ in range(95)] + [list(range(10))] * 5
+    return [
+        (f"q{item}", f"p{who}", "x" if random.random() < 0.99 else "y")
+        for item, those in enumerate(people)
+        for who in those
+    ]
+
+
+def test_it_is_never_narrower_in_a_calibration_design_either() -> None:
+    random = np.random.default_rng(3)
+    for _ in range(10):
+        found = spagree.measure(calibration(random)).intervals()
+        items, annotators = found["items"], found["annotators"]
+        assert (annotators.low or 1) <= (items.low or 0) and (annotators.high or 0) >= (items.high or 1)
 
 
 def test_the_output_says_so() -> None:

@@ -70,3 +70,36 @@ def test_somebody_who_always_says_yes_is_named() -> None:
     named = {row["annotator"]: row for row in found.rows(named=True)}
     assert named["p0"]["one_label"] and named["p0"]["commonest"] == "yes" and named["p0"]["commonest_share"] == 1.0
     assert not any(row["one_label"] for name, row in named.items() if name != "p0")
+
+
+def test_a_label_that_was_not_fixed_beforehand_counts_for_all_that_could_have_been() -> None:
+    """Five items split between two labels: giving one of them throughout has probability 2/32, not 1/32."""
+    rows = [(item, person, person) for item in range(5) for person in range(2)]
+    assert not any(label_shares(*codes(rows), 2).one_label)
+    rows = [(item, person, person) for item in range(7) for person in range(2)]  # 2/128, twice
+    assert label_shares(*codes(rows), 2).one_label == [True, True]
+
+
+def test_everybody_who_could_have_been_found_counts_in_the_family() -> None:
+    """Two people give one label each to eight split items: p = 2/256. Among twelve with such items that is no news."""
+    pair = [(item, side, side) for item in range(8) for side in range(2)]
+    assert label_shares(*codes(pair), 2).one_label == [True, True]
+    others = [
+        (100 * team + item, 2 * team + side, (item + side) % 2)
+        for team in range(1, 6)
+        for item in range(8)
+        for side in range(2)
+    ]
+    assert not any(label_shares(*codes([*pair, *others]), 12).one_label)
+
+
+def test_people_alike_with_few_split_items_are_rarely_named() -> None:
+    """Twenty people, seven items each in pairs: without the correction somebody is named in most of these."""
+    rng = np.random.default_rng(11)
+    wrong = 0
+    for _ in range(200):
+        rows = [
+            (60 * (person // 2) + item, person, int(rng.random() < 0.5)) for person in range(20) for item in range(7)
+        ]
+        wrong += any(label_shares(*codes(rows), 20).one_label)
+    assert wrong / 200 <= 0.05

@@ -15,10 +15,12 @@ import narwhals as nw
 import numpy as np
 
 from spagree.errors import SpagreeError, UsageError
+from spagree.estimate.adaptive import Shape, adaptive_shape
 from spagree.estimate.annotators import annotators
 from spagree.estimate.budgets import plan_for
 from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.classes import classes, confusion
+from spagree.estimate.concentration import decisive_cautions
 from spagree.estimate.development import development, measured
 from spagree.estimate.findings import Findings
 from spagree.estimate.item_groups import Floats
@@ -218,12 +220,16 @@ class Measurement:
     def _measured(self, tally: Tally) -> Estimate:
         return measured(tally, self.weights, self.level, self.metric)
 
-    def cautions(self) -> tuple[Caution, ...]:
-        """What to say about the overlap, where looking at it costs little."""
+    def cautions(self, spa: float | None) -> tuple[Caution, ...]:
+        """What to say about the overlap and about who decides, where looking at it costs little."""
         if self.annotations is None or not self._may_look():
             return ()
         found = self.overlap if is_cheap(self.codes) else overlap(self.codes, bridges=False)
-        return tuple(overlap_cautions(found))
+        try:
+            by_n = self.by_n()
+        except UsageError:  # own weights that say nothing about items with one annotation less
+            return tuple(overlap_cautions(found))
+        return (*overlap_cautions(found), *decisive_cautions(self.peers, by_n, self.codes.annotators, spa))
 
     def _may_look(self) -> bool:
         """Few annotations by three people or more, on an engine that answers at once."""
@@ -236,11 +242,13 @@ class Measurement:
 
     def to_new_annotators(self, findings: Findings) -> Findings:
         """The same findings with the intervals of all schemes for new annotators, too."""
+        shape = self._shape
         schemes = {
-            name: to_new_annotators(self.peers, self.by_n(name), figure) for name, figure in findings.schemes.items()
+            name: to_new_annotators(self.peers, self.by_n(name), figure, shape)
+            for name, figure in findings.schemes.items()
         }
         own = not isinstance(self.weights, str)
-        spa = to_new_annotators(self.peers, self.by_n(), findings.spa) if own else schemes[str(self.weights)]
+        spa = to_new_annotators(self.peers, self.by_n(), findings.spa, shape) if own else schemes[str(self.weights)]
         return replace(findings, spa=spa, schemes=schemes)
 
     def intervals(self, spa: Estimate) -> dict[str, Estimate]:
@@ -258,7 +266,12 @@ class Measurement:
             raise UsageError("fewer than two annotators are known")
         if self.codes.unknown:
             raise UsageError("some annotations do not say who made them")
-        return {ITEMS: spa, ANNOTATORS: to_new_annotators(self.peers, self.by_n(), spa)}
+        return {ITEMS: spa, ANNOTATORS: to_new_annotators(self.peers, self.by_n(), spa, self._shape)}
+
+    @property
+    def _shape(self) -> Shape:
+        """How the agreement of an item varies."""
+        return adaptive_shape(self.tally, None if self.similar is None else self.similar.pairable())
 
     @cached_property
     def votes(self) -> LabelCounts:

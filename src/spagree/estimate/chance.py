@@ -159,9 +159,10 @@ class _Coefficient:
         sums = (found.items * informing, squares, squares * informing**2, squares * relative)
         first, second, fourth, spread = (np.array([total(each)]) for each in sums)
         most = min(1.0, 2 * (1 - float(shares.max())))  # two annotations of an item cannot differ more often
-        lowest = 1 - most / (1 - float(self.expected[0]))
-        one, error, least = (np.array([each]) for each in (value, stderr, lowest))
-        low, high = kappa_limits(one, error, least, Informing(first, second, fourth, spread / second), level)
+        rarest = 1 - float(found.across(shares)[shares > 0].min())
+        rest = (total(found.items[found.n > 1]), 1 - float(self.expected[0]), most, rarest)
+        given = (first, second, fourth, spread / second, *(np.array([each]) for each in rest))
+        low, high = kappa_limits(np.array([value]), np.array([stderr]), Informing(*given), level)
         return float(low[0]), float(high[0])
 
     def linearised(self) -> float:

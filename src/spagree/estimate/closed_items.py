@@ -42,7 +42,9 @@ class ClosedItems:
         return rows, (given[rows] - 1) / (self.label.shape[1] - 1)
 
     def apart(self) -> Floats:
-        """How much more each annotation agrees with the others of its item than they do with each other (MATH §11.5).
+        """How much more each annotation agrees with the others of its item than they with each other.
+
+        See docs/mathematics.md §17.
 
         d = a/(n − 1) − (A − 2a)/((n − 1)(n − 2)): its mean is 0 for anybody exchangeable with the others of the item,
         however hard the item. It takes three annotations: with two, item and person cannot be told apart.

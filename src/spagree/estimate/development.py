@@ -1,8 +1,8 @@
-"""How agreement developed: what SPA was at each moment, and what it is on the items finished lately.
+"""How agreement developed: what SPA was at each moment, and what it is on the items finished last.
 
 Annotations are cut into steps of about equally many, in the order of time. An item touched in a step goes from one
-(n, A, T) to another (MATH §2), so the cells at the end of each step follow from those before by what arrived and what
-left: one pass over the annotations, however many steps there are.
+(n, A, T) to another (docs/mathematics.md §3), so the cells at the end of each step follow from those before by what
+arrived and what left: one pass over the annotations, however many steps there are.
 """
 
 from __future__ import annotations

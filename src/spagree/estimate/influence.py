@@ -1,4 +1,6 @@
-"""How much each item, annotator and annotation moves a figure: what differences of figures are made of (MATH §6).
+"""How much each item, annotator and annotation moves a figure: what differences are made of.
+
+See docs/mathematics.md §16.
 
 A figure is a ratio of sums over annotations, O = above/below, or that ratio beyond chance, (O − E)/(1 − E) with
 E = same/all. Leaving out a unit takes something off each sum; the deviations of the values without one unit are its
@@ -274,7 +276,7 @@ def _totals(found: Pairable) -> tuple[Floats, Floats]:
 
 
 def _whole(found: Pairable) -> Sums:
-    """O: Σ k P over Σ k. E: pairs of annotations of different items that agree, of all such pairs (MATH §8)."""
+    """O: Σ k P over Σ k. E: agreeing pairs of annotations of different items, of all such pairs (mathematics §13)."""
     totals, around = _totals(found)
     each = found.k / found.n
     above = np.sum(each * found.pairs / (found.n * (found.n - 1)))

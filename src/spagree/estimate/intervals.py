@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log
 
 import numpy as np
 
@@ -15,30 +16,37 @@ AT_THE_END = 1e-9  # closer to the lowest or the highest possible value than thi
 
 @dataclass(frozen=True, slots=True)
 class Informing:
-    """Sums over items of g, how much each tells about a kappa (docs/mathematics.md §13)."""
+    """What the items say about a kappa (docs/mathematics.md §13); first to fourth add up powers of g over items."""
 
     first: Floats
     second: Floats
     fourth: Floats
     relative: Floats
     """Mean of r(n), the variance of an item in units of that of a pair, weighted by g²."""
+    items: Floats
+    room: Floats
+    """1 − P_e."""
+    most: Floats
+    """How often two annotations of an item can differ at most."""
+    rarest: Floats
+    """How often a label disagrees by chance, for the label where that is most often."""
 
 
-def kappa_limits(
-    value: Floats, stderr: Floats, lowest: Floats, informing: Informing, level: float
-) -> tuple[Floats, Floats]:
+def kappa_limits(value: Floats, stderr: Floats, informing: Informing, level: float) -> tuple[Floats, Floats]:
     """Wilson's interval on the scale from the lowest possible value of a kappa to 1.
 
-    With a rare class the few items that carry it decide: (Σg²)²/Σg⁴ equally informative ones would tell as much.
+    With a rare class the few items that carry it decide: (Σg²)²/Σg⁴ equally informative ones would tell as much. The
+    upper limit allows for such items that happened not to be drawn.
 
-    >>> sums = (np.array([float(each)]) for each in (15.0, 7.5, 1.875, 1.0))  # thirty items with g = 1/2
-    >>> low, high = kappa_limits(np.array([1.0]), np.array([0.0]), np.array([-1.0]), Informing(*sums), 0.95)
+    >>> sums = (15.0, 7.5, 1.875, 1.0, 30.0, 0.5, 1.0, 0.5)  # thirty items with g = 1/2
+    >>> found = Informing(*(np.array([each]) for each in sums))
+    >>> low, high = kappa_limits(np.array([1.0]), np.array([0.0]), found, 0.95)
     >>> round(float(low[0]), 3), float(high[0])
     (0.756, 1.0)
     """
-    lowest = np.minimum(lowest, value)
-    scale = 1 - lowest
     with np.errstate(divide="ignore", invalid="ignore"):
+        lowest = np.minimum(1 - informing.most / informing.room, value)
+        scale = 1 - lowest
         place = (value - lowest) / scale
         place = np.where(place < AT_THE_END, 0.0, np.where(place > 1 - AT_THE_END, 1.0, place))
         size = informing.second**2 / informing.fourth
@@ -48,7 +56,19 @@ def kappa_limits(
         share = np.minimum(1.0, STEADY_ITEMS * informing.second / informing.first**2)
         error = np.sqrt(measured + share * np.maximum(0.0, implied - measured))
     low, high = wilson_each(place, error, size, level, size)
-    return lowest + scale * low, lowest + scale * high
+    return lowest + scale * low, np.maximum(lowest + scale * high, _with_unseen(value, informing, level))
+
+
+def _with_unseen(value: Floats, informing: Informing, level: float) -> Floats:
+    """The kappa with as many more items as could have gone unseen, all of which agree on the rarest label.
+
+    A kind of item that is missing among I can make up −log(1 − level)/I of all items: 3/I at 95%, the rule of three.
+    """
+    unseen = -log(1 - level)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = unseen / (informing.items + unseen)
+        chance = informing.room * (1 - share) + 2 * share * informing.rarest
+        return np.asarray(1 - (1 - value) * informing.room / chance)
 
 
 def wilson_each(

@@ -70,7 +70,7 @@ def profile(tally: Tally) -> ItemGroups:
 
 
 def exact_mean(found: ItemGroups, by_n: dict[int, Fraction]) -> float:
-    """SPA = Σ k P / Σ k in exact rationals, rounded once, correctly (MATH §1).
+    """SPA = Σ k P / Σ k in exact rationals, rounded once, correctly (docs/mathematics.md §1).
 
     >>> found = profile(Tally.from_items([{"a": 2}, {"a": 2, "b": 1}]))
     >>> exact_mean(found, {2: Fraction(1), 3: Fraction(1)}) == 2 / 3

@@ -1,8 +1,9 @@
-"""Which labels an annotator gives, and who gives one label only, against what the others said about the same items.
+"""Which labels an annotator gives, and who gives one label only, compared with the others of the same items.
 
-Somebody whose items all deserve one label gives one label, too. So the test asks the items: where n_c of the n
-annotations of an item carry label c, an annotator like the others gave c with probability n_c/n, and on all of their
-items with the product of these. Holm over all annotators who gave one label on two shared items or more.
+Somebody whose items all deserve one label gives one label, too. So the test looks at the items: where n_c of the n
+annotations of an item carry label c, an annotator like the others gave c with probability n_c/n, and gave it to all
+of their items with the product of these, q. The label was not fixed beforehand, so p is q times the number of labels
+that could have been given throughout. Holm over all annotators whose items could have shown it.
 """
 
 from __future__ import annotations
@@ -55,12 +56,22 @@ def _blind(
 ) -> list[bool]:
     """Who gives one label beyond what their items explain."""
     width = int(label.max(initial=0)) + 1
-    _, entry, count = np.unique(item * width + label, return_inverse=True, return_counts=True)
+    keys, entry, count = np.unique(item * width + label, return_inverse=True, return_counts=True)
     _, place, n = np.unique(item, return_inverse=True, return_counts=True)
-    share = count[entry] / n[place]
+    firsts = np.flatnonzero(np.diff(keys // width, prepend=-1))
+    choices, rarest = np.diff(firsts, append=len(keys)), np.minimum.reduceat(count, firsts) / n
     used = (annotator >= 0) & (n[place] > 1)
-    likelihood = np.exp(sums(annotator[used], np.log(share[used]), len(candidate)))
-    shared = sums(annotator[used], np.ones(int(used.sum())), len(candidate))
-    tested = candidate & (shared > 1)
-    adjusted = holm([float(p) if ask else None for p, ask in zip(likelihood, tested, strict=True)])
+    who, where = annotator[used], place[used]
+
+    def product(shares: Floats) -> Floats:
+        return np.exp(sums(who, np.log(shares), len(candidate)))
+
+    options = np.full(len(candidate), width)
+    np.minimum.at(options, who, choices[where])
+    p = np.minimum(1.0, options * product(count[entry[used]] / n[where]))
+    shared = sums(who, np.ones(len(who)), len(candidate))
+    # Annotators whose items cannot make p small are no part of the family: nothing could ever be found.
+    tested = (shared > 1) & (options * product(rarest[where]) <= ALPHA)
+    known = np.where(candidate, p, 1.0)
+    adjusted = holm([float(p) if ask else None for p, ask in zip(known, tested, strict=True)])
     return [p is not None and p <= ALPHA for p in adjusted]

@@ -1,4 +1,4 @@
-"""Each annotation with what the others said about its item, and SPA without any one annotator (MATH §6)."""
+"""Each annotation beside the others of its item, and SPA without any one annotator (docs/mathematics.md §16)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May a model annotate like a person? A model among people (MATH §11.9).
+"""May a model annotate like a person? A model among people (docs/mathematics.md §19).
 
 On items with two or more people and a label of the model: m = how often a person of the item agrees with the model,
 P = how often two of its people agree. Δ = Σ k (m − P)/Σ k says how much more often a person agrees with the model than

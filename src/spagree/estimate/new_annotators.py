@@ -1,8 +1,8 @@
-"""What an interval covers: these annotators on new items, or new annotators as well (MATH §6).
+"""What an interval covers: these annotators on new items, or new annotators as well (docs/mathematics.md §16).
 
-For new annotators three variances are needed. Leaving out one item at a time tells how items differ, leaving out
-one annotator at a time how annotators differ; what both see, the noise of single annotations, is counted twice and
-taken off once: V = V_items + V_annotators − V_annotations. All three cost one pass over the annotations.
+For new annotators three variances are needed. Leaving out one item at a time shows how items differ, leaving out
+one annotator at a time how annotators differ. Both contain the noise of single annotations, so it is subtracted once:
+V = V_items + V_annotators − V_annotations. All three come from one pass over the annotations.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import get_args
 import numpy as np
 
 from spagree.errors import UsageError, unknown_name
+from spagree.estimate.adaptive import Shape
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.leave_one_out import Peers, leave_one_out, sizes
-from spagree.estimate.uncertainty import Estimate, wilson
+from spagree.estimate.uncertainty import Estimate, steadied, wilson
 from spagree.options import IntervalFor
 
 ITEMS: IntervalFor = "items"
@@ -51,18 +52,24 @@ class TwoWay:
 
     @property
     def freedom(self) -> float:
-        """A standard error is known no better than the rarer of the two lets it be."""
+        """The standard error is known no better than the scarcer of the two allows."""
         return min(self.equal_items, self.equal_annotators) - 1
 
 
-def to_new_annotators(found: Peers, by_n: Mapping[int, Fraction], figure: Estimate) -> Estimate:
-    """The same figure with the interval for new annotators and new items."""
+def to_new_annotators(found: Peers, by_n: Mapping[int, Fraction], figure: Estimate, shape: Shape) -> Estimate:
+    """The same figure with the interval for new annotators and new items.
+
+    Like the interval over items, it is made of the steadied error: it is never the narrower of the two.
+    """
     if figure.value is None or figure.stderr is None:
         return replace(figure, interval_for=ANNOTATORS)
     spread = two_way(found, by_n, figure.stderr**2)
     if spread is None:
         return replace(figure, stderr=None, low=None, high=None, undefined=TOO_FEW, interval_for=ANNOTATORS)
-    low, high = wilson(figure.value, spread.stderr, spread.equal_items, figure.level, spread.freedom)
+    whole = sizes(found)
+    items = steadied(figure.value, figure.stderr, whole, whole.weights(by_n), shape)
+    error = sqrt(spread.stderr**2 + items**2 - figure.stderr**2)
+    low, high = wilson(figure.value, error, spread.equal_items, figure.level, spread.freedom)
     return replace(figure, stderr=spread.stderr, low=low, high=high, interval_for=ANNOTATORS)
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.grouping import Ints, counted, merged, pairs_within, run_of_each, sums
+from spagree.estimate.grouping import Ints, counted, merged, pairs_within, sums
 from spagree.estimate.intervals import Informing, kappa_limits, mean_error, wilson_each
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.uncertainty import FEW_ITEMS
@@ -108,27 +109,38 @@ class _Table:
     similarity: Floats | None
     level: float
 
+    @cached_property
+    def labels(self) -> Ints:
+        """The labels that occur here: tables of pairs × labels stay small."""
+        return np.unique(np.concatenate([self.found.one, self.found.other]))
+
+    @cached_property
+    def shares(self) -> tuple[Floats, Floats]:
+        """How often each of the two gave each label, over the shared items: pairs × labels."""
+        return self._share(self.found.one), self._share(self.found.other)
+
+    def _share(self, given: Ints) -> Floats:
+        found, width = self.found, len(self.labels)
+        cells = found.pair * width + np.searchsorted(self.labels, given)
+        table = sums(cells, found.count, len(found.left) * width).reshape(len(found.left), width)
+        return table / found.shared[:, None]
+
     def cohen(self) -> tuple[Floats, Floats]:
         """By chance: the one's label against all labels of the other, and the other way round."""
-        found = self.found
-        return self._chance([found.other], found.one), self._chance([found.one], found.other)
+        one, other = self.shares
+        return self._chance(other, self.found.one), self._chance(one, self.found.other)
 
     def scott(self) -> tuple[Floats, Floats]:
         """By chance: each label against the labels of both."""
-        both = [self.found.one, self.found.other]
+        both = (self.shares[0] + self.shares[1]) / 2
         return self._chance(both, self.found.one), self._chance(both, self.found.other)
 
-    def _chance(self, given: list[Ints], label: Ints) -> Floats:
-        """How likely a label agrees with one drawn from those ``given`` to the pair's shared items."""
-        found, size = self.found, len(given)
-        # Only the labels that occur here: a table of pairs × classes stays small.
-        seen, place = np.unique(np.concatenate([*given, label]), return_inverse=True)
-        *columns, own = np.split(place, size + 1)
-        cells = np.concatenate([found.pair * len(seen) + column for column in columns])
-        table = sums(cells, np.tile(found.count, size), len(found.left) * len(seen)).reshape(-1, max(1, len(seen)))
-        if self.similarity is not None:
-            table = table @ self.similarity[np.ix_(seen, seen)]
-        return np.asarray(table[found.pair, own] / (found.shared[found.pair] * size))
+    def _chance(self, table: Floats, label: Ints) -> Floats:
+        """How likely a label agrees with one drawn from those in the table for the pair."""
+        return np.asarray(self._smoothed(table)[self.found.pair, np.searchsorted(self.labels, label)])
+
+    def _smoothed(self, table: Floats) -> Floats:
+        return table if self.similarity is None else table @ self.similarity[np.ix_(self.labels, self.labels)]
 
     def coefficient(self, name: str, one: Floats, other: Floats) -> dict[str, Floats]:
         """Value, standard error by linearisation over the shared items, and limits."""
@@ -141,21 +153,17 @@ class _Table:
         stderr = mean_error(found.shared, found.per_pair((influence - centre[found.pair]) ** 2))
         unlike = 1 - (one + other) / 2
         first, second, fourth = (found.per_pair(unlike**power) for power in (1, 2, 4))
-        informing = Informing(first, second, fourth, np.ones_like(first))
-        low, high = kappa_limits(value, stderr / beyond, 1 - self.most_different() / beyond, informing, self.level)
+        most, rarest = self.extremes
+        informing = Informing(first, second, fourth, np.ones_like(first), found.shared, beyond, most, rarest)
+        low, high = kappa_limits(value, stderr / beyond, informing, self.level)
         return {name: value, f"{name}_stderr": stderr / beyond, f"{name}_low": low, f"{name}_high": high}
 
-    def most_different(self) -> Floats:
-        """How often two annotators with these labels can differ: 2 − max_c(p_c + q_c), at most always."""
-        found = self.found
-        cells = np.concatenate([found.pair, found.pair]), np.concatenate([found.one, found.other])
-        order = np.lexsort(cells[::-1])
-        pair, label = (each[order] for each in cells)
-        run = run_of_each(pair * (label.max(initial=0) + 1) + label)
-        given = sums(run, np.tile(found.count, 2)[order], int(run[-1]) + 1 if len(run) else 0)
-        commonest = np.zeros(len(found.left))
-        np.maximum.at(commonest, pair[np.flatnonzero(np.diff(run, prepend=-1))], given)
-        return np.minimum(1.0, 2 - commonest / found.shared)
+    @cached_property
+    def extremes(self) -> tuple[Floats, Floats]:
+        """How often two annotators with these labels can differ, and how often the rarest label does by chance."""
+        both = self.shares[0] + self.shares[1]
+        chance = np.where(both > 0, self._smoothed(both) / 2, 1.0)
+        return np.minimum(1.0, 2 - both.max(axis=1, initial=0.0)), 1 - chance.min(axis=1, initial=1.0)
 
 
 # Who met whom --------------------------------------------------------------------------------

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isfinite, sqrt
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 from warnings import warn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.item_groups import Floats, ItemGroups, total
 from spagree.estimate.student_t import two_sided
-
-if TYPE_CHECKING:
-    from spagree.estimate.label_counts import LabelCounts
 
 NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
 ONE_ANNOTATOR = "only one annotator, so no agreement can be seen"
@@ -92,11 +90,23 @@ def standard_error(value: float, found: ItemGroups, weights: Floats) -> float:
     return sqrt(found.size / (found.size - 1) * spread) / total(found.items * weights)
 
 
-def steadied(value: float, stderr: float, found: ItemGroups | LabelCounts, weights: Floats, shape: Shape) -> float:
+class CountedItems(Protocol):
+    """Items in groups: how many annotations those of a group have, and how many items it holds."""
+
+    @property
+    def n(self) -> NDArray[Any]:
+        """Annotations per item."""
+
+    @property
+    def items(self) -> Floats:
+        """Number of items."""
+
+
+def steadied(value: float, stderr: float, found: CountedItems, weights: Floats, shape: Shape) -> float:
     """The standard error behind the interval: never far below what agreement ``value`` implies for so few items.
 
-    Near perfect agreement a handful of heavy items carries the estimate, and most often all of them agree. Their
-    spread then says nothing, and the variance θ(1 − θ)·Σ k² r(n)/(Σk)² stands in, fading out with more items.
+    Near perfect agreement a handful of heavy items decides, and usually all of them agree, so their spread tells
+    nothing. The variance θ(1 − θ)·Σ k² r(n)/(Σk)² takes its place, and fades out as the number of items grows.
     """
     effective = effective_items(found, weights)
     relative = np.array([shape.variance(int(n)) if n > 1 else 0.0 for n in found.n])
@@ -104,7 +114,7 @@ def steadied(value: float, stderr: float, found: ItemGroups | LabelCounts, weigh
     return sqrt(stderr**2 + min(1.0, STEADY_ITEMS / effective) * max(0.0, implied - stderr**2))
 
 
-def effective_items(found: ItemGroups | LabelCounts, weights: Floats) -> float:
+def effective_items(found: CountedItems, weights: Floats) -> float:
     """(Σk)²/Σk²: how many equally weighted items would be as informative."""
     return total(found.items * weights) ** 2 / total(found.items * weights**2)
 

@@ -1,4 +1,4 @@
-"""How much the agreement of one item varies by chance, in closed form (MATH §4)."""
+"""How much the agreement of one item varies by chance, in closed form (docs/mathematics.md §5)."""
 
 from __future__ import annotations
 

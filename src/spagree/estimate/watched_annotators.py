@@ -1,9 +1,9 @@
 """Annotators apart from the others of the same items, watched all the time with a known rate of false names.
 
 For each annotator Π(1 − λd), with d of :meth:`ClosedItems.apart` and the bet λ from earlier items alone, is an
-e-process: its expectation is 1 at most for anybody exchangeable with the others, at any time (MATH §11.8). e-BH (Wang
-and Ramdas, JRSS B 84 (2022)) over all annotators then names somebody wrongly in at most 5% of projects where all are
-alike. Being apart is not being wrong: it says whose items to look at.
+e-process: its expectation is 1 at most for anybody exchangeable with the others, at any time (docs/mathematics.md §18).
+e-BH (Wang and Ramdas, JRSS B 84 (2022)) over all annotators then names somebody wrongly in at most 5% of projects where
+all are alike. Being apart is not being wrong: it says whose items to look at.
 """
 
 from __future__ import annotations

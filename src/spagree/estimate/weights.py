@@ -1,4 +1,4 @@
-"""The weighting schemes: one family k(n; a, b) holds all of them (MATH §3)."""
+"""The weighting schemes: one family k(n; a, b) holds all of them (docs/mathematics.md §4)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check_scheme(scheme: str | CustomWeights) -> None:
 
 
 def family(n: int, a: float, b: float) -> float:
-    """k(n; a, b) = C(n,2) / (1 + 2(n−2)a + C(n−2,2)b), MATH §3.
+    """k(n; a, b) = C(n,2) / (1 + 2(n−2)a + C(n−2,2)b), docs/mathematics.md §4.
 
     >>> [family(n, 0.25, 0) for n in (2, 3, 4)] == [1, 2, 3]
     True
@@ -103,7 +103,7 @@ def _inv_var_class(tally: Tally, counts: list[int]) -> Weights:
 
 
 def _inverse_variances(found: LabelCounts, shares: Floats, counts: list[int]) -> dict[int, float]:
-    """1/variance with ζ1 = Var(E[s(X, Y) | X]) and ζ2 = Var(s(X, Y)) (MATH §10); edge where nothing varies."""
+    """1/variance with ζ1 = Var(E[s(X, Y) | X]) and ζ2 = Var(s(X, Y)) (mathematics §14); edge where nothing varies."""
     matrix = np.eye(len(shares)) if found.similarity is None else found.similarity
     given = matrix @ shares
     mean = float(shares @ given)
@@ -135,7 +135,7 @@ _BY_METRIC: dict[str, Callable[[LabelCounts, Tally, list[int]], dict[int, float]
 
 
 def _adaptive(tally: Tally, counts: list[int]) -> Weights:
-    """1/variance with the shape estimated from the items themselves (MATH §5)."""
+    """1/variance with the shape estimated from the items themselves (docs/mathematics.md §7)."""
     shape = adaptive_shape(tally)
     return Weights("adaptive", {n: Fraction(family(n, shape.a, shape.b)) for n in counts})
 

@@ -1,4 +1,4 @@
-"""Weights by number of annotations: the paper's two figures about its schemes, from the closed form (MATH §3, §4)."""
+"""Weights by number of annotations: the paper's two figures of its schemes (docs/mathematics.md §4, §5)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Compiled loops: annotations arrive one at a time, in random order, and all schemes are recorded on the way.
 
-An annotation costs O(1): the item moves from bin n to bin n + 1 of a few integer sums (MATH §2). An estimate
-costs O(largest n + classes), at about a hundred checkpoints. Every round has a seed and an output row of its
+An annotation costs O(1): the item moves from bin n to bin n + 1 of a few integer sums (docs/mathematics.md §3). An
+estimate costs O(largest n + classes), at about a hundred checkpoints. Every round has a seed and an output row of its
 own and nothing is summed across rounds, so the values do not depend on the number of threads.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-# Rows of `bins`, one column per n: items, and sums over them of A, A² and T (MATH §1), all integers.
+# Rows of `bins`, one column per n: items, and sums over them of A, A² and T (docs/mathematics.md §1), all integers.
 ITEMS, PAIRS, SQUARES, TRIPLES = range(4)
 # Columns of `state`, one row per item.
 N, A, T, FIRST = range(4)
@@ -73,7 +73,7 @@ def _move(bins: Any, state: Any, n: int, sign: int) -> None:
 
 @njit(cache=True)
 def _mean(bins: Any, a: float, b: float) -> float:
-    """SPA with the weights k(n; a, b) of MATH §3."""
+    """SPA with the weights k(n; a, b) of docs/mathematics.md §4."""
     above = below = 0.0
     for n in range(2, bins.shape[1]):
         if bins[ITEMS, n] > 0:

@@ -207,8 +207,8 @@ def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Flo
     """The exact variance of the mean agreement of m of I items, n of the annotations of each, drawn at random.
 
     Var = W/m + (1 − m/I)·S²/m: W is the mean over items of the variance of P̂ when n of the item's annotations
-    are drawn, [P + 2(n−2)·t3 + C(n−2,2)·m2]/C(n,2) − P² with the item's own P, t3 and m2 (MATH §5), and S² the
-    variance of P between the items.
+    are drawn, [P + 2(n−2)·t3 + C(n−2,2)·m2]/C(n,2) − P² with the item's own P, t3 and m2 (docs/mathematics.md §7), and
+    S² the variance of P between the items.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Annotations → Tally: a tiny integer summary that merges by addition (MATH §2).
+"""Annotations → Tally: a tiny integer summary that merges by addition (docs/mathematics.md §3).
 
     tally      the summary itself
     count      annotations → tally, one expression on the native engine

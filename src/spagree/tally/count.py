@@ -121,7 +121,7 @@ def item_label_counts(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 def item_sums(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """(item, n, pairs, triples, label): n, A and T of MATH §1, and one of the item's labels."""
+    """(item, n, pairs, triples, label): n, A and T of docs/mathematics.md §1, and one of the item's labels."""
     # Clipped so that no engine overflows before the item is refused for its n.
     c = nw.col(COUNT).clip(upper_bound=MOST_ANNOTATIONS_PER_ITEM)
     terms = counts.with_columns((c * (c - 1)).alias(PAIRS), (c * (c - 1) * (c - 2)).alias(TRIPLES))

@@ -1,4 +1,4 @@
-"""How many items have which combination of labels, kept while annotations come and go (MATH §2)."""
+"""How many items have which combination of labels, kept while annotations come and go (docs/mathematics.md §3)."""
 
 from __future__ import annotations
 

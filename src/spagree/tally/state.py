@@ -1,4 +1,4 @@
-"""The one growing state of annotations: they come, change and go one at a time, each in O(1) (MATH §2)."""
+"""The growing state: annotations come, change and go one at a time, each in O(1) (docs/mathematics.md §3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The narrow waist: a tiny integer summary of any data set, which merges by addition (MATH §2)."""
+"""The narrow waist: a tiny integer summary of any data set, which merges by addition (docs/mathematics.md §3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Cell(NamedTuple):
     """Items with the same three integers are interchangeable for every estimate.
 
     ``n`` annotations, ``pairs`` = Σ n_c(n_c−1) agreeing ordered pairs and
-    ``triples`` = Σ n_c(n_c−1)(n_c−2) agreeing ordered triples: ``A`` and ``T`` of MATH §1.
+    ``triples`` = Σ n_c(n_c−1)(n_c−2) agreeing ordered triples: ``A`` and ``T`` of docs/mathematics.md §1.
 
     >>> Cell.of([5, 3, 2, 1])
     Cell(n=11, pairs=28, triples=66)

@@ -1,0 +1,101 @@
+"""Whom a figure depends on: how few people made half of the annotations, and who alone moves SPA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+
+from spagree.estimate.item_groups import Floats
+from spagree.estimate.leave_one_out import Peers, leave_one_out
+from spagree.estimate.student_t import two_sided
+from spagree.read.annotations import Caution
+from spagree.tally.tally import Tally
+
+FEWEST = 4  # annotators: among three, somebody always moves the figure most
+ALARM = 0.01  # how often the largest influence of people alike may be called exceptional
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """The fewest annotators who made at least half of the annotations."""
+
+    busiest: int
+    annotators: int
+    share: float
+    """What the busiest made, of all annotations by somebody known."""
+
+
+def concentration(tally: Tally) -> Concentration | None:
+    """How few people made half of the annotations; None where nobody is known.
+
+    >>> rows = [{"yes": 2}, {"no": 2}]
+    >>> from dataclasses import replace
+    >>> concentration(replace(Tally.from_items(rows), annotators={"ann": 2, "bob": 1, "cyd": 1}))
+    Concentration(busiest=1, annotators=3, share=0.5)
+    """
+    made = sorted((tally.annotators or {}).values(), reverse=True)
+    everything, seen = sum(made), 0
+    for busiest, count in enumerate(made, start=1):
+        seen += count
+        if 2 * seen >= everything > 0:
+            return Concentration(busiest, len(made), seen / everything)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Decisive:
+    """The annotator who moves SPA more than all the others together."""
+
+    annotator: int
+    """Code of the annotator."""
+    share: float
+    """Of the squared influences of all annotators."""
+    spa_without: float
+
+
+def decisive(found: Peers, by_n: Mapping[int, Fraction]) -> Decisive | None:
+    """Whether one annotator's influence on SPA is exceptional: more than half of all, and by Grubbs' test at 1%.
+
+    Influence is how far SPA moves when an annotator is left out, relative to the mean over annotators.
+    """
+    busy = np.flatnonzero(found.known.shared > 0)
+    if len(busy) < FEWEST:
+        return None
+    without = leave_one_out(found, by_n).spa[busy]
+    squares = (without - without.mean()) ** 2
+    most = int(np.argmax(squares))
+    if not squares.sum() > 0 or squares[most] <= squares.sum() / 2 or not _exceptional(squares):
+        return None
+    return Decisive(int(busy[most]), float(squares[most] / squares.sum()), float(without[most]))
+
+
+def _exceptional(squares: Floats) -> bool:
+    """Grubbs' test for one outlier, two-sided, on the squared deviations from the mean.
+
+    >>> _exceptional(np.array([1.0, 1.0, 1.0, 1.0, 16.0])), _exceptional(np.array([1.0, 1.0, 1.0, 1.0, 4.0]))
+    (True, False)
+    """
+    size = len(squares)
+    t = two_sided(1 - ALARM / size, size - 2)
+    largest = sqrt(squares.max() / (squares.sum() / (size - 1)))
+    return bool(largest > (size - 1) / sqrt(size) * sqrt(t * t / (size - 2 + t * t)))
+
+
+def decisive_cautions(
+    found: Peers, by_n: Mapping[int, Fraction], annotators: tuple[str, ...], spa: float | None
+) -> Iterator[Caution]:
+    """Say that one person decides, where that is so."""
+    one = decisive(found, by_n) if spa is not None else None
+    if one is not None and spa is not None:
+        share = found.known.shared[one.annotator] / len(found.n)
+        yield Caution(
+            "one_annotator_decides",
+            f"{annotators[one.annotator]!r} made {share:.0%} of the annotations of shared items and moves SPA more "
+            f"than all the other annotators together: without them it would be {one.spa_without:.3f} instead of "
+            f"{spa:.3f}. What is said about other annotators depends on one person: look at their labels, and report "
+            f"SPA with and without them",
+        )
