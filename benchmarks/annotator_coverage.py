@@ -19,8 +19,8 @@ from zlib import crc32
 import numpy as np
 from publish import publish
 
-from spagree.estimate.leave_one_out import peers
-from spagree.estimate.new_annotators import two_way
+from spagree.estimate.leave_one_out import Peers, leave_one_out, peers
+from spagree.estimate.new_annotators import TwoWay, two_way
 from spagree.estimate.uncertainty import wilson
 from spagree.tally.coded import Coded
 
@@ -39,7 +39,9 @@ MEANS = {"0.5 to 1": 0.75, "beta(6, 2)": 0.75, "equal": 0.8, "nearly perfect": 0
 WORKLOADS = {
     "equal": lambda _, size: np.ones(size),
     "unequal": lambda random, size: random.pareto(1.2, size) + 0.2,
+    "Zipf": lambda random, size: random.permutation(1 / np.arange(1, size + 1) ** 1.2),
 }
+VARIANTS = ("satterthwaite", "fewest")
 PER_ITEM = {"2": (2,), "2–3": (2, 3), "3": (3,)}
 
 
@@ -81,8 +83,8 @@ def codes(item: Any, who: Any, label: Any, annotators: int) -> Coded:
 
 def cover(setting: Setting, rounds: int) -> dict[str, Any]:
     random = np.random.default_rng(crc32(repr(setting).encode()))  # the same from run to run
-    inside = {"items": 0, "annotators": 0}
-    widths = {"items": 0.0, "annotators": 0.0}
+    inside = dict.fromkeys(("items", "annotators", *VARIANTS), 0)
+    widths = dict.fromkeys(inside, 0.0)
     defined = 0
     for _ in range(rounds):
         found = peers(setting.draw(random))
@@ -100,10 +102,13 @@ def cover(setting: Setting, rounds: int) -> dict[str, Any]:
             "items": wilson(value, variance**0.5, two.equal_items, 0.95),
             "annotators": wilson(value, two.stderr, two.equal_items, 0.95, two.freedom),
         }
+        for name, freedom in other_freedoms(found, two).items():
+            ends[name] = wilson(value, two.stderr, two.equal_items, 0.95, freedom)
         for name, (low, high) in ends.items():
             inside[name] += low <= setting.truth <= high
             widths[name] += high - low
     shares = {name: inside[name] / max(defined, 1) for name in inside}
+    both = {"coverage": inside, "width": widths}
     return {
         "annotators": setting.annotators,
         "per_item": setting.per_item,
@@ -115,6 +120,24 @@ def cover(setting: Setting, rounds: int) -> dict[str, Any]:
         "width_items": round(widths["items"] / max(defined, 1), 4),
         "width_annotators": round(widths["annotators"] / max(defined, 1), 4),
         "undefined": rounds - defined,
+    } | {
+        f"{what}_{name}": round(figures[name] / max(defined, 1), 4)
+        for name in VARIANTS
+        for what, figures in both.items()
+    }
+
+
+def other_freedoms(found: Peers, two: TwoWay) -> dict[str, float]:
+    """Degrees of freedom that look at how influence is spread over annotators: (Σu²)²/Σu⁴ of the leave-one-out values."""
+    without = leave_one_out(found, BY_N).spa[found.shared > 0]
+    squares = (without - without.mean()) ** 2
+    spread = float(squares.sum() ** 2 / max((squares**2).sum(), 1e-300))
+    people = max(two.stderr**2 - two.items, 0.0)
+    few = max(min(two.equal_annotators - 1, spread), 0.01)
+    parts = two.items**2 / (two.equal_items - 1) + people**2 / few
+    return {
+        "satterthwaite": two.stderr**4 / parts if parts else two.equal_items - 1,
+        "fewest": min(two.freedom, spread) if spread else two.freedom,
     }
 
 
@@ -125,7 +148,7 @@ def settings() -> list[Setting]:
         for workload in WORKLOADS
         for annotators in (4, 6, 10, 20, 60)
         for per_item in PER_ITEM
-        if workload == "equal" or annotators > 9
+        if workload != "unequal" or annotators > 9
     ]
 
 
@@ -136,6 +159,23 @@ def line(label: str, rows: list[dict[str, Any]]) -> str:
     good = sum(0.93 <= row["new_annotators"] <= 0.97 for row in rows)
     wider = np.mean([row["width_annotators"] / row["width_items"] for row in rows])
     return f"| {label} | {span('items_only')} | {span('new_annotators')} | {good} of {len(rows)} | {wider:.1f} × |"
+
+
+def variants(name: str, rows: list[dict[str, Any]]) -> str:
+    """Coverage with other degrees of freedom, and how wide that makes the interval."""
+    cells = []
+    for column, width in (("new_annotators", "width_annotators"), *((f"coverage_{v}", f"width_{v}") for v in VARIANTS)):
+        low, high = min(row[column] for row in rows), max(row[column] for row in rows)
+        wider = np.mean([row[width] / row["width_annotators"] for row in rows])
+        cells.append(f"{low:.3f}–{high:.3f} | {wider:.2f} ×")
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def worst(rows: list[dict[str, Any]]) -> list[str]:
+    """The ten settings with the lowest coverage."""
+    lowest = sorted(rows, key=lambda row: row["new_annotators"])[:10]
+    names = ("quality", "workload", "annotators", "per_item")
+    return ["| " + " | ".join(str(row[name]) for name in names) + f" | {row['new_annotators']:.3f} |" for row in lowest]
 
 
 def report(rows: list[dict[str, Any]], rounds: int) -> str:
@@ -153,10 +193,17 @@ def report(rows: list[dict[str, Any]], rounds: int) -> str:
         line(f"{size} annotators", [row for row in usual if row["annotators"] == size]) for size in (4, 6, 10, 20, 60)
     ]
     undefined = sum(row["undefined"] for row in rows)
+    groups = {
+        "ordinary quality (0.5 to 1, beta)": usual,
+        "quality equal or nearly perfect": [row for row in rows if row["quality"] in ("equal", "nearly perfect")],
+        "20% spammers": [row for row in rows if row["quality"] == "20% spammers"],
+    }
     return TEXT.format(
         rounds=f"{rounds:,}",
         by_quality="\n".join([head, *by_quality]),
         by_size="\n".join([head, *by_size]),
+        variants="\n".join(variants(name, chosen) for name, chosen in groups.items()),
+        worst="\n".join(worst(rows)),
         usual_low=f"{min(row['new_annotators'] for row in usual):.3f}",
         usual_high=f"{max(row['new_annotators'] for row in usual):.3f}",
         undefined=f"{undefined:,} of {rounds * len(rows):,}",
@@ -172,7 +219,7 @@ time, where the truth is the agreement of two annotators who were never seen on 
 Simulated: {rounds} data sets per setting of 200 items and three classes, 2, 2–3 or 3 annotations per item, weights
 `annotations_m1`. Annotators answer with care with a probability of their own, drawn from the population named, and
 blindly otherwise; 30% of the items are hard (careful annotators differ on them). Unequal workloads follow a Pareto
-distribution: a few annotators do most of the work. Made by `make annotator-coverage-study`
+distribution, Zipf ones 1/rank^1.2: a few annotators do most of the work. Made by `make annotator-coverage-study`
 (`benchmarks/annotator_coverage.py`); every setting is in [annotator-coverage.csv](annotator-coverage.csv).
 
 {by_quality}
@@ -182,6 +229,27 @@ By number of annotators, for the two populations of ordinary quality (0.5 to 1, 
 {by_size}
 
 ![Coverage by number of annotators: quality 0.5 to 1, equal workloads, 2–3 annotations per item](annotator-coverage.svg)
+
+The ten settings with the lowest coverage:
+
+| quality | workload | annotators | annotations per item | coverage |
+|---|---|--:|--:|--:|
+{worst}
+
+## Other degrees of freedom
+
+With spammers the variance between annotators hangs on a few of them. Two corrections by (Σu²)²/Σu⁴, the effective number of
+influences u of single annotators: Satterthwaite's degrees of freedom with the annotators' part on that number, and the
+least of the three numbers.
+
+| | as it is | width | Satterthwaite | width | least of three | width |
+|---|--:|--:|--:|--:|--:|--:|
+{variants}
+
+Satterthwaite's covers less where annotators are ordinary; the least of three covers more but is wider than the tenth that
+would be worth it. Most misses happen where no spammer was drawn, and no formula can see who was not there. So the degrees
+of freedom stay, and where one annotator moves the figure more than all the others together, the warning
+`one_annotator_decides` says so.
 
 What to make of it:
 
@@ -200,9 +268,10 @@ What to make of it:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=2000)
-    rounds = parser.parse_args().rounds
-    chosen = settings()
-    with ProcessPoolExecutor(2) as pool:
+    parser.add_argument("--processes", type=int, default=2)
+    given = parser.parse_args()
+    rounds, chosen = given.rounds, settings()
+    with ProcessPoolExecutor(given.processes) as pool:
         rows = list(pool.map(cover, chosen, [rounds] * len(chosen)))
     publish("annotator-coverage", rows, report(rows, rounds))
 

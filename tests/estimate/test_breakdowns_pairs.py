@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
-from math import sqrt
+from math import exp, sqrt
 from pathlib import Path
 
 import polars as pl
@@ -204,3 +204,13 @@ def test_real_data_adds_up(name: str) -> None:
     total = (people["agreement"] * people["shared"]).sum() / pairable
     assert total == pytest.approx(measured.schemes["annotations"].value, abs=1e-12)
     assert weighted.height == measured.data.classes
+
+
+def test_the_upper_limits_allow_for_items_that_went_unseen() -> None:
+    """At the level where three items could be missing, the limits are the values with three more of the rare label."""
+    level = 1 - exp(-3)
+    rows = [(item, who, "b" if item % 20 == place else "a") for place, who in enumerate("xy") for item in range(100)]
+    more = rows + [(100 + item, who, "b") for item in range(3) for who in "xy"]
+    now, then = (spagree.measure(each, level=level).pairs().row(0, named=True) for each in (rows, more))
+    for name in ("cohen_kappa", "scott_pi"):
+        assert now[f"{name}_high"] == pytest.approx(then[name], abs=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from math import sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 import pytest
@@ -214,7 +214,34 @@ def test_the_interval_by_the_formula(name: str, data: str) -> None:
     implied = place * (1 - place) * relative / size
     error = sqrt(measured + min(1, 15 * second / first**2) * max(0, implied - measured))
     low, high = (lowest + scale * end for end in wilson(place, error, size, 0.95, size))
+    more = -log(0.05) / (len(pairable(items)) - log(0.05))
+    room = (1 - more) * (1 - found.expected) + 2 * more * float(1 - min(pi.values()))
+    high = max(high, 1 - (1 - found.observed) / room)
     assert (found.low, found.high) == pytest.approx((min(low, found.value), max(high, found.value)), abs=1e-9)
+
+
+THREE = 1 - exp(-3)  # the level at which exactly three items could have gone unseen
+GUESSED = [["a"] * 4] * 110 + [["a", "a", "a", "b"]] * 35 + [["a", "a", "b", "b"]] * 5
+
+
+def test_the_upper_limit_allows_for_items_that_went_unseen() -> None:
+    """Nobody agrees beyond chance here, but three more items that all call b would make it 0.19."""
+    more = GUESSED + [["b"] * 4] * 3
+
+    def found(items: Items) -> dict[str, Corrected]:
+        tally = tally_of(items)
+        return chance(tally, weigh("annotations_m1", tally).by_n, THREE, "annotations_m1")
+
+    assert found(GUESSED)["fleiss_kappa"].high == pytest.approx(found(more)["fleiss_kappa"].value, abs=1e-12)
+    for name in ("spa_kappa", "krippendorff_alpha"):
+        assert found(GUESSED)[name].high == pytest.approx(found(more)[name].value, abs=0.01)
+
+
+def test_common_labels_do_not_move_the_upper_limit() -> None:
+    items = [["a"] * 3] * 20 + [["b"] * 3] * 20 + [["a", "a", "b"]] * 10
+    found = corrected(items)["fleiss_kappa"]
+    more = -log(0.05) / (len(items) - log(0.05))
+    assert found.high > 1 - (1 - found.observed) / ((1 - more) * (1 - found.expected) + more)
 
 
 def test_no_agreement_at_all_bounds_every_coefficient_alike() -> None:

@@ -1,0 +1,106 @@
+"""Teams out of larger real groups: does the interval for other annotators hold? Writes docs/studies/annotator-teams.{md,csv}.
+
+    python benchmarks/teams.py FOLDER [--rounds 60]
+
+FOLDER holds CSV files with the columns item, annotator, label. A team of three to five people who annotated one item is
+drawn, and measured on what they alone annotated. The truth is SPA of everybody.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+from publish import publish
+
+import spagree
+
+TEAMS, FEWEST_PEOPLE, FEWEST_ITEMS, TRIES = (3, 4, 5), 6, 20, 20
+
+
+def team_of(rows: polars.DataFrame, size: int, random: np.random.Generator) -> polars.DataFrame | None:
+    """The annotations of some people who met on an item; None where they share too few items."""
+    for _ in range(TRIES):
+        item = rows["item"][int(random.integers(len(rows)))]
+        people = rows.filter(polars.col("item") == item)["annotator"].unique().sort()
+        if len(people) < size:
+            continue
+        chosen = people.gather(random.choice(len(people), size, replace=False))
+        found = rows.filter(polars.col("annotator").is_in(chosen.implode()))
+        if found.group_by("item").len().filter(polars.col("len") > 1).height >= FEWEST_ITEMS:
+            return found
+    return None
+
+
+def study(folder: Path, rounds: int) -> Iterator[dict[str, Any]]:
+    for path in sorted(folder.glob("*.csv*")):
+        rows = polars.read_csv(path, infer_schema=False).drop_nulls()
+        rows = rows.unique(["item", "annotator"], keep="first", maintain_order=True)
+        if rows["annotator"].n_unique() < FEWEST_PEOPLE:
+            continue
+        truth = float(spagree.measure(rows).spa)
+        for size in TEAMS:
+            random = np.random.default_rng([5, size])
+            row = cover([team for _ in range(rounds) if (team := team_of(rows, size, random)) is not None], truth)
+            if row["teams"] >= rounds / 2:
+                yield {"set": path.name.split(".")[0], "people": rows["annotator"].n_unique(), "team": size} | row
+
+
+def cover(teams: list[polars.DataFrame], truth: float) -> dict[str, Any]:
+    inside, width, defined = {"items": 0, "annotators": 0}, {"items": 0.0, "annotators": 0.0}, 0
+    for team in teams:
+        found = spagree.measure(team).intervals()
+        if found.get("annotators") is None or found["annotators"].low is None:
+            continue
+        defined += 1
+        for name, figure in found.items():
+            inside[name] += float(figure.low or 0) <= truth <= float(figure.high or 0)
+            width[name] += float(figure.high or 0) - float(figure.low or 0)
+    shares = {f"{name} coverage": inside[name] / max(defined, 1) for name in inside}
+    return {"teams": defined} | shares | {f"{name} width": width[name] / max(defined, 1) for name in width}
+
+
+def report(rows: list[dict[str, Any]], rounds: int) -> str:
+    items, others = ([row[f"{name} coverage"] for row in rows] for name in ("items", "annotators"))
+    parts = [
+        TEXT.format(
+            rounds=rounds, items=f"{min(items):.2f}–{max(items):.2f}", others=f"{min(others):.2f}–{max(others):.2f}"
+        )
+    ]
+    parts += [
+        "| set | people | team | teams | these annotators | others like them | width | width |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    parts += [
+        f"| {row['set']} | {row['people']} | {row['team']} | {row['teams']} | {row['items coverage']:.2f} | "
+        f"{row['annotators coverage']:.2f} | {row['items width']:.2f} | {row['annotators width']:.2f} |"
+        for row in rows
+    ]
+    return "\n".join(parts) + "\n"
+
+
+TEXT = """# Small teams out of larger groups
+
+A team of three, four or five people of a real project, measured on what they alone annotated: how often do the two 95%
+intervals hold the SPA of everybody in the project? The interval for these annotators does not promise it, and does so in
+{items} of the teams; that for other annotators like them in {others}. Up to {rounds:,} teams per row, of people who met on
+an item and share at least 20. Made by `python benchmarks/teams.py FOLDER`; all rows are in
+[annotator-teams.csv](annotator-teams.csv).
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rounds", type=int, default=60)
+    given = parser.parse_args()
+    rows = list(study(given.folder, given.rounds))
+    publish("annotator-teams", rows, report(rows, given.rounds))
+
+
+if __name__ == "__main__":
+    main()
