@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
-from math import exp, sqrt
+from math import exp, log, sqrt
 from pathlib import Path
 
 import polars as pl
@@ -123,7 +123,10 @@ def test_an_annotator_who_always_says_the_same_has_a_steady_interval(size: int) 
     fourth = rare * g_rare**4 + (size - rare) * g_common**4
     equal = (rare * g_rare**2 + (size - rare) * g_common**2) ** 2 / fourth
     assert row["cohen_kappa_low"] == pytest.approx(0, abs=1e-12)
-    assert row["cohen_kappa_high"] == pytest.approx(wilson(0.0, 0.0, equal, 0.95, equal)[1], abs=1e-9)
+    more = -log(0.05) / (size - log(0.05))  # items on which both say y that could have gone unseen
+    room = (1 - more) * rare / size + 2 * more * (1 - rare / size / 2)
+    expected = max(wilson(0.0, 0.0, equal, 0.95, equal)[1], 1 - rare / size / room)
+    assert row["cohen_kappa_high"] == pytest.approx(expected, abs=1e-9)
 
 
 @given(rows_of(8, 5))
