@@ -122,6 +122,47 @@ def test_beyond_chance(share: float, state: str) -> None:
     assert kappa.state == state and abs((kappa.figures["kappa"] or 0) - (2 * share - 1)) < 0.15
 
 
+ALIKE = [{"a": 2}] * 30 + [{"a": 1, "b": 1}] * 20 + [{"a": 3, "b": 1}] * 15 + [{"a": 4}] * 15 + [{"b": 2}] * 20
+FEW = [{"yes": 2}, {"yes": 1, "no": 2}, {"no": 3}, {"yes": 4}]
+
+
+def test_a_handful_of_items_is_not_fine() -> None:
+    """Four items: no check that needs many items calls them fine, and each says what it would have seen."""
+    found = by_code(measured(FEW))
+    unsure = ("assumption", "weights", "beyond_chance")
+    assert [found[name].state for name in unsure] == ["cannot_tell"] * 3
+    assert found["precision"].state == "problem"
+    assert found["assumption"].figures["smallest_seen"] is None, "no two numbers of annotations can be compared"
+    assert all((found[name].figures["smallest_seen"] or 0) > 0.6 for name in ("weights", "beyond_chance"))
+
+
+def test_equal_numbers_make_all_weights_equal_however_few_items() -> None:
+    found = by_code(measured([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 2}]))["weights"]
+    assert found.state == "fine" and found.figures["lowest"] == found.figures["highest"]
+
+
+def test_schemes_that_differ_by_less_than_would_be_seen_are_not_apart() -> None:
+    found = by_code(measured([{"a": 2}] * 300 + [{"a": 10, "b": 10}] * 100))["weights"].figures
+    assert (found["highest"] or 0) - (found["lowest"] or 0) > (found["smallest_seen"] or 1)
+    found = by_code(measured(ALIKE))["weights"].figures
+    assert (found["highest"] or 1) - (found["lowest"] or 0) < (found["smallest_seen"] or 0)
+
+
+def test_the_smallest_kappa_is_found_in_four_of_five_cases() -> None:
+    """Items with a kappa of exactly the size that the check of such a data set says it would see."""
+    random, size = np.random.default_rng(4), 300
+    kappa = 2.8 / np.sqrt(size)
+    found = 0
+    for _ in range(200):
+        first = random.integers(2, size=size)
+        second = np.where(random.random(size) < kappa, first, random.integers(2, size=size))
+        items = [dict(Counter(f"c{c}" for c in pair)) for pair in zip(first.tolist(), second.tolist(), strict=True)]
+        check = by_code(measured(items))["beyond_chance"]
+        assert check.figures["smallest_seen"] == pytest.approx(kappa, rel=0.15)
+        found += abs(check.figures["kappa"] or 0) > 1.96 * (check.figures["smallest_seen"] or 0) / 2.8
+    assert 0.7 < found / 200 < 0.9
+
+
 def test_poor_agreement_beyond_chance_is_worth_a_look() -> None:
     items = [{"a": 2}] * 330 + [{"b": 2}] * 330 + [{"a": 1, "b": 1}] * 340
     found = by_code(measured(items))["beyond_chance"]

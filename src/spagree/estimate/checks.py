@@ -108,22 +108,41 @@ def _pooled(rows: list[tuple[int, float]]) -> float:
 
 
 def weights(findings: Findings) -> Check:
-    """Whether the number depends on the weighting scheme."""
-    values = [found.value for found in findings.schemes.values() if found.value is not None]
-    if not values:
-        return Check("weights", CANNOT_TELL, {"lowest": None, "highest": None})
-    apart = any(warning.code == "schemes_diverge" for warning in findings.warnings)
-    return Check("weights", PROBLEM if apart else FINE, {"lowest": min(values), "highest": max(values)})
+    """Whether the number depends on the weighting scheme; with few items nobody can tell.
+
+    ``smallest_seen`` is how far apart the lowest and the highest scheme would have to be to lie outside each other's
+    intervals.
+    """
+    known = [found for found in findings.schemes.values() if found.value is not None]
+    if not known:
+        return Check("weights", CANNOT_TELL, {"lowest": None, "highest": None, "smallest_seen": None})
+    lowest, highest = min(known, key=float), max(known, key=float)
+    seen = (
+        None
+        if lowest.high is None or highest.low is None
+        else max(lowest.high - float(lowest), float(highest) - highest.low)
+    )
+    figures = {"lowest": float(lowest), "highest": float(highest), "smallest_seen": seen}
+    if any(warning.code == "schemes_diverge" for warning in findings.warnings):
+        return Check("weights", PROBLEM, figures)
+    equal = len(findings.missingness.by_n) == 1  # every item has the same number of annotations: so have all weights
+    return Check("weights", FINE if equal or findings.data.pairable_items >= FEW_ITEMS else CANNOT_TELL, figures)
 
 
 def beyond_chance(findings: Findings) -> Check:
-    """Whether people agree more than labels picked blindly would."""
+    """Whether people agree more than labels picked blindly would; cannot tell where all from 0 to good is possible.
+
+    ``smallest_seen`` is the kappa that a test at 5% distinguishes from 0 in 80% of all cases.
+    """
     kappa = findings.chance["spa_kappa"]
+    seen = None if kappa.stderr is None else (1.96 + Z_80) * kappa.stderr
     figures = {"kappa": kappa.value, "low": kappa.low, "high": kappa.high, "expected": kappa.expected}
+    figures |= {"smallest_seen": seen}
     if kappa.value is None or kappa.low is None or kappa.high is None:
         return Check("beyond_chance", CANNOT_TELL, figures)
-    state = PROBLEM if kappa.low <= 0 else LOOK if kappa.high < LOW_KAPPA else FINE
-    return Check("beyond_chance", state, figures)
+    if kappa.low <= 0:
+        return Check("beyond_chance", PROBLEM if kappa.high < LOW_KAPPA else CANNOT_TELL, figures)
+    return Check("beyond_chance", LOOK if kappa.high < LOW_KAPPA else FINE, figures)
 
 
 def left_out(findings: Findings) -> Check:

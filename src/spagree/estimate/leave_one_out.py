@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -51,6 +52,43 @@ class Peers:
     def shared(self) -> Floats:
         """Items each annotator shares with others."""
         return self.per_annotator(np.ones(len(self.n)))
+
+    @cached_property
+    def by_size(self) -> Sizes:
+        """Items and agreeing pairs for each number of annotations."""
+        return sizes(self)
+
+    @cached_property
+    def order(self) -> Ints:
+        """The known annotations, annotator by annotator."""
+        return np.argsort(self.known.annotator, kind="stable")
+
+    @cached_property
+    def remaining(self) -> tuple[Floats, Floats]:
+        """What is left without each annotator, whatever the weights."""
+        return _remaining(self.known, self.order, 0, self.size, self.by_size)
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """Annotations alike in n, pairs and agree, counted: few for nominal labels; otherwise each on its own."""
+        whole = [self.n, self.pairs.astype(np.int64), self.agree.astype(np.int64)]
+        shape = [int(each.max(initial=0)) + 1 for each in whole]
+        if prod(shape) > CELLS_AT_ONCE or (whole[1] != self.pairs).any() or (whole[2] != self.agree).any():
+            return Kinds(self.n, self.pairs, self.agree, np.ones(len(self.n)))
+        count = np.bincount(np.ravel_multi_index(tuple(whole), tuple(shape)))
+        cells = np.flatnonzero(count)
+        n, pairs, agree = np.unravel_index(cells, tuple(shape))
+        return Kinds(n, pairs.astype(np.float64), agree.astype(np.float64), count[cells].astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Kinds of annotations by how they agree on their item, and how many there are of each."""
+
+    n: Ints
+    pairs: Floats
+    agree: Floats
+    count: Floats
 
 
 def peers(codes: Coded, similarity: Floats | None = None) -> Peers:
@@ -124,25 +162,35 @@ class LeftOut:
 
 
 def leave_one_out(found: Peers, by_n: Mapping[int, Fraction]) -> LeftOut:
-    """All leave-one-out values in one pass over the annotations.
+    """All leave-one-out values in one pass over the annotations, which is made once for all weights.
 
     Without an annotator each of their items goes from n to n − 1 annotations, and its agreeing pairs from A to
     A − 2·agree. What is left is added up per number of annotations before it is weighted: nothing cancels.
     """
-    whole, known = sizes(found), found.known
+    whole = found.by_size
     weight = whole.weights(by_n)
     per_pair = weight / (whole.n * (whole.n - 1))
-    step = max(1, CELLS_AT_ONCE // max(1, len(whole.n)))
-    order = np.argsort(known.annotator, kind="stable")
-    blocks = [(start, min(step, found.size - start)) for start in range(0, found.size, step)]
     above, below = np.zeros(found.size), np.zeros(found.size)
-    for start, size in blocks:
-        ends = np.searchsorted(known.annotator[order], [start, start + size])
-        items, pairs = _remaining(known, order[ends[0] : ends[1]], start, size, whole)
+    for start, items, pairs in _blocks(found):
+        end = start + len(items)
         # Added up row by row: a matrix product would depend on the size of the block in its last bits.
-        below[start : start + size] = (items * weight).sum(axis=1)
-        above[start : start + size] = (pairs * per_pair).sum(axis=1)
+        below[start:end] = (items * weight).sum(axis=1)
+        above[start:end] = (pairs * per_pair).sum(axis=1)
     return LeftOut(above, below)
+
+
+def _blocks(found: Peers) -> Iterator[tuple[int, Floats, Floats]]:
+    """Items and agreeing pairs that are left without each annotator, a bounded number of annotators at a time."""
+    whole = found.by_size
+    step = max(1, CELLS_AT_ONCE // max(1, len(whole.n)))
+    if found.size <= step:
+        yield 0, *found.remaining
+        return
+    ordered = found.known.annotator[found.order]
+    for start in range(0, found.size, step):
+        size = min(step, found.size - start)
+        first, last = np.searchsorted(ordered, [start, start + size])
+        yield start, *_remaining(found.known, found.order[first:last], start, size, whole)
 
 
 def _remaining(known: Peers, rows: Ints, start: int, size: int, whole: Sizes) -> tuple[Floats, Floats]:

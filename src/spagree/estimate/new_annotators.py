@@ -18,8 +18,8 @@ import numpy as np
 from spagree.errors import UsageError, unknown_name
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.item_groups import Floats
-from spagree.estimate.leave_one_out import Peers, leave_one_out, sizes
-from spagree.estimate.uncertainty import Estimate, steadied, wilson
+from spagree.estimate.leave_one_out import Kinds, Peers, Sizes, leave_one_out
+from spagree.estimate.uncertainty import Estimate, effective_items, steadied, wilson
 from spagree.options import IntervalFor
 
 ITEMS: IntervalFor = "items"
@@ -66,7 +66,7 @@ def to_new_annotators(found: Peers, by_n: Mapping[int, Fraction], figure: Estima
     spread = two_way(found, by_n, figure.stderr**2)
     if spread is None:
         return replace(figure, stderr=None, low=None, high=None, undefined=TOO_FEW, interval_for=ANNOTATORS)
-    whole = sizes(found)
+    whole = found.by_size
     items = steadied(figure.value, figure.stderr, whole, whole.weights(by_n), shape)
     error = sqrt(spread.stderr**2 + items**2 - figure.stderr**2)
     low, high = wilson(figure.value, error, spread.equal_items, figure.level, spread.freedom)
@@ -80,14 +80,11 @@ def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay 
     without = leave_one_out(found, by_n).spa[busy]
     if np.isnan(without).any():
         return None
-    whole = sizes(found)
-    weight = np.append(whole.weights(by_n), 0.0)  # the last for a single annotation
-    k = weight[whole.place(found.n)]
-    less = weight[np.where(found.n > 2, whole.place(found.n - 1), -1)]
-    noise = jackknife(_without_annotation(found, k, less))
-    equal_items = float(np.sum(k / found.n) ** 2 / np.sum(k**2 / found.n))
+    whole, kinds = found.by_size, found.kinds
+    k = whole.weights(by_n)
+    noise = jackknife(_without_annotation(kinds, whole, k), kinds.count)
     equal_annotators = float(np.sum(found.shared) ** 2 / np.sum(found.shared**2))
-    return TwoWay(items, jackknife(without), noise, equal_items, equal_annotators)
+    return TwoWay(items, jackknife(without), noise, effective_items(whole, k), equal_annotators)
 
 
 def _refuse_unknown(found: Peers) -> None:
@@ -99,19 +96,27 @@ def _refuse_unknown(found: Peers) -> None:
         )
 
 
-def jackknife(left_out: Floats) -> float:
-    """(m − 1)/m · Σ(x − mean)² over the m values with one left out.
+def jackknife(left_out: Floats, count: Floats | None = None) -> float:
+    """(m − 1)/m · Σ(x − mean)² over the m values with one left out; ``count`` where values occur several times.
 
     >>> jackknife(np.array([0.5, 0.5, 0.75, 0.25]))
     0.09375
+    >>> jackknife(np.array([0.5, 0.75, 0.25]), np.array([2.0, 1.0, 1.0]))
+    0.09375
     """
-    size = len(left_out)
-    return float((size - 1) / size * np.sum((left_out - left_out.mean()) ** 2))
+    count = np.ones(len(left_out)) if count is None else count
+    size = float(count.sum())
+    mean = float(np.sum(count * left_out)) / size
+    return float((size - 1) / size * np.sum(count * (left_out - mean) ** 2))
 
 
-def _without_annotation(found: Peers, k: Floats, less: Floats) -> Floats:
-    """SPA without each single annotation: its item goes from weight k to what one annotation less weighs."""
-    agreement = found.pairs / (found.n * (found.n - 1))
-    left = (found.pairs - 2 * found.agree) / np.maximum((found.n - 1) * (found.n - 2), 1)
-    above, below = np.sum(k * agreement / found.n), np.sum(k / found.n)
+def _without_annotation(kinds: Kinds, whole: Sizes, weights: Floats) -> Floats:
+    """SPA without each kind of annotation: its item goes from weight k to what one annotation less weighs."""
+    weight = np.append(weights, 0.0)  # the last for a single annotation
+    k = weight[whole.place(kinds.n)]
+    less = weight[np.where(kinds.n > 2, whole.place(kinds.n - 1), -1)]
+    agreement = kinds.pairs / (kinds.n * (kinds.n - 1))
+    left = (kinds.pairs - 2 * kinds.agree) / np.maximum((kinds.n - 1) * (kinds.n - 2), 1)
+    above = np.sum(weights * whole.pairs / (whole.n * (whole.n - 1)))
+    below = np.sum(weights * whole.items)
     return np.asarray((above - k * agreement + less * left) / (below - k + less))

@@ -129,6 +129,9 @@ def _schemes(findings: Findings) -> Verdict | None:
     words = f"All weighting schemes give {' to '.join(ends)}."
     if apart:
         return Verdict("problem", "Weights", f"{words} The answer depends on the choice.", "#figure-schemes")
+    if checks.weights(findings).state == checks.CANNOT_TELL:
+        few = count(findings.data.pairable_items, "item")
+        return Verdict("look", "Weights", f"{words} On {few} it cannot be told whether the choice matters.")
     return Verdict("ok", "Weights", f"{words} The choice hardly matters.", "#figure-schemes")
 
 
@@ -141,6 +144,9 @@ def _chance(findings: Findings) -> Verdict | None:
     state = checks.beyond_chance(findings).state
     if state == checks.PROBLEM:
         return Verdict("problem", "Beyond chance", f"People do not clearly agree {blindly}.", "#chance")
+    if state == checks.CANNOT_TELL:
+        words = f"It cannot be told whether people agree {blindly}: more items would tell."
+        return Verdict("look", "Beyond chance", words, "#chance")
     if state == checks.LOOK:
         poor = "much of the agreement is what chance alone would give"
         return Verdict("look", "Beyond chance", f"People agree {blindly}, but {poor}.", "#chance")
