@@ -291,7 +291,7 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain values, in full precision."""
-        return document(self.findings, __version__, self.intervals())
+        return document(self.measurement.summary(self.findings), __version__)
 
     def to_json(self, indent: int | None = 2) -> str:
         """All figures as JSON, in the documented format.
@@ -309,7 +309,7 @@ class Agreement:
         return f"<Agreement: SPA {figure(spa.value)} ({interval(spa)}), {used}>"
 
     def __str__(self) -> str:
-        return to_text(self.findings, self.understood, __version__)
+        return to_text(self.measurement.summary(self.findings), self.understood, __version__)
 
     def _repr_html_(self) -> str:
-        return to_html(self.findings)
+        return to_html(self.measurement.summary(self.findings))

@@ -63,6 +63,7 @@ def test_two_teams_that_never_met_get_a_warning() -> None:
         (),
         ("solo",),
         1,
+        alone_annotations=1,
     )
     warning = next(each for each in measured.warnings if each.code == "disconnected_teams")
     assert "2 teams (of 3, 2)" in warning.message and "across teams" in warning.message
@@ -145,7 +146,7 @@ def test_without_annotators_there_is_no_graph_and_no_warning() -> None:
 
 def test_nobody_and_one() -> None:
     assert spagree.measure([(None, "ann", Label)]).overlap() == Overlap(0, (), (), (), 0)
-    assert spagree.measure([("q", "ann", Label)]).overlap() == Overlap(1, (), (), ("ann",), 1)
+    assert spagree.measure([("q", "ann", Label)]).overlap() == Overlap(1, (), (), ("ann",), 1, alone_annotations=1)
 
 
 def test_renaming_people_and_items_changes_only_names() -> None:

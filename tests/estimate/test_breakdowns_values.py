@@ -101,9 +101,9 @@ def test_callers_may_change_the_tables_they_get() -> None:
 
 
 WHY_ONE = {
-    "asked for annotators": (rows(), {"interval_for": "annotators"}, "only the interval that was asked for"),
-    "a bootstrap": (rows(), {"bootstrap": 100}, "only the interval that was asked for"),
-    "nobody known": ([(item, None, label) for item, _, label, _ in rows()], {}, "fewer than two annotators"),
+    "a bootstrap": (rows(), {"bootstrap": 100}, "a bootstrap resamples items only"),
+    "nobody known": ([(item, None, label) for item, _, label, _ in rows()], {}, "who annotated is not known"),
+    "one annotator": ([(item, "ann", label) for item, _, label, _ in rows()[::3]], {}, "only one annotator is known"),
     "somebody unknown": ([*rows(), ("q1", None, "yes", 1)], {}, "some annotations do not say who made them"),
 }
 

@@ -15,7 +15,7 @@ Items = list[dict[str, int]]
 
 
 def by_code(agreement: spagree.Agreement) -> dict[str, Check]:
-    return {check.code: check for check in checks(agreement.findings)}
+    return {check.code: check for check in checks(agreement.measurement.summary(agreement.findings))}
 
 
 def measured(items: Items) -> spagree.Agreement:
@@ -25,7 +25,7 @@ def measured(items: Items) -> spagree.Agreement:
 def test_a_good_data_set_is_fine() -> None:
     found = by_code(spagree.measure("example:sparse"))
     assert {code: check.state for code, check in found.items()} == dict.fromkeys(
-        ("precision", "coverage", "assumption", "weights", "beyond_chance", "left_out"), "fine"
+        ("precision", "coverage", "assumption", "weights", "beyond_chance", "overlap", "left_out"), "fine"
     )
 
 
@@ -187,13 +187,13 @@ def test_overlap_is_told_where_it_was_looked_at() -> None:
     thin = spagree.measure(team("abc", 0) + team("def", 100) + [(200, "a", "x"), (200, "d", "x")])
     assert by_code(thin)["overlap"].state == "look"
     assert by_code(measured([{"a": 2}] * 3))["overlap"].state == "cannot_tell"
-    assert "overlap" not in by_code(spagree.measure(team("abcd", 0)))
+    assert by_code(spagree.measure(team("abcd", 0)))["overlap"].state == "fine"
 
 
 def test_json_has_the_same_checks() -> None:
     agreement = spagree.measure("example:krippendorff2011")
-    shown = agreement.to_dict()["checks"]
-    assert shown == [{"code": c.code, "state": c.state, **c.figures} for c in checks(agreement.findings)]
+    found = checks(agreement.measurement.summary(agreement.findings))
+    assert agreement.to_dict()["checks"] == [{"code": c.code, "state": c.state, **c.figures} for c in found]
 
 
 # Both intervals ------------------------------------------------------------------------------
@@ -207,6 +207,8 @@ def test_both_intervals_are_there_where_everybody_is_named() -> None:
         assert both["items"] == {"low": agreement.spa.low, "high": agreement.spa.high, "stderr": agreement.spa.stderr}
         assert both["annotators"] == {"low": wider.low, "high": wider.high, "stderr": wider.stderr}
         assert agreement.spa.interval_for == "items"
+        turned = spagree.measure("example:sparse", weights=weights, interval_for="annotators").to_dict()["spa"]
+        assert turned["intervals"] == both and turned["low"] == wider.low
 
 
 def test_two_annotators_say_nothing_about_others() -> None:
@@ -215,7 +217,7 @@ def test_two_annotators_say_nothing_about_others() -> None:
     assert both["annotators"]["low"] is None and "cannot be seen" in both["annotators"]["undefined"]
 
 
-@pytest.mark.parametrize("source", ["counts", "unknown", "one", "tally", "bootstrap", "annotators", "weights"])
+@pytest.mark.parametrize("source", ["counts", "unknown", "one", "tally", "bootstrap", "weights"])
 def test_there_is_one_interval_where_the_other_cannot_be(source: str) -> None:
     rows: list[tuple[Any, ...]] = [(i, name, "xy"[i % 2]) for i in range(12) for name in "abc"]
     made = {
@@ -224,7 +226,6 @@ def test_there_is_one_interval_where_the_other_cannot_be(source: str) -> None:
         "one": lambda: spagree.measure([(i, "a", "x") for i in range(3)]),
         "tally": lambda: spagree.measure(spagree.tally(rows)),
         "bootstrap": lambda: spagree.measure(rows, bootstrap=200),
-        "annotators": lambda: spagree.measure(rows, interval_for="annotators"),
         "weights": lambda: spagree.measure(rows, weights={3: 1.0}),
     }
     assert "intervals" not in made[source]().to_dict()["spa"]

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from io import StringIO
 
+import polars
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,8 @@ from rich.console import Console
 
 import spagree
 from spagree.estimate import Estimate, find
-from spagree.present import document, for_paper, in_words, to_html, to_text
+from spagree.estimate.breakdowns import Breakdowns
+from spagree.present import document, for_paper, in_words, interval_words, to_html, to_text
 from spagree.present.tables import table
 from spagree.present.wording import (
     change,
@@ -38,7 +40,7 @@ MIXED = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 3}, {"a": 2, "b": 2}
 
 
 def text(tally: Tally, **options: object) -> str:
-    return to_text(find(tally, **options), None, "9.9")  # type: ignore[arg-type]
+    return to_text(Breakdowns(find(tally, **options)), None, "9.9")  # type: ignore[arg-type]
 
 
 @given(st.floats(0, 1), st.integers(1, 6))
@@ -125,11 +127,11 @@ def test_long_tables_are_cut_and_say_so() -> None:
 
 
 def test_a_broken_assumption_is_said_in_every_place() -> None:
-    findings = spagree.measure("example:adaptive").findings
-    shown = to_text(findings, None, "9.9")
+    found = spagree.measure("example:adaptive").breakdowns(["intervals"])
+    shown = to_text(found, None, "9.9")
     assert "violated: items with more annotations agree less (p < 0.001)" in shown
     assert "first=2" in shown and "! the weighting schemes differ" in shown
-    assert "Agreement depended on the number of annotations" in for_paper(findings, "9.9")
+    assert "Agreement depended on the number of annotations" in for_paper(found, "9.9")
 
 
 def test_what_was_left_out_is_shown() -> None:
@@ -142,41 +144,121 @@ def test_understood_columns_and_examples_are_harmless() -> None:
     understood = Understood(
         "a\x1b.csv", "long", {"item": "i\u202et", "label": "l"}, frozenset({"label"}), (("x\x07", "y"),)
     )
-    shown = " ".join(to_text(find(MIXED), understood, "9.9").split())
+    shown = " ".join(to_text(Breakdowns(find(MIXED)), understood, "9.9").split())
     assert "a\\x1b.csv as a long table" in shown
     assert "columns: item = i\\u202et, label = l (label guessed) first row: x\\x07 · y" in shown
 
 
 def test_the_sentence_for_the_paper() -> None:
-    sentence = for_paper(spagree.measure("example:sparse").findings, "9.9")
-    assert sentence == (
-        "Inter-annotator agreement was 0.576 (Sparse Probability of Agreement, 95% interval 0.536 to 0.615, "
-        "annotations_m1 weights; 300 items with two or more of 1,028 annotations by 25 annotators; spagree 9.9)."
+    sentence = for_paper(spagree.measure("example:sparse").breakdowns(), "9.9")
+    assert re.sub(r"0\.\d{3} to 0\.\d{3}", "…", sentence) == (
+        "Inter-annotator agreement was 0.576 (Sparse Probability of Agreement, annotations_m1 weights; 95% interval … "
+        "for these annotators on new items, … for other annotators like them; spagree 9.9), computed on the 300 items "
+        "with at least two annotations (1,028 annotations by 25 annotators)."
     )
-    assert for_paper(find(Tally()), "9.9") == ""
+    assert for_paper(Breakdowns(find(Tally())), "9.9") == ""
     first = spagree.measure("example:adaptive", first=2)
-    assert "1,600 annotations by 30 annotators, only the first 2 of each item;" in for_paper(first.findings, "9.9")
+    assert "(1,600 annotations by 30 annotators, only the first 2 of each item)" in for_paper(first.breakdowns(), "9.9")
     assert "1,108 annotations: after the first 2 of their item" in str(first)
-    own = for_paper(find(MIXED, {2: 1, 3: 1.5, 4: 2}), "9.9")
+    own = for_paper(Breakdowns(find(MIXED, {2: 1, 3: 1.5, 4: 2})), "9.9")
     assert "own weights by number of annotations 2: 1, 3: 1.5, 4: 2;" in own
-    many = for_paper(find(Tally.from_items([{"a": n} for n in range(2, 20)]), lambda n: n), "9.9")
+    many = for_paper(Breakdowns(find(Tally.from_items([{"a": n} for n in range(2, 20)]), lambda n: n)), "9.9")
     assert "9: 9, …;" in many
-    assert "95% bootstrap interval" in for_paper(spagree.measure(MIXED, bootstrap=100).findings, "9.9")
-    assert " by " not in for_paper(find(PERFECT), "9.9")
+    resampled = for_paper(spagree.measure(MIXED, bootstrap=100).breakdowns(), "9.9")
+    assert "95% bootstrap interval" in resampled and "for these annotators, new items;" in resampled
+    assert " by " not in for_paper(Breakdowns(find(PERFECT)), "9.9")
+
+
+def test_the_paper_counts_only_items_with_two_annotations_and_their_annotators() -> None:
+    rows = [(i, name, "xy"[i % 3 == 0]) for i in range(12) for name in ("ann", "bob", "cyd")]
+    lonely = [(100 + i, "dan", "x") for i in range(5)]
+    agreement = spagree.measure([*rows, *lonely])
+    counted = "computed on the 12 items with at least two annotations (36 annotations by 3 annotators)."
+    assert for_paper(agreement.breakdowns(["overlap"]), "9.9").endswith(counted)
+    # Without a look at who shares items nobody knows that dan is not among them.
+    assert for_paper(agreement.breakdowns([]), "9.9").endswith("(36 annotations).")
+    assert for_paper(spagree.measure(rows).breakdowns([]), "9.9").endswith("(36 annotations by 3 annotators).")
+
+
+# Both intervals -----------------------------------------------------------------------------
+
+
+def answers(people: str, items: int = 40) -> list[tuple[int, str, str]]:
+    return [
+        (i, who, "xy"[(i * 7 + place * (i % 4 == 0)) % 2]) for i in range(items) for place, who in enumerate(people)
+    ]
+
+
+def test_the_headline_says_whom_each_interval_is_about() -> None:
+    agreement = spagree.measure(answers("abcdef"))
+    both = agreement.intervals()
+    own, others = (interval(both[name]) for name in ("items", "annotators"))
+    said = interval_words(agreement.breakdowns(["intervals"]))
+    assert said == (f"These annotators: {own} on new items.", f"Other annotators like them: {others}.")
+    for shown in (str(agreement), agreement._repr_html_()):
+        assert " ".join(said) in " ".join(shown.split())
+    sentence = for_paper(agreement.breakdowns(), "9.9")
+    assert f"{own} for these annotators on new items, {others} for other annotators like them" in sentence
+    turned = spagree.measure(answers("abcdef"), interval_for="annotators")
+    assert interval_words(turned.breakdowns(["intervals"])) == said
+    assert f"95% interval for other annotators {others}" in str(turned)
+
+
+def test_two_annotators_say_nothing_about_others() -> None:
+    agreement = spagree.measure(answers("ab"))
+    shown = " ".join(str(agreement).split())
+    assert "These two annotators agree on a random item 75% of the time; nothing can be said about others." in shown
+    assert interval_words(agreement.breakdowns(["intervals"])) == (f"On new items: {interval(agreement.spa)}.",)
+    assert "for these two annotators on new items; spagree" in for_paper(agreement.breakdowns(), "9.9")
+
+
+def test_where_only_items_are_known_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    tally = interval_words(spagree.measure(spagree.tally(answers("abc"))).breakdowns())
+    assert tally[0].startswith("These annotators: ") and "not computed, because a tally does not say who" in tally[1]
+    resampled = interval_words(spagree.measure(answers("abc"), bootstrap=100).breakdowns())
+    assert "not computed, because a bootstrap resamples items only" in resampled[1]
+    nameless = spagree.measure(polars.DataFrame({"item": [1, 1, 2, 2, 3, 3], "label": list("xxyyxy")}))
+    assert "because who annotated is not known; name the column" in interval_words(nameless.breakdowns())[1]
+    monkeypatch.setattr("spagree.estimate.breakdowns.MOST_FOR_BOTH", 10)
+    large = interval_words(spagree.measure(answers("abc")).breakdowns())
+    assert "above 10 annotations" in large[1] and "interval_for" in large[1]
+    assert interval_words(Breakdowns(find(MIXED)))[1:] == ()
+    assert interval_words(Breakdowns(find(Tally.from_items([{"a": 2}])))) == ()
+
+
+def test_three_annotators_who_only_met_in_pairs() -> None:
+    rows = [(f"{pair}{i}", who, "xy"[i % 2]) for pair in ("ab", "bc") for i in range(6) for who in pair]
+    said = interval_words(spagree.measure(rows).breakdowns(["intervals"]))
+    assert said[0].startswith("These annotators: ") and said[1].startswith("Other annotators")
+
+
+def test_chance_is_in_the_headline_under_a_metric_and_where_agreement_is_near_it() -> None:
+    scale = spagree.measure(answers("abcd"), metric="ordinal", order=["x", "y"])
+    kappa = scale.chance["spa_kappa"]
+    words = f"hance agreement {figure(kappa.expected)}, spa_kappa {figure(kappa.value)}"
+    for shown in (str(scale), scale._repr_html_(), for_paper(scale.breakdowns(), "9.9")):
+        assert words in " ".join(shown.split())
+    blind = spagree.measure(
+        [(i, who, "xy"[(i // (place + 1)) % 2]) for i in range(64) for place, who in enumerate("abcd")]
+    )
+    assert "near_chance" in [warning.code for warning in blind.warnings]
+    for shown in (str(blind), for_paper(blind.breakdowns(), "9.9")):
+        assert "agreement is close to chance" in " ".join(shown.split())
+    assert "hance agreement" not in for_paper(spagree.measure(answers("abcd")).breakdowns(), "9.9")
 
 
 def test_undefined_agreement_in_words_and_json() -> None:
     nothing = find(Tally.from_items([{"a": 1}]))
     assert in_words(nothing) == "Agreement is undefined: no item has two annotations, so no agreement can be seen."
-    found = document(nothing, "9.9", {})
+    found = document(Breakdowns(nothing), "9.9")
     assert found["spa"]["value"] is None and "undefined" in found["spa"]
     assert found["missingness"] == {"z": None, "p": None, "undefined": "no pairable item", "by_n": []}
-    assert document(find(Tally()), "9.9", {})["data"]["annotations_per_item"] == {
+    assert document(Breakdowns(find(Tally())), "9.9")["data"]["annotations_per_item"] == {
         "min": None,
         "median": None,
         "max": None,
     }
-    assert "SPA undefined" in to_text(nothing, None, "9.9")
+    assert "SPA undefined" in to_text(Breakdowns(nothing), None, "9.9")
 
 
 def test_json_is_full_precision_and_has_no_nan() -> None:
@@ -187,7 +269,7 @@ def test_json_is_full_precision_and_has_no_nan() -> None:
 
 def test_the_notebook_table_escapes_everything() -> None:
     hostile = Tally.from_items([{"<script>alert(1)</script>": 1, "&": 1}, {"a": 2}, {"a": 1}])
-    page = to_html(find(hostile))
+    page = to_html(Breakdowns(find(hostile)))
     assert "<script" not in page and "SPA 0.5" in page and page.count("<tr>") == 1 + 7
     labels = [("q", str(n), label) for n, label in enumerate(["<b>", "<B>", "x"])]
     assert "&lt;b&gt;" in spagree.measure(labels)._repr_html_()

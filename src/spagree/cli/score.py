@@ -145,7 +145,8 @@ def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, ass
     for question, agreement in found.items():
         if question:
             say(f"══ {printable(question, 80)} ══")
-        draw(summary(agreement.findings, agreement.understood, __version__, verbose=verbose, width=terminal_width()))
+        about = agreement.measurement.summary(agreement.findings)
+        draw(summary(about, agreement.understood, __version__, verbose=verbose, width=terminal_width()))
         if question in came:
             say("\n" + explain_returned(came[question], terminal_width()))
 

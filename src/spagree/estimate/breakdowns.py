@@ -20,14 +20,14 @@ from spagree.estimate.annotators import annotators
 from spagree.estimate.budgets import plan_for
 from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.classes import classes, confusion
-from spagree.estimate.concentration import decisive_cautions
+from spagree.estimate.concentration import Concentration, concentration, decisive_cautions
 from spagree.estimate.development import development, measured
 from spagree.estimate.findings import Findings
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes
 from spagree.estimate.leave_one_out import Peers, peers
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, to_new_annotators
-from spagree.estimate.overlap import Overlap, is_cheap, is_small, overlap, overlap_cautions
+from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import WILSON, Estimate
@@ -35,7 +35,7 @@ from spagree.estimate.weights import ByN, weigh_at
 from spagree.options import CustomWeights
 from spagree.read.annotations import Caution
 from spagree.read.frames import is_spark
-from spagree.tally.coded import Coded, coded, coded_in_python
+from spagree.tally.coded import NO_ANNOTATORS, Coded, coded, coded_in_python
 from spagree.tally.engines import to_polars
 from spagree.tally.items import ItemTable
 from spagree.tally.tally import Tally
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 MOST_FROM_A_CLUSTER = 50_000_000
 MOST_FOR_BOTH = 500_000  # annotations: above, the second pass is made only when asked for
+FEWEST_IN_TEAMS = 3  # annotators: up to here they cannot form two teams
 MOST_PEOPLE = 40  # annotators among whom a page compares every two
 MOST_ITEMS = 25  # hardest items on a page
 NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"
@@ -95,6 +96,8 @@ class Breakdowns:
     plan: polars.DataFrame | Absent = NOT_ASKED
     intervals: Mapping[str, Estimate] | Absent = NOT_ASKED
     """SPA's interval for these annotators, and for others like them."""
+    concentration: Concentration | Absent = NOT_ASKED
+    """How few people made half of the annotations."""
 
     def lacks(self, name: str) -> str | None:
         """Why there is no such breakdown, in words; None where there is one."""
@@ -133,6 +136,11 @@ class Measurement:
         made = self._made(findings)
         return Breakdowns(findings, **{name: _value(made[name]) for name in names})
 
+    def summary(self, findings: Findings) -> Breakdowns:
+        """What a headline and the checks need: both intervals and the overlap, where they cost little."""
+        looked = _value(lambda: self.quick_overlap)
+        return replace(self.breakdowns(findings, ["intervals", "concentration"]), overlap=looked)
+
     def tables(self, findings: Findings) -> dict[str, polars.DataFrame]:
         """Every table in full: all items, all pairs; without those that do not exist."""
         made = self._made(findings) | {"items": self.all_items, "pairs": self.pairs}
@@ -151,6 +159,7 @@ class Measurement:
             "development": self.development,
             "plan": self.plan,
             "intervals": lambda: self.intervals(findings.spa),
+            "concentration": self.concentration,
         }
 
     def _once(self, key: Any, make: Callable[[], polars.DataFrame]) -> polars.DataFrame:
@@ -204,6 +213,16 @@ class Measurement:
         """Who annotated items together."""
         return overlap(self.codes)
 
+    @cached_property
+    def quick_overlap(self) -> Overlap:
+        """The same where looking costs little; thin bridges only among few meetings."""
+        if self.annotations is not None and not self._may_look():
+            raise UsageError(
+                f"not computed above {CHEAP_ANNOTATIONS:,} annotations or on a cluster; see agreement.overlap() or a "
+                "report"
+            )
+        return self.overlap if is_cheap(self.codes) else overlap(self.codes, bridges=False)
+
     def development(self, steps: int = 40) -> polars.DataFrame:
         """SPA as it was at the end of each step in time."""
         annotations = self.annotations
@@ -213,27 +232,32 @@ class Measurement:
 
     def plan(self, most: int | None = None, **wanted: Any) -> polars.DataFrame:
         """What a narrower interval takes."""
-        now = self._measured(self.tally)
         key = ("plan", most, *wanted.items())
-        return self._once(key, lambda: plan_for(self.tally, self.weights, self.metric, now, most=most, **wanted))
+        return self._once(key, lambda: plan_for(self.tally, self.weights, self.metric, self._now, most=most, **wanted))
+
+    @cached_property
+    def _now(self) -> Estimate:
+        """SPA with its interval over items."""
+        return self._measured(self.tally)
 
     def _measured(self, tally: Tally) -> Estimate:
         return measured(tally, self.weights, self.level, self.metric)
 
     def cautions(self, spa: float | None) -> tuple[Caution, ...]:
         """What to say about the overlap and about who decides, where looking at it costs little."""
-        if self.annotations is None or not self._may_look():
+        people = len(self.tally.annotators or ())
+        if self.annotations is None or people <= FEWEST_IN_TEAMS or not self._may_look():
             return ()
-        found = self.overlap if is_cheap(self.codes) else overlap(self.codes, bridges=False)
+        apart = tuple(overlap_cautions(self.quick_overlap))
         try:
             by_n = self.by_n()
         except UsageError:  # own weights that say nothing about items with one annotation less
-            return tuple(overlap_cautions(found))
-        return (*overlap_cautions(found), *decisive_cautions(self.peers, by_n, self.codes.annotators, spa))
+            return apart
+        return (*apart, *decisive_cautions(self.peers, by_n, self.codes.annotators, spa))
 
     def _may_look(self) -> bool:
-        """Few annotations by three people or more, on an engine that answers at once."""
-        return is_small(self.tally.annotations) and len(self.tally.annotators or ()) > 3 and not self._is_cluster()
+        """Few annotations, on an engine that answers at once."""
+        return is_small(self.tally.annotations) and not self._is_cluster()
 
     def _is_cluster(self) -> bool:
         return self.annotations is not None and (
@@ -253,8 +277,10 @@ class Measurement:
 
     def intervals(self, spa: Estimate) -> dict[str, Estimate]:
         """SPA's interval for these annotators and for others like them; refused where the second is not computed."""
-        if spa.interval_for != ITEMS or spa.method != WILSON:
-            raise UsageError("only the interval that was asked for is computed")
+        if spa.method != WILSON:
+            raise UsageError("a bootstrap resamples items only")
+        if spa.interval_for == ANNOTATORS:
+            return {ITEMS: self._now, ANNOTATORS: spa}
         if self.annotations is None:
             raise UsageError(NO_ANNOTATIONS)
         if self.tally.annotations > MOST_FOR_BOTH:
@@ -262,8 +288,10 @@ class Measurement:
                 f"above {MOST_FOR_BOTH:,} annotations the interval for other annotators is computed only when asked "
                 "for: --interval-for annotators"
             )
-        if len(self.tally.annotators or ()) < 2:
-            raise UsageError("fewer than two annotators are known")
+        if self.tally.annotators is None:
+            raise UsageError(NO_ANNOTATORS)
+        if len(self.tally.annotators) < 2:
+            raise UsageError("only one annotator is known")
         if self.codes.unknown:
             raise UsageError("some annotations do not say who made them")
         return {ITEMS: spa, ANNOTATORS: to_new_annotators(self.peers, self.by_n(), spa, self._shape)}
@@ -272,6 +300,13 @@ class Measurement:
     def _shape(self) -> Shape:
         """How the agreement of an item varies."""
         return adaptive_shape(self.tally, None if self.similar is None else self.similar.pairable())
+
+    def concentration(self) -> Concentration:
+        """How few people made half of the annotations."""
+        found = concentration(self.tally)
+        if found is None:
+            raise UsageError(NO_ANNOTATORS)
+        return found
 
     @cached_property
     def votes(self) -> LabelCounts:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from spagree.estimate.breakdowns import Absent, Breakdowns
 from spagree.estimate.cautions import LOW_COVERAGE
 from spagree.estimate.findings import Findings
 from spagree.estimate.missingness import ALARM
-from spagree.estimate.uncertainty import FEW_ITEMS
+from spagree.estimate.new_annotators import ANNOTATORS
+from spagree.estimate.overlap import Overlap
+from spagree.estimate.uncertainty import FEW_ITEMS, Estimate
 
 State = Literal["fine", "look", "problem", "cannot_tell"]
 FINE: State = "fine"
@@ -18,8 +21,9 @@ PROBLEM: State = "problem"
 CANNOT_TELL: State = "cannot_tell"
 
 PRECISE, ROUGH = 0.05, 0.1  # half of the interval
-DOUBTFUL = 0.05  # p of the assumption test from which on it is worth a look
+DOUBTFUL = 0.05  # p of the assumption test below which it is worth a look
 MUCH_LEFT_OUT = 0.1
+MUCH_ALONE = 0.01  # of the annotations, by people who share no item with anybody
 LOW_KAPPA = 0.4  # a convention: below it most readers call agreement beyond chance poor or fair
 Z_80 = 0.84  # quantile of a power of 80%
 
@@ -33,27 +37,40 @@ class Check:
     figures: Mapping[str, float | int | None] = field(default_factory=dict)
 
 
-def checks(findings: Findings) -> tuple[Check, ...]:
-    """Every check of these findings, in the order a reader asks.
+def checks(breakdowns: Breakdowns) -> tuple[Check, ...]:
+    """Every check, in the order a reader asks.
 
     >>> from spagree.estimate import find
     >>> from spagree.tally.tally import Tally
-    >>> found = checks(find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}])))
+    >>> found = checks(Breakdowns(find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))))
     >>> [(check.code, check.state) for check in found][:3]
     [('precision', 'problem'), ('coverage', 'fine'), ('assumption', 'cannot_tell')]
     """
-    found = (precision, coverage, assumption, weights, beyond_chance, left_out)
-    return (*(check(findings) for check in found), *overlap(findings))
+    findings = breakdowns.findings
+    found = (coverage, assumption, weights, beyond_chance)
+    return (precision(breakdowns), *(check(findings) for check in found), overlap(breakdowns), left_out(findings))
 
 
-def precision(findings: Findings) -> Check:
-    """How well the number is known."""
-    spa, items = findings.spa, findings.data.pairable_items
-    if spa.low is None or spa.high is None:
-        return Check("precision", PROBLEM, {"half_width": None, "items": items})
-    half = (spa.high - spa.low) / 2
-    state = FINE if half <= PRECISE else LOOK if half <= ROUGH else PROBLEM
-    return Check("precision", state, {"half_width": half, "items": items})
+def precision(breakdowns: Breakdowns) -> Check:
+    """How well the number is known, for these annotators and for others like them, and on whom it depends."""
+    findings, both, people = breakdowns.findings, breakdowns.intervals, breakdowns.concentration
+    half = _half(findings.spa)
+    others = None if isinstance(both, Absent) else _half(both[ANNOTATORS])
+    figures: dict[str, float | int | None] = {
+        "half_width": half,
+        "half_width_annotators": others,
+        "items": findings.data.pairable_items,
+        "annotators": findings.data.annotators,
+        "busiest": None if isinstance(people, Absent) else people.busiest,
+        "busiest_share": None if isinstance(people, Absent) else people.share,
+    }
+    if half is None:
+        return Check("precision", PROBLEM, figures)
+    return Check("precision", FINE if half <= PRECISE else LOOK if half <= ROUGH else PROBLEM, figures)
+
+
+def _half(spa: Estimate) -> float | None:
+    return None if spa.low is None or spa.high is None else (spa.high - spa.low) / 2
 
 
 def coverage(findings: Findings) -> Check:
@@ -157,12 +174,26 @@ def left_out(findings: Findings) -> Check:
     )
 
 
-def overlap(findings: Findings) -> Iterator[Check]:
-    """Whether people can be compared: known only where it was looked at, or where nobody is named."""
-    codes = {warning.code for warning in findings.warnings}
-    if findings.data.annotators is None:
-        yield Check("overlap", CANNOT_TELL)
-    elif "disconnected_teams" in codes:
-        yield Check("overlap", PROBLEM)
-    elif "thin_bridge" in codes:
-        yield Check("overlap", LOOK)
+def overlap(breakdowns: Breakdowns) -> Check:
+    """Whether annotators can be compared with one another; cannot tell where nobody looked, or nobody is named."""
+    found = breakdowns.overlap
+    if isinstance(found, Absent):
+        return Check("overlap", CANNOT_TELL)
+    share = found.alone_annotations / max(breakdowns.findings.data.annotations, 1)
+    figures = {
+        "teams": len(found.teams),
+        "fewest_shared": min((bridge.items for bridge in found.thin_bridges), default=None),
+        "alone": len(found.alone),
+        "alone_share": share,
+        "unknown": found.unknown,
+    }
+    return Check("overlap", _connected(found, share), figures)
+
+
+def _connected(found: Overlap, alone: float) -> State:
+    """Somebody unknown may have met both sides, so with unknown annotators nothing is certain."""
+    if not found.teams:
+        return CANNOT_TELL
+    if len(found.teams) > 1 and not found.unknown:
+        return PROBLEM
+    return LOOK if found.thin_bridges or found.unknown or alone > MUCH_ALONE else FINE

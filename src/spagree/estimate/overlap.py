@@ -54,6 +54,8 @@ class Overlap:
     """Items annotated once."""
     unknown: int = 0
     """Annotations by somebody unknown, who may connect what looks disconnected."""
+    alone_annotations: int = 0
+    """Annotations by those who share no item."""
 
 
 def overlap(codes: Coded, *, bridges: bool = True) -> Overlap:
@@ -66,12 +68,14 @@ def overlap(codes: Coded, *, bridges: bool = True) -> Overlap:
     """
     size = np.bincount(codes.item, minlength=codes.items)
     shared = (size[codes.item] > 1) & (codes.annotator >= 0)
-    met = np.bincount(codes.annotator[shared], minlength=len(codes.annotators)) > 0
-    group = _connected(codes.item[shared], codes.annotator[shared], codes.items, len(codes.annotators))
+    people = len(codes.annotators)
+    made = np.bincount(codes.annotator[codes.annotator >= 0], minlength=people)
+    met = np.bincount(codes.annotator[shared], minlength=people) > 0
+    group = _connected(codes.item[shared], codes.annotator[shared], codes.items, people)
     teams = tuple(team for _, team, _ in _teams(codes, group))
     alone = tuple(codes.annotators[place] for place in np.flatnonzero(~met))
     thin = tuple(_bridges(codes, group)) if bridges else ()
-    return Overlap(len(codes.annotators), teams, thin, alone, int((size == 1).sum()), codes.unknown)
+    return Overlap(people, teams, thin, alone, int((size == 1).sum()), codes.unknown, int(made[~met].sum()))
 
 
 def is_small(annotations: int) -> bool:

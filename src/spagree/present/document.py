@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spagree.estimate import Corrected, Data, Estimate, Findings, Missingness
+from spagree.estimate import Corrected, Data, Estimate, Missingness
+from spagree.estimate.breakdowns import Absent, Breakdowns
 from spagree.estimate.checks import checks
 
 FORMAT = 1
 
 
-def document(findings: Findings, version: str, intervals: Mapping[str, Estimate]) -> dict[str, Any]:
+def document(breakdowns: Breakdowns, version: str) -> dict[str, Any]:
     """The contract's JSON as a dictionary; an undefined figure says why in words."""
+    findings = breakdowns.findings
     spa = findings.spa
     named = {"level": spa.level, "weights": spa.weights, "method": spa.method}
     named |= {"interval_for": spa.interval_for, "generalise": spa.interval_for, "covers": spa.covers}
@@ -21,18 +23,20 @@ def document(findings: Findings, version: str, intervals: Mapping[str, Estimate]
         "spagree": version,
         "metric": findings.metric,
         "data": _data(findings.data),
-        "spa": {**_estimate(spa), **named, **_intervals(intervals)},
+        "spa": {**_estimate(spa), **named, **_intervals(breakdowns.intervals)},
         "schemes": {name: _estimate(found) for name, found in findings.schemes.items()},
         "missingness": _missingness(findings.missingness),
         "chance": {name: _corrected(found) for name, found in findings.chance.items()},
-        "checks": [{"code": each.code, "state": each.state, **each.figures} for each in checks(findings)],
+        "checks": [{"code": each.code, "state": each.state, **each.figures} for each in checks(breakdowns)],
         "warnings": [{"code": each.code, "message": each.message} for each in findings.warnings],
     }
 
 
-def _intervals(known: Mapping[str, Estimate]) -> dict[str, Any]:
+def _intervals(both: Mapping[str, Estimate] | Absent) -> dict[str, Any]:
     """For these annotators on new items, and for other annotators like them, where both are known."""
-    return {"intervals": {name: _interval(found) for name, found in known.items()}} if known else {}
+    if isinstance(both, Absent):
+        return {}
+    return {"intervals": {name: _interval(found) for name, found in both.items()}}
 
 
 def _interval(found: Estimate) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from html import escape
 
-from spagree.estimate import Findings
-from spagree.present.sentence import in_words, interval_name
+from spagree.estimate.breakdowns import Breakdowns
+from spagree.present.sentence import headline, interval_name
 from spagree.present.wording import escape_controls, figure, interval
 
 
-def to_html(findings: Findings) -> str:
+def to_html(breakdowns: Breakdowns) -> str:
     """The headline, all schemes and the warnings."""
+    findings = breakdowns.findings
     rows = "".join(
         f"<tr><th scope='row'>{_text(name)}</th><td>{figure(found.value)}</td><td>{interval(found)}</td></tr>"
         for name, found in {findings.spa.weights: findings.spa, **findings.schemes}.items()
@@ -18,7 +19,7 @@ def to_html(findings: Findings) -> str:
     warnings = "".join(f"<li>{_text(caution.message)}</li>" for caution in findings.warnings)
     return (
         f"<div><p><strong>SPA {figure(findings.spa.value)}</strong> "
-        f"({interval_name(findings.spa)} {interval(findings.spa)})<br>{_text(in_words(findings))}</p>"
+        f"({interval_name(findings.spa)} {interval(findings.spa)})<br>{_text(' '.join(headline(breakdowns)))}</p>"
         f"<table><thead><tr><th>scheme</th><th>agreement</th><th>interval</th></tr></thead><tbody>{rows}</tbody></table>"
         + (f"<ul>{warnings}</ul>" if warnings else "")
         + "</div>"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from spagree.estimate import CUSTOM, NOMINAL, Estimate, Findings
-from spagree.estimate.new_annotators import ANNOTATORS
-from spagree.present.wording import count, figure, interval, p_value, percent, percent_range
+from spagree.estimate.breakdowns import NOT_ASKED, Absent, Breakdowns
+from spagree.estimate.new_annotators import ANNOTATORS, ITEMS
+from spagree.present.wording import count, figure, interval, p_value, percent
 from spagree.tally.policies import AFTER_FIRST
 
 MOST_WEIGHTS = 8
+PAIR = 2
 WIDE_GAP = 0.25  # between agreement and kappa, from which on people ask why
 SEEN = 0.005  # a difference that shows in a table
 
@@ -19,22 +21,62 @@ def in_words(findings: Findings) -> str:
     spa = findings.spa
     if spa.value is None:
         return f"Agreement is undefined: {spa.undefined}."
-    meaning = f"Two random annotators agree on a random item {percent(spa.value)} of the time"
-    if findings.metric != NOMINAL:
-        meaning = (
-            f"On average two random annotators agree {percent(spa.value)} on a random item, 100% being full agreement"
-        )
-    if spa.low is None or spa.high is None:
-        return f"{meaning}; no interval, because {spa.undefined}."
-    new = "new annotators and more items" if spa.interval_for == ANNOTATORS else "more items"
-    low, high = percent_range(spa.low, spa.high)
-    return f"{meaning}; with {new} like these, between {low} and {high}."
+    pair = findings.data.annotators == PAIR
+    who = "these two annotators" if pair else "two random annotators"
+    if findings.metric == NOMINAL:
+        meaning = f"{who.capitalize()} agree on a random item {percent(spa.value)} of the time"
+    else:
+        meaning = f"On average {who} agree {percent(spa.value)} on a random item, 100% being full agreement"
+    others = "; nothing can be said about others" if pair else ""
+    missing = f"; no interval, because {spa.undefined}" if spa.low is None else ""
+    return f"{meaning}{others}{missing}."
+
+
+def interval_words(breakdowns: Breakdowns) -> tuple[str, ...]:
+    """What the intervals cover, a sentence each: these annotators, and other annotators like them.
+
+    Where the second is not computed, why; of two annotators nothing can be said about others.
+    """
+    spa, both = breakdowns.findings.spa, breakdowns.intervals
+    if spa.low is None:
+        return ()
+    if isinstance(both, Absent):
+        if spa.interval_for == ANNOTATORS:
+            return (f"Other annotators like them: {interval(spa)}.",)
+        own = f"These annotators: {interval(spa)} on new items."
+        return (own, *((f"Other annotators: not computed, because {both.reason}.",) if both is not NOT_ASKED else ()))
+    if breakdowns.findings.data.annotators == PAIR:
+        return (f"On new items: {interval(both[ITEMS])}.",)
+    others = both[ANNOTATORS]
+    wider = f"Other annotators: unknown, because {others.undefined}."
+    if others.low is not None:
+        wider = f"Other annotators like them: {interval(others)}."
+    return f"These annotators: {interval(both[ITEMS])} on new items.", wider
+
+
+def headline(breakdowns: Breakdowns) -> tuple[str, ...]:
+    """What is said below the number: its meaning, what its intervals cover, and chance where it matters."""
+    chance = chance_words(breakdowns.findings)
+    said = (in_words(breakdowns.findings), " ".join(interval_words(breakdowns)))
+    return tuple(words for words in (*said, f"{chance.capitalize()}." if chance else "") if words)
+
+
+def chance_words(findings: Findings) -> str:
+    """Chance agreement and what is left beyond it; empty where equal labels agree and clearly more than by chance."""
+    kappa = findings.chance["spa_kappa"]
+    if kappa.value is None or kappa.expected is None:
+        return ""
+    near = any(warning.code == "near_chance" for warning in findings.warnings)
+    if findings.metric == NOMINAL and not near:
+        return ""
+    close = ": agreement is close to chance" if near else ""
+    return f"chance agreement {figure(kappa.expected)}, spa_kappa {figure(kappa.value)}{close}"
 
 
 def interval_name(found: Estimate) -> str:
     """What kind of interval it is: Wilson's goes without saying, a bootstrap does not."""
     kind = "" if found.method == "wilson" else "bootstrap "
-    return f"{found.level:.0%} {kind}interval{' for ' + found.covers if found.interval_for == ANNOTATORS else ''}"
+    return f"{found.level:.0%} {kind}interval{' for other annotators' if found.interval_for == ANNOTATORS else ''}"
 
 
 def by_chance(findings: Findings) -> str:
@@ -73,17 +115,31 @@ def kappa_bias(findings: Findings) -> str:
     return f"spa_kappa is corrected for the bias of small samples; without that it would be {figure(plain)}."
 
 
-def for_paper(findings: Findings, version: str) -> str:
-    """The sentence for a paper: figure, interval, method, data, software."""
+def for_paper(breakdowns: Breakdowns, version: str) -> str:
+    """The sentence for a paper: figure, intervals, method, data, software."""
+    findings = breakdowns.findings
     spa = findings.spa
     if spa.value is None:
         return ""
-    limits = "" if spa.low is None else f", {interval_name(spa)} {interval(spa)}"
+    chance = chance_words(findings)
     return (
         f"Inter-annotator agreement was {figure(spa.value)} "
-        f"(Sparse Probability of Agreement{_metric(findings)}{limits}, "
-        f"{_weights(findings)}; {_basis(findings)}; spagree {version}).{_caveat(findings)}"
+        f"(Sparse Probability of Agreement{_metric(findings)}, {_weights(findings)}{_intervals(breakdowns)}"
+        f"{f'; {chance}' if chance else ''}; spagree {version}), {_basis(breakdowns)}.{_caveat(findings)}"
     )
+
+
+def _intervals(breakdowns: Breakdowns) -> str:
+    """Every interval with what it covers."""
+    spa, both = breakdowns.findings.spa, breakdowns.intervals
+    if spa.low is None:
+        return ""
+    if isinstance(both, Absent):
+        return f"; {interval_name(spa)} {interval(spa)} for {spa.covers}"
+    own = "these two annotators" if breakdowns.findings.data.annotators == PAIR else "these annotators"
+    shown = f"; {interval_name(both[ITEMS])} {interval(both[ITEMS])} for {own} on new items"
+    others = both[ANNOTATORS]
+    return shown if others.low is None else f"{shown}, {interval(others)} for other annotators like them"
 
 
 def _metric(findings: Findings) -> str:
@@ -99,13 +155,23 @@ def _weights(findings: Findings) -> str:
     return f"own weights by number of annotations {listed}" + (", …" if len(by_n) > MOST_WEIGHTS else "")
 
 
-def _basis(findings: Findings) -> str:
-    data = findings.data
-    known = f" by {count(data.annotators, 'annotator')}" if data.annotators else ""
+def _basis(breakdowns: Breakdowns) -> str:
+    """The items that count, and the annotations of these items alone."""
+    data = breakdowns.findings.data
+    people = _people(breakdowns)
+    known = f" by {count(people, 'annotator')}" if people else ""
     first = next((why.removeprefix(AFTER_FIRST) for why in data.left_out if why.startswith(AFTER_FIRST)), None)
     only = f", only the first {first} of each item" if first else ""
-    items = f"{count(data.pairable_items, 'item')} with two or more of {count(data.annotations, 'annotation')}"
-    return f"{items}{known}{only}"
+    items = f"the {count(data.pairable_items, 'item')} with at least two annotations"
+    return f"computed on {items} ({count(data.pairable_annotations, 'annotation')}{known}{only})"
+
+
+def _people(breakdowns: Breakdowns) -> int | None:
+    """Annotators of items with two annotations; None where that is not known."""
+    data, overlap = breakdowns.findings.data, breakdowns.overlap
+    if not isinstance(overlap, Absent):
+        return overlap.annotators - len(overlap.alone)
+    return data.annotators if data.pairable_annotations == data.annotations else None
 
 
 def _caveat(findings: Findings) -> str:

@@ -11,10 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from spagree.estimate import Estimate, Findings
+from spagree.estimate.breakdowns import Breakdowns
+from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_chance
 from spagree.estimate.missingness import ALARM
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS
 from spagree.estimate.uncertainty import COVERS
-from spagree.present.sentence import REFERENCE, chance_gap, for_paper, in_words, interval_name, kappa_bias
+from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name, kappa_bias
 from spagree.present.wording import (
     count,
     escape_controls,
@@ -32,37 +34,41 @@ from spagree.understood import Understood
 CHART_WIDTH = 26
 ROOM_FOR_BARS = 80
 MOST_ROWS = 12
+COLOURS = {FINE: "green", LOOK: "yellow", PROBLEM: "red", CANNOT_TELL: "yellow"}
 
 
 def summary(
-    findings: Findings, understood: Understood | None, version: str, *, verbose: bool = True, width: int = 100
+    breakdowns: Breakdowns, understood: Understood | None, version: str, *, verbose: bool = True, width: int = 100
 ) -> Group:
     """The summary as one rich renderable: in short, or with every scheme, coefficient and the assumption check."""
+    findings = breakdowns.findings
     details = _figures(findings, bars=width >= ROOM_FOR_BARS) if verbose else _doubts(findings)
     return Group(
-        _headline(findings),
+        _headline(breakdowns),
         Text(),
         _facts(findings, understood),
         *details,
         *_warnings(findings),
-        *_citation(findings, version),
+        *_citation(breakdowns, version),
         *(() if verbose else _next_steps(findings)),
     )
 
 
-def to_text(findings: Findings, understood: Understood | None, version: str, width: int = 100) -> str:
+def to_text(breakdowns: Breakdowns, understood: Understood | None, version: str, width: int = 100) -> str:
     """The summary as plain text."""
     page = StringIO()
-    Console(width=width, color_system=None, file=page).print(summary(findings, understood, version, width=width))
+    Console(width=width, color_system=None, file=page).print(summary(breakdowns, understood, version, width=width))
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
 
 
-def _headline(findings: Findings) -> Text:
-    spa = findings.spa
-    line = Text.assemble("SPA ", (figure(spa.value), "bold green" if spa.value is not None else "bold red"))
+def _headline(breakdowns: Breakdowns) -> Text:
+    """The number in the colour of what is left beyond chance."""
+    spa = breakdowns.findings.spa
+    colour = "red" if spa.value is None else COLOURS[beyond_chance(breakdowns.findings).state]
+    line = Text.assemble("SPA ", (figure(spa.value), f"bold {colour}"))
     if spa.low is not None:
         line.append(f"   {interval_name(spa)} {interval(spa)}   ({spa.weights} weights)")
-    return Text("\n").join([line, Text(in_words(findings))])
+    return Text("\n").join([line, *map(Text, headline(breakdowns))])
 
 
 def _facts(findings: Findings, understood: Understood | None) -> Table:
@@ -266,9 +272,9 @@ def _warnings(findings: Findings) -> Iterator[RenderableType]:
         yield Padding(Text("! " + escape_controls(caution.message)), (0, 2))
 
 
-def _citation(findings: Findings, version: str) -> Iterator[RenderableType]:
-    if findings.spa.value is None:
+def _citation(breakdowns: Breakdowns, version: str) -> Iterator[RenderableType]:
+    if breakdowns.findings.spa.value is None:
         return
     yield Text("\nFor your paper", style="bold")
-    yield Padding(Text(for_paper(findings, version)), (0, 2))
+    yield Padding(Text(for_paper(breakdowns, version)), (0, 2))
     yield Padding(Text(REFERENCE, style="dim"), (0, 2))

@@ -105,7 +105,7 @@ def _apart(breakdowns: Breakdowns) -> Iterator[str]:
 
 def method(breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any], version: str) -> Section:
     """Versions, options, policies, the sentence and the reference."""
-    quote = for_paper(breakdowns.findings, version)
+    quote = for_paper(breakdowns, version)
     parts: list[Facts | Quote] = [Facts(tuple(_facts(breakdowns, understood, options, version)))]
     if quote:
         parts.append(Quote("For your paper", quote, (REFERENCE, BIBTEX)))

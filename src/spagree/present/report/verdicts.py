@@ -26,7 +26,7 @@ def verdicts(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
     """All verdicts, in the order a reader asks."""
     findings = breakdowns.findings
     found = [
-        _precision(findings),
+        _precision(breakdowns),
         _coverage(findings),
         _assumption(findings),
         _schemes(findings),
@@ -57,13 +57,14 @@ def in_short(found: Sequence[Verdict]) -> Verdict:
     return Verdict(next(iter(said)), "In short", f"{'; '.join(said.values())}.")
 
 
-def _precision(findings: Findings) -> Verdict | None:
+def _precision(breakdowns: Breakdowns) -> Verdict | None:
+    findings = breakdowns.findings
     spa = findings.spa
     if spa.value is None:
         return None
     if spa.low is None or spa.high is None:
         return Verdict("problem", "Precision", f"There is no interval: {spa.undefined}.")
-    half, state = (spa.high - spa.low) / 2, SHOWN[checks.precision(findings).state]
+    half, state = (spa.high - spa.low) / 2, SHOWN[checks.precision(breakdowns).state]
     rough = "" if state == "ok" else " That is rough: more items would help."
     few = f" It rests on {count(findings.data.pairable_items, 'item')}."
     return Verdict(state, "Precision", f"The number is known to about ±{figure(half, 2)}.{rough}{few}", "#figure-plan")
