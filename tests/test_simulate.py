@@ -26,7 +26,7 @@ SIGMAS = 4.5
 
 
 def per_item(frame: pl.DataFrame) -> pl.DataFrame:
-    """n and P of every pairable item, straight from the definition (MATH section 1)."""
+    """n and P of every pairable item, straight from the definition (docs/mathematics.md §1)."""
     counts = frame.group_by("item", "label").agg(c=pl.len().cast(pl.Int64))
     items = counts.group_by("item").agg(n=pl.col("c").sum(), agreeing=(pl.col("c") * (pl.col("c") - 1)).sum())
     pairs = pl.col("n") * (pl.col("n") - 1)

@@ -11,6 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, fsum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from spagree.estimate.label_counts import LabelCounts
 from spagree.tally.tally import Tally
@@ -42,6 +46,15 @@ class Shape:
         """Var(n)/(θ − θ²); pairs have no more in common than a pair with itself."""
         a, b = min(self.a, self.pair), min(self.b, self.pair)
         return (self.pair + 2 * (n - 2) * a + comb(n - 2, 2) * b) / comb(n, 2)
+
+    def variances(self, n: NDArray[Any]) -> NDArray[np.float64]:
+        """The variance for each number of annotations, computed once for each that occurs; 0 below two.
+
+        >>> Shape(1.0, 1.0).variances(np.array([4, 1, 4])).tolist()
+        [1.0, 0.0, 1.0]
+        """
+        occur, place = np.unique(n, return_inverse=True)
+        return np.array([self.variance(int(each)) if each > 1 else 0.0 for each in occur])[place]
 
 
 ANNOTATIONS_M1 = Shape(PRIOR_A, PRIOR_B)

@@ -155,7 +155,7 @@ class _Coefficient:
         found, shares = self.found, self.shares
         informing = self.weights * found.per_group(_shares(found) * (1 - found.across(shares))[found.label])
         squares = found.items * informing**2
-        relative = np.array([self.shape.variance(int(n)) if n > 1 else 0.0 for n in found.n])
+        relative = self.shape.variances(found.n)
         sums = (found.items * informing, squares, squares * informing**2, squares * relative)
         first, second, fourth, spread = (np.array([total(each)]) for each in sums)
         most = min(1.0, 2 * (1 - float(shares.max())))  # two annotations of an item cannot differ more often

@@ -109,7 +109,7 @@ def steadied(value: float, stderr: float, found: CountedItems, weights: Floats, 
     nothing. The variance θ(1 − θ)·Σ k² r(n)/(Σk)² takes its place, and fades out as the number of items grows.
     """
     effective = effective_items(found, weights)
-    relative = np.array([shape.variance(int(n)) if n > 1 else 0.0 for n in found.n])
+    relative = shape.variances(found.n)
     implied = value * (1 - value) * total(found.items * weights**2 * relative) / total(found.items * weights) ** 2
     return sqrt(stderr**2 + min(1.0, STEADY_ITEMS / effective) * max(0.0, implied - stderr**2))
 

@@ -50,11 +50,13 @@ class _Packing:
 
     def unpack(self, words: Sequence[int]) -> dict[Any, int]:
         """The count of each label; a label that does not occur is left out."""
-        found = {}
+        found, bits = {}, self.bits
         for word, labels in zip(words, self.chunks(), strict=True):
             for place, label in enumerate(labels):
-                found[label] = (word >> (self.bits * place)) % (1 << self.bits)
-        return {label: size for label, size in found.items() if size}
+                size = (word >> (bits * place)) % (1 << bits)
+                if size:
+                    found[label] = size
+        return found
 
 
 def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[Pattern, int] | None:
