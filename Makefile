@@ -100,8 +100,14 @@ annotator-coverage-study: $(READY)
 kappa-study: $(READY)
 	$(BIN)/python benchmarks/kappa_study.py
 
-# People named wrongly and rightly; kappas on other generators; the default weights; teams out of larger groups.
-.PHONY: naming-study rare-study
+# People named wrongly and rightly; kappas where classes are rare, and on other generators. Then, on real sets in the
+# folder DATA (CSV with the columns item, annotator, label): the default weights, and teams out of larger groups.
+.PHONY: naming-study rare-study real-data-studies
+DATA ?= data
+real-data-studies: $(READY)
+	$(BIN)/python benchmarks/default_weights.py $(DATA)
+	$(BIN)/python benchmarks/teams.py $(DATA)
+
 naming-study: $(READY)
 	$(BIN)/python benchmarks/naming.py
 

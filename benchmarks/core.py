@@ -41,6 +41,7 @@ JOBS = {
     ),
     "spagree, without annotators": "import spagree; spagree.measure('{anonymous}')",
     "spagree, with the duplicate check": "import spagree; spagree.measure('{path}')",
+    "spagree, with the interval for other annotators": "import spagree; spagree.measure('{path}', interval_for='annotators')",
     "spagree on a polars frame": "import polars as pl, spagree; spagree.measure(pl.scan_parquet('{anonymous}'))",
 }
 
