@@ -135,7 +135,7 @@ mutation:
 # The annotation tools themselves, in environments of their own: 1.5 GB; needs PyPI the first time.
 .PHONY: test-live
 test-live: $(READY) .venv-potato/.ready .venv-label-studio/.ready
-	$(BIN)/python -m pytest tests/live/live_potato.py tests/live/live_label_studio.py
+	$(BIN)/python -m pytest tests/live/live_*.py
 
 .venv-potato/.ready: TOOL := potato-annotation
 .venv-label-studio/.ready: TOOL := label-studio

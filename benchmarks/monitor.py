@@ -1,8 +1,10 @@
-"""What the monitor takes: durable requests per second, answers, refresh, start and memory.
+"""What the monitor takes: durable annotations per second, answers, refresh, start, memory and disk.
 
     python benchmarks/monitor.py [--annotations 1000000] [--seconds 10]
 
-The server runs as people start it; 64 connections post to it from another process on the same machine.
+The server runs as people start it. Requests come over 64 connections from another process on the same machine, so that
+client and server share its cores; the processor time of the server alone is measured too. Writes
+docs/studies/monitor-load.md.
 """
 
 from __future__ import annotations
@@ -15,62 +17,154 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
+from publish import publish
 
-from spagree.monitor.events import Row
-from spagree.monitor.ledger import Ledger
-from spagree.monitor.live import look
+from spagree.monitor.events import Given, Row
 from spagree.monitor.store import Store
 
 CONNECTIONS, BATCH = 64, 1000
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def started(store: Path) -> tuple[subprocess.Popen[str], str]:
+Measured = tuple[str, float]
+
+
+@dataclass
+class Server:
+    process: subprocess.Popen[str]
+    address: str
+
+    def processor(self) -> float:
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def memory(self) -> int:
+        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextmanager
+def started(store: Path) -> Iterator[Server]:
     line = [sys.executable, "-m", "spagree", "monitor", "--port", "0", "--store", str(store)]
-    process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
-    return process, process.stderr.readline().split()[-1]
+    with store.with_suffix(".log").open("w+") as log, subprocess.Popen(line, stderr=log, text=True) as process:
+        try:
+            while "live page" not in (text := store.with_suffix(".log").read_text()):
+                if process.poll() is not None:
+                    raise RuntimeError(text)
+                time.sleep(0.02)
+            address = text.split("live page: ")[1].split()[0]
+            with httpx.Client(base_url=address) as client:
+                client.get("/healthz")
+            yield Server(process, address)
+        finally:
+            process.terminate()
 
 
-async def post(address: str, seconds: float, size: int) -> tuple[float, list[float]]:
-    """Annotations per second, and how long each request took."""
-    taken, times, end = 0, [], time.monotonic() + seconds
+@dataclass(frozen=True)
+class Load:
+    """What a stretch of posting gave: times are those of single requests."""
 
-    async def one(client: httpx.AsyncClient, worker: int) -> None:
-        nonlocal taken
-        number = 0
-        while time.monotonic() < end:
-            rows = [{"item": f"{worker}-{(number + i) // 3}", "annotator": f"a{(number + i) % 3}", "label": "xyz"[i % 3]}
-                    for i in range(size)]  # fmt: skip
+    annotations: float
+    """Per second."""
+    times: list[float]
+    processor: float
+    """Seconds of the server's processor time per second."""
+
+    def rows(self, size: int) -> list[Measured]:
+        p50, p99 = np.quantile(self.times, [0.5, 0.99])
+        per_processor = self.annotations / self.processor
+        names = ("per second", "per processor second", "median", "p99", "slowest")
+        values = (self.annotations, per_processor, p50, p99, max(self.times))
+        return [(f"{size} per request: {name}", float(value)) for name, value in zip(names, values, strict=True)]
+
+
+def bodies(worker: int, size: int) -> Iterator[bytes]:
+    """Requests of one connection, each about other annotations."""
+    number = 0
+    while True:
+        rows = [{"item": f"{worker}-{(number + i) // 3}", "annotator": f"a{(number + i) % 3}", "label": "xyz"[i % 3]}
+                for i in range(size)]  # fmt: skip
+        body = json.dumps(rows if size > 1 else rows[0]).encode()
+        head = f"POST /api/v1/annotations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        yield head.encode() + body
+        number += size
+
+
+async def post(server: Server, seconds: float, size: int, connections: int) -> Load:
+    """Post over several connections, each request after the answer to the one before."""
+    where = urlsplit(server.address)
+    times: list[float] = []
+    end = time.monotonic() + seconds
+
+    async def one(worker: int) -> None:
+        reader, writer = await asyncio.open_connection(where.hostname, where.port)
+        for request in bodies(worker, size):
             start = time.monotonic()
-            answer = await client.post("/api/v1/annotations", content=json.dumps(rows if size > 1 else rows[0]))
-            answer.raise_for_status()
+            if start > end:
+                break
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+            await reader.readexactly(length)
+            if not head.startswith(b"HTTP/1.1 200"):
+                raise RuntimeError(head)
             times.append(time.monotonic() - start)
-            number += size
-            taken += size
+        writer.close()
 
-    limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
-    async with httpx.AsyncClient(base_url=address, limits=limits, timeout=60) as client:
-        await client.get("/healthz")
-        start = time.monotonic()
-        await asyncio.gather(*(one(client, worker) for worker in range(CONNECTIONS if size == 1 else 4)))
-        return taken / (time.monotonic() - start), times
+    start, before = time.monotonic(), server.processor()
+    await asyncio.gather(*(one(worker) for worker in range(connections)))
+    passed = time.monotonic() - start
+    return Load(len(times) * size / passed, times, (server.processor() - before) / passed)
 
 
 def filled(path: Path, annotations: int) -> None:
+    """A project of 48 annotators, three annotations for each item."""
     store = Store(str(path))
     random = np.random.default_rng(0)
     labels = random.choice(["x", "y", "z"], annotations, p=[0.8, 0.1, 0.1])
     for start in range(0, annotations, 50_000):
-        store.write([Row("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 3 + 3 * (i // 3 % 16)}", str(labels[i]), 1.0,
-                         float(i), deleted=False, seq=i + 1, arrived=float(i)) for i in range(start, min(start + 50_000, annotations))])  # fmt: skip
+        numbers = range(start, min(start + 50_000, annotations))
+        store.write([Row(Given("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 3 + 3 * (i // 3 % 16)}", str(labels[i]), 1.0, float(i)),
+                         i + 1, float(i)) for i in numbers])  # fmt: skip
     store.close()
 
 
-def memory() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def refreshed(server: Server) -> tuple[float, float]:
+    """Seconds from a posted annotation to the changed number, waited for as a page does; and of processor time."""
+    with httpx.Client(base_url=server.address, timeout=600) as client:
+        shown = client.get("/changing", params={"project": "p", "question": "q"}).json()["version"]
+        start, before = time.monotonic(), server.processor()
+        client.post("/api/v1/annotations", json={"item": "item 0", "annotator": "new", "label": "x", "project": "p", "question": "q"})  # fmt: skip
+        while client.get("/changing", params={"project": "p", "question": "q"}).json()["version"] == shown:
+            time.sleep(0.01)
+        return time.monotonic() - start, server.processor() - before
+
+
+def of_large(folder: Path, annotations: int) -> list[Measured]:
+    """Start, refresh, memory and disk of a large project."""
+    path = folder / "large.sqlite"
+    filled(path, annotations)
+    disk = sum(each.stat().st_size for each in folder.glob("large.sqlite*")) / annotations
+    with started(folder / "empty.sqlite") as server:
+        nothing = server.memory()
+    start = time.monotonic()
+    with started(path) as server:
+        loaded = time.monotonic() - start
+        with httpx.Client(base_url=server.address, timeout=600) as client:
+            client.get("/api/v1/projects")
+        first = time.monotonic() - start
+        wait, processor = min(refreshed(server) for _ in range(3))
+        memory = (server.memory() - nothing) / annotations
+    found = {"start": loaded, "first figures": first, "refresh": wait, "refresh processor": processor, "memory": memory}
+    return [*found.items(), ("disk", disk)]
 
 
 def main() -> None:
@@ -78,31 +172,45 @@ def main() -> None:
     parser.add_argument("--annotations", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=float, default=10)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        for size in (1, BATCH):
-            process, address = started(Path(folder) / f"{size}.sqlite")
-            rate, times = asyncio.run(post(address, options.seconds, size))
-            process.terminate()
-            process.wait()
-            p99 = np.quantile(times, 0.99) * 1000
-            print(
-                f"{size:>5} per request: {rate:,.0f} annotations/s, p99 {p99:.0f} ms, slowest {max(times) * 1000:.0f} ms"
-            )
-        path = Path(folder) / "large.sqlite"
-        filled(path, options.annotations)
-        before, start = memory(), time.perf_counter()
-        store, ledger = Store(str(path)), Ledger()
-        ledger.put(store.rows())
-        loaded = time.perf_counter() - start
-        per = (memory() - before) / options.annotations
-        store.close()
-        disk = sum(each.stat().st_size for each in Path(folder).glob("large.sqlite*")) / options.annotations
-        print(
-            f"{options.annotations:,} stored annotations: started in {loaded:.1f} s, {per:.0f} B memory, {disk:.0f} B disk each"
-        )
-        start, cpu = time.perf_counter(), time.process_time()
-        look("p", "q", ledger.columns("p", "q"))
-        print(f"all figures: {time.perf_counter() - start:.2f} s ({time.process_time() - cpu:.2f} s of processor)")
+    found: list[Measured] = []
+    with tempfile.TemporaryDirectory() as name:
+        for size, connections in ((1, CONNECTIONS), (BATCH, 4)):
+            with started(Path(name) / f"{size}.sqlite") as server:
+                found += asyncio.run(post(server, options.seconds, size, connections)).rows(size)
+        print(*found, sep="\n", flush=True)
+        found += of_large(Path(name), options.annotations)
+    rows = [{"what": what, "value": value} for what, value in found]
+    publish("monitor-load", rows, page(dict(found), options.annotations))
+
+
+def page(found: dict[str, float], annotations: int) -> str:
+    lines = "\n".join(
+        f"| {size:,} | {found[f'{size} per request: per second']:,.0f} "
+        f"| {found[f'{size} per request: per processor second']:,.0f} | "
+        + " | ".join(f"{found[f'{size} per request: {name}'] * 1000:.0f} ms" for name in ("median", "p99", "slowest"))
+        + " |"
+        for size in (1, BATCH)
+    )
+    return f"""# Load of the monitor
+
+Written by `benchmarks/monitor.py`: single annotations over {CONNECTIONS} connections, batches over 4; every answer comes after
+the annotations are on disk (SQLite, WAL, synchronous=FULL). Client and server share the two cores of the machine.
+
+| annotations per request | per second | per second of the server's processor time | median | p99 | slowest |
+|--:|--:|--:|--:|--:|--:|
+{lines}
+
+With {annotations:,} annotations stored:
+
+| | measured | aim |
+|---|--:|--:|
+| start until the first answer | {found["start"]:.1f} s | 10 s |
+| start until every figure is measured | {found["first figures"]:.1f} s | |
+| from a posted annotation to the new number on the page | {found["refresh"]:.2f} s | 1 s |
+| … processor time | {found["refresh processor"]:.2f} s | |
+| memory of the server per annotation | {found["memory"]:.0f} B | 1,000 B |
+| disk per annotation | {found["disk"]:.0f} B | |
+"""
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def ready(source: Any) -> Tally | ItemCounts | Counted | None:
     """What was counted before: in memory, live, saved, or saved in parts."""
     if isinstance(source, State):
         return source.counted()
-    if isinstance(source, Tally | ItemCounts):
+    if isinstance(source, Tally | ItemCounts | Counted):
         return source
     paths = source if isinstance(source, list) else [source]
     if paths and all(isinstance(path, str | Path) and is_saved_tally(path) for path in paths):

@@ -12,26 +12,64 @@ from hypothesis import strategies as st
 
 from spagree.estimate.closed_items import closed_items
 from spagree.estimate.watched_annotators import e_bh, watch_annotators
-from spagree.estimate.watching import drop_evidence, safe_sequence
+from spagree.estimate.watching import BETS, SPREADS, _boundary, drop_evidence, safe_sequence
 
 
 def coins(share: float, length: int, seed: int = 0) -> np.ndarray:
     return (np.random.default_rng(seed).random(length) < share).astype(float)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.9, 1.0])
-@pytest.mark.parametrize("length", [1, 10, 511, 512, 513, 1500])
-def test_bounds_are_those_of_ville(share: float, length: int) -> None:
+@pytest.mark.parametrize("bet", [0.004, 0.1, 0.6, 0.95])
+def test_each_bet_loses_in_expectation_whatever_the_mean_and_the_guess(bet: float) -> None:
+    """Fan's inequality, at the distributions on {0, x} and {0, 1} where it is tightest."""
+    loss = -np.log1p(-bet) - bet
+    for mean, guess, top in itertools.product(np.linspace(0.01, 0.99, 21), np.linspace(0, 1, 11), (1.0, 0.999)):
+        share = mean / top
+        won = [np.exp(sign * bet * (x - mean) - loss * (x - guess) ** 2) for sign in (1, -1) for x in (top, 0.0)]
+        assert share * won[0] + (1 - share) * won[1] <= 1 + 1e-12
+        assert share * won[2] + (1 - share) * won[3] <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_the_boundary_is_where_the_average_of_the_bets_reaches_the_limit(level: float) -> None:
+    from scipy.optimize import brentq
+
+    boundary = _boundary(level)
+    assert (np.diff(boundary) > 0).all()
+    for place in (0, 1000, 3000, 5999):
+        losses = (-np.log1p(-BETS) - BETS) * SPREADS[place]
+        exact = brentq(
+            lambda u, losses=losses: np.logaddexp.reduce(BETS * u - losses) - np.log(2 / (1 - level) * len(BETS)),
+            0,
+            1e12,
+        )
+        assert boundary[place] == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 1.0])
+def test_bounds_are_near_those_of_ville(share: float) -> None:
+    """Theirs bet on one λ that they learn; both are right, so that they overlap and are about as wide."""
     ville = pytest.importorskip(
         "ville", reason="the oracle of confidence sequences is not installed: pip install ville"
     )
-    values = coins(share, length)
-    theirs = ville.BettingCS(alpha=0.05, grid=1001)
-    ours = safe_sequence(values)
-    for end in range(0, length, 97):
-        theirs.update(values[end : end + 97])
-        at = min(end + 97, length) - 1
-        assert (ours.low[at], ours.high[at]) == pytest.approx(theirs.interval(), abs=1e-9)
+    values, theirs = coins(share, 3000), ville.EmpiricalBernsteinCS(alpha=0.05, intersect=False)
+    theirs.update(values)
+    (low, high), ours = theirs.interval(), safe_sequence(values)
+    assert max(low, ours.low[-1]) < min(high, ours.high[-1])
+    assert 0.4 < (ours.high[-1] - ours.low[-1]) / (high - low) < 1.6
+
+
+def test_bounds_hold_in_batches_and_drifts() -> None:
+    """Items in batches of unequal difficulty, then a fall: the bounds are about the mean of the items so far."""
+    generator = np.random.default_rng(8)
+    wrong = 0
+    for _ in range(150):
+        expected = np.repeat(generator.uniform(0.2, 1.0, 20), 40)
+        expected[500:] *= 0.5
+        found = safe_sequence((generator.random(800) < expected).astype(float))
+        truth = expected.cumsum() / np.arange(1, 801)
+        wrong += bool(((found.low > truth) | (found.high < truth)).any())
+    assert wrong <= 13
 
 
 def test_bounds_hold_at_all_times_where_the_fixed_interval_does_not() -> None:
@@ -48,17 +86,18 @@ def test_bounds_hold_at_all_times_where_the_fixed_interval_does_not() -> None:
     assert fixed >= 20
 
 
-def test_bounds_narrow_and_never_widen() -> None:
-    found = safe_sequence(coins(0.8, 2000))
-    assert (np.diff(found.low) >= 0).all() and (np.diff(found.high) <= 0).all()
-    assert found.low[-1] < 0.8 < found.high[-1] and found.high[-1] - found.low[-1] < 0.08
-    assert found.broken is None
+def test_bounds_narrow() -> None:
+    found = safe_sequence(coins(0.8, 20_000))
+    width = (found.high - found.low)[[99, 999, 19_999]]
+    assert width[0] < 0.4 and width[1] < 0.1 and width[2] < 0.02
+    assert found.low[-1] < 0.8 < found.high[-1]
 
 
-def test_what_no_single_mean_explains_is_said() -> None:
-    found = safe_sequence(np.concatenate([np.ones(700), np.zeros(900)]))
-    assert found.broken is not None and found.broken > 700
-    assert found.low[-1] > found.high[-1]
+@given(st.lists(st.sampled_from([0.0, 1 / 3, 1.0]), min_size=1, max_size=60))
+def test_bounds_hold_the_mean_and_turn_with_the_values(values: list[float]) -> None:
+    found, turned = safe_sequence(np.array(values)), safe_sequence(1 - np.array(values))
+    assert (found.low <= found.mean).all() and (found.mean <= found.high).all()
+    assert found.low == pytest.approx(1 - turned.high) and found.high == pytest.approx(1 - turned.low)
 
 
 def test_nothing_yet_has_no_bounds() -> None:
@@ -147,6 +186,17 @@ def test_the_difference_from_the_others_has_mean_zero_whatever_the_item(n: int) 
         assert closed.apart().mean(0) == pytest.approx(np.zeros(n), abs=1e-12)
 
 
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_nobody_agrees_more_than_half_more_than_the_others_do(n: int) -> None:
+    """So that no bet loses more than three quarters of the capital."""
+    highest = max(
+        closed_items(*arrive(*((0, who, label) for who, label in enumerate(labels))), k=n).apart().max()
+        for labels in itertools.product(range(n), repeat=n)
+        if list(labels) == sorted(labels)
+    )
+    assert 0 < highest <= 0.5
+
+
 def plain_evidence(closed: object, who: int) -> float:
     """The e-process of one annotator as docs/mathematics.md §18 writes it, item by item."""
     seen: list[float] = []
@@ -154,8 +204,7 @@ def plain_evidence(closed: object, who: int) -> float:
     for people, row in zip(closed.annotator, closed.apart(), strict=True):  # type: ignore[attr-defined]
         for person, d in zip(people, row, strict=True):
             if person == who:
-                mean, square = (np.mean(seen), np.mean(np.square(seen))) if seen else (0.0, 0.0)
-                bet = min(max(-mean / square, 0.0), 0.75) if square > 0 else 0.0
+                bet = min(max((1 - np.sum(seen)) / (2 + np.sum(np.square(seen))), 0.0), 1.5)
                 log_e += np.log(1 - bet * d)
                 seen.append(float(d))
     return log_e

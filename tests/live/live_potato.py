@@ -45,6 +45,11 @@ Sent = dict[str, dict[tuple[str, str], Hashable]]  # schema → (item, user) →
 
 @pytest.fixture(scope="module")
 def potato(started: Starter) -> Service:
+    return running(started)
+
+
+def running(started: Starter, **more: Any) -> Service:
+    """A potato of its own; ``more`` is added to its configuration."""
     folder, port = started.folder("potato"), free_port()
     config = {
         "port": port,
@@ -57,6 +62,7 @@ def potato(started: Starter) -> Service:
         "require_password": False,
         "annotation_schemes": SCHEMES,
         "site_dir": "default",
+        **more,
     }
     (folder / "config.yaml").write_text(json.dumps(config))  # JSON is YAML
     (folder / "items.jsonl").write_text("".join(json.dumps({"id": item, "text": item}) + "\n" for item in ITEMS))

@@ -45,7 +45,8 @@ def contents(ledger: Ledger) -> set[tuple[object, ...]]:
     """Every row but for when and in which order it came."""
     keys = [(project, question, *key) for (project, question), sheet in ledger.sheets.items() for key in sheet.places]
     rows = [ledger.sheets[key[:2]].row(key) for key in keys]
-    return {(*row.key, row.version, row.deleted, *(() if row.deleted else row[4:7])) for row in rows if row}
+    kept = [row.given for row in rows if row]
+    return {(*each.key, each.version, each.deleted, *(() if each.deleted else each[4:7])) for each in kept}
 
 
 def test_an_annotation_is_added_changed_and_deleted() -> None:

@@ -197,7 +197,7 @@ class Nothing:
 
     def __init__(self, expected: int = 0) -> None:
         self.register, self.expected = Register([]), {"p": expected}
-        self.last_event, self.reconciled = None, {}
+        self.last_event, self.reconciled, self.faults = None, {}, {}
 
 
 def test_what_stands_on_top() -> None:

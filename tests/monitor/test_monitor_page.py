@@ -68,7 +68,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     found.take_now(events)
     found.mark("p", "second guidelines", 1.7e9 + 60)
     found.expected["p"] = 200
-    found.reconciled["file labels.csv"] = Reconciled(0.0, 3)
+    found.reconciled["file labels.csv"] = Reconciled(0.0, 3, 5)
     found.fresh(QUESTION)
     yield found
     found.close()

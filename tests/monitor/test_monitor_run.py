@@ -143,8 +143,11 @@ def test_a_file_that_grows_shrinks_and_changes_is_followed(hub: Hub, tmp_path: P
         wait_for(lambda: labels(hub, question) == {("1", "ann"): "no"})
         assert hub.reconciled["file labels.csv"].drift == 2
         path.write_text("item,annotator\n1,ann\n")
-        wait_for(lambda: "label" in hub.reconciled["file labels.csv"].fault)
+        wait_for(lambda: "label" in hub.faults.get("file labels.csv", ""))
         assert labels(hub, question) == {("1", "ann"): "no"}  # what cannot be read changes nothing
+        path.write_text("item,annotator,label\n1,ann,yes\n")
+        wait_for(lambda: labels(hub, question) == {("1", "ann"): "yes"})
+        assert wait_for(lambda: not hub.faults) and hub.reconciled["file labels.csv"].total == 4
     finally:
         follower.close()
 
@@ -153,7 +156,7 @@ def test_a_file_may_appear_later(hub: Hub, tmp_path: Path) -> None:
     path = tmp_path / "late.jsonl"
     follower = Follower(hub, str(path), project="mine")
     try:
-        wait_for(lambda: hub.reconciled)
+        wait_for(lambda: hub.faults)
         path.write_text('{"item": "1", "annotator": "a", "label": "x"}\n')
         wait_for(lambda: labels(hub, ("mine", "label")) == {("1", "a"): "x"})
     finally:

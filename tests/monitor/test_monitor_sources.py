@@ -115,7 +115,7 @@ def test_an_export_of_label_studio_meets_its_webhooks(hub: Hub, tmp_path: Path) 
     hub.reconcile(listing(str(path), project="label-studio-1"))
     expected = {("10", "2"): "Good", ("10", "3"): "Good", ("12", "2"): "Bad"}
     assert labels(hub, "label-studio-1", "mood") == expected
-    assert hub.reconciled["label-studio"].drift == 3
+    assert hub.reconciled["label-studio-1"].drift == 3
     hub.take_now(webhook(4, 12, 2, "Bad"))  # what was lost arrives after all
     assert labels(hub, "label-studio-1", "mood") == expected
     assert hub.ledger.columns("label-studio-1", "mood").superseded == 1

@@ -18,7 +18,7 @@ from postgres import Server
 from spagree.errors import FileError, UsageError
 from spagree.monitor import store as store_module
 from spagree.monitor import writer as writer_module
-from spagree.monitor.events import Row
+from spagree.monitor.events import Given, Row
 from spagree.monitor.hub import Hub
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.store import Store
@@ -59,8 +59,8 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def row(number: int, **more: object) -> Row:
-    whole = Row("p", "q", "api", str(number), f"item {number}", "ann", "yes", 1.0, None, False, number, 5.0)
-    return whole._replace(**more)
+    whole = Given("p", "q", "api", str(number), f"item {number}", "ann", "yes", 1.0, None, False)
+    return Row(whole._replace(**more), number, 5.0)
 
 
 def test_rows_are_kept_replaced_and_come_back_in_order(address: str) -> None:
@@ -229,7 +229,7 @@ def test_kill_9_loses_nothing_that_was_acknowledged_and_doubles_nothing(address:
     for kill in range(KILLS):
         acknowledged = killed(address, acknowledged, lines=3 + kill % 5)
         store = wait_for(lambda: _opened(address))
-        ids = [int(each.id) for each in store.rows()]
+        ids = [int(each.given.id) for each in store.rows()]
         seqs = [each.seq for each in store.rows()]
         store.close()
         assert set(range(acknowledged)) <= set(ids)

@@ -25,6 +25,13 @@ from spagree.errors import MissingExtraError
 @click.option("--first", default=2, type=click.IntRange(2, 20), metavar="K", help="Annotations that close an item.")
 @click.option("--follow", multiple=True, metavar="PATH", help="A file, folder or database that grows; may be repeated.")
 @click.option("--project", metavar="NAME", help="The project that --follow belongs to.")
+@click.option(
+    "--label-studio",
+    multiple=True,
+    metavar="URL",
+    help="Compare with Label Studio's API: its address, or that of one project; may be repeated.",
+)
+@click.option("--label-studio-token-file", metavar="FILE", help="The token for Label Studio's API.")
 @click.option("--potato-secret-file", metavar="FILE", help="The secret that potato signs its webhooks with.")
 @click.option("--alert-url", metavar="URL", help="Post alerts to this address.")
 @click.option("--alert-secret-file", metavar="FILE", help="Sign them with the secret in this file (Standard Webhooks).")

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from spagree.estimate.closed_items import ClosedItems
 from spagree.estimate.item_groups import Floats
 
-LARGEST_BET = 0.75
+LARGEST_BET = 1.5  # d never exceeds 1/2, so that at most three quarters of the capital are lost at once
+FIRST_BET, WEIGHT = 0.5, 2.0  # before anything is known, and how many items it counts for
 ALPHA = 0.05
 
 
@@ -45,16 +46,13 @@ def watch_annotators(closed: ClosedItems, annotators: int, alpha: float = ALPHA)
 
 
 def _bets(difference: Floats, items: NDArray[np.int64]) -> Floats:
-    """λ = −mean/(variance + mean²) of the differences before, cut to [0, 0.75]; differences come by annotator."""
+    """λ = −Σd/Σd² of the differences before, cut to [0, 1.5]; differences come by annotator."""
     first = np.repeat(np.cumsum(items) - items, items)
-    place = np.arange(len(difference)) - first
+    here = np.arange(len(difference))
     total = np.concatenate([[0.0], difference.cumsum()])
     squares = np.concatenate([[0.0], (difference**2).cumsum()])
-    here = np.arange(len(difference))
     summed, squared = total[here] - total[first], squares[here] - squares[first]
-    known = (place > 0) & (squared > 1e-12)
-    wanted = np.divide(-summed, squared, out=np.zeros(len(difference)), where=known)
-    bets: Floats = np.clip(wanted, 0, LARGEST_BET)
+    bets: Floats = np.clip((FIRST_BET * WEIGHT - summed) / (WEIGHT + squared), 0, LARGEST_BET)
     return bets
 
 

@@ -145,7 +145,7 @@ def _overlap(live: Live) -> Iterator[Alert]:
             "Give some items to two annotators or more: agreement can only be measured there.",
             figures={"annotations": made},
         )
-    elif live.overlap is not None and len(live.overlap.teams) > 1:
+    elif len(live.overlap.teams) > 1:
         teams = len(live.overlap.teams)
         yield _made(
             live,

@@ -1,4 +1,4 @@
-"""What sources say about annotations; the same said twice, or in another order, ends in the same state."""
+"""What sources report about annotations. Reports may repeat or arrive in any order: the result is the same."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 Key = tuple[str, str, str, str]  # project, question, source, id
 
-FINAL = 1e300  # the version of what is gone for good: nothing said later or earlier brings it back
-EVERY_QUESTION = ""  # rows of this question are marks that an annotation or an item is gone in all questions
+FINAL = 1e300  # the version of an annotation that was deleted for good: no other report brings it back
+EVERY_QUESTION = ""  # rows of this question record that an annotation or an item was deleted in all questions
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """An annotation as a source says it is now; without a version, what arrives later holds."""
+class Given(NamedTuple):
+    """An annotation as a source reports it; without a version, the latest report counts."""
 
     project: str
     question: str
@@ -29,8 +28,8 @@ class Given:
 
     @property
     def key(self) -> Key:
-        """What it replaces."""
-        return self.project, self.question, self.source, self.id
+        """What identifies the annotation."""
+        return self[:4]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,67 +44,56 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Everything a source holds for a project as of a moment; what it does not name is gone."""
+    """Everything a source holds for a project at a moment; what it leaves out was deleted.
+
+    Its annotations are known by their ids (``by_id``), or by item and annotator where the source gives no ids.
+    """
 
     project: str
     source: str
     annotations: Sequence[Given]
     as_of: float
+    by_id: bool = False
 
 
 Event = Given | Gone | Listing
 
 
 class Row(NamedTuple):
-    """An annotation as it is kept; ``seq`` is the order in which annotations first arrived."""
+    """An annotation as the store keeps it; ``seq`` numbers annotations in the order of their first report."""
 
-    project: str
-    question: str
-    source: str
-    id: str
-    item: str
-    annotator: str
-    label: str
-    version: float | None
-    time: float | None
-    deleted: bool
+    given: Given
     seq: int
     arrived: float
 
-    @property
-    def key(self) -> Key:
-        """What identifies it."""
-        return self.project, self.question, self.source, self.id
-
 
 def settled(before: Row | None, given: Given, seq: int, now: float) -> Row | None:
-    """The row after an event, or None where the event changes nothing.
+    """The row after a report, or None where the report changes nothing.
 
-    Versions decide, then deletion, then the label: a total order, so the order of arrival does not matter. Where the
-    event has no version, the order of arrival decides.
+    The higher version wins, then a deletion, then the greater label: a total order, so the order of arrival does not
+    matter. A report without a version replaces whatever arrived before it.
 
     >>> late = Given("p", "q", "api", "1", "i", "ann", "yes", version=1.0)
     >>> row = settled(None, Given("p", "q", "api", "1", "i", "ann", "no", version=2.0), 1, 0.0)
-    >>> settled(row, late, 2, 0.0) is None, row.label
+    >>> settled(row, late, 2, 0.0) is None, row.given.label
     (True, 'no')
     """
-    version = given.version
-    if before is not None:
-        if before.version == FINAL:
-            return None
-        if version is None:
-            version = before.version
-        elif before.version is not None and _order(given) <= _order(before):
-            return None
-    row = Row(*given.key, given.item, given.annotator, given.label, version, given.time, given.deleted, seq, now)
     if before is None:
-        return row
-    row = row._replace(seq=before.seq, time=before.time if given.time is None else given.time)
+        return Row(given, seq, now)
+    known = before.given
+    if known.version == FINAL:
+        return None
+    if given.version is None:
+        given = given._replace(version=known.version)
+    elif known.version is not None and _order(given) <= _order(known):
+        return None
+    if given.time is None:
+        given = given._replace(time=known.time)
     if given.deleted:
-        row = row._replace(item=before.item, annotator=before.annotator, label=before.label)
-    return None if row._replace(arrived=before.arrived) == before else row
+        given = given._replace(item=known.item, annotator=known.annotator, label=known.label)
+    return None if given == known else Row(given, before.seq, now)
 
 
-def _order(said: Given | Row) -> tuple[float, bool, str, str, str]:
-    about = ("", "", "") if said.deleted else (said.label, said.item, said.annotator)
-    return -1.0 if said.version is None else said.version, said.deleted, *about
+def _order(given: Given) -> tuple[float, bool, str, str, str]:
+    about = ("", "", "") if given.deleted else (given.label, given.item, given.annotator)
+    return -1.0 if given.version is None else given.version, given.deleted, *about

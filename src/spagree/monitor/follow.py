@@ -6,7 +6,6 @@ again and again, potato's folder, Label Studio's database. What a tool's webhook
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from pathlib import Path
@@ -16,7 +15,7 @@ from watchfiles import watch
 from spagree.errors import SpagreeError
 from spagree.monitor.events import Given, Listing
 from spagree.monitor.hooks import APART, LABEL_STUDIO, POTATO
-from spagree.monitor.hub import Hub, Reconciled
+from spagree.monitor.hub import Hub
 from spagree.monitor.writer import BusyError, StoreError
 from spagree.read import read_all
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME, Annotations
@@ -26,7 +25,6 @@ from spagree.tally.engines import to_polars
 EVERY = 10.0  # seconds, also where nothing was noticed
 SETTLED = 0.5  # seconds without a change, where a file does not end with a line
 HOOKED = (LABEL_STUDIO, POTATO)  # tools whose webhooks are put right: their annotations are known by the same source
-log = logging.getLogger("spagree.monitor")
 
 
 def listing(path: str, project: str | None = None) -> Listing:
@@ -85,14 +83,13 @@ class Follower:
         state = _state(self._path)
         if state is not None and (state == self._seen or _is_unfinished(self._path)):
             return
+        name = f"file {Path(self._path).name}"
         try:
             self._hub.reconcile(listing(self._path, self._project))
         except (SpagreeError, OSError, StoreError, BusyError) as error:
-            fault = f"cannot be read: {str(error).splitlines()[0]}"
-            self._hub.reconciled[f"file {Path(self._path).name}"] = Reconciled(time.time(), 0, fault)
-            log.warning("following failed", extra={"about": fault})
+            self._hub.failed(name, f"cannot be read: {str(error).splitlines()[0]}")
             return
-        self._hub.reconciled.pop(f"file {Path(self._path).name} ", None)
+        self._hub.worked(name)
         self._seen = state
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from spagree.read.tools.tool import ReaderOptions, Value
 LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "question": 300, "id": 1000}
 LARGEST_VERSION = 1e15
 MOST_IN_A_BODY = 50_000
-FIELDS = (*LONGEST, "version", "time", "deleted")
+NUMBERS = ("version", "time", "deleted")
+FIELDS = {*LONGEST, *NUMBERS}
+LONE = re.compile("[\ud800-\udfff]")  # half of a surrogate pair
 PROJECT, QUESTION, API = "default", "label", "api"
 LABEL_STUDIO, POTATO = "label-studio", "potato"
 APART = "\x1f"  # between item and annotator, where they are the id
@@ -39,68 +42,62 @@ def decoded(body: bytes) -> Any:
 def posted(body: bytes) -> list[Event]:
     """The events in a body of the API: one annotation, or a list of them."""
     value = decoded(body)
-    records = value if isinstance(value, list) else [value]
-    if len(records) > MOST_IN_A_BODY:
-        raise DataError(f"{len(records):,} annotations in one request; send at most {MOST_IN_A_BODY:,} at a time")
-    return [_annotation(record, f"annotation {i}: " if len(records) > 1 else "") for i, record in enumerate(records, 1)]
+    if not isinstance(value, list):
+        return [_annotation(value)]
+    if len(value) > MOST_IN_A_BODY:
+        raise DataError(f"{len(value):,} annotations in one request; send at most {MOST_IN_A_BODY:,} at a time")
+    found: list[Event] = []
+    try:
+        for record in value:
+            found.append(_annotation(record))  # noqa: PERF401 (the message names the place)
+    except DataError as error:
+        raise DataError(f"annotation {len(found) + 1}: {error}") from None
+    return found
 
 
-def _annotation(record: Any, place: str) -> Given:
+def _annotation(record: Any) -> Given:
     if not isinstance(record, dict):
-        raise DataError(f"{place}expected an object with item, annotator and label, found {shown(as_text(record))}")
-    unknown = [name for name in record if name not in FIELDS]
-    if unknown:
-        raise DataError(f"{place}unknown field {shown(unknown[0][:60])}; the fields are {', '.join(FIELDS)}")
+        raise DataError(f"expected an object with item, annotator and label, found {shown(as_text(record))}")
+    if not record.keys() <= FIELDS:
+        unknown = next(name for name in record if name not in FIELDS)
+        raise DataError(f"unknown field {shown(unknown[:60])}; the fields are {', '.join((*LONGEST, *NUMBERS))}")
     deleted = record.get("deleted", False)
     if not isinstance(deleted, bool):
-        raise DataError(f"{place}deleted is true or false, found {shown(as_text(deleted))}")
-    texts = {name: _text(record, name, place) for name in LONGEST}
-    needed = ("item", "annotator") if deleted and not texts["id"] else ("item", "annotator", "label")
-    for name in () if deleted and texts["id"] else needed:
-        if not texts[name]:
-            raise DataError(f"{place}{name} is missing; an annotation has item, annotator and label")
-    return Given(
-        texts["project"] or PROJECT,
-        texts["question"] or QUESTION,
-        API,
-        texts["id"] or texts["item"] + APART + texts["annotator"],
-        texts["item"],
-        texts["annotator"],
-        texts["label"],
-        _number(record, "version", place),
-        _number(record, "time", place),
-        deleted,
-    )
+        raise DataError(f"deleted is true or false, found {shown(as_text(deleted))}")
+    item, annotator, label, project, question, id = (_text(record.get(name), name) for name in LONGEST)
+    needed = {"item": item, "annotator": annotator, "label": label or deleted}
+    if not (deleted and id) and not all(needed.values()):
+        missing = next(name for name, value in needed.items() if not value)
+        raise DataError(f"{missing} is missing; an annotation has item, annotator and label")
+    version, time = (_number(record.get(name), name) for name in ("version", "time"))
+    key = (project or PROJECT, question or QUESTION, API, id or item + APART + annotator)
+    return Given(*key, item, annotator, label, version, time, deleted)
 
 
-def _text(record: Mapping[str, Any], name: str, place: str) -> str:
-    value = record.get(name)
+def _text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):  # numbers come as the text that was written
-        raise DataError(f"{place}{name} is a text or a number, found {shown(as_text(value))}")
-    return checked(str(value), name, place)
+        raise DataError(f"{name} is a text or a number, found {shown(as_text(value))}")
+    return checked(value, name)
 
 
-def checked(text: str, name: str, place: str = "") -> str:
+def checked(text: str, name: str) -> str:
     """A text that may be kept: not too long, and made of characters that can be written down."""
     if len(text) > LONGEST[name]:
-        raise DataError(f"{place}{name} has {len(text):,} characters; at most {LONGEST[name]:,} are taken")
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise DataError(f"{place}{name} holds a character that cannot be kept (NUL or half of a pair); leave it out")
-    return text
+        raise DataError(f"{name} has {len(text):,} characters; the limit is {LONGEST[name]:,}: shorten it")
+    if "\0" in text or (not text.isascii() and LONE.search(text)):
+        raise DataError(f"{name} holds a character that cannot be kept (NUL or half of a pair); leave it out")
+    return text if type(text) is str else str(text)
 
 
-def _number(record: Mapping[str, Any], name: str, place: str) -> float | None:
+def _number(value: Any, name: str) -> float | None:
     """A number, or a time in ISO 8601."""
-    value = record.get(name)
     if value is None:
         return None
     found = usual(value) if isinstance(value, str) else None
     if found is None or not math.isfinite(found) or abs(found) > LARGEST_VERSION:
-        raise DataError(
-            f"{place}{name} is a number or a time such as 2026-01-31T12:00:00Z, found {shown(as_text(value))}"
-        )
+        raise DataError(f"{name} is a number or a time such as 2026-01-31T12:00:00Z, found {shown(as_text(value))}")
     return found
 
 
@@ -112,24 +109,33 @@ def label_studio(body: bytes) -> list[Event]:
     project = payload.get("project")
     if not isinstance(project, dict):
         return []  # sent without payload: only a reconciliation can tell
-    name = f"label-studio-{as_text(project.get('id'))}"
-    named, controls = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config") or {}
+    name = label_studio_project(project)
     found = payload.get("annotation") or []
-    records = found if isinstance(found, list) else [found]
     action = as_text(payload.get("action"))
     if action in ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED"):
-        return [event for record in records for event in _completion(record, name, named, controls)]
+        return [*completions(project, found if isinstance(found, list) else [found])]
     if action == "ANNOTATIONS_DELETED":
         return [Gone(name, LABEL_STUDIO, id=id) for id in _ids(payload, "annotations")]
     return [Gone(name, LABEL_STUDIO, item=id) for id in _ids(payload, "tasks")] if action == "TASKS_DELETED" else []
 
 
-def expected_items(body: Mapping[str, Any]) -> tuple[str, int] | None:
-    """The project of a Label Studio payload and how many tasks it has."""
-    project = body.get("project")
+def label_studio_project(project: Mapping[str, Any]) -> str:
+    """What a project of Label Studio is called here."""
+    return f"{LABEL_STUDIO}-{as_text(project.get('id'))}"
+
+
+def expected_items(project: Any) -> tuple[str, int] | None:
+    """A project of Label Studio and how many tasks it has."""
     if not isinstance(project, dict) or not as_text(project.get("task_number")).isdecimal():
         return None
-    return f"label-studio-{as_text(project.get('id'))}", int(as_text(project["task_number"]))
+    return label_studio_project(project), int(as_text(project["task_number"]))
+
+
+def completions(project: Mapping[str, Any], records: Sequence[Any]) -> Iterator[Given]:
+    """Every annotation among the records of a project of Label Studio, for each of its controls."""
+    named, controls = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config") or {}
+    for record in records:
+        yield from _completion(record, label_studio_project(project), named, controls)
 
 
 def _ids(payload: Mapping[str, Any], name: str) -> list[str]:
@@ -137,7 +143,7 @@ def _ids(payload: Mapping[str, Any], name: str) -> list[str]:
     return [as_text(each.get("id")) for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def _completion(record: Any, project: str, named: Aliases, known: Any) -> Iterator[Event]:
+def _completion(record: Any, project: str, named: Aliases, known: Any) -> Iterator[Given]:
     """One event for each control; a skipped annotation, or one that leaves a control out, has no label there."""
     if not isinstance(record, dict) or "result" not in record:
         raise DataError("annotation should be an object with a result; set send_payload to true in the webhook")

@@ -1,4 +1,4 @@
-"""What the server holds together: events in, figures out. Measuring runs beside taking in, never in its way."""
+"""Events in, figures out: the server's state. Measuring runs in a thread of its own and never delays an event."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from spagree.monitor.live import Live, Mark, Settings, look
 from spagree.monitor.store import Store
 from spagree.monitor.writer import Writer
 
-PAUSE = 0.2  # seconds between two measurements, or as long as the last one took
+PAUSE = 0.2  # seconds between two measurements, or three times as long as the last one took
+SHARE = 3.0
 Question = tuple[str, str]
 log = logging.getLogger("spagree.monitor")
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """When a source was last compared as a whole, what was found otherwise then, and what went wrong."""
+    """When a source was last compared as a whole, how much differed then, and how much in all comparisons."""
 
     at: float
     drift: int
-    fault: str = ""
+    total: int
 
 
 class Hub:
@@ -43,6 +44,7 @@ class Hub:
         self.marks: dict[str, list[Mark]] = store.marks()
         self.register = Register(store.alerts())
         self.reconciled: dict[str, Reconciled] = {}
+        self.faults: dict[str, str] = {}
         self.expected: dict[str, int] = {}
         self.last_event: float | None = None
         self.taken = 0
@@ -75,10 +77,25 @@ class Hub:
         self.last_event = max(self.last_event or 0.0, time.time())
 
     def reconcile(self, listing: Listing) -> None:
-        """Compare a source as a whole, and put right what differs."""
+        """Compare a source as a whole, and put right what differs; the first listing of a project is no drift."""
         had = any(question[0] == listing.project for question in self.questions())
-        drift = self.writer.send([listing]).result()
-        self.reconciled[listing.source] = Reconciled(time.time(), drift if had else 0)
+        found = self.writer.send([listing]).result()
+        drift = found if had else 0
+        name = listing.project if listing.project.startswith(listing.source) else listing.source
+        before = self.reconciled.get(name)
+        self.reconciled[name] = Reconciled(time.time(), drift, drift + (before.total if before else 0))
+        if drift:
+            log.warning("drift put right", extra={"about": f"{name}: {drift}"})
+
+    def failed(self, source: str, fault: str) -> None:
+        """A source could not be compared."""
+        if self.faults.get(source) != fault:
+            log.warning("comparison failed", extra={"about": f"{source}: {fault}"})
+        self.faults[source] = fault
+
+    def worked(self, source: str) -> None:
+        """It could be compared again."""
+        self.faults.pop(source, None)
 
     def mark(self, project: str, text: str, at: float | None = None) -> Mark:
         """Mark a change of the guidelines: what is watched begins anew there."""
@@ -121,7 +138,7 @@ class Hub:
                 with self._measuring:
                     self._dirty.discard(question)
                     self._measure_or_log(question)
-            self._stopping.wait(max(PAUSE, time.monotonic() - start))
+            self._stopping.wait(max(PAUSE, SHARE * (time.monotonic() - start)))
 
     def _measure_or_log(self, question: Question) -> None:
         try:

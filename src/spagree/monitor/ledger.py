@@ -6,6 +6,7 @@ import threading
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,8 +30,9 @@ class Names:
 
     def code(self, text: str) -> int:
         """The code of a text, new or known."""
-        found = self.codes.setdefault(text, len(self.texts))
-        if found == len(self.texts):
+        found = self.codes.get(text)
+        if found is None:
+            found = self.codes[text] = len(self.texts)
             self.texts.append(text)
         return found
 
@@ -70,10 +72,10 @@ class Columns:
 
 
 class Sheet:
-    """All annotations of one question of a project."""
+    """All annotations of one question of a project, deleted ones among them."""
 
     def __init__(self) -> None:
-        self.places: dict[tuple[str, str], int] = {}
+        self.places: dict[tuple[str, str], int] = {}  # source and id → the place in every column
         self.items, self.annotators, self.labels = Names(), Names(), Names()
         self._item, self._annotator, self._label = array("i"), array("i"), array("i")
         self._version, self._time, self._arrived = array("d"), array("d"), array("d")
@@ -82,44 +84,39 @@ class Sheet:
 
     def put(self, row: Row) -> None:
         """A new annotation at the end, or a known one in its place."""
-        place = self.places.setdefault((row.source, row.id), len(self._seq))
-        is_new = place == len(self._seq)
-        self.alive += (not row.deleted) - (0 if is_new else not self._deleted[place])
-        whole = (
-            (self._item, self.items.code(row.item)),
-            (self._annotator, self.annotators.code(row.annotator)),
-            (self._label, self.labels.code(row.label)),
-            (self._deleted, int(row.deleted)),
-            (self._seq, row.seq),
-        )
-        real = (
-            (self._version, NO_NUMBER if row.version is None else row.version),
-            (self._time, NO_NUMBER if row.time is None else row.time),
-            (self._arrived, row.arrived),
-        )
-        for column, value in (*whole, *real):
-            if is_new:
-                column.append(value)  # type: ignore[arg-type]
-            else:
-                column[place] = value  # type: ignore[assignment]
+        _, _, source, id, item, annotator, label, version, time, deleted = row.given
+        end = len(self._seq)
+        place = self.places.setdefault((source, id), end)
+        if place == end:
+            for column in (self._item, self._annotator, self._label, self._deleted, self._seq):
+                column.append(0)
+            for column in (self._version, self._time, self._arrived):
+                column.append(0.0)
+        elif not self._deleted[place]:
+            self.alive -= 1
+        self.alive += not deleted
+        self._item[place] = self.items.code(item)
+        self._annotator[place] = self.annotators.code(annotator)
+        self._label[place] = self.labels.code(label)
+        self._version[place] = NO_NUMBER if version is None else version
+        self._time[place] = NO_NUMBER if time is None else time
+        self._deleted[place], self._seq[place], self._arrived[place] = deleted, row.seq, row.arrived
 
     def row(self, key: Key) -> Row | None:
         """An annotation as it is kept."""
         place = self.places.get(key[2:])
         if place is None:
             return None
-        version, time = self._version[place], self._time[place]
-        return Row(
+        given = Given(
             *key,
             self.items.texts[self._item[place]],
             self.annotators.texts[self._annotator[place]],
             self.labels.texts[self._label[place]],
-            version if version == version else None,  # noqa: PLR0124 (NaN is unlike itself)
-            time if time == time else None,  # noqa: PLR0124
+            _known(self._version[place]),
+            _known(self._time[place]),
             bool(self._deleted[place]),
-            self._seq[place],
-            self._arrived[place],
         )
+        return Row(given, self._seq[place], self._arrived[place])
 
     def columns(self) -> Columns:
         """A copy of what counts."""
@@ -127,20 +124,20 @@ class Sheet:
         own, arrived, version = (np.array(each, np.float64) for each in (self._time, self._arrived, self._version))
         time = np.where(np.isnan(own), arrived, own)
         here = np.flatnonzero(np.array(self._deleted, np.int8) == 0)
-        kept = self._last(here, item, annotator, version)
+        kept = self._last(here, item, annotator, (version, own))
         names = (list(self.items.texts), list(self.annotators.texts), list(self.labels.texts))
         return Columns(item[kept], annotator[kept], label[kept], time[kept], *names, len(here) - len(kept))
 
     def _last(self, here: NDArray[np.int64], item: NDArray[np.int32], annotator: NDArray[np.int32],
-              version: NDArray[np.float64]) -> NDArray[np.int64]:  # fmt: skip
-        """One annotation for each item and annotator: that of the highest version, then of the greatest id."""
+              later: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:  # fmt: skip
+        """One annotation for each item and annotator: the latest, then that of the highest version and greatest id."""
         pair = item[here].astype(np.int64) * max(1, len(self.annotators.texts)) + annotator[here]
         if len(np.unique(pair)) == len(pair):
             return here
         ids = sorted(self.places, key=lambda key: (len(key[1]), key[1], key[0]))  # numbers in the order of numbers
         rank = np.empty(len(ids), np.int64)
         rank[[self.places[key] for key in ids]] = np.arange(len(ids))
-        order = np.lexsort((rank[here], np.nan_to_num(version[here], nan=-1.0), pair))
+        order = np.lexsort((rank[here], *(np.nan_to_num(each[here], nan=-1.0) for each in later), pair))
         last = np.append(pair[order][1:] != pair[order][:-1], True)
         kept: NDArray[np.int64] = np.sort(here[order[last]])
         return kept
@@ -161,6 +158,7 @@ class Ledger:
         self.sheets: dict[tuple[str, str], Sheet] = {}
         self.lock = threading.Lock()
         self.seq = 0
+        self._is_marked = False  # whether anything was ever deleted for good
 
     def questions(self) -> list[tuple[str, str]]:
         """Every project and question with annotations, in the order of their names."""
@@ -173,77 +171,104 @@ class Ledger:
             return self.sheets[project, question].columns()
 
     def put(self, rows: Iterable[Row]) -> None:
-        """Take in rows that are durable."""
+        """Add rows that are durable."""
         with self.lock:
             for row in rows:
-                self.sheets.setdefault((row.project, row.question), Sheet()).put(row)
+                key = row.given[:2]
+                sheet = self.sheets.get(key)
+                if sheet is None:
+                    sheet = self.sheets[key] = Sheet()
+                    self._is_marked |= row.given.question == EVERY_QUESTION
+                sheet.put(row)
                 self.seq = max(self.seq, row.seq)
 
-    def changes(self, events: Iterable[Event], now: float) -> dict[Key, Row]:
-        """The rows that events lead to, not yet taken in; only the writer calls it."""
-        fresh: dict[Key, Row] = {}
+    def changes(self, events: Iterable[Event], now: float, before: dict[Key, Row] | None = None) -> dict[Key, Row]:
+        """The rows that events lead to, on top of those ``before`` that are not yet added; only the writer calls it."""
+        fresh = {} if before is None else before
         for event in events:
-            if isinstance(event, Gone):
+            if isinstance(event, Given):
+                self._give(event, fresh, now)
+            elif isinstance(event, Gone):
                 self._go(event, fresh, now)
             else:
-                given = self.differences(event) if isinstance(event, Listing) else [event]
-                for each in given:
+                for each in self.differences(event):
                     self._give(each, fresh, now)
         return fresh
 
     def _give(self, given: Given, fresh: dict[Key, Row], now: float) -> None:
-        before = self._row(given.key, fresh)
-        seq = self.seq + len(fresh) + 1
+        key = given[:4]
+        before = self._row(key, fresh)
         if self._is_gone(given, fresh):
-            given = Given(*given.key, given.item, given.annotator, given.label, FINAL, given.time, deleted=True)
-        row = settled(before, given, seq, now)
+            given = given._replace(version=FINAL, deleted=True)
+        row = settled(before, given, self.seq + len(fresh) + 1, now)
         if row is not None:
-            fresh[given.key] = row
+            fresh[key] = row
 
     def _row(self, key: Key, fresh: dict[Key, Row]) -> Row | None:
-        if key in fresh:
-            return fresh[key]
+        found = fresh.get(key)
+        if found is not None:
+            return found
         sheet = self.sheets.get(key[:2])
         return sheet.row(key) if sheet else None
 
     def _is_gone(self, given: Given, fresh: dict[Key, Row]) -> bool:
+        """Whether its id or its item was deleted for good."""
+        if not self._is_marked:
+            return False
         marks = (given.id, ITEM_GONE + given.item)
         return any(self._row((given.project, EVERY_QUESTION, given.source, mark), fresh) for mark in marks)
 
     def _go(self, gone: Gone, fresh: dict[Key, Row], now: float) -> None:
-        """Mark it for what may still arrive, and delete what is there or arrived in the same batch."""
+        """Mark it for reports that are still to come, and delete what is there or arrived in the same batch."""
         id = gone.id or ITEM_GONE + gone.item
         mark = Given(gone.project, EVERY_QUESTION, gone.source, id, gone.item, "", "", FINAL, deleted=True)
+        self._is_marked = True
         self._give(mark, fresh, now)
-        there = [row for row in fresh.values() if row.project == gone.project and row.source == gone.source]
-        found = {row.key for row in there if row.id == gone.id or (gone.item and row.item == gone.item)}
+        same = [row.given for row in fresh.values()]
+        same = [each for each in same if (each.project, each.source) == (gone.project, gone.source)]
+        found = {each.key for each in same if each.id == gone.id or (gone.item and each.item == gone.item)}
         for (project, question), sheet in self.sheets.items():
             if project == gone.project:
                 found.update((project, question, gone.source, id) for id in _ids(sheet, gone))
         for key in found - {mark.key}:
             before = self._row(key, fresh)
-            if before is not None and before.version != FINAL:
-                fresh[key] = before._replace(version=FINAL, deleted=True, arrived=now)
+            if before is not None and before.given.version != FINAL:
+                fresh[key] = Row(before.given._replace(version=FINAL, deleted=True), before.seq, now)
 
     def differences(self, listing: Listing) -> list[Given]:
-        """What a listing says otherwise than the annotations of its source that came before it."""
-        told = {(each.question, each.item, each.annotator): each for each in listing.annotations}
+        """The annotations of a source that a listing leaves out, changes or adds."""
+        told = {_name(each, listing): each for each in listing.annotations}
         found = []
-        for row in list(self._of(listing)):
-            said = told.pop((row.question, row.item, row.annotator), None)
-            if said is None:
-                found.append(Given(*row.key, row.item, row.annotator, row.label, deleted=True))
-            elif said.label != row.label:
-                found.append(Given(*row.key, row.item, row.annotator, said.label, None, said.time))
-        return [*found, *told.values()]
+        for known in list(self._of(listing)):
+            now = told.pop(_name(known, listing), None)
+            if now is None:
+                found.append(known._replace(version=None, time=None, deleted=True))
+            elif now[4:7] != known[4:7]:
+                is_newer = now.version is not None and now.version > (known.version or 0.0)
+                found.append(now._replace(id=known.id, version=now.version if is_newer else None))
+        return [*found, *(self._returned(each, listing) for each in told.values())]
 
-    def _of(self, listing: Listing) -> Iterator[Row]:
+    def _returned(self, given: Given, listing: Listing) -> Given:
+        """An annotation that an earlier listing left out counts again, whatever its version."""
+        row = self._row(given.key, {})
+        is_back = row is not None and row.given.deleted and row.arrived <= listing.as_of
+        return given._replace(version=None) if is_back else given
+
+    def _of(self, listing: Listing) -> Iterator[Given]:
         """The annotations that a listing must know: of its project and source, from before it was made."""
         own = [key for key in self.sheets if key[0] == listing.project and key[1] != EVERY_QUESTION]
         for project, question in own:
             sheet = self.sheets[project, question]
             rows = (sheet.row((project, question, listing.source, id)) for id, _ in sheet.of_source(listing.source))
-            yield from (row for row in rows if row is not None and row.arrived <= listing.as_of)
+            yield from (row.given for row in rows if row is not None and row.arrived <= listing.as_of)
+
+
+def _name(given: Given, listing: Listing) -> tuple[str, ...]:
+    return (given.question, given.id) if listing.by_id else (given.question, given.item, given.annotator)
+
+
+def _known(number: float) -> float | None:
+    return None if isnan(number) else number
 
 
 def _ids(sheet: Sheet, gone: Gone) -> list[str]:

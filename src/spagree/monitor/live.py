@@ -10,11 +10,13 @@ import numpy as np
 from spagree.agreement import Agreement
 from spagree.estimate.closed_items import ClosedItems, closed_items
 from spagree.estimate.item_groups import Floats
-from spagree.estimate.overlap import Overlap
+from spagree.estimate.overlap import Overlap, overlap
 from spagree.estimate.watched_annotators import WatchedAnnotators, watch_annotators
 from spagree.estimate.watching import SafeSequence, drop_evidence, safe_sequence
 from spagree.measuring import measure
 from spagree.monitor.ledger import Columns
+from spagree.tally.coded import Coded
+from spagree.tally.state import counted_codes
 
 FIRST = 2  # annotations that close an item, unless the user says otherwise
 TO_JUDGE_PEOPLE = 3  # annotations on an item before anybody can be told apart from it
@@ -83,7 +85,7 @@ class Live:
     drop: Drop | None
     class_drops: dict[str, Drop]
     people: WatchedAnnotators
-    overlap: Overlap | None
+    overlap: Overlap
     adaptive: tuple[float, float] | None
     """Where the tool seems to ask more people about items with disagreement: the share of disagreement among the items
     that got more annotations, and among the others.
@@ -116,17 +118,27 @@ def look(
         _drop(values[since:]),
         _class_drops(closed, since, columns.labels),
         people,
-        agreement.overlap() if agreement else None,
-        _adaptive(columns),
+        _overlap(columns),
+        _adaptive(columns, closed if chosen.first == FIRST else None),
         tuple(marks),
         chosen,
     )
 
 
 def _measured(columns: Columns) -> Agreement | None:
+    """SPA of everything, counted from the codes."""
     if not len(columns.item):
         return None
-    return measure(columns.frame(), item="item", annotator="annotator", label="label", time="time")
+    made = np.bincount(columns.annotator, minlength=len(columns.annotators)).tolist()
+    by_name = {name: count for name, count in zip(columns.annotators, made, strict=True) if count}
+    return measure(counted_codes(columns.item, columns.label, columns.labels, by_name, columns.frame()))
+
+
+def _overlap(columns: Columns) -> Overlap:
+    """Who annotated items together; only teams are asked for here, and they need no labels."""
+    order = np.argsort(columns.item, kind="stable")
+    item, annotator, label = (each[order] for each in (columns.item, columns.annotator, columns.label))
+    return overlap(Coded(item, annotator, label, tuple(columns.annotators), tuple(columns.labels)), bridges=False)
 
 
 def _since(closed: ClosedItems, time: Floats, marks: Sequence[Mark]) -> int:
@@ -140,10 +152,7 @@ def _since(closed: ClosedItems, time: Floats, marks: Sequence[Mark]) -> int:
 def _safe(found: SafeSequence) -> Safe:
     if not len(found.mean):
         return Safe(0, undefined="no item has enough annotations yet")
-    items, value = len(found.mean), float(found.mean[-1])
-    if found.broken is not None or not found.low[-1] <= value <= found.high[-1]:
-        return Safe(items, value, undefined="agreement changed on the way: no single number fits all items so far")
-    return Safe(items, value, float(found.low[-1]), float(found.high[-1]))
+    return Safe(len(found.mean), float(found.mean[-1]), float(found.low[-1]), float(found.high[-1]))
 
 
 def _trend(found: SafeSequence, values: Floats, time: Floats) -> tuple[Step, ...]:
@@ -212,9 +221,9 @@ def _class_drops(closed: ClosedItems, since: int, labels: Sequence[str]) -> dict
     return found
 
 
-def _adaptive(columns: Columns) -> tuple[float, float] | None:
+def _adaptive(columns: Columns, closed: ClosedItems | None) -> tuple[float, float] | None:
     """Whether items whose first two annotations disagree get more annotations than the others."""
-    pairs = closed_items(columns.item, columns.annotator, columns.label, 2)
+    pairs = closed or closed_items(columns.item, columns.annotator, columns.label, 2)
     more = np.bincount(columns.item, minlength=1)[pairs.item] > 2  # noqa: PLR2004 (more than the two)
     apart = pairs.agreement() == 0
     asked, rest = int(more.sum()), int((~more).sum())

@@ -12,7 +12,7 @@ from typing import Any
 from altair.utils.schemapi import debug_mode
 
 from spagree.monitor.alerts import Alert
-from spagree.monitor.hub import Hub, Question
+from spagree.monitor.hub import Hub, Question, Reconciled
 from spagree.monitor.live import Live, Safe
 from spagree.present.charts.theme import PAGE, theme
 from spagree.present.charts.watching import trend
@@ -143,9 +143,13 @@ def facts(hub: Hub, live: Live) -> tuple[tuple[str, str], ...]:
 def _sources(hub: Hub) -> tuple[tuple[str, str], ...]:
     found = [("last event", ago(hub.last_event))]
     for source, last in hub.reconciled.items():
-        drift = "no difference" if not last.drift else f"{count(last.drift, 'difference')} put right"
-        found.append((f"compared with {printable(source, 60)}", last.fault or f"{ago(last.at)}, {drift}"))
-    return tuple(found)
+        found.append((f"compared with {printable(source, 60)}", f"{ago(last.at)}, {_drift(last)}"))
+    return (*found, *((printable(source, 60), fault) for source, fault in hub.faults.items()))
+
+
+def _drift(last: Reconciled) -> str:
+    now = f"{count(last.drift, 'difference')} put right" if last.drift else "no difference"
+    return now if last.total == last.drift else f"{now} ({last.total:,} put right since the start)"
 
 
 def ago(then: float | None, now: float | None = None) -> str:

@@ -16,6 +16,7 @@ from spagree.errors import FileError, UsageError
 from spagree.monitor.demo import Demo
 from spagree.monitor.follow import Follower
 from spagree.monitor.hub import Hub
+from spagree.monitor.label_studio import Comparer, LabelStudio
 from spagree.monitor.live import Settings
 from spagree.monitor.notify import Notifier
 from spagree.monitor.security import LOOPBACK
@@ -39,6 +40,8 @@ class Asked:
     first: int = 2
     follow: tuple[str, ...] = ()
     project: str | None = None
+    label_studio: tuple[str, ...] = ()
+    label_studio_token_file: str | None = None
     potato_secret_file: str | None = None
     alert_url: str | None = None
     alert_secret_file: str | None = None
@@ -71,6 +74,7 @@ def serve(asked: Asked, say: Any) -> None:
     if asked.target is not None and not 0 < asked.target < 1:
         raise UsageError(f"--target {asked.target}: agreement lies between 0 and 1, for example 0.7")
     potato = secret(asked.potato_secret_file, "--potato-secret-file", shortest=1)
+    studios = _studios(asked)
     with ExitStack() as stack:
         listening = stack.enter_context(_socket(asked.host, asked.port))
         notifier = None
@@ -81,6 +85,8 @@ def serve(asked: Asked, say: Any) -> None:
         _log_as_json()
         settings = Settings(asked.target, asked.first)
         hub = Hub(Store(asked.store), settings, notifier.send if notifier else None)
+        for studio in studios:
+            stack.callback(Comparer(hub, studio).close)
         for path in asked.follow:
             stack.callback(Follower(hub, path, asked.project).close)
         if asked.demo:
@@ -95,6 +101,16 @@ def serve(asked: Asked, say: Any) -> None:
         )
         say(f"http://{asked.host if ':' not in asked.host else f'[{asked.host}]'}:{listening.getsockname()[1]}/")
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _studios(asked: Asked) -> list[LabelStudio]:
+    token = secret(asked.label_studio_token_file, "--label-studio-token-file", shortest=1)
+    if asked.label_studio and token is None:
+        raise UsageError(
+            f"--label-studio {asked.label_studio[0]} needs the token of somebody who may read the project: "
+            "--label-studio-token-file FILE (Label Studio shows it under Account & Settings)"
+        )
+    return [LabelStudio(address, token or "") for address in asked.label_studio]
 
 
 def _socket(host: str, port: int) -> socket.socket:

@@ -142,7 +142,7 @@ class Routes:
         """POST /hooks/label-studio."""
         body = await body_of(request)
         events = hooks.label_studio(body)
-        expected = hooks.expected_items(hooks.decoded(body))
+        expected = hooks.expected_items(hooks.decoded(body).get("project"))
         if expected:
             self.hub.expected[expected[0]] = expected[1]
         await self.hub.take(events)
@@ -352,7 +352,7 @@ class _Collector:
         self._hub = hub
 
     def collect(self) -> list[GaugeMetricFamily | CounterMetricFamily]:
-        """Gauges for each question, and a counter of events."""
+        """Gauges for each question, and counters of events and drift."""
         names = ["project", "question"]
         gauges = {name: GaugeMetricFamily(f"spagree_{name}", words, labels=names) for name, words in METRICS.items()}
         for question in self._hub.questions():
@@ -363,5 +363,9 @@ class _Collector:
             for name, value in zip(METRICS, values, strict=True):
                 if value is not None:
                     gauges[name].add_metric(list(question), float(value))
-        events = CounterMetricFamily("spagree_events", "Events taken since the start", value=float(self._hub.taken))
-        return [*gauges.values(), events]
+        drift = float(sum(each.total for each in self._hub.reconciled.values()))
+        counters = [
+            CounterMetricFamily("spagree_events", "Events received since the start", value=float(self._hub.taken)),
+            CounterMetricFamily("spagree_drift", "Annotations put right by comparisons since the start", value=drift),
+        ]
+        return [*gauges.values(), *counters]

@@ -1,7 +1,9 @@
 """The durable store: SQLite for one machine, PostgreSQL for a team; one schema, one writer.
 
-A row is acknowledged after its transaction is on disk (SQLite: WAL with synchronous=FULL; PostgreSQL: its default). The
-schema has a number; an older one is migrated when the store is opened, a newer one is refused.
+A row is acknowledged after its transaction is on disk (SQLite: WAL with synchronous=FULL; PostgreSQL: its default).
+Rows are numbered by the ledger, which alone decides whether an annotation is new: the number is the only key, so that
+writing one appends to one tree. The schema has a number too: an older one is migrated when the store is opened, a newer
+one is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from spagree.errors import FileError, MissingExtraError, UsageError
-from spagree.monitor.events import Row
+from spagree.monitor.events import Given, Row
 
 SCHEMA = 1
 MIGRATIONS: dict[int, Sequence[str]] = {}  # version → statements that lead to the next one
@@ -27,12 +29,11 @@ about = sa.Table("spagree_store", metadata, sa.Column("schema_version", sa.Integ
 held = sa.Table(
     "spagree_annotations",
     metadata,
-    *(sa.Column(name, sa.Text, primary_key=True) for name in ("project", "question", "source", "id")),
-    *(sa.Column(name, sa.Text, nullable=False) for name in ("item", "annotator", "label")),
+    *(sa.Column(name, sa.Text, nullable=False) for name in Given._fields[:7]),
     sa.Column("version", sa.Double),
     sa.Column("time", sa.Double),
     sa.Column("deleted", sa.Boolean, nullable=False),
-    sa.Column("seq", sa.BigInteger, nullable=False, index=True),
+    sa.Column("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=False),
     sa.Column("arrived", sa.Double, nullable=False),
 )
 marks = sa.Table(
@@ -60,6 +61,7 @@ class Store:
         self.is_postgres = address.startswith(("postgresql://", "postgres://"))
         self._held: Any = None
         self.engine = _postgres(address) if self.is_postgres else _sqlite(address)
+        self._statement = str(self._insert(held).compile(self.engine, column_keys=list(held.c.keys())))
         try:
             self._hold()
             self._prepare()
@@ -104,14 +106,19 @@ class Store:
 
     def rows(self) -> Iterator[Row]:
         """Every row in the order of arrival."""
-        query = sa.select(*(held.c[name] for name in Row._fields)).order_by(held.c.seq)
         with self.engine.connect().execution_options(yield_per=AT_ONCE) as connection:
-            for row in connection.execute(query):
-                yield Row(*tuple(row))
+            for row in connection.exec_driver_sql(str(sa.select(held).order_by(held.c.seq))):
+                yield Row(Given(*row[:9], bool(row[9])), row[10], row[11])
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Keep rows, new or changed, in one transaction; it returns once they are on disk."""
-        self._upsert(held, [row._asdict() for row in rows])
+        """Keep rows, new or changed, in one transaction; it returns once they are on disk.
+
+        The statement goes to the driver as it is: SQLAlchemy's handling of parameters costs more than the insert.
+        """
+        if rows:
+            values = [(*row.given, row.seq, row.arrived) for row in rows]
+            with self.engine.begin() as connection:
+                connection.exec_driver_sql(self._statement, values)
 
     def mark(self, project: str, time: float, text: str) -> None:
         """Keep the mark of a change in the guidelines."""
@@ -135,14 +142,15 @@ class Store:
             return [dict(row) for row in connection.execute(sa.select(alerts).order_by(alerts.c.began)).mappings()]
 
     def _upsert(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
-        if not rows:
-            return
+        if rows:
+            with self.engine.begin() as connection:
+                connection.execute(self._insert(table), rows)
+
+    def _insert(self, table: sa.Table) -> Any:
         insert: Callable[..., Any] = postgresql.insert if self.is_postgres else sqlite.insert
         statement = insert(table)
         rest = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
-        statement = statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=rest)
-        with self.engine.begin() as connection:
-            connection.execute(statement, rows)
+        return statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=rest)
 
     def backup(self, path: Path) -> None:
         """A copy of an SQLite store while it is written to."""
@@ -173,7 +181,8 @@ def _postgres(address: str) -> sa.Engine:
         import psycopg  # noqa: F401
     except ImportError:
         raise MissingExtraError("postgres", "a PostgreSQL store") from None
-    return sa.create_engine("postgresql+psycopg://" + address.split("://", 1)[1], pool_pre_ping=True)
+    url = "postgresql+psycopg://" + address.split("://", 1)[1]
+    return sa.create_engine(url, pool_pre_ping=True, paramstyle="format")
 
 
 def _locked(file: IO[str]) -> bool:

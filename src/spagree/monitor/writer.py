@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from spagree.monitor.events import Event, Key, Listing, Row
+from spagree.monitor.events import Event, Key, Row
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.store import Store
 
@@ -80,27 +80,28 @@ class Writer:
 
     def _write(self, requests: Sequence[_Request]) -> None:
         try:
-            fresh = self._kept([event for request in requests for event in request.events])
-        except Exception as error:  # whatever it is, nobody may take it for kept
+            fresh, sizes = self._kept(requests)
+        except Exception as error:  # whatever it is, nobody may believe it was kept
             for request in requests:
                 failed = StoreError(f"{type(error).__name__}")
                 failed.__cause__ = error
                 request.done.set_exception(failed)
             return
-        for request in requests:
-            request.done.set_result(_size(request.events, fresh))
+        for request, size in zip(requests, sizes, strict=True):
+            request.done.set_result(size)
         if fresh:
             self._changed({key[:2] for key in fresh})
 
-    def _kept(self, events: Sequence[Event]) -> dict[Key, Row]:
-        self._latest = max(self._latest, time.time())  # a clock set back does not turn time round
-        fresh = self._ledger.changes(events, self._latest)
+    def _kept(self, requests: Sequence[_Request]) -> tuple[dict[Key, Row], list[int]]:
+        """All rows that are new or changed, and how many each request added to them."""
+        self._latest = max(self._latest, time.time())  # a clock set back does not reverse the order
+        fresh: dict[Key, Row] = {}
+        sizes = []
+        for request in requests:
+            before = len(fresh)
+            self._ledger.changes(request.events, self._latest, fresh)
+            sizes.append(len(fresh) - before)
         if fresh:
             self._store.write(list(fresh.values()))
             self._ledger.put(fresh.values())
-        return fresh
-
-
-def _size(events: Sequence[Event], fresh: dict[Key, Row]) -> int:
-    """How many annotations a request was about; a listing counts what it found otherwise."""
-    return sum(len(fresh) if isinstance(event, Listing) else 1 for event in events)
+        return fresh, sizes

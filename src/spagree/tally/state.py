@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from spagree.errors import DataError, DuplicateError
 from spagree.options import DuplicatePolicy
 from spagree.tally.annotation_rows import Annotation, AnnotationRows, Moment
+from spagree.tally.coded import Codes
 from spagree.tally.count import Counted, item_label_counts
 from spagree.tally.engines import to_polars
 from spagree.tally.pattern_counts import PatternCounts
 from spagree.tally.patterns import MOST_PATTERNS
 from spagree.tally.policies import Policies
 from spagree.tally.spelling import caution_variants
-from spagree.tally.tally import Tally, refuse_overflow
+from spagree.tally.tally import Pattern, Tally, refuse_overflow
 
 if TYPE_CHECKING:
     import polars
@@ -189,12 +190,10 @@ class State:
         """The exact summary of all annotations there are now."""
         with self._lock:
             if "tally" not in self._answers:
-                patterns = self._patterns.items()
                 names = self._rows.annotators.known
                 made = {names[code]: count for code, count in self._made.items()}
                 left_out = {why: count for why, count in self._left_out.items() if count}
-                whole = Tally.from_patterns(patterns, made if made or not patterns else None, left_out)
-                self._answers["tally"] = whole if len(patterns) <= MOST_PATTERNS else replace(whole, patterns=None)
+                self._answers["tally"] = _summary(self._patterns.items(), made, left_out)
             tally: Tally = self._answers["tally"]
             return tally
 
@@ -216,8 +215,7 @@ class State:
     def counted(self) -> Counted:
         """The tally with the annotations behind it, as they are now: what :func:`spagree.measure` starts from."""
         with self._lock:
-            tally, frame = self.tally(), nw.from_native(self.annotations()).lazy()
-            return Counted(tally, item_label_counts(frame), caution_variants(tally.labels), frame)
+            return _counted(self.tally(), self.annotations())
 
     def _chosen(self) -> NDArray[np.int64]:
         """The rows that count, in the order they came."""
@@ -313,6 +311,26 @@ class State:
         return DuplicateError(
             f"annotator {annotator!r} has already labelled item {item!r} {label!r}; use change to change the label"
         )
+
+
+def counted_codes(
+    item: Codes, label: Codes, labels: Sequence[str], made: dict[str, int], frame: polars.DataFrame
+) -> Counted:
+    """What :meth:`State.counted` gives, for annotations that somebody else keeps as integers; ``frame`` holds them as
+    text, and ``made`` is how many each annotator made.
+    """
+    patterns = PatternCounts.of(item, label, labels, int(item.max(initial=-1)) + 1).items()
+    return _counted(_summary(patterns, made, {}), frame)
+
+
+def _summary(patterns: dict[Pattern, int], made: dict[str, int], left_out: dict[str, int]) -> Tally:
+    whole = Tally.from_patterns(patterns, made if made or not patterns else None, left_out)
+    return whole if len(patterns) <= MOST_PATTERNS else replace(whole, patterns=None)
+
+
+def _counted(tally: Tally, frame: polars.DataFrame) -> Counted:
+    lazy = nw.from_native(frame).lazy()
+    return Counted(tally, item_label_counts(lazy), caution_variants(tally.labels), lazy)
 
 
 def _is_usable(found: Annotation) -> bool:

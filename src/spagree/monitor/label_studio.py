@@ -1,0 +1,145 @@
+"""Label Studio's API, read page by page and compared with what its webhooks reported.
+
+Label Studio sends each webhook once and waits a second: what was lost while the monitor was down is put right here.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from spagree.errors import DataError, SpagreeError, UsageError
+from spagree.monitor.events import Listing
+from spagree.monitor.hooks import LABEL_STUDIO, completions, decoded, expected_items, label_studio_project
+from spagree.monitor.hub import Hub
+from spagree.monitor.writer import BusyError, StoreError
+from spagree.read.files.json_text import as_text
+
+PAGE = 100
+EVERY = 30.0  # seconds between two comparisons, or ten times as long as the last one took
+SHARE = 10.0
+TIMEOUT = 60.0
+TRIES = 3  # of a listing during which tasks were added or deleted
+PERSONAL = 2  # a personal access token is a JSON Web Token: it has so many dots, and is exchanged for a short-lived one
+ONE_PROJECT = re.compile(r"^(.*?)/projects/(\d+)(?:/.*)?$")
+log = logging.getLogger("spagree.monitor")
+
+
+class LabelStudio:
+    """One server, or one project of it, with the token of somebody who may read it."""
+
+    def __init__(self, address: str, token: str) -> None:
+        if urlsplit(address).scheme not in ("http", "https"):
+            raise UsageError(f"--label-studio {address}: an address begins with http:// or https://")
+        found = ONE_PROJECT.match(address)
+        self.address = (found[1] if found else address).rstrip("/")
+        self._only = found[2] if found else None
+        self._token = token
+
+    def listings(self) -> Iterator[tuple[dict[str, Any], Listing]]:
+        """Each project, and everything it holds now."""
+        header = self._signed_in()
+        for id in [self._only] if self._only else self._projects(header):
+            project = self._ask(f"/api/projects/{id}/", header)
+            yield project, self._listing(project, header)
+
+    def _projects(self, header: str) -> list[str]:
+        return [as_text(each["id"]) for each in self._pages("/api/projects/", "results", "count", header)]
+
+    def _listing(self, project: dict[str, Any], header: str) -> Listing:
+        as_of = time.time()
+        tasks = list(self._pages("/api/tasks/", "tasks", "total", header, project=project["id"], fields="all"))
+        records = [{**each, "task": task["id"]} for task in tasks for each in task["annotations"]]
+        found = [given for given in completions(project, records) if not given.deleted]
+        return Listing(label_studio_project(project), LABEL_STUDIO, found, as_of, by_id=True)
+
+    def _pages(self, path: str, name: str, total: str, header: str, **query: Any) -> list[Any]:
+        """Everything on all pages; begun anew where something was added or deleted on the way."""
+        for _ in range(TRIES):
+            found: dict[str, Any] = {}
+            expected = 1
+            page = 0
+            while page * PAGE < expected:
+                page += 1
+                answer = self._ask(path, header, page=page, page_size=PAGE, **query)
+                expected = int(as_text(answer[total]))
+                found.update((as_text(each["id"]), each) for each in answer[name])
+            if len(found) == expected:
+                return list(found.values())
+        raise DataError("tasks were added or deleted all the time; the next comparison tries again")
+
+    def _signed_in(self) -> str:
+        """The value of the header that proves who asks."""
+        if self._token.count(".") != PERSONAL:
+            return f"Token {self._token}"
+        return f"Bearer {as_text(self._ask('/api/token/refresh', '', refresh=self._token)['access'])}"
+
+    def _ask(self, path: str, header: str, **values: Any) -> dict[str, Any]:
+        """The answer to a GET, or where nobody is signed in yet to a POST."""
+        query = f"?{urlencode(values)}" if values and header else ""
+        body = None if header else json.dumps(values).encode()
+        headers = {"Authorization": header} if header else {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.address}{path}{query}", body, headers)  # noqa: S310 (checked)
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310
+            found = decoded(answer.read())
+        if not isinstance(found, dict):
+            raise DataError(f"{path} did not answer as Label Studio does; check the address")
+        return found
+
+
+class Comparer:
+    """A thread that compares now, and again every half minute."""
+
+    def __init__(self, hub: Hub, studio: LabelStudio) -> None:
+        self._hub, self._studio = hub, studio
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="comparing", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Compare no more."""
+        self._stop.set()
+        self._thread.join(5)
+
+    def _run(self) -> None:
+        pause = 0.0
+        while not self._stop.wait(pause):
+            start = time.monotonic()
+            compare(self._hub, self._studio)
+            pause = max(EVERY, SHARE * (time.monotonic() - start))
+
+
+def compare(hub: Hub, studio: LabelStudio) -> None:
+    """Put right what differs, in every project."""
+    name = f"Label Studio at {studio.address}"
+    try:
+        for project, listing in studio.listings():
+            expected = expected_items(project)
+            if expected:
+                hub.expected[expected[0]] = expected[1]
+            hub.reconcile(listing)
+    except (SpagreeError, OSError, StoreError, BusyError, KeyError, TypeError, ValueError) as error:
+        hub.failed(name, _cause(error))
+    else:
+        hub.worked(name)
+
+
+def _cause(error: Exception) -> str:
+    """What went wrong, in words and without the token."""
+    status = getattr(error, "code", None)
+    if status in (401, 403):
+        return "the token was refused; write a valid one to the file that --label-studio-token-file names"
+    if isinstance(error, SpagreeError):
+        return str(error).splitlines()[0]
+    if isinstance(error, StoreError | BusyError):
+        return "the store did not take it; it is tried again"
+    if isinstance(error, OSError):
+        return f"no answer ({getattr(error, 'reason', None) or type(error).__name__}); it is tried again"
+    return "the answer was not understood; is it Label Studio?"

@@ -1,0 +1,155 @@
+"""The monitor beside a running Label Studio and a running potato: its figures are those of the final export.
+
+People annotate, change and delete through the tools' own routes; in between the monitor is stopped, and what happened
+then reaches it by comparing alone.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import ledger
+import pytest
+from live_label_studio import CONFIG, QUESTIONS, TOKEN, Project, admin, drawn, new_project, people, studio  # noqa: F401
+from live_potato import ITEMS, RADIO, Person
+from live_potato import running as running_potato
+from service import Client, Service, free_port, sandbox
+from starter import ROOT, Starter
+
+import spagree
+
+SECRET = "only-for-loopback"
+SECONDS = 120
+
+
+@contextmanager
+def monitoring(folder: Path, *words: str) -> Iterator[Client]:
+    """`spagree monitor` as people start it, on the store of this folder."""
+    port = PORTS.setdefault(folder, free_port())
+    line = [sys.executable, "-m", "spagree", "monitor", "--port", str(port), "--store", str(folder / "store.sqlite")]
+    service = Service([*line, *words], folder, port, {**sandbox(os.environ, folder), "PYTHONPATH": str(ROOT / "src")})
+    try:
+        service.wait("/healthz", SECONDS)
+        yield Client(service.address)
+    finally:
+        service.stop()
+
+
+PORTS: dict[Path, int] = {}
+
+
+def agreement(client: Client, project: str, question: str) -> dict[str, Any]:
+    return dict(client.json("GET", "/api/v1/agreement?" + urlencode({"project": project, "question": question})))
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not true():
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.3)
+
+
+def shows(client: Client, project: str, question: str, sent: ledger.Answers) -> bool:
+    """Whether the monitor has the answers that were sent, by their number and their score."""
+    try:
+        found = agreement(client, project, question)
+    except ConnectionError:  # nothing has arrived yet
+        return False
+    truth = ledger.exact(sent, "annotations_m1")
+    data = found["data"]
+    return (data["annotations"], found["spa"]["value"]) == (len(sent), truth.numerator / truth.denominator)
+
+
+def work(project: Project, tasks: list[str], chance: random.Random) -> None:
+    """Annotate, annotate again, change, skip and delete."""
+    numbers = [
+        project.annotate(task, user, drawn(chance), is_skipped=chance.random() < 0.1)
+        for user in project.people
+        for task in chance.sample(tasks, 4)
+    ]
+    for number in numbers[::3]:
+        project.change(number, project.entries[number].user, drawn(chance), is_skipped=chance.random() < 0.2)
+    for number in numbers[1::5]:
+        project.delete(number)
+
+
+@pytest.fixture
+def folder(started: Starter) -> Path:
+    return started.folder("monitor")
+
+
+def test_label_studio(admin: Client, people: dict[str, Client], folder: Path, studio: Service) -> None:  # noqa: F811
+    chance = random.Random(7)
+    project = new_project(admin, people, "Watched", CONFIG)
+    name = f"label-studio-{project.number}"
+    tasks = project.add_tasks([{"text": f"text {n}"} for n in range(8)])
+    (folder / "token").write_text(TOKEN)
+    compared = (
+        "--label-studio",
+        f"{studio.address}/projects/{project.number}",
+        "--label-studio-token-file",
+        str(folder / "token"),
+    )
+
+    with monitoring(folder) as client:  # webhooks alone
+        hook = {"project": project.number, "url": f"http://127.0.0.1:{PORTS[folder]}/hooks/label-studio",
+                "send_payload": True, "send_for_all_actions": True, "is_active": True}  # fmt: skip
+        admin.json("POST", "/api/webhooks/", hook)
+        work(project, tasks, chance)
+        for question in QUESTIONS:
+            until(lambda question=question: shows(client, name, question, project.sent(question)))
+
+    work(project, tasks, chance)  # nobody listens
+    project.delete_task(tasks.pop())
+
+    with monitoring(folder, *compared) as client:
+        for question in QUESTIONS:
+            until(lambda question=question: shows(client, name, question, project.sent(question)))
+        drift = [line for line in client.ask("GET", "/metrics").decode().splitlines() if "spagree_drift_total" in line]
+        assert float(drift[-1].split()[-1]) > 0
+        work(project, tasks, chance)  # webhooks and comparisons at once
+        export = folder / "export.json"
+        export.write_bytes(project.export("JSON", all_tasks=False))
+        (folder / "config.xml").write_text(CONFIG)
+        for question in QUESTIONS:
+            until(lambda question=question: shows(client, name, question, project.sent(question)))
+            asked = {"question": question, "duplicates": "last", "config": folder / "config.xml"}
+            final, found = spagree.measure(export, **asked), agreement(client, name, question)
+            assert found["spa"]["value"] == final.spa.value and found["spa"]["low"] == final.spa.low
+            assert found["data"]["items"] == final.data.items and found["data"]["labels"] == final.data.labels
+
+
+def test_potato(started: Starter, folder: Path) -> None:
+    chance, sent = random.Random(8), {}
+    port = PORTS.setdefault(folder, free_port())
+    hook = {"name": "spagree", "url": f"http://127.0.0.1:{port}/hooks/potato", "secret": SECRET, "events": ["*"],
+            "active": True, "timeout_seconds": 5}  # fmt: skip
+    service = running_potato(started, webhooks={"enabled": True, "endpoints": [hook]})
+    (folder / "secret").write_text(SECRET)
+    output = service.folder / "annotation_output"
+    words = ("--potato-secret-file", str(folder / "secret"))
+    everyone = [Person(service, name, sent) for name in ("ann", "bob", "cyd")]
+
+    def annotate() -> None:
+        for person in everyone:
+            for item in chance.sample(ITEMS, 5):
+                person.save(item, {"sentiment": chance.choice(RADIO)})
+
+    with monitoring(folder, *words) as client:
+        annotate()
+        until(lambda: shows(client, "potato", "sentiment", sent["sentiment"]))
+    annotate()  # nobody listens
+    with monitoring(folder, *words, "--follow", str(output)) as client:
+        until(lambda: shows(client, "potato", "sentiment", sent["sentiment"]))
+        annotate()
+        until(lambda: shows(client, "potato", "sentiment", sent["sentiment"]))
+        final = spagree.measure(output, question="sentiment")
+        assert agreement(client, "potato", "sentiment")["spa"]["value"] == final.spa.value

@@ -1,0 +1,244 @@
+"""Comparing with Label Studio's API: pages, tokens, drift, and what goes wrong. tests/live asks a real Label Studio."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from serving import wait_for
+
+from spagree.errors import UsageError
+from spagree.monitor import hooks, label_studio
+from spagree.monitor.hub import Hub
+from spagree.monitor.label_studio import Comparer, LabelStudio, compare
+from spagree.monitor.store import Store
+
+CONFIG = """<View><Text name="t" value="$t"/><Choices name="mood" toName="t">
+<Choice value="Good"/><Choice value="Bad"/></Choices></View>"""
+SECRET = "0123456789abcdef"
+
+
+def annotation(number: int, who: int, label: str | None, second: int = 1, **more: Any) -> dict[str, Any]:
+    result = [{"from_name": "mood", "to_name": "t", "type": "choices", "value": {"choices": [label]}}] if label else []
+    times = {"created_at": "2026-01-01T00:00:00Z", "updated_at": f"2026-01-01T00:00:{second:02}Z"}
+    return {"id": number, "completed_by": who, "was_cancelled": False, "result": result, **times, **more}
+
+
+class Studio:
+    """Answers as Label Studio 1.2x does; ``before`` may change something before a page is sent."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[int, dict[int, list[dict[str, Any]]]] = {}  # project → task → annotations
+        self.asked: list[tuple[str, str]] = []
+        self.before: Callable[[int], None] = lambda page: None
+        self.odd: dict[str, tuple[int, Any]] = {}
+        studio = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self, body: Any, status: int = 200) -> None:
+                content = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def do_GET(self) -> None:
+                where = urlsplit(self.path)
+                header = self.headers.get("Authorization", "")
+                studio.asked.append((self.path, header))
+                if where.path in studio.odd:
+                    status, body = studio.odd[where.path]
+                    self.answer(body, status)
+                elif header not in (f"Token {SECRET}", "Bearer short-lived"):
+                    self.answer({"detail": "Invalid token."}, 401)
+                else:
+                    query = {name: values[0] for name, values in parse_qs(where.query).items()}
+                    self.answer(studio.found(where.path, query))
+
+            def do_POST(self) -> None:
+                given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self.answer({"access": "short-lived"} if given == {"refresh": "a.b.c"} else {}, 200)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def found(self, path: str, query: dict[str, str]) -> Any:
+        page, size = int(query.get("page", 1)), int(query.get("page_size", 100))
+        if path == "/api/projects/":
+            chosen = [{"id": id} for id in self.tasks][(page - 1) * size : page * size]
+            return {"count": len(self.tasks), "next": None, "results": chosen}
+        if path.startswith("/api/projects/"):
+            id = int(path.split("/")[3])
+            return {"id": id, "label_config": CONFIG, "parsed_label_config": {"mood": {}}, "task_number": len(self.tasks[id])}  # fmt: skip
+        self.before(page)
+        tasks = self.tasks[int(query["project"])]
+        chosen = list(tasks.items())[(page - 1) * size : page * size]
+        return {"total": len(tasks), "tasks": [{"id": id, "annotations": made} for id, made in chosen]}
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def studio() -> Iterator[Studio]:
+    found = Studio()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    found = Hub(Store(str(tmp_path / "s.sqlite")))
+    yield found
+    found.close()
+
+
+def labels(hub: Hub, project: str = "label-studio-1") -> dict[tuple[str, str], str]:
+    if (project, "mood") not in hub.questions():
+        return {}
+    return {(item, who): label for item, who, label, _ in hub.ledger.columns(project, "mood").frame().rows()}
+
+
+def compared(hub: Hub, studio: Studio, path: str = "", token: str = SECRET) -> None:
+    compare(hub, LabelStudio(studio.address + path, token))
+
+
+def hooked(hub: Hub, action: str, task: int, made: dict[str, Any]) -> None:
+    body = {"action": action, "annotation": {**made, "task": task}, "project": {"id": 1, "parsed_label_config": {"mood": {}}}}  # fmt: skip
+    hub.take_now(hooks.label_studio(json.dumps(body).encode()))
+
+
+def test_every_page_of_every_project_is_read(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_studio, "PAGE", 2)
+    studio.tasks = {id: {10 * id + i: [annotation(100 * id + i, 7, "Good")] for i in range(5)} for id in (1, 2, 3)}
+    compared(hub, studio)
+    assert labels(hub, "label-studio-3") == {(str(30 + i), "7"): "Good" for i in range(5)}
+    assert len(hub.questions()) == 3 and hub.expected == {f"label-studio-{id}": 5 for id in (1, 2, 3)}
+    assert sum(path.startswith("/api/tasks/") for path, _ in studio.asked) == 9
+    assert {each.total for each in hub.reconciled.values()} == {0}  # the first comparison is no drift
+
+
+def test_what_webhooks_missed_is_put_right_once(hub: Hub, studio: Studio) -> None:
+    for who, label in ((1, "Good"), (2, "Bad"), (3, "Good")):
+        hooked(hub, "ANNOTATION_CREATED", 10, annotation(who, who, label))
+    changed, skipped = annotation(2, 2, "Good", second=5), annotation(3, 3, "Good", second=5, was_cancelled=True)
+    studio.tasks = {
+        1: {10: [annotation(1, 1, "Good"), changed, skipped], 11: [annotation(4, 1, "Bad"), annotation(5, 2, None)]}
+    }
+    compared(hub, studio)
+    expected = {("10", "1"): "Good", ("10", "2"): "Good", ("11", "1"): "Bad"}
+    assert labels(hub) == expected and hub.reconciled["label-studio-1"].drift == 3
+    compared(hub, studio)
+    found = hub.reconciled["label-studio-1"]
+    assert labels(hub) == expected and (found.drift, found.total) == (0, 3)
+    hooked(hub, "ANNOTATION_UPDATED", 10, changed)  # what was lost arrives after all
+    hooked(hub, "ANNOTATION_CREATED", 10, annotation(2, 2, "Bad"))
+    compared(hub, studio)
+    assert labels(hub) == expected and hub.reconciled["label-studio-1"].total == 3
+
+
+def test_what_a_listing_left_out_comes_back(hub: Hub, studio: Studio) -> None:
+    """The version is the same as before; only deleting it for good would have kept it out."""
+    kept, other = annotation(1, 1, "Good"), annotation(2, 2, "Bad")
+    for made in (kept, other):
+        hooked(hub, "ANNOTATION_CREATED", 10, made)
+    studio.tasks = {1: {10: [kept]}}
+    compared(hub, studio)
+    assert labels(hub) == {("10", "1"): "Good"}
+    studio.tasks = {1: {10: [kept, other]}}
+    compared(hub, studio)
+    assert labels(hub) == {("10", "1"): "Good", ("10", "2"): "Bad"}
+
+
+def test_one_person_may_annotate_a_task_twice(hub: Hub, studio: Studio) -> None:
+    """Both are known by their ids, so that deleting one leaves the other; the later one counts."""
+    first = annotation(1, 1, "Good", second=9)  # edited last, created first
+    second = {**annotation(2, 1, "Bad"), "created_at": "2026-01-01T00:00:30Z"}
+    studio.tasks = {1: {10: [first, second]}}
+    compared(hub, studio)
+    assert labels(hub) == {("10", "1"): "Bad"}
+    studio.tasks = {1: {10: [first]}}
+    compared(hub, studio)
+    assert labels(hub) == {("10", "1"): "Good"}
+
+
+def test_pages_that_shift_are_read_again(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task deleted between two pages moves the others forward: one would be missed."""
+    monkeypatch.setattr(label_studio, "PAGE", 2)
+    studio.tasks = {1: {i: [annotation(i, 7, "Good")] for i in range(1, 7)}}
+
+    def delete_first(page: int) -> None:
+        if page == 2:
+            studio.tasks[1].pop(1, None)
+
+    studio.before = delete_first
+    compared(hub, studio)
+    assert sorted(int(item) for item, _ in labels(hub)) == [2, 3, 4, 5, 6] and not hub.faults
+
+    def replace_one(page: int) -> None:
+        studio.tasks[1].pop(next(iter(studio.tasks[1])))
+        studio.tasks[1].update({100 + len(studio.asked): [], 1000 + len(studio.asked): []})
+
+    studio.before = replace_one
+    compared(hub, studio)
+    assert "all the time" in next(iter(hub.faults.values()))
+
+
+def test_one_project_and_a_personal_token(hub: Hub, studio: Studio) -> None:
+    studio.tasks = {id: {1: [annotation(1, 7, "Good")]} for id in (1, 2)}
+    compared(hub, studio, "/projects/2/data?tab=1", "a.b.c")
+    assert [project for project, _ in hub.questions()] == ["label-studio-2"]
+    assert {header for _, header in studio.asked} == {"Bearer short-lived"}
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "token", "words"),
+    [
+        ("", None, "wrong", "the token was refused"),
+        ("/api/projects/", (500, {}), SECRET, "no answer (Internal Server Error)"),
+        ("/api/projects/", (200, []), SECRET, "did not answer as Label Studio does"),
+        ("/api/projects/", (200, {"count": 1}), SECRET, "not understood"),
+    ],
+)
+def test_what_goes_wrong_is_shown_and_changes_nothing(
+    hub: Hub, studio: Studio, *, path: str, answer: Any, token: str, words: str
+) -> None:
+    studio.tasks = {1: {10: [annotation(1, 1, "Good")]}}
+    compared(hub, studio)
+    if answer:
+        studio.odd[path] = answer
+    compared(hub, studio, token=token)
+    (fault,) = hub.faults.values()
+    assert words in fault and token not in fault
+    assert labels(hub) == {("10", "1"): "Good"}
+    studio.odd.clear()
+    compared(hub, studio)
+    assert not hub.faults
+
+
+def test_a_thread_compares_at_once_and_again(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_studio, "EVERY", 0.05)
+    studio.tasks = {1: {10: [annotation(1, 1, "Good")]}}
+    comparer = Comparer(hub, LabelStudio(studio.address, SECRET))
+    try:
+        wait_for(lambda: labels(hub) == {("10", "1"): "Good"})
+        studio.tasks = {1: {10: []}}
+        wait_for(lambda: not labels(hub))
+    finally:
+        comparer.close()
+
+
+def test_an_address_is_needed() -> None:
+    with pytest.raises(UsageError, match="begins with http"):
+        LabelStudio("localhost:8080", SECRET)
