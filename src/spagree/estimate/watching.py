@@ -68,7 +68,8 @@ def _boundary(level: float) -> Floats:
     """How far Σ(x_i − p_i) may be from 0 for each of SPREADS: where the average over the bets reaches 2/α."""
     losses = (-np.log1p(-BETS) - BETS) * SPREADS[:, None]
     limit = log(2 / (1 - level) * len(BETS))
-    low, high = np.zeros(len(SPREADS)), (losses[:, 0] + limit) / BETS[0]  # there the smallest bet alone reaches it
+    low: Floats = np.zeros(len(SPREADS))
+    high: Floats = (losses[:, 0] + limit) / BETS[0]  # there the smallest bet alone reaches it
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         reached = np.logaddexp.reduce(BETS * middle[:, None] - losses, axis=1) >= limit

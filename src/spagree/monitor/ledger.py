@@ -88,10 +88,10 @@ class Sheet:
         end = len(self._seq)
         place = self.places.setdefault((source, id), end)
         if place == end:
-            for column in (self._item, self._annotator, self._label, self._deleted, self._seq):
-                column.append(0)
-            for column in (self._version, self._time, self._arrived):
-                column.append(0.0)
+            for whole in (self._item, self._annotator, self._label, self._deleted, self._seq):
+                whole.append(0)
+            for real in (self._version, self._time, self._arrived):
+                real.append(0.0)
         elif not self._deleted[place]:
             self.alive -= 1
         self.alive += not deleted

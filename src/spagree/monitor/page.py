@@ -33,6 +33,7 @@ from spagree.version import __version__
 
 LEAST_FOR_SECTIONS = 2  # annotations
 SHOWN_PAST = 10
+SHOWN_TITLES = 4
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 SECTIONS = ("trust", "chance", "where", "who", "course", "next")  # the method is the report's
 
@@ -91,7 +92,9 @@ def verdict(live: Live, found: Sequence[Alert]) -> Verdict:
     if len(found) == 1:
         return Verdict("problem", "✕", f"One thing needs a look: {found[0].title}.")
     if found:
-        return Verdict("problem", "✕", f"{len(found)} things need a look: see the open alerts.")
+        titles = " · ".join(alert.title for alert in found[:SHOWN_TITLES])
+        more = " · …" if len(found) > SHOWN_TITLES else ""
+        return Verdict("problem", "✕", f"{len(found)} things need a look: {titles}{more}")
     target, low = live.settings.target, live.safe.low
     if live.safe.value is None:
         return Verdict("look", "…", "Too early to tell: no item has two annotations yet.")
@@ -105,10 +108,10 @@ def verdict(live: Live, found: Sequence[Alert]) -> Verdict:
 def _safe_words(safe: Safe, first: int, is_marked: bool) -> str:
     if safe.low is None:
         return f"{safe.undefined[:1].upper()}{safe.undefined[1:]}."
-    since = " closed since the last mark" if is_marked else ""
+    since = " since the last mark" if is_marked else " so far"
     return (
-        f"Bounds that hold however often you look: first {first} annotations of {count(safe.items, 'item')}{since}, "
-        f"mean {figure(safe.value)}."
+        f"Where agreement lies, however often you look: the first {first} annotations of {count(safe.items, 'item')}"
+        f"{since} (mean {figure(safe.value)})."
     )
 
 

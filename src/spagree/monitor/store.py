@@ -108,7 +108,7 @@ class Store:
         """Every row in the order of arrival."""
         with self.engine.connect().execution_options(yield_per=AT_ONCE) as connection:
             for row in connection.exec_driver_sql(str(sa.select(held).order_by(held.c.seq))):
-                yield Row(Given(*row[:9], bool(row[9])), row[10], row[11])
+                yield Row(Given._make((*row[:9], bool(row[9]))), row[10], row[11])
 
     def write(self, rows: Sequence[Row]) -> None:
         """Keep rows, new or changed, in one transaction; it returns once they are on disk.

@@ -15,13 +15,15 @@ def trend(rows: Rows, marks: Rows, target: float | None) -> Any:
     """Rows have ``time`` (milliseconds), ``value``, ``low``, ``high``, ``recent``; marks ``time`` and ``text``."""
     alt = load_altair()
     time = alt.X("time:T", title=None, axis=alt.Axis(labelOverlap=True, tickCount=6, labelFlush=True))
-    ends = [value for row in rows for value in (row["low"], row["high"], row["recent"])] + [target or 1.0]
+    settled = rows[len(rows) // 4 :]  # the bounds of the first items fill the whole height
+    ends = [value for row in settled for value in (row["low"], row["high"], row["recent"])]
+    ends += [] if target is None else [target]
     scale = alt.Scale(domain=[max(0.0, min(ends) - 0.05), min(1.0, max(ends) + 0.05)], nice=True)
     base = alt.Chart(alt.Data(values=list(rows))).encode(x=time)
     layers = [
-        base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", title="agreement", scale=scale), y2="high:Q"),
-        base.mark_line(strokeWidth=1.5, strokeDash=[4, 3]).encode(y=alt.Y("recent:Q", scale=scale)),
-        base.mark_line(strokeWidth=2.5).encode(y=alt.Y("value:Q", scale=scale)),
+        base.mark_area(opacity=0.25, clip=True).encode(y=alt.Y("low:Q", title="agreement", scale=scale), y2="high:Q"),
+        base.mark_line(strokeWidth=1.5, strokeDash=[4, 3], clip=True).encode(y=alt.Y("recent:Q", scale=scale)),
+        base.mark_line(strokeWidth=2.5, clip=True).encode(y=alt.Y("value:Q", scale=scale)),
         base.mark_rule(opacity=0).encode(
             tooltip=[
                 alt.Tooltip("when:N", title="time"),
