@@ -31,6 +31,7 @@ from spagree.monitor.events import Given, Row
 from spagree.monitor.store import Store
 
 CONNECTIONS, BATCH = 64, 1000
+WARM_UP = 4.0  # seconds: everything is imported by then
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -88,7 +89,7 @@ class Load:
 
 def bodies(worker: int, size: int) -> Iterator[bytes]:
     """Requests of one connection, each about other annotations."""
-    number = 0
+    number = int(time.time() * 1000) * size
     while True:
         rows = [{"item": f"{worker}-{(number + i) // 3}", "annotator": f"a{(number + i) % 3}", "label": "xyz"[i % 3]}
                 for i in range(size)]  # fmt: skip
@@ -176,6 +177,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         for size, connections in ((1, CONNECTIONS), (BATCH, 4)):
             with started(Path(name) / f"{size}.sqlite") as server:
+                asyncio.run(post(server, WARM_UP, size, connections))
                 found += asyncio.run(post(server, options.seconds, size, connections)).rows(size)
         print(*found, sep="\n", flush=True)
         found += of_large(Path(name), options.annotations)

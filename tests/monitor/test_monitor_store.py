@@ -25,23 +25,24 @@ from spagree.monitor.store import Store
 from spagree.monitor.writer import BusyError, StoreError, Writer
 
 KILLS = int(os.environ.get("SPAGREE_KILLS", "2"))
+AT_ONCE = 40 if KILLS < 50 else 400  # many kills are about 100,000 annotations
 SENDER = """
 import sys
 from spagree.monitor.events import Given
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.store import Store
 from spagree.monitor.writer import Writer
-store, first = Store(sys.argv[1]), int(sys.argv[2])
+store, first, size = Store(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 ledger = Ledger()
 ledger.put(store.rows())
 writer = Writer(ledger, store, lambda changed: None)
 number = first
 while True:
-    batch = [Given("p", "q", "api", str(number + i), f"item {(number + i) // 3}", f"a{(number + i) % 3}", "x", 1.0) for i in range(40)]
+    batch = [Given("p", "q", "api", str(number + i), f"item {(number + i) // 3}", f"a{(number + i) % 3}", "x", 1.0) for i in range(size)]
     done = [writer.send([each]) for each in batch]
     for each in done:
         each.result()
-    number += 40
+    number += size
     sys.stdout.write(f"{number}\\n")
     sys.stdout.flush()
 """
@@ -163,6 +164,27 @@ def test_nobody_is_told_before_the_store_has_it_and_failures_leave_nothing(tmp_p
     store.close()
 
 
+def test_a_full_disk_keeps_nothing_of_the_batch_and_goes_on_once_there_is_room(tmp_path: Path) -> None:
+    """SQLite itself says that it is full, in the middle of a transaction."""
+    store, ledger = Store(str(tmp_path / "s.sqlite")), Ledger()
+    writer = Writer(ledger, store, lambda changed: None)
+    writer.send([given("1", "ann", "yes")]).result()
+    many = [given(str(i), "bob", "no" * 100) for i in range(2000)]
+    with store.engine.connect() as connection:
+        pages = int(connection.exec_driver_sql("PRAGMA page_count").scalar())
+        connection.exec_driver_sql(f"PRAGMA max_page_count={pages + 3}")
+    with pytest.raises(StoreError) as failed:
+        writer.send(many).result()
+    assert "full" in str(failed.value.__cause__)
+    assert ledger.columns("p", "q").frame().height == len(list(store.rows())) == 1
+    with store.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count=1000000")
+    assert writer.send(many).result() == 2000
+    assert ledger.columns("p", "q").frame().height == len(list(store.rows())) == 2001
+    writer.close()
+    store.close()
+
+
 def test_a_store_locked_by_somebody_else_is_waited_for(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "s.sqlite"))
     writer = Writer(Ledger(), store, lambda changed: None)
@@ -213,7 +235,7 @@ def test_what_waits_is_written_before_the_end(tmp_path: Path) -> None:
 
 def killed(address: str, first: int, lines: int) -> int:
     """Run a sender, kill it in the middle of its work, and say up to where it had acknowledged."""
-    command = [sys.executable, "-c", SENDER, address, str(first)]
+    command = [sys.executable, "-c", SENDER, address, str(first), str(AT_ONCE)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         acknowledged = first
@@ -234,6 +256,8 @@ def test_kill_9_loses_nothing_that_was_acknowledged_and_doubles_nothing(address:
         store.close()
         assert set(range(acknowledged)) <= set(ids)
         assert len(set(ids)) == len(ids) and len(set(seqs)) == len(seqs)
+    assert acknowledged >= 3 * KILLS * AT_ONCE
+    print(f"{KILLS} kills, {acknowledged:,} acknowledged annotations")
 
 
 def _opened(address: str) -> Store | None:

@@ -83,12 +83,12 @@ class Guard:
             return
         request = Request(scope, receive)
         refused = self._refused(request)
-        if refused is None and request.url.path == "/login" and request.method == "POST":
+        if refused is None and request.scope["path"] == "/login" and request.method == "POST":
             refused = await self._login(request)
         try:
             await (refused or self.app)(scope, receive, _safe_send(send))
         except Exception:  # answered already, by the handler of the application
-            log.exception("request failed", extra={"path": request.url.path})
+            log.exception("request failed", extra={"path": request.scope["path"]})
 
     def _refused(self, request: Request) -> Response | None:
         host = request.headers.get("host", "")
@@ -100,9 +100,9 @@ class Guard:
         )  # sent without referrer
         if origin is not None and urlsplit(origin).netloc != host and not is_own_form:
             return problem(403, "requests from other sites are refused")
-        if self._token is None or request.url.path in OPEN_PATHS or self._is_known(request):
+        if self._token is None or request.scope["path"] in OPEN_PATHS or self._is_known(request):
             return None
-        if self._signed and request.url.path in SIGNED_PATHS:
+        if self._signed and request.scope["path"] in SIGNED_PATHS:
             return None
         return self._ask(request)
 
@@ -122,7 +122,7 @@ class Guard:
             return problem(429, "too many wrong tokens; wait a minute", **{"Retry-After": "60"})
         if "authorization" in request.headers:
             self._failed[_client(request)].append(time.monotonic())
-        elif request.url.path == "/" and request.method == "GET":
+        elif request.scope["path"] == "/" and request.method == "GET":
             html, policy = login()
             return Response(html, 401, {"Content-Security-Policy": policy}, "text/html")
         return problem(401, "a token is needed: Authorization: Bearer TOKEN", **{"WWW-Authenticate": "Bearer"})
