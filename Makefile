@@ -72,7 +72,7 @@ watching-study: $(READY)
 	$(BIN)/python benchmarks/watching.py
 
 test-monitor: $(READY)
-	SPAGREE_KILLS=100 SPAGREE_FUZZ=1000 SPAGREE_FSYNC=on $(BIN)/python -m pytest tests/monitor
+	SPAGREE_KILLS=100 SPAGREE_FUZZ=2000 SPAGREE_FSYNC=on $(BIN)/python -m pytest tests/monitor
 
 # Hours, gigabytes and a quiet machine; docs/scale has the results. Options: python benchmarks/scale.py --help
 .PHONY: bench-scale bench-peers bench-billion

@@ -257,7 +257,6 @@ def test_kill_9_loses_nothing_that_was_acknowledged_and_doubles_nothing(address:
         assert set(range(acknowledged)) <= set(ids)
         assert len(set(ids)) == len(ids) and len(set(seqs)) == len(seqs)
     assert acknowledged >= 3 * KILLS * AT_ONCE
-    print(f"{KILLS} kills, {acknowledged:,} acknowledged annotations")
 
 
 def _opened(address: str) -> Store | None:
