@@ -1,8 +1,8 @@
-"""Alarms: what is seen, the figures, what to do; each begins, and each ends.
+"""Alerts: what was found, the figures behind it and what to do; each has a beginning and an end.
 
-Every statistical alarm holds its rate of false alarms over a whole stretch of a project (from one mark of new
-guidelines to the next), however often it is looked at: in at most 5% of stretches where nothing is wrong is there ever
-one of its kind. Alarms about people say whose items to look at; being different is not being wrong.
+Every statistical alert keeps its rate of false alarms over a whole stretch of a project (from one mark of new
+guidelines to the next), however often people look: in at most 5% of the stretches where nothing is wrong is there ever
+one of its kind. Alerts about people say whose items to look at; being different is not being wrong.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from spagree.present.wording import count, figure, percent, printable
 
 ALPHA = 0.05
 OPEN, ENDED = "open", "ended"
-ENOUGH = 20  # annotations before missing overlap is worth a word
+ENOUGH = 20  # annotations before missing overlap is reported
 LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One alarm; ``subject`` is the class or annotator it is about, ``link`` leads to the evidence on the page."""
+    """One alert; ``subject`` is the class or annotator it is about, ``link`` leads to the evidence on the page."""
 
     project: str
     question: str
@@ -40,12 +40,12 @@ class Alert:
 
     @property
     def state(self) -> str:
-        """Whether it is still so."""
+        """Open or ended."""
         return OPEN if self.ended is None else ENDED
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What identifies it while it lasts."""
+        """What identifies it while it is open."""
         return self.project, self.question, self.code, self.subject
 
     def document(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Alert:
 
 
 def alerts(live: Live) -> list[Alert]:
-    """Every alarm there is cause for now."""
+    """Every alert there is reason for now."""
     return [*_below_target(live), *_drops(live), *_people(live), *_overlap(live), *_assumption(live)]
 
 
@@ -187,7 +187,7 @@ def _assumption(live: Live) -> Iterator[Alert]:
 
 
 class Register:
-    """Which alerts are open, and which were: new ones begin, and those without cause end."""
+    """Open and past alerts: new ones begin, and those without a reason end."""
 
     def __init__(self, kept: list[dict[str, Any]]) -> None:
         found = [Alert(**{**_known(json.loads(row["document"])), "ended": row["ended"]}) for row in kept]
@@ -195,7 +195,7 @@ class Register:
         self.open = {alert.key: alert for alert in found if alert.ended is None}
 
     def update(self, project: str, question: str, found: list[Alert], now: float) -> list[Alert]:
-        """Take in what there is cause for now; what began or ended is returned."""
+        """Compare with the alerts there is reason for now, and return those that began or ended."""
         changed = []
         current = {alert.key: alert for alert in found}
         for key, alert in current.items():

@@ -26,7 +26,7 @@ MARK = "Guidelines 2: what counts as neutral"
 
 
 def replayed(seed: int = 1) -> Iterator[tuple[float, Given]]:
-    """Every annotation in its order, with how far the project is; the times end about now."""
+    """Every annotation in order, with the share of the project that is done; the last is about now."""
     chance = random.Random(seed)  # noqa: S311 (a simulation)
     start = time.time() - ITEMS * PER_ITEM * SECONDS
     number = 0
@@ -59,7 +59,7 @@ class Demo:
         self._thread.start()
 
     def close(self) -> None:
-        """Replay no more."""
+        """Stop replaying."""
         self._stop.set()
         self._thread.join(5)
 

@@ -1,4 +1,4 @@
-"""A file, a folder or a database that grows: read as a whole whenever it changes, and compared with what is known.
+"""A file, folder or database that grows: read as a whole whenever it changes, and compared with what is known.
 
 Whatever `spagree score` reads can be followed: a CSV or JSON lines file that something appends to, an export dropped in
 again and again, potato's folder, Label Studio's database. What a tool's webhooks missed is put right here.
@@ -28,7 +28,7 @@ HOOKED = (LABEL_STUDIO, POTATO)  # tools whose webhooks are put right: their ann
 
 
 def listing(path: str, project: str | None = None) -> Listing:
-    """Everything that is there now."""
+    """Everything the source holds now."""
     as_of = time.time()
     found = read_all(path)
     formats = {each.understood.format for each in found.values()}
@@ -54,7 +54,7 @@ def _given(annotations: Annotations, project: str, question: str, source: str) -
 
 
 class Follower:
-    """A thread that looks at a source when it changes, and every few seconds all the same."""
+    """A thread that looks at a source when it changes, and every few seconds in any case."""
 
     def __init__(self, hub: Hub, path: str, project: str | None = None) -> None:
         self._hub, self._path, self._project = hub, path, project
@@ -64,7 +64,7 @@ class Follower:
         self._thread.start()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop following."""
         self._stop.set()
         self._thread.join(5)
 
@@ -79,7 +79,7 @@ class Follower:
             self.look()
 
     def look(self) -> None:
-        """Compare, where there is anything new."""
+        """Compare, if anything changed."""
         state = _state(self._path)
         if state is not None and (state == self._seen or _is_unfinished(self._path)):
             return
@@ -94,7 +94,7 @@ class Follower:
 
 
 def _state(path: str) -> object:
-    """What tells a change: sizes and times of the files; None where that cannot be told."""
+    """Sizes and times of the files, which show a change; None if they cannot be read."""
     if is_server(path):
         return None
     here = Path(path)

@@ -61,13 +61,13 @@ class Hub:
         self._wake.set()
 
     async def take(self, events: Sequence[Event]) -> int:
-        """Keep events; it returns once they are durable."""
+        """Keep events; returns once they are durable."""
         done = await asyncio.wrap_future(self.writer.send(events))
         self._count(len(events))
         return done
 
     def take_now(self, events: Sequence[Event]) -> int:
-        """The same from a thread that may wait."""
+        """The same, for a thread that may wait."""
         done = self.writer.send(events).result()
         self._count(len(events))
         return done
@@ -98,7 +98,7 @@ class Hub:
         self.faults.pop(source, None)
 
     def mark(self, project: str, text: str, at: float | None = None) -> Mark:
-        """Mark a change of the guidelines: what is watched begins anew there."""
+        """Mark a change of the guidelines: watching begins anew there."""
         found = (time.time() if at is None else at, text)
         self.store.mark(project, *found)
         self.marks[project] = sorted([*self.marks.get(project, []), found])
@@ -110,7 +110,7 @@ class Hub:
         return self.ledger.questions()
 
     def live(self, question: Question) -> tuple[int, Live]:
-        """The figures of a question and their version; measured now where that was never done."""
+        """The figures of a question and their version; measured now if they never were."""
         if question not in self._lives:
             with self._measuring:
                 if question not in self._lives:
@@ -118,7 +118,7 @@ class Hub:
         return self._lives[question]
 
     def fresh(self, question: Question) -> Live:
-        """The figures as of now, whatever is being measured."""
+        """The figures as of now."""
         with self._measuring:
             if question in self._dirty or question not in self._lives:
                 self._dirty.discard(question)
@@ -143,7 +143,7 @@ class Hub:
     def _measure_or_log(self, question: Question) -> None:
         try:
             self._measure(question)
-        except Exception:  # the next change tries again; annotations are taken in all the same
+        except Exception:  # the next change tries again; annotations are kept all the same
             log.exception("measuring failed", extra={"project": question[0], "question": question[1]})
 
     def _measure(self, question: Question) -> None:
@@ -160,13 +160,13 @@ class Hub:
             loop.call_soon_threadsafe(_put, queue, question)
 
     def listen(self) -> asyncio.Queue[Question]:
-        """What changed, from now on."""
+        """A queue of the questions that change from now on."""
         queue: asyncio.Queue[Question] = asyncio.Queue(maxsize=100)
         self._listeners[queue] = asyncio.get_running_loop()
         return queue
 
     def leave(self, queue: asyncio.Queue[Question]) -> None:
-        """No longer."""
+        """Stop listening."""
         self._listeners.pop(queue, None)
 
     def overview(self) -> list[dict[str, Any]]:
@@ -179,7 +179,7 @@ class Hub:
         return replace(look(*question, columns, (), self.settings), marks=())
 
     def close(self) -> None:
-        """Finish what was taken in, and let go."""
+        """Write what is waiting, then close."""
         self.writer.close()
         self._stopping.set()
         self._wake.set()

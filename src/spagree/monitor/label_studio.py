@@ -104,7 +104,7 @@ class Comparer:
         self._thread.start()
 
     def close(self) -> None:
-        """Compare no more."""
+        """Stop comparing."""
         self._stop.set()
         self._thread.join(5)
 

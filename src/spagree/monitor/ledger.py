@@ -1,4 +1,4 @@
-"""What counts now, in memory: every annotation of every question as columns of integers, in the order of arrival."""
+"""Every annotation in memory: columns of integers for each question, in the order of arrival."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Sheet:
         return Row(given, self._seq[place], self._arrived[place])
 
     def columns(self) -> Columns:
-        """A copy of what counts."""
+        """A copy of the annotations that count."""
         item, annotator, label = (np.array(each, np.int32) for each in (self._item, self._annotator, self._label))
         own, arrived, version = (np.array(each, np.float64) for each in (self._time, self._arrived, self._version))
         time = np.where(np.isnan(own), arrived, own)
@@ -166,7 +166,7 @@ class Ledger:
             return sorted(key for key, sheet in self.sheets.items() if sheet.alive)
 
     def columns(self, project: str, question: str) -> Columns:
-        """A copy of what counts in a question."""
+        """A copy of the annotations of a question that count."""
         with self.lock:
             return self.sheets[project, question].columns()
 

@@ -1,4 +1,4 @@
-"""What counts now → every figure the page shows: a function of the annotations, the marks and the target alone."""
+"""Annotations → every figure on the page: a function of the annotations, the marks and the target alone."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from spagree.tally.coded import Coded
 from spagree.tally.state import counted_codes
 
 FIRST = 2  # annotations that close an item, unless the user says otherwise
-TO_JUDGE_PEOPLE = 3  # annotations on an item before anybody can be told apart from it
+TO_JUDGE_PEOPLE = 3  # annotations of an item, without which a person cannot be told from the item
 MOST_STEPS = 200  # points of the trend
 HOUR = 3600.0
-SURE = 4.9  # standard errors: less than one in a million by chance, for tests that are looked at again and again
+SURE = 4.9  # standard errors: less than one in a million by chance, because people look again and again
 
 Mark = tuple[float, str]
 
@@ -37,7 +37,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Safe:
-    """The number that may be watched all the time: the mean of the closed items since the last mark, and its bounds."""
+    """The number that is safe to watch: the mean of the closed items since the last mark, and its bounds."""
 
     items: int
     value: float | None = None
@@ -156,7 +156,7 @@ def _safe(found: SafeSequence) -> Safe:
 
 
 def _trend(found: SafeSequence, values: Floats, time: Floats) -> tuple[Step, ...]:
-    """The way of the safe number, thinned to a few hundred points."""
+    """The history of the safe number, thinned to a few hundred points."""
     items = len(values)
     if not items:
         return ()

@@ -36,11 +36,11 @@ class Notifier:
         self._thread.start()
 
     def send(self, alert: Alert) -> None:
-        """Post it, some time soon."""
+        """Post it soon."""
         self._queue.put(alert)
 
     def close(self) -> None:
-        """Try no more."""
+        """Stop trying."""
         self._stop.set()
         self._queue.put(None)
         self._thread.join(TIMEOUT + 1)

@@ -49,7 +49,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """What is seen first."""
+    """The first screen."""
 
     project: str
     question: str
@@ -129,7 +129,7 @@ def _bar(live: Live) -> Mapping[str, float | None] | None:
 
 
 def facts(hub: Hub, live: Live) -> tuple[tuple[str, str], ...]:
-    """Counts, in the order in which they are asked for."""
+    """Counts, the most important first."""
     one, two, more = live.coverage
     expected = hub.expected.get(live.project)
     untouched = f"; {expected - one - two - more:,} with none" if expected and expected > one + two + more else ""

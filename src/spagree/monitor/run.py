@@ -1,4 +1,4 @@
-"""From options to a running server: one process, until it is told to stop."""
+"""From options to a running server: one process, until it is stopped."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Who may ask what: a token compared in constant time, the Host and Origin of requests, sizes, and answers that tell
-nothing about the machine.
+"""Who may ask what: a token compared in constant time, the Host and Origin of requests, size limits, and answers that
+reveal nothing about the machine.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class TooLargeError(Exception):
 
 
 class TooSlowError(Exception):
-    """A body that does not come."""
+    """A body that takes too long."""
 
 
 async def body_of(request: Request) -> bytes:
-    """The body, read no further than the limit and no longer than patience lasts."""
+    """The body, read up to the limits of size and time."""
     found = bytearray()
     try:
         async with asyncio.timeout(SLOWEST_BODY):
@@ -69,7 +69,7 @@ def problem(status: int, words: str, **headers: str) -> Response:
 
 
 class Guard:
-    """Stands before every route; on loopback without a token it only checks Host and Origin."""
+    """Checks every request before the routes see it; on loopback without a token only its Host and Origin."""
 
     def __init__(self, app: Any, token: str | None = None, *, signed: bool = False) -> None:
         self.app, self._token, self._signed = app, token, signed

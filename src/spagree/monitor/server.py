@@ -102,12 +102,12 @@ async def _http(_request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     words = {404: "there is nothing here; see /api/v1/openapi.json", 405: "this address takes another method"}
     headers = (error.headers if isinstance(error, HTTPException) else None) or {}
-    detail = error.detail if isinstance(error, HTTPException) else "an error of ours"
+    detail = error.detail if isinstance(error, HTTPException) else "internal error"
     return problem(status, words.get(status, detail) if not detail.startswith("no ") else detail, **dict(headers))
 
 
 async def _ours(_request: Request, _error: Exception) -> Response:
-    return problem(500, "an error of ours; it was logged, please report it")
+    return problem(500, "internal error; it was logged, please report it")
 
 
 HANDLERS: dict[Any, Any] = {
@@ -262,7 +262,7 @@ class Routes:
         return Response(json.dumps(found, ensure_ascii=False, allow_nan=False), media_type="application/json")
 
     async def _found(self, request: Request, question: Question) -> dict[str, Any]:
-        """What changes: the top of now, and sections that are made once for all who look, every few seconds."""
+        """What changes: the top as of now, and sections that are made every few seconds, once for everybody."""
         version, live = await asyncio.to_thread(self.hub.live, question)
         part = await self._part(request, question)
         if part is not None:
@@ -346,7 +346,7 @@ def _metrics(hub: Hub) -> bytes:
 
 
 class _Collector:
-    """What Prometheus asks for, as it is when asked."""
+    """The metrics, as of the moment Prometheus asks."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub

@@ -54,7 +54,7 @@ alerts = sa.Table(
 
 
 class Store:
-    """Where everything is kept; open it once, and close it."""
+    """The open store; one process at a time."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -158,7 +158,7 @@ class Store:
             connection.execute(sa.text("VACUUM INTO :path"), {"path": str(path)})
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connections and let another process in."""
         if self._held is not None:
             with suppress(sa.exc.SQLAlchemyError):
                 self._held.close()
@@ -198,6 +198,6 @@ def _locked(file: IO[str]) -> bool:
 
 
 def _cause(error: Exception) -> str:
-    """What the database says, without the statement and its values."""
+    """The database's own message, without the statement and its values."""
     origin = getattr(error, "orig", None) or error
     return str(origin).strip().splitlines()[0]

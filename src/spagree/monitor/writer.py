@@ -18,11 +18,11 @@ WAITING = 200_000  # events that may wait for the disk before new ones are refus
 
 
 class StoreError(Exception):
-    """The store did not take it; nothing was kept, and nothing was counted."""
+    """The store failed; nothing was kept, and nothing was counted."""
 
 
 class BusyError(Exception):
-    """Too much waits for the disk; send it again later."""
+    """Too many events are waiting for the disk; send them again later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class _Request:
 
 
 class Writer:
-    """Takes events; each request is done, with the number of annotations it changed, when it is durable."""
+    """Keeps events; each request is done once it is durable, with the number of annotations it changed."""
 
     def __init__(self, ledger: Ledger, store: Store, changed: Callable[[set[tuple[str, str]]], None]) -> None:
         self._ledger, self._store, self._changed = ledger, store, changed
