@@ -26,25 +26,34 @@ from spagree.monitor.writer import BusyError, StoreError, Writer
 
 KILLS = int(os.environ.get("SPAGREE_KILLS", "2"))
 AT_ONCE = 40 if KILLS < 50 else 400  # many kills are about 100,000 annotations
-SENDER = """
-import sys
+SENDERS = """
+import os, sys
 from spagree.monitor.events import Given
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.store import Store
 from spagree.monitor.writer import Writer
-store, first, size = Store(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-ledger = Ledger()
-ledger.put(store.rows())
-writer = Writer(ledger, store, lambda changed: None)
-number = first
-while True:
-    batch = [Given("p", "q", "api", str(number + i), f"item {(number + i) // 3}", f"a{(number + i) % 3}", "x", 1.0) for i in range(size)]
-    done = [writer.send([each]) for each in batch]
-    for each in done:
-        each.result()
-    number += size
-    sys.stdout.write(f"{number}\\n")
-    sys.stdout.flush()
+
+
+def send(address, number, size):
+    store, ledger = Store(address), Ledger()
+    ledger.put(store.rows())
+    writer = Writer(ledger, store, lambda changed: None)
+    while True:
+        batch = [Given("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 3}", "x", 1.0) for i in range(number, number + size)]
+        for each in [writer.send([each]) for each in batch]:
+            each.result()
+        number += size
+        os.write(1, f"{number}\\n".encode())
+
+
+for line in sys.stdin:
+    address, first, size = line.split()
+    child = os.fork()
+    if not child:
+        os.write(1, f"{os.getpid()}\\n".encode())
+        send(address, int(first), int(size))
+    os.waitpid(child, 0)
+    os.write(1, b"killed\\n")
 """
 
 
@@ -233,29 +242,31 @@ def test_what_waits_is_written_before_the_end(tmp_path: Path) -> None:
     store.close()
 
 
-def killed(address: str, first: int, lines: int) -> int:
-    """Run a sender, kill it in the middle of its work, and say up to where it had acknowledged."""
-    command = [sys.executable, "-c", SENDER, address, str(first), str(AT_ONCE)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        acknowledged = first
-        for _ in range(lines):
-            acknowledged = int(running.stdout.readline())
-        running.send_signal(signal.SIGKILL)
-        rest = running.stdout.read().split()
-    return int(rest[-1]) if rest else acknowledged
+def killed(senders: subprocess.Popen[str], address: str, first: int, lines: int) -> int:
+    """Let a process send, kill it in the middle of its work, and say up to where it had acknowledged."""
+    assert senders.stdin is not None and senders.stdout is not None
+    senders.stdin.write(f"{address} {first} {AT_ONCE}\n")
+    senders.stdin.flush()
+    child = int(senders.stdout.readline())
+    acknowledged = [first, *(int(senders.stdout.readline()) for _ in range(lines))]
+    os.kill(child, signal.SIGKILL)
+    while (line := senders.stdout.readline()) != "killed\n":
+        acknowledged.append(int(line))
+    return acknowledged[-1]
 
 
 def test_kill_9_loses_nothing_that_was_acknowledged_and_doubles_nothing(address: str) -> None:
     acknowledged = 0
-    for kill in range(KILLS):
-        acknowledged = killed(address, acknowledged, lines=3 + kill % 5)
-        store = wait_for(lambda: _opened(address))
-        ids = [int(each.given.id) for each in store.rows()]
-        seqs = [each.seq for each in store.rows()]
-        store.close()
-        assert set(range(acknowledged)) <= set(ids)
-        assert len(set(ids)) == len(ids) and len(set(seqs)) == len(seqs)
+    command = [sys.executable, "-c", SENDERS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as senders:
+        for kill in range(KILLS):
+            acknowledged = killed(senders, address, acknowledged, lines=3 + kill % 5)
+            store = wait_for(lambda: _opened(address))
+            rows = list(store.rows())
+            store.close()
+            ids = {int(each.given.id) for each in rows}
+            assert set(range(acknowledged)) <= ids
+            assert len(ids) == len(rows) == len({each.seq for each in rows})
     assert acknowledged >= 3 * KILLS * AT_ONCE
 
 
