@@ -186,13 +186,11 @@ class Ledger:
         """The rows that events lead to, on top of those ``before`` that are not yet added; only the writer calls it."""
         fresh = {} if before is None else before
         for event in events:
-            if isinstance(event, Given):
-                self._give(event, fresh, now)
-            elif isinstance(event, Gone):
+            if isinstance(event, Gone):
                 self._go(event, fresh, now)
-            else:
-                for each in self.differences(event):
-                    self._give(each, fresh, now)
+                continue
+            for each in self.differences(event) if isinstance(event, Listing) else (event,):
+                self._give(each, fresh, now)
         return fresh
 
     def _give(self, given: Given, fresh: dict[Key, Row], now: float) -> None:
