@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from publish import publish
 
-from spagree.estimate.findings import find
+from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.item_groups import exact_mean, profile
+from spagree.estimate.missingness import missingness
 from spagree.estimate.uncertainty import estimate
 from spagree.estimate.weights import weigh
 from spagree.tally.tally import Cell, Tally
@@ -67,12 +68,13 @@ def cover(kind: str, truth: float, items: int, design: str, rounds: int) -> Row:
     tests = 0
     for _ in range(rounds):
         tally = draw(kind, truth, items, DESIGNS[design], random)
-        found = profile(tally)
+        found, shape = profile(tally), adaptive_shape(tally)
         for scheme in SCHEMES:
             by_n = weigh(scheme, tally).by_n
-            result = estimate(exact_mean(found, by_n), found, found.weights(by_n), 0.95, scheme)
+            value = exact_mean(found, by_n)
+            result = estimate(value, found, found.weights(by_n), shape, level=0.95, scheme=scheme)
             hits[scheme] += result.low is not None and result.low <= truth <= (result.high or 0)
-        p = find(tally).missingness.p if len(found.exact) > 1 and items >= 100 else None
+        p = missingness(found, 0.95, shape).p if len(found.exact) > 1 and items >= 100 else None
         tests += p is not None
         hits["alarm"] += p is not None and p < 0.05
     row: Row = {"data": kind, "annotations per item": design, "agreement": truth, "items": items}

@@ -1,0 +1,77 @@
+"""The studies behind docs/studies still run: one setting of each, two rounds. The long runs are in the Makefile."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def studies(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not FOLDER.is_dir():
+        pytest.skip("the benchmarks are not beside these tests")
+    monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
+
+
+def module(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+def test_interval_coverage() -> None:
+    row = module("interval_coverage").cover("varied", 0.9, 100, "2–5", rounds=2)
+    assert {"annotations_m1", "adaptive", "false alarms"} <= set(row) and 0 <= row["adaptive"] <= 1
+
+
+def test_chance_correction() -> None:
+    row = module("kappa_study").study("skewed", 0.5, 20, rounds=2)
+    assert 0 <= row["spa_kappa coverage"] <= 1
+
+
+def test_rare_classes_and_calibration_sets() -> None:
+    study = module("rare_and_uneven")
+    row = study.rare_classes("annotators err", 0.1, 0.5, 40, "2–5", rounds=2)
+    assert {0.0, 0.5, 1.0} >= {row[name] for name in study.KAPPAS}
+    assert study.calibration("10% of 20", 0.9, rounds=2)["spa width"] > 0
+
+
+def test_kappas_on_other_data() -> None:
+    study = module("kappa_validation")
+    for kind in study.KINDS:
+        rows = list(study.coefficients((kind, (0.5, 0.5), 0.4, 40, "2–7"), 2))
+        assert [row["sets"] for row in rows] == [2, 2, 2]
+    pair = study.cohen(0.4, (0.05, 0.01), 40, 2)
+    assert 0.6 < pair["kappa"] < 0.9 and pair["sets"] == 2
+    assert "cohen_kappa" in study.report([*rows, pair], 2)
+
+
+def test_naming() -> None:
+    study = module("naming")
+    rows = [study.study(study.NOBODY[0], 0, 2), study.study(study.SOMEBODY[-3], 1, 2)]
+    assert rows[1]["found by one_label"] == 1.0
+    assert "always the same label" in study.report(rows, 2)
+
+
+def test_annotator_coverage() -> None:
+    study = module("annotator_coverage")
+    row = study.cover(study.Setting(10, "2–3", "beta(6, 2)", "Zipf"), 2)
+    assert row["width_annotators"] > row["width_items"] > 0 and row["undefined"] == 0
+
+
+def test_default_weights_and_teams(tmp_path: Path) -> None:
+    rows = ["item,annotator,label"]
+    rows += [f"q{item},p{(item + who) % 8},{'xy'[(item * who) % 3 == 0]}" for item in range(80) for who in range(6)]
+    (tmp_path / "set.csv").write_text("\n".join(rows))
+    weights, teams = module("default_weights"), module("teams")
+    weights.SIZES = (50,)
+    found = list(weights.study(tmp_path, 2))
+    assert [row["design"] for row in found] == ["thinning", "calibration"] and "Random thinning" in weights.report(
+        found, 2
+    )
+    team = list(teams.study(tmp_path, 2))
+    assert [row["team"] for row in team] == [3, 4, 5] and "Small teams" in teams.report(team, 2)
