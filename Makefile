@@ -8,21 +8,35 @@ READY := $(VENV)/.ready
 
 .PHONY: demo test system lint check bench coverage-study annotator-coverage-study mutation clean kappa-study study-figures
 
-$(READY): pyproject.toml
+# $(call install,PYTHON,WHAT): the versions that were tested; where one cannot be had, say so and take what is allowed.
+LOCK := constraints.txt
+install = $(1) -m pip install --quiet --constraint $(LOCK) $(2) || { \
+	echo "not every version of $(LOCK) can be had here: installing what pyproject.toml allows"; \
+	$(1) -m pip install --quiet $(2); }
+
+$(READY): pyproject.toml $(LOCK)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "spagree needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[all]' --group test --group lint
+	$(call install,$(BIN)/python,--editable '.[all]' --group test --group lint)
 	touch $(READY)
+
+# New versions of everything, to be tested and committed.
+.PHONY: lock
+lock: $(READY)
+	$(BIN)/python -m pip install --quiet uv
+	sed -n '/^#/p' $(LOCK) > $(LOCK).new
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate --all-extras --group test --group lint pyproject.toml >> $(LOCK).new
+	mv $(LOCK).new $(LOCK)
 
 # The demo installs only what it shows: no Spark, no compiler, no test tools.
 DEMO := .venv-demo
 SHOW := $(DEMO)/bin/spagree
 
-$(DEMO)/.ready: pyproject.toml
+$(DEMO)/.ready: pyproject.toml $(LOCK)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "spagree needs Python 3.11 or newer; try: make PYTHON=python3.11 demo")'
 	$(PYTHON) -m venv $(DEMO)
-	$(DEMO)/bin/python -m pip install --quiet --editable '.[report]'
+	$(call install,$(DEMO)/bin/python,--editable '.[report]')
 	touch $@
 
 demo: $(DEMO)/.ready
