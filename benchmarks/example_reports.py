@@ -1,4 +1,4 @@
-"""The example reports of docs/report.md, and their pictures where a Chromium is at hand.
+"""The example reports of docs/report.md, the charts of docs/gallery.md, and pictures where a Chromium is at hand.
 
     make example-reports
 
@@ -7,6 +7,7 @@ Three pages from data that ship with spagree or are simulated with a fixed seed,
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -50,8 +51,17 @@ def pages(folder: Path) -> dict[str, spagree.Agreement]:
     }
 
 
+def draw_gallery() -> None:
+    """Each chart that docs/gallery.md shows, as its code draws it."""
+    charts = spagree.measure("example:sparse").charts
+    (PICTURES / "charts").mkdir(exist_ok=True)
+    for name in re.findall(r"\(images/charts/(\w+)\.svg\)", (DOCS / "gallery.md").read_text("utf-8")):
+        getattr(charts, name)().save(PICTURES / "charts" / f"{name}.svg")
+
+
 def main() -> None:
     PAGES.mkdir(exist_ok=True)
+    draw_gallery()
     with tempfile.TemporaryDirectory() as folder:
         for name, agreement in pages(Path(folder)).items():
             path = agreement.report(PAGES / f"{name}.html", force=True)
