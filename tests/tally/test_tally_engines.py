@@ -22,7 +22,7 @@ from spagree.estimate import find
 from spagree.read.spark.session import session
 from spagree.tally import engines
 from spagree.tally.count import count, item_agreement
-from spagree.tally.engines import rows, surely_unique, to_polars
+from spagree.tally.engines import repeat_candidates, rows, to_polars
 from spagree.tally.engines.engine import python_value
 from spagree.tally.engines.polars_engine import Polars
 from spagree.tally.items import item_counts
@@ -307,24 +307,43 @@ def test_a_list_of_the_hardest_items_needs_a_length() -> None:
 # Hashes prove that nobody annotated an item twice ------------------------------------------------------------------
 
 
+def candidates(frame: Any, keys: tuple[str, ...], rows: int = 120) -> list[tuple[Any, ...]] | None:
+    found = repeat_candidates(nw.from_native(frame).lazy(), keys, rows)
+    return None if found is None else sorted(engines.rows(found.select("item", "annotator", "label")))
+
+
 @pytest.mark.slow
 @on("polars lazy", "duckdb", "spark")
 def test_hashes_tell_unique_keys(engine: str) -> None:
-    frame = nw.from_native(ENGINES[engine](MANY)).lazy()
-    assert surely_unique(frame, ("item", "annotator"), 120)
-    assert not surely_unique(frame, ("item",), 120)
+    frame = ENGINES[engine](MANY)
+    assert candidates(frame, ("item", "annotator")) is None
+    assert candidates(frame, ("item",)) == sorted(MANY.select("item", "annotator", "label").rows())
     swapped = pl.DataFrame({"item": ["a", "b"], "annotator": ["b", "a"], "label": ["x", "x"]})
-    assert surely_unique(nw.from_native(ENGINES[engine](swapped)).lazy(), ("item", "annotator"), 2)
+    assert candidates(ENGINES[engine](swapped), ("item", "annotator")) is None
+
+
+@on("polars lazy", "duckdb")
+def test_only_the_rows_of_repeated_keys_are_looked_at_again(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = pl.concat([MANY, MANY.head(2), MANY.head(1).with_columns(pl.lit("other").alias("label"))])
+    wanted = sorted(
+        again.select("item", "annotator", "label").filter(again.select("item", "annotator").is_duplicated()).rows()
+    )
+    frame = ENGINES[engine](again)
+    assert candidates(frame, ("item", "annotator")) == wanted
+    assert len(wanted) == 5
+    monkeypatch.setattr(f"spagree.tally.engines.{engine.split(maxsplit=1)[0]}_engine.MOST_REPEATS_APART", 1)
+    assert candidates(frame, ("item", "annotator")) == sorted(again.select("item", "annotator", "label").rows())
 
 
 def test_very_many_hashes_stay_in_duckdb() -> None:
-    frame = nw.from_native(to_duckdb(MANY)).lazy()
-    assert surely_unique(frame, ("item", "annotator"), 10**9)
-    assert not surely_unique(frame, ("item",), 10**9)
+    frame = to_duckdb(MANY)
+    assert candidates(frame, ("item", "annotator"), 10**9) is None
+    assert candidates(frame, ("item",), 10**9) == sorted(MANY.select("item", "annotator", "label").rows())
 
 
 def test_engines_without_hashes_decide_nothing() -> None:
-    assert not surely_unique(nw.from_native(MANY.to_pandas()).lazy(), ("item", "annotator"), 120)
+    everything = sorted(MANY.select("item", "annotator", "label").rows())
+    assert candidates(MANY.to_pandas(), ("item", "annotator")) == everything
 
 
 def test_a_new_engine_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,7 +363,7 @@ def test_a_new_engine_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_collision_of_hashes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = counted(MANY).tally
-    monkeypatch.setattr(Polars, "surely_unique", lambda *_: False)
+    monkeypatch.setattr(Polars, "repeat_candidates", lambda _, frame, *__: frame)
     assert counted(MANY).tally == wanted
 
 

@@ -16,7 +16,7 @@ from spagree import progress
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, unknown_name
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations, Caution
-from spagree.tally.engines import column_names, rows, surely_unique
+from spagree.tally.engines import column_names, repeat_candidates, rows, without_rows
 from spagree.tally.set_labels import join_sets, keep_each, split_labels
 from spagree.tally.spelling import canonical, normalized, renamed_counts
 from spagree.tally.tally import text
@@ -103,21 +103,25 @@ def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, 
 def _settle_repeats(clean: Clean, annotations: Annotations, policy: DuplicatePolicy, total: int) -> Clean:
     """One annotation per annotator and item; different labels need a decision by the user."""
     named = clean.frame.filter(~nw.col(ANNOTATOR).is_null())
-    if surely_unique(named, (ITEM, ANNOTATOR), rows=total):
+    candidates = repeat_candidates(named, (ITEM, ANNOTATOR), rows=total)
+    repeats = _count_repeats(candidates, ITEM, ANNOTATOR) if candidates is not None else 0
+    if candidates is None or not repeats:
         return clean
-    repeats = _count_repeats(named, ITEM, ANNOTATOR)
-    if not repeats:
-        return clean
-    same = _count_repeats(named, ITEM, ANNOTATOR, LABEL)
+    same = _count_repeats(candidates, ITEM, ANNOTATOR, LABEL)
     if policy == "error" and same < repeats:
-        raise _conflict_error(named, annotations)
+        raise _conflict_error(candidates, annotations)
+    caution = Caution("repeats", _repeats_message(repeats, same, policy))
     anonymous = clean.frame.filter(nw.col(ANNOTATOR).is_null())
     if policy == "keep":
-        caution = Caution("repeats", _repeats_message(repeats, same, policy))
         return replace(clean, frame=nw.concat([keep_each(named), anonymous]), cautions=(*clean.cautions, caution))
-    kept = join_sets(named) if policy == "set" else _keep_one(named, policy, annotations.cautions)
-    caution = Caution("repeats", _repeats_message(repeats, same, policy))
-    return clean.without("repeated", repeats, nw.concat([kept, anonymous]), caution)
+    if policy == "set":
+        return clean.without("repeated", repeats, nw.concat([join_sets(named), anonymous]), caution)
+    order = _repeat_order(named, policy, annotations.cautions)
+    if candidates is not named and ROW in order:  # few: leave out their rows, and the rest is not touched
+        kept = {row for (row,) in rows(_keep_one(candidates, policy, order).select(ROW))}
+        dropped = sorted({row for (row,) in rows(candidates.select(ROW))} - kept)
+        return clean.without("repeated", repeats, without_rows(clean.frame, dropped), caution)
+    return clean.without("repeated", repeats, nw.concat([_keep_one(named, policy, order), anonymous]), caution)
 
 
 def _count_repeats(frame: nw.LazyFrame[Any], *keys: str) -> int:
@@ -127,19 +131,26 @@ def _count_repeats(frame: nw.LazyFrame[Any], *keys: str) -> int:
     return int(rows(extra.select(nw.col("extra").sum()))[0][0] or 0)
 
 
-def _keep_one(
-    named: nw.LazyFrame[Any], policy: Literal["error", "first", "last"], cautions: Iterable[Caution]
-) -> nw.LazyFrame[Any]:
+def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, cautions: Iterable[Caution]) -> list[str]:
+    """What tells the first from the last; refused where nothing does and it matters."""
     order = _time_order(named)
     if policy == "error":  # they have the same label: which one stays decides when it was given, and nothing else
-        keep: Literal["first", "any"] = "first" if order else "any"
-        return named.unique(subset=[ITEM, ANNOTATOR, LABEL], keep=keep, order_by=order or None)
+        return order
     if not order:
         raise UsageError(f"--duplicates {policy} needs an order, and this source has none: name a time column (--time)")
     if TIME not in order:
         _refuse_ignored_time(cautions, policy)
     else:
         _refuse_unknown_times(named, f"--duplicates {policy}")
+    return order
+
+
+def _keep_one(
+    named: nw.LazyFrame[Any], policy: Literal["error", "first", "last"], order: list[str]
+) -> nw.LazyFrame[Any]:
+    if policy == "error":
+        keep: Literal["first", "any"] = "first" if order else "any"
+        return named.unique(subset=[ITEM, ANNOTATOR, LABEL], keep=keep, order_by=order or None)
     # Labels of the same time are settled by the label: the same answer in every run, where rows have no order.
     ties = [] if ROW in order else [LABEL]
     return named.unique(subset=[ITEM, ANNOTATOR], keep=policy, order_by=[*order, *ties])

@@ -50,15 +50,20 @@ def rows(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
         return engine_of(frame).rows(frame)
 
 
-def surely_unique(frame: nw.LazyFrame[Any], keys: Sequence[str], rows: int) -> bool:
-    """Whether none of about so many rows share their keys, as far as 64-bit hashes prove it; False decides nothing.
+def repeat_candidates(frame: nw.LazyFrame[Any], keys: Sequence[str], rows: int) -> nw.LazyFrame[Any] | None:
+    """Rows of about so many that may share their keys with others; None where 64-bit hashes prove there are none.
 
     Equal keys have equal hashes: as many hashes as rows means as many keys. Hashes are less than half the work and
     the memory of the keys themselves, and on a cluster 8 bytes a row to send; a chance collision (1 in 3,000 at 10⁸
-    rows) only costs the longer way.
+    rows) only costs the longer way. Where few keys are repeated, only their rows are looked at again.
     """
     with explained_faults(frame):
-        return engine_of(frame).surely_unique(frame, keys, rows)
+        return engine_of(frame).repeat_candidates(frame, keys, rows)
+
+
+def without_rows(frame: nw.LazyFrame[Any], rows: Sequence[int]) -> nw.LazyFrame[Any]:
+    """All rows but a few, which are named by their number."""
+    return engine_of(frame).without_rows(frame, rows)
 
 
 def replaced(frame: nw.LazyFrame[Any], column: str, changes: Mapping[str, str]) -> nw.LazyFrame[Any]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import narwhals as nw
 
-from spagree.read.annotations import ITEM, LABEL
-from spagree.tally.engines.engine import ROWS_LOOKED_AT, Engine, Frame
+from spagree.read.annotations import ITEM, LABEL, ROW
+from spagree.tally.engines.engine import MOST_REPEATS_APART, ROWS_LOOKED_AT, Engine, Frame
 
 if TYPE_CHECKING:
     import polars
@@ -33,15 +33,27 @@ class DuckDB(Engine):
         """Fetched one by one."""
         return list(frame.to_native().fetchall())
 
-    def surely_unique(self, frame: Frame, keys: Sequence[str], rows: int) -> bool:
+    def repeat_candidates(self, frame: Frame, keys: Sequence[str], rows: int) -> Frame | None:
         """Hashes are sorted here while they are few enough: twice as fast as duckdb's own hash table."""
-        hashed = frame.to_native().project(f"hash({', '.join(keys)}) AS hash")
+        native: Any = frame.to_native()
+        hash_ = f"hash({', '.join(keys)})"
         if rows > MOST_HASHES_AT_HOME:
-            total, distinct = hashed.aggregate("count(*), count(DISTINCT hash)").fetchall()[0]
-            return bool(total == distinct)
-        hashes = hashed.fetchnumpy()["hash"]
+            total, distinct = native.aggregate(f"count(*), count(DISTINCT {hash_})").fetchall()[0]
+            return None if total == distinct else frame
+        hashes = native.project(f"{hash_} AS hash").fetchnumpy()["hash"]
         hashes.sort()
-        return not (hashes[1:] == hashes[:-1]).any()
+        again = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+        if not again:
+            return None
+        if len(again) > MOST_REPEATS_APART:
+            return frame
+        found = native.filter(f"{hash_} IN ({', '.join(map(str, sorted(again)))})")
+        return cast("Frame", nw.from_native(found))
+
+    def without_rows(self, frame: Frame, rows: Sequence[int]) -> Frame:
+        """In SQL: there a list of constants becomes a hash table, in an expression each would be compared."""
+        native: Any = frame.to_native()
+        return cast("Frame", nw.from_native(native.filter(f"{ROW} NOT IN ({', '.join(map(str, rows))})")))
 
     def replaced(self, frame: Frame, column: str, changes: Mapping[str, str]) -> Frame:
         """By a join: a chain of cases would be tried one by one for every row."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from spagree.errors import UsageError
+from spagree.read.annotations import ROW
 from spagree.write import write_atomically
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 Frame = nw.LazyFrame[Any]
 ROWS_LOOKED_AT = 300_000  # for spellings of items
 MOST_CASES, CASES_AT_ONCE = 1_000, 20
+MOST_REPEATS_APART = 10_000  # keys that are repeated: so few are found again by their hashes
 
 
 class Engine:
@@ -34,9 +36,13 @@ class Engine:
         """A few result rows as Python values."""
         return [tuple(map(python_value, row)) for row in frame.collect().rows()]
 
-    def surely_unique(self, frame: Frame, keys: Sequence[str], rows: int) -> bool:  # noqa: ARG002
-        """Whether 64-bit hashes prove that none of about so many rows share their keys; False decides nothing."""
-        return False
+    def repeat_candidates(self, frame: Frame, keys: Sequence[str], rows: int) -> Frame | None:  # noqa: ARG002
+        """The rows that may share their keys with others; None where 64-bit hashes prove that there are none."""
+        return frame
+
+    def without_rows(self, frame: Frame, rows: Sequence[int]) -> Frame:
+        """All rows but a few, which are named by their number."""
+        return frame.filter(~nw.col(ROW).is_in(rows))
 
     def replaced(self, frame: Frame, column: str, changes: Mapping[str, str]) -> Frame:
         """A column with some of its texts changed, in steps: engines limit how deep a chain of cases may be."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import narwhals as nw
 
 from spagree.read.annotations import ITEM, LABEL
-from spagree.tally.engines.engine import ROWS_LOOKED_AT, Engine, Frame
+from spagree.tally.engines.engine import MOST_REPEATS_APART, ROWS_LOOKED_AT, Engine, Frame
 
 if TYPE_CHECKING:
     import polars
@@ -27,12 +27,17 @@ class Polars(Engine):
         """Collected as a stream."""
         return list(self.to_polars(frame).rows())
 
-    def surely_unique(self, frame: Frame, keys: Sequence[str], rows: int) -> bool:  # noqa: ARG002
+    def repeat_candidates(self, frame: Frame, keys: Sequence[str], rows: int) -> Frame | None:  # noqa: ARG002
         """Hashes are grouped."""
         import polars
 
-        hashes = frame.to_native().select(hash=polars.struct(*keys).hash()).group_by("hash").agg(rows=polars.len())
-        return bool(hashes.select((polars.col("rows") == 1).all()).collect(engine="streaming").item())
+        native, hash_ = frame.to_native(), polars.struct(*keys).hash()
+        sizes = native.select(hash=hash_).group_by("hash").agg(rows=polars.len())
+        again = sizes.filter(polars.col("rows") > 1).select("hash").collect(engine="streaming")["hash"]
+        if again.is_empty():
+            return None
+        found: Any = native.filter(hash_.is_in(again.implode()))
+        return frame if len(again) > MOST_REPEATS_APART else cast("Frame", nw.from_native(found))
 
     def replaced(self, frame: Frame, column: str, changes: Mapping[str, str]) -> Frame:
         """By polars' own replacement."""

@@ -24,13 +24,13 @@ class Spark(Engine):
         """Collected to the driver."""
         return [tuple(row) for row in frame.to_native().collect()]
 
-    def surely_unique(self, frame: Frame, keys: Sequence[str], rows: int) -> bool:  # noqa: ARG002
+    def repeat_candidates(self, frame: Frame, keys: Sequence[str], rows: int) -> Frame | None:  # noqa: ARG002
         """8 bytes a row are sent."""
         from pyspark.sql import functions as sql
 
         counted = frame.to_native().select(sql.count("*"), sql.count_distinct(sql.xxhash64(*keys)))
         total, distinct = counted.collect()[0]
-        return bool(total == distinct)
+        return None if total == distinct else frame
 
     def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
         """A folder of files, in any place that Spark knows."""
