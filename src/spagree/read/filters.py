@@ -89,7 +89,7 @@ def _nobody(annotations: Annotations, name: str) -> UsageError:
     known = sorted(row[0] for row in _rows(people) if row[0] is not None)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {shown(near[0])}?" if near else f"annotators: {listed(known[:MOST_SHOWN])}"
-    return UsageError(f"--exclude-annotator {name}: nobody is called so; {hint}")
+    return UsageError(f"--exclude-annotator {shown(name)}: nobody has this name; {hint}")
 
 
 def size(frame: nw.LazyFrame[Any]) -> int:

@@ -9,15 +9,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
-from spagree.errors import FileError, UsageError
+from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
+from spagree.option_names import spelled
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations, Caution
 from spagree.read.cells import EXACT, as_text
 from spagree.write import write_atomically
@@ -25,6 +28,9 @@ from spagree.write import write_atomically
 DIGITS = 24  # 96 bits
 BLOCK = 64  # bytes of SHA-256, to which HMAC pads the key
 VARIABLE = "SPAGREE_PSEUDONYM_KEY"
+QUOTED = re.compile(r"""(?<!\w)(?<!format=)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+KNOWN = re.compile(r"Known: [^\n]*")
+FILE = re.compile(r"[^\s/]+(\.(?:csv|tsv|jsonl?|ndjson|parquet)\b)")
 SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
 
 
@@ -86,6 +92,34 @@ def _write_key(path: Path) -> None:
     """Readable by this user alone, from the start."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(secrets.token_hex(32))
+
+
+@contextmanager
+def names_hidden(*, of_files: bool) -> Iterator[None]:
+    """Errors made inside quote no cell, column or known name, and where files are annotators no file name either.
+
+    Pseudonyms do not exist before everything is read, and any of these may be the name of a person.
+    """
+    try:
+        yield
+    except MissingExtraError:
+        raise
+    except SpagreeError as error:
+        hidden = _unquoted(str(error), of_files)
+        error.args = (spelled(f"{hidden} (names are hidden; leave --pseudonymise out to see them)"),)
+        if isinstance(error, DataError):
+            error.problems = tuple(_unquoted(problem, of_files) for problem in error.problems)
+        raise error from None
+
+
+def _unquoted(message: str, of_files: bool) -> str:
+    r"""The message without what it quotes.
+
+    >>> _unquoted("votes/ann.csv:3: 'Ann' and \"O'Hara\" disagree; Known: Ann, Bob", of_files=True)
+    "votes/….csv:3: '…' and '…' disagree; Known: …"
+    """
+    hidden = KNOWN.sub("Known: …", QUOTED.sub("'…'", message))
+    return FILE.sub(r"…\1", hidden) if of_files else hidden
 
 
 def pseudonymised(annotations: Annotations, key: str) -> Annotations:

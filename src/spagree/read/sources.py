@@ -33,13 +33,14 @@ from spagree.read.annotations import (
 from spagree.read.databases import addresses
 from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question, Recognised
 from spagree.read.options import POLARS, SPARK, Request
-from spagree.read.pseudonyms import key_for, pseudonymised
+from spagree.read.pseudonyms import key_for, names_hidden, pseudonymised
 from spagree.read.tables import Table
 
 if TYPE_CHECKING:
     from spagree.read.files.paths import File
 
 
+PER_ANNOTATOR = "per-annotator"  # the format in which the names of files are those of annotators
 # pyo3_runtime: a panic in polars or fastexcel, which is no Exception.
 LIBRARIES = (
     "duckdb", "polars", "narwhals", "pyarrow", "fastexcel", "zipfile", "zlib", "struct", "csv", "json", "pyo3_runtime",
@@ -73,7 +74,17 @@ def read_all(source: Any, **options: Any) -> dict[str, Annotations]:
 
 def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotations]:
     request.refuse_unknown()
-    key, made = key_for(request.pseudonymise) if request.pseudonymise is not False else ("", ())
+    if request.pseudonymise is False:
+        return _read_names(source, request, every)
+    key, made = key_for(request.pseudonymise)
+    with names_hidden(of_files=request.format == PER_ANNOTATOR):
+        found = _read_names(source, request, every)
+    hidden = {question: pseudonymised(annotations, key) for question, annotations in found.items()}
+    return {question: replace(each, cautions=each.cautions + made) for question, each in hidden.items()}
+
+
+def _read_names(source: Any, request: Request, every: bool) -> dict[str, Annotations]:
+    """The annotations by question, under the names of the source."""
     progress.stage("reading")
     with (
         _explained_faults(_called(source)),
@@ -82,11 +93,8 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
     ):
         found = _found(source, request, Path(scratch), every)
     if request.exclude_annotator:
-        found = {name: filters.without_annotators(each, request.exclude_annotator) for name, each in found.items()}
-    if request.pseudonymise is False:
-        return found
-    hidden = {question: pseudonymised(annotations, key) for question, annotations in found.items()}
-    return {question: replace(each, cautions=each.cautions + made) for question, each in hidden.items()}
+        return {name: filters.without_annotators(each, request.exclude_annotator) for name, each in found.items()}
+    return found
 
 
 def _called(source: Any) -> str:
