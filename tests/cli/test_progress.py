@@ -117,7 +117,7 @@ class Held:
 def test_commands_end_in_order_on_a_terminal(tmp_path: Path, command: str) -> None:
     path = tmp_path / "votes.csv"
     spagree.simulate(items=300, annotators=25, seed=1).save(path)
-    for _ in range(4):
+    for _ in range(2):
         assert "terminate called" not in on_a_terminal(*SPAGREE, command, path)
 
 

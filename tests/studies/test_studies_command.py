@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import spagree
+from command import Run
 from spagree.cli.app import cli
 from spagree.present import charts
 from spagree.studies import datasets, experiments, study
@@ -45,6 +46,12 @@ def small_stand_in() -> Any:
     patch.setitem(datasets.SOURCES, "dar", small)
     yield
     patch.undo()
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures take most of the time, and some tests are about tables alone."""
+    monkeypatch.setattr(charts, "save", lambda *_, **__: [])
 
 
 def paper(*arguments: object) -> Result:
@@ -126,7 +133,7 @@ def test_the_table_quotes_the_paper_above_ours(out: Path) -> None:
 
 
 def test_a_second_run_makes_the_same_files_without_running_again(
-    folder: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, out: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
 ) -> None:
     from spagree.studies import rounds
 
@@ -137,7 +144,7 @@ def test_a_second_run_makes_the_same_files_without_running_again(
     assert {path: path.read_bytes() for path in out.glob("*.csv")} == before
 
 
-def test_force_runs_everything_once_more(folder: Path, tmp_path: Path) -> None:
+def test_force_runs_everything_once_more(folder: Path, tmp_path: Path, undrawn: None) -> None:
     for flags in ([], ["--force"]):
         assert paper("run", "annotations", "weighting", "--data", folder, "--rounds", 3, "--out", tmp_path, *flags)
     assert len(list((tmp_path / study.KEPT).glob("*.npz"))) == 8 + 8 + 1  # both kinds, and pets for weighting
@@ -158,7 +165,7 @@ def test_force_makes_each_part_once(folder: Path, tmp_path: Path) -> None:
     assert bars == ["annotations: MBIC, label"]
 
 
-def test_other_seeds_and_rounds_are_other_results(folder: Path, tmp_path: Path) -> None:
+def test_other_seeds_and_rounds_are_other_results(folder: Path, tmp_path: Path, undrawn: None) -> None:
     tables = []
     for seed in (0, 0, 1):
         paper("run", "annotations", "--data", folder, "--rounds", 4, "--seed", seed, "--out", tmp_path)
@@ -166,7 +173,7 @@ def test_other_seeds_and_rounds_are_other_results(folder: Path, tmp_path: Path) 
     assert tables[0] == tables[1] != tables[2]
 
 
-def test_without_data_everything_is_simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_data_everything_is_simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None) -> None:
     for key, source in datasets.SOURCES.items():
         small = replace(source, questions=dict.fromkeys(source.questions, StandIn(3, (2, 4), 30)))
         monkeypatch.setitem(datasets.SOURCES, key, small)
@@ -186,26 +193,20 @@ def test_written_files_as_json(tmp_path: Path) -> None:
     assert sorted(found["weight-curves"]) == sorted(str(tmp_path / f"weight-curves{e}") for e in (".csv", *SIGNATURES))
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "spagree", "paper", *arguments], capture_output=True, text=True, check=False
-    )
+def test_an_unknown_experiment_suggests_the_nearest(tmp_path: Path, run: Run) -> None:
+    code, _, err = run("paper", "run", "wieghting", "--out", tmp_path)
+    assert code == 2 and "did you mean 'weighting'?" in err
 
 
-def test_an_unknown_experiment_suggests_the_nearest(tmp_path: Path) -> None:
-    done = command("run", "wieghting", "--out", str(tmp_path))
-    assert done.returncode == 2 and "did you mean 'weighting'?" in done.stderr
+def test_a_missing_data_folder_is_a_file_error(tmp_path: Path, run: Run) -> None:
+    code, _, err = run("paper", "run", "weighting", "--data", tmp_path / "nowhere", "--out", tmp_path)
+    assert code == 4 and "no such folder" in err
 
 
-def test_a_missing_data_folder_is_a_file_error(tmp_path: Path) -> None:
-    done = command("run", "weighting", "--data", str(tmp_path / "nowhere"), "--out", str(tmp_path))
-    assert done.returncode == 4 and "no such folder" in done.stderr
-
-
-def test_an_output_that_is_a_file_is_a_file_error(tmp_path: Path) -> None:
+def test_an_output_that_is_a_file_is_a_file_error(tmp_path: Path, run: Run) -> None:
     (tmp_path / "taken").write_text("")
-    done = command("run", "weight-curves", "--out", str(tmp_path / "taken"))
-    assert done.returncode == 4 and "choose another --out" in done.stderr
+    code, _, err = run("paper", "run", "weight-curves", "--out", tmp_path / "taken")
+    assert code == 4 and "choose another --out" in err
 
 
 def test_too_few_rounds_are_refused() -> None:
@@ -304,7 +305,7 @@ def test_columns_that_begin_empty_are_kept(tmp_path: Path) -> None:
     assert pl.read_csv(path, infer_schema_length=None)["n"].drop_nulls().to_list() == [3]
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(folder: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_goes_on_where_it_stopped(folder: Path, tmp_path: Path, undrawn: None) -> None:
     """Stopped at the third data set; the second run makes only what is missing."""
     seen: list[str] = []
 
