@@ -209,6 +209,7 @@ class Agreement:
         *,
         budget: int | None = None,
         require: float | None = None,
+        interval_for: str = "items",
     ) -> polars.DataFrame:
         """What an interval of value ± ``half_width`` takes, with up to ``most`` annotations per item.
 
@@ -216,14 +217,15 @@ class Agreement:
         ``same_items``) and number of annotations per item; ``best`` marks the fewest annotations of each route. Without
         a half-width, the round ones next below what there is. With ``budget``, the half-width that so many more
         annotations bring; with ``require``, how many it takes until the interval lies above or below it, if
-        agreement stays as it is. Intervals are over items.
+        agreement stays as it is. ``half_width_low`` and ``half_width_high`` say how far the plan may be off. With
+        ``interval_for="annotators"`` the interval is for new annotators as well, and rows say how many people it takes.
 
         >>> import spagree
         >>> rows = spagree.measure("example:sparse").plan(half_width=0.02).filter("best")
         >>> rows.select("route", "annotations_per_item", "more_annotations").rows()
         [('fresh', 4, 3568), ('new_items', 4, 2644)]
         """
-        return self.measurement.plan(most, half_width=half_width, budget=budget, require=require)
+        return self.measurement.plan(most, interval_for, half_width=half_width, budget=budget, require=require)
 
     def returned(self, assignment: Assignment | str | os.PathLike[str]) -> Returned:
         """What came back of an assignment: who did less, which items are short, and whether that looks random.

@@ -9,6 +9,7 @@ import pytest
 
 import spagree
 from command import Run
+from spagree.present.plans import plan_chart
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 def test_the_next_round_half_widths(run: Run) -> None:
     code, out, _ = run("plan", "example:sparse")
     best = spagree.measure("example:sparse").plan().filter("best")
-    assert code == 0 and out.splitlines()[0].startswith("± 0.030:")
+    assert code == 0 and out.splitlines()[0].startswith("± 0.030 (")
     assert all(f"{more:,} annotations of" in out for more in best["more_annotations"])
     assert "the same items: not reachable" in out
 
@@ -96,3 +97,49 @@ def test_development(run: Run, tmp_path: Path) -> None:
     rows = json.loads(run("development", path, "--steps", 3, "--json")[1])["development"]
     assert [row["annotations"] for row in rows] == [100, 200, 300]
     assert rows[-1]["spa"] == spagree.measure(path).spa.value
+
+
+def test_how_many_people(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "pilot.csv"
+    run("simulate", "-o", path, "--items", 80, "--annotators", 10, "--quality", "0.6:1", "--seed", 5)
+    code, out, _ = run("plan", path, "--interval-for", "annotators", "--half-width", 0.06)
+    best = spagree.measure(path).plan(0.06, interval_for="annotators").filter("best").row(0, named=True)
+    assert code == 0 and f"{best['annotators']} annotators ({best['more_annotators']} more)" in out
+    assert "also for new annotators" in out and f"about {best['per_annotator']} each" in out
+    rows = json.loads(run("plan", path, "--interval-for", "annotators", "--half-width", 0.06, "--json")[1])["rows"]
+    assert [row["annotators"] for row in rows if row["best"]] == [best["annotators"]]
+    assert (
+        "would decide whether agreement is 0.45"
+        in run("plan", path, "--interval-for", "annotators", "--require", 0.45)[1]
+    )
+    assert "also for new annotators" in run("plan", path, "--interval-for", "annotators", "--budget", 900)[1]
+    code, _, err = run("plan", "--agreement", 0.7, "--interval-for", "annotators")
+    assert code == 2 and "needs a pilot" in err
+
+
+@pytest.mark.parametrize(
+    ("wanted", "x", "y"),
+    [
+        ([], "more_annotations", "half_width"),
+        (["--half-width", 0.03], "annotations_per_item", "more_annotations"),
+        (["--budget", 900], "annotations_per_item", "half_width"),
+        (["--require", 0.5], "annotations_per_item", "more_annotations"),
+        (["--interval-for", "annotators", "--half-width", 0.06], "annotators", "annotations"),
+        (["--interval-for", "annotators", "--budget", 900], "annotators", "half_width"),
+    ],
+)
+def test_what_is_drawn(wanted: list[object], x: str, y: str, run: Run, tmp_path: Path) -> None:
+    code, out, err = run("plan", "example:sparse", *wanted, "--json", "--chart", tmp_path / "plan.svg")
+    assert code == 0 and "wrote" in err and (tmp_path / "plan.svg").read_text().startswith("<svg")
+    rows = json.loads(out)["rows"]
+    drawn = plan_chart(rows).to_dict()["layer"][0]["encoding"]
+    assert (drawn["x"]["field"], drawn["y"]["field"]) == (x, y)
+    assert run("plan", "example:sparse", *wanted, "--chart", tmp_path / "plan.svg")[0] == 4
+    assert run("plan", "example:sparse", *wanted, "--chart", tmp_path / "plan.txt")[0] == 2
+
+
+def test_nothing_to_draw(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "same.csv"
+    path.write_text("item,annotator,label\n" + "".join(f"{i},{a},x\n" for i in range(5) for a in "ab"))
+    code, _, err = run("plan", path, "--chart", tmp_path / "plan.svg")
+    assert code == 3 and "nothing to draw: all items agree equally" in err

@@ -11,8 +11,6 @@ import pytest
 import spagree
 from spagree.estimate.budgets import (
     NOT_DECIDABLE,
-    PRIOR_HIGH,
-    PRIOR_LOW,
     SAME_AS_REQUIRED,
     TOO_SMALL,
     assumed,
@@ -20,7 +18,7 @@ from spagree.estimate.budgets import (
     pace,
     spend,
 )
-from spagree.estimate.planning import Present, allowed_per_item
+from spagree.estimate.planning import PRIOR_HIGH, PRIOR_LOW, Present, allowed_per_item
 from spagree.estimate.uncertainty import wilson
 
 Triples = list[tuple[int, int, int]]

@@ -192,6 +192,8 @@ def test_the_columns_and_the_best_of_each_route() -> None:
     found = scored().plan(0.02)
     assert found.columns == [
         "half_width",
+        "half_width_low",
+        "half_width_high",
         "route",
         "annotations_per_item",
         "items",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
 from spagree.cli.console import draw, note, say, working
 from spagree.cli.options import Command, option, options_of, reading_options, to_python
+from spagree.cli.pictures import Picture
 from spagree.errors import UsageError
 from spagree.options import Estimating
 
@@ -63,7 +63,7 @@ def compare(
     from spagree.comparing import names_of
 
     _refuse(models, margin, no_worse_than)
-    drawn = _Drawn(chart, force)
+    drawn = Picture(chart, force)
     sources, asked = options["source"], to_python(options)
     one = asked.pop("source")
     with working("counting annotations"):
@@ -78,7 +78,7 @@ def compare(
         say(found.to_json())
     else:
         draw(found.summary(), least=WIDE)
-    drawn.write(found)
+    drawn.write(found.chart)
     if no_worse_than is not None:
         _gate(found, no_worse_than)
 
@@ -88,30 +88,6 @@ def _refuse(models: Sequence[str], margin: float | None, no_worse_than: float | 
         raise UsageError("--margin is about a model; name it with --model, or use --no-worse-than")
     if no_worse_than is not None and models:
         raise UsageError("--no-worse-than compares sources; for a model use --margin, and look at its verdict")
-
-
-class _Drawn:
-    """The picture a comparison leaves behind; refused before anything is counted."""
-
-    def __init__(self, path: str | None, force: bool) -> None:
-        self.path, self.force = None if path is None else Path(path), force
-        if self.path is None:
-            return
-        from spagree.present.charts import FORMATS, load_altair
-        from spagree.write import refuse_existing
-
-        load_altair()
-        if self.path.suffix.removeprefix(".") not in FORMATS:
-            raise UsageError(f"--chart {path}: end the name with one of .{', .'.join(FORMATS)}")
-        refuse_existing(self.path, force=force)
-
-    def write(self, found: Any) -> None:
-        if self.path is None:
-            return
-        from spagree.present.charts import save
-
-        save(found.chart(), self.path.with_suffix(""), [self.path.suffix.removeprefix(".")])
-        note(f"wrote {self.path}")
 
 
 def _gate(found: Any, limit: float) -> None:

@@ -8,10 +8,12 @@ import click
 
 from spagree.cli.console import draw, print_json, say, working
 from spagree.cli.options import Command, option, options_of, reading_options, to_python
+from spagree.cli.pictures import Picture
 from spagree.errors import SpagreeError, UsageError
 from spagree.options import STATISTICS, Estimating
 
 WIDE = 110
+ANNOTATORS = "annotators"
 NEEDED = ("weights", "metric", "order", "level")
 json_option = option("--json", "as_json", is_flag=True, help="Print the rows as JSON, in full precision.")
 
@@ -24,10 +26,12 @@ json_option = option("--json", "as_json", is_flag=True, help="Print the rows as 
 @option("--agreement", type=float, group=STATISTICS, metavar="X", help="Without SOURCE: the agreement you expect.")
 @option("--classes", type=int, group=STATISTICS, metavar="C", help="With --agreement: how many classes there are.")
 @option("--most", type=int, group=STATISTICS, metavar="K", help="At most K annotations per item.  [default: 10]")
-@options_of(Estimating, only=NEEDED)
+@options_of(Estimating, only=(*NEEDED, "interval_for"))
 @json_option
+@option("--chart", metavar="FILE", help="Also draw it: .svg, .png or .pdf.")
+@option("--force", is_flag=True, help="Replace an existing file.")
 @reading_options(without=("text",), with_source=False)
-def plan(*, source: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bool, **options: Any) -> None:
     """Plan how many annotations to make, from a pilot SOURCE or from an agreement you expect.
 
     \b
@@ -35,26 +39,31 @@ def plan(*, source: tuple[str, ...], as_json: bool, **options: Any) -> None:
     spagree plan pilot.csv --half-width 0.03     so many annotations of new items, or of the same
     spagree plan pilot.csv --budget 2000         the best annotations per item, and the interval to expect
     spagree plan pilot.csv --require 0.7         how many until the gate can be decided
+    spagree plan pilot.csv --interval-for annotators --half-width 0.05     how many people it takes
     spagree plan --agreement 0.7 --half-width 0.03
     """
-    from spagree.present.plans import plan_lines, plan_rows, plan_table
+    from spagree.present.plans import plan_chart, plan_lines, plan_rows, plan_table
 
     wanted = {name: options.pop(name) for name in ("half_width", "budget", "require")}
     expected = {name: options.pop(name) for name in ("agreement", "classes")}
-    most = options.pop("most")
+    most, interval_for = options.pop("most"), options.pop("interval_for")
+    picture = Picture(chart, force)
     if bool(source) == (expected["agreement"] is not None):
         raise UsageError("plan needs a pilot SOURCE, or --agreement with what you expect; give one of them")
     with working("counting annotations"):
         if source:
-            found, speed = _from_pilot({"source": source, **options}, wanted, most)
+            found, speed = _from_pilot({"source": source, **options}, {**wanted, "interval_for": interval_for}, most)
+        elif interval_for == ANNOTATORS:
+            raise UsageError("--interval-for annotators needs a pilot: without one nothing tells how people differ")
         else:
             found, speed = _from_assumptions(expected, options["level"], wanted, most), None
     rows = plan_rows(found, speed)
     if as_json:
         print_json({"rows": rows})
-        return
-    say(plan_lines(rows, speed))
-    draw(plan_table(rows), least=WIDE)
+    else:
+        say(plan_lines(rows, speed))
+        draw(plan_table(rows), least=WIDE)
+    picture.write(lambda: plan_chart(rows))
 
 
 def _from_pilot(options: dict[str, Any], wanted: dict[str, Any], most: int | None) -> tuple[Any, Any]:

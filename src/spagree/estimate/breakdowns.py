@@ -26,7 +26,7 @@ from spagree.estimate.findings import Findings
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes
 from spagree.estimate.leave_one_out import Peers, peers
-from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, to_new_annotators
+from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for, to_new_annotators, two_way
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, Metric
@@ -230,10 +230,16 @@ class Measurement:
             raise UsageError(NO_MOMENTS)
         return self._once(("development", steps), lambda: development(annotations, steps, self._measured, self.metric))
 
-    def plan(self, most: int | None = None, **wanted: Any) -> polars.DataFrame:
-        """What a narrower interval takes."""
-        key = ("plan", most, *wanted.items())
-        return self._once(key, lambda: plan_for(self.tally, self.weights, self.metric, self._now, most=most, **wanted))
+    def plan(self, most: int | None = None, interval_for: str = ITEMS, **wanted: Any) -> polars.DataFrame:
+        """What a narrower interval takes, for these annotators or for new ones as well."""
+        check_interval_for(interval_for)
+        now = self._now
+        variance = float(now.stderr or 0) ** 2
+        people = None if interval_for == ITEMS else lambda: two_way(self.peers, self.by_n(), variance)
+        key = ("plan", most, interval_for, *wanted.items())
+        return self._once(
+            key, lambda: plan_for(self.tally, self.weights, self.metric, now, most=most, people=people, **wanted)
+        )
 
     @cached_property
     def _now(self) -> Estimate:

@@ -6,14 +6,16 @@ annotations each have the standard error √(Var(n)/I).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import UsageError
 from spagree.estimate.label_counts import similar_votes
+from spagree.estimate.new_annotators import TOO_FEW as TOO_FEW_PEOPLE
+from spagree.estimate.new_annotators import TwoWay
 from spagree.estimate.planning import (
     FRESH,
     NEW_ITEMS,
@@ -25,9 +27,11 @@ from spagree.estimate.planning import (
     allowed_per_item,
     check_half_width,
     plan,
+    round_targets,
     smallest,
     table_of,
 )
+from spagree.estimate.recruiting import Crowd
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import Estimate, wilson
 from spagree.options import CustomWeights
@@ -36,8 +40,6 @@ from spagree.tally.tally import Tally
 if TYPE_CHECKING:
     import polars
 
-# Realised over promised half-widths of plans that rest on the prior alone, over forty real label sets.
-PRIOR_LOW, PRIOR_HIGH = 0.80, 1.11
 MOST_ITEMS = 10**9
 SAME_AS_REQUIRED = "agreement is just what is required: no number of annotations can be counted on to decide it"
 NOT_DECIDABLE = "more than a billion items; agreement is too close to what is required"
@@ -64,10 +66,16 @@ def plan_for(
     spa: Estimate,
     *,
     most: int | None = None,
+    people: Callable[[], TwoWay | None] | None = None,
     **wanted: Any,
 ) -> polars.DataFrame:
-    """A plan for one of ``half_width``, ``budget`` or ``require``; without any, for the next round half-widths."""
+    """A plan for one of ``half_width``, ``budget`` or ``require``; without any, for the next round half-widths.
+
+    ``people`` tells how much annotators differ, for intervals that hold for new annotators as well.
+    """
     asked = _asked(wanted)
+    if people is not None:
+        return _with_people(tally, weights, metric, spa, asked, most, people)
     if not asked or "half_width" in asked:
         return plan(tally, weights, metric, spa, half_width=asked.get("half_width"), most=most)
     allowed = allowed_per_item(tally, weights, most)
@@ -75,6 +83,36 @@ def plan_for(
         return table_of([{**asked, "undefined": spa.undefined or NO_SPREAD}])
     present = Present(tally, weights, spa, similar_votes(tally, metric), allowed)
     return _answered(present, asked)
+
+
+def _with_people(  # noqa: PLR0917 (what plan_for was given)
+    tally: Tally,
+    weights: str | CustomWeights,
+    metric: Metric,
+    spa: Estimate,
+    asked: Mapping[str, Any],
+    most: int | None,
+    people: Callable[[], TwoWay | None],
+) -> polars.DataFrame:
+    """How many people, items and annotations an interval for new annotators takes."""
+    _check(asked)
+    allowed = allowed_per_item(tally, weights, most)
+    spread = None if spa.undefined or not spa.stderr else people()
+    if spread is None:
+        reason = spa.undefined or (TOO_FEW_PEOPLE if spa.stderr else NO_SPREAD)
+        return table_of([{**(asked or {"half_width": None}), "undefined": reason}])
+    crowd = Crowd(Present(tally, weights, spa, similar_votes(tally, metric), allowed), spread)
+    each = [asked] if asked else [{"half_width": target} for target in round_targets(crowd.reached)]
+    return table_of([row for one in each for row in crowd.rows(one)])
+
+
+def _check(asked: Mapping[str, Any]) -> None:
+    """Refuse what is no half-width, budget or agreement."""
+    check_half_width(asked.get("half_width"))
+    if "budget" in asked:
+        check_budget(asked["budget"])
+    if "require" in asked:
+        check_share("require", asked["require"])
 
 
 def _asked(wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,21 +192,11 @@ def _bought(present: Present, after: Standing, row: Row) -> Row:
     row |= {"best": False, "assumed": present.assumed(row["annotations_per_item"])}
     if not after.weight:
         return row | dict.fromkeys(("half_width", "half_width_low", "half_width_high")) | {"undefined": TOO_SMALL}
-    low, high = _range(present, after, row["annotations_per_item"])
+    items = 0 if row["route"] == SAME_ITEMS else row["items"]
+    start = present.standing.noise if row["route"] == NEW_ITEMS else 0.0
+    low, high = present.range(after, row["annotations_per_item"], items, 1 - start / after.noise)
     width = present.width(after)
     return row | {"half_width": width, "half_width_low": low, "half_width_high": high, "undefined": None}
-
-
-def _range(present: Present, after: Standing, n: int) -> tuple[float, float]:
-    """The half-width if agreement is at either end of its interval; wider where the shape is assumed, not seen."""
-    value = float(present.spa)
-    ends = [value, *(end for end in (present.spa.low, present.spa.high) if end is not None)]
-    widths = []
-    for end in ends:
-        scale = end * (1 - end) / (value * (1 - value))
-        widths.append(replace(after, noise=after.noise * scale).half_width(end, present.spa.level))
-    low, high = (PRIOR_LOW, PRIOR_HIGH) if present.assumed(n) else (1.0, 1.0)
-    return low * min(widths), high * max(widths)
 
 
 def _narrowest(rows: list[Row]) -> list[Row]:

@@ -8,15 +8,18 @@ a fresh data set, new items beside those there are, and more annotations of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from math import fsum, sqrt
+from math import exp, fsum, sqrt
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import ANNOTATIONS_M1, PRIOR_ITEMS, Shape, adaptive_shape
-from spagree.estimate.label_counts import LabelCounts, similar_votes
+from spagree.estimate.label_counts import LabelCounts, item_groups_of, similar_votes
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import STEADY_ITEMS, Estimate, wilson
 from spagree.estimate.weights import weigh_at
@@ -32,11 +35,16 @@ TARGETS = 4
 USUAL_MOST, LARGEST_MOST = 10, 1_000
 ENDLESS = 10**9  # annotations of an item: what only the difference between items is left of
 
+# Realised over promised half-widths where the shape is assumed, not seen: nine of ten real data sets lie in between
+# (docs/studies/planning.md).
+PRIOR_LOW, PRIOR_HIGH = 0.80, 1.20
+
 NO_SPREAD = "all items agree equally, so how many are needed to see how they differ cannot be told"
 FLOOR = "not reachable: items differ, and further annotations of the same items do not change that"
 TOO_FEW = "not reachable with as few annotations per item; allow more of them, or annotate new items"
 
 Row = dict[str, Any]
+RANGE = ("half_width_low", "half_width_high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,7 @@ def plan(
     check_half_width(half_width)
     allowed = allowed_per_item(tally, weights, most)
     reached = None if spa.low is None or spa.high is None else (spa.high - spa.low) / 2
-    targets = [half_width] if half_width is not None else _targets(reached or WIDEST)
+    targets = [half_width] if half_width is not None else round_targets(reached or WIDEST)
     if spa.undefined or not spa.stderr:
         return table_of([_row(target, undefined=spa.undefined or NO_SPREAD) for target in targets])
     present = Present(tally, weights, spa, similar_votes(tally, metric), allowed)
@@ -95,10 +103,10 @@ def allowed_per_item(tally: Tally, weights: str | CustomWeights, most: int | Non
     return own
 
 
-def _targets(reached: float) -> list[float]:
+def round_targets(reached: float) -> list[float]:
     """The round half-widths next below what is reached.
 
-    >>> _targets(0.027), _targets(0.5)
+    >>> round_targets(0.027), round_targets(0.5)
     ([0.02, 0.01, 0.005, 0.003], [0.05, 0.03, 0.02, 0.01])
     """
     rounds = (digit / 10**place for place in range(2, 7) for digit in (5, 3, 2, 1))
@@ -166,6 +174,36 @@ class Present:
         """Half the width of the interval there is."""
         return self.width(self.standing)
 
+    @cached_property
+    def spread_error(self) -> float:
+        """How well the items there are tell their variance, as a squared relative error: Σq²/(Σq)² − 1/I.
+
+        q = (k (P − SPA))² are the terms that the variance adds up, one per item.
+        """
+        groups = item_groups_of(self.tally, self.found)
+        k = np.array([self.k[int(n)] for n in groups.n])
+        terms = (k * (groups.agreement - float(self.spa))) ** 2
+        whole = float(groups.items @ terms)
+        return max(0.0, float(groups.items @ terms**2) / whole**2 - 1 / groups.size) if whole else 0.0
+
+    def range(self, after: Standing, n: int, items: int, share: float = 1.0) -> tuple[float, float]:
+        """Between which half-widths a plan with ``items`` new items and n annotations each may end up.
+
+        Agreement may lie at either end of its interval; the variance is known from the items there are, and will be
+        estimated from the new ones (``share`` of the whole comes from them); and a shape that was not seen is assumed.
+        """
+        value = float(self.spa)
+        widths = [self.width(after)]
+        for end in (self.spa.low, self.spa.high):
+            if end is not None and 0 < end < 1:
+                noise = after.noise * end * (1 - end) / (value * (1 - value))
+                widths.append(replace(after, noise=noise).half_width(end, self.spa.level))
+        known = self.spread_error if self.tally.pairable_items else 0.0
+        again = known * self.tally.pairable_items / items if items else 0.0
+        error = exp(NormalDist().inv_cdf((1 + self.spa.level) / 2) * share * sqrt(known + again) / 2)
+        low, high = (PRIOR_LOW, PRIOR_HIGH) if self.assumed(n) else (1.0, 1.0)
+        return low * min(*widths, widths[0] / error), high * max(*widths, widths[0] * error)
+
     def assumed(self, n: int) -> bool:
         """Whether Var(n) rests more on the prior of `adaptive` than on these data."""
         return any(n >= size and self._evidence(size) < PRIOR_ITEMS for size in (3, 4))
@@ -189,8 +227,12 @@ class Present:
         k, variance = self.k[n], self.variance(n)
         enough = start.weight > 0 and self.reached <= target
         items = 0 if enough else smallest(lambda size: self.width(start.plus(size, k, variance)) <= target)
-        more = items * n
-        return _row(target, route, n=n, items=items, annotations=there + more, more=more, assumed=self.assumed(n))
+        more, ends = items * n, (None, None)  # type: int, tuple[float | None, float | None]
+        if items:
+            after = start.plus(items, k, variance)
+            ends = self.range(after, n, items, 1 - start.noise / after.noise)
+        row = _row(target, route, n=n, items=items, annotations=there + more, more=more, assumed=self.assumed(n))
+        return row | dict(zip(RANGE, ends, strict=True))
 
     def _same(self, target: float) -> Row:
         """All items brought to n annotations, with the smallest n that does."""
@@ -203,8 +245,9 @@ class Present:
             if self.width(self.after(n, scale)) <= target:
                 short = [(items, n - now) for now, items in self.tally.items_by_n.items() if now < n]
                 more, items = sum(size * gap for size, gap in short), sum(size for size, _ in short)
-                total = there + more
-                return _row(target, SAME_ITEMS, n=n, items=items, annotations=total, more=more, assumed=self.assumed(n))
+                total, ends = there + more, self.range(self.after(n, scale), n, 0)
+                row = _row(target, SAME_ITEMS, n=n, items=items, annotations=total, more=more, assumed=self.assumed(n))
+                return row | dict(zip(RANGE, ends, strict=True))
         least = Standing().plus(self.tally.items, 1.0, scale * self.variance(ENDLESS))
         reason = FLOOR if self.width(least) > target else TOO_FEW
         return _row(target, SAME_ITEMS, assumed=self.assumed(self.allowed[-1]), undefined=reason)
@@ -239,6 +282,8 @@ def _row(
 ) -> Row:
     return {
         "half_width": target,
+        "half_width_low": None,
+        "half_width_high": None,
         "route": route,
         "annotations_per_item": n,
         "items": items,

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from spagree.errors import DataError
 from spagree.estimate.budgets import Pace
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
+from spagree.estimate.recruiting import MORE_PEOPLE
 from spagree.present.wording import count, figure, limits, moment
 
 if TYPE_CHECKING:
     import polars
 
-ROUTES = {FRESH: "a fresh data set", NEW_ITEMS: "new items", SAME_ITEMS: "the same items"}
+ROUTES = {
+    FRESH: "a fresh data set",
+    NEW_ITEMS: "new items",
+    SAME_ITEMS: "the same items",
+    MORE_PEOPLE: "more people",
+}
 MOST_ROWS = 25
 Rows = Sequence[Mapping[str, Any]]
 
@@ -41,8 +48,8 @@ def plan_lines(rows: Rows, pace: Pace | None) -> str:
         lines.append(f"Present pace: {pace.per_day:,.0f} annotations a day.")
     if any(row.get("assumed") for row in best):
         lines.append(
-            "The pilot cannot show how three or more annotations of an item go together; that part is taken from real "
-            "data sets, so take the plan as rough."
+            "The pilot says little about that many annotations of an item; what is usual in real data sets fills the "
+            "gap, so take the plan as rough."
         )
     return "\n".join(lines)
 
@@ -50,17 +57,34 @@ def plan_lines(rows: Rows, pace: Pace | None) -> str:
 def _sentence(row: Mapping[str, Any]) -> str:
     route, more = ROUTES[row["route"]], count(row["more_annotations"], "annotation")
     done = f", done about {row['done']}" if row.get("done") else ""
+    if row["route"] == MORE_PEOPLE:
+        return _crowd(row, done)
     if "require" in row:
         side = "above" if row["will_pass"] else "below"
         return (
             f"{more} of {route} ({row['annotations_per_item']} per item) would show that agreement is {side} "
             f"{row['require']}, if it stays as it is{done}."
         )
-    width = f"± {figure(row['half_width'])}"
-    if row.get("half_width_low") is not None:
-        width += f" ({limits(row['half_width_low'], row['half_width_high'])})"
     per_item = "" if row["annotations_per_item"] is None else f", {row['annotations_per_item']} per item"
-    return f"{width}: {more} of {route}, {count(row['items'], 'item')}{per_item}{done}."
+    return f"{_wide(row)}: {more} of {route}, {count(row['items'], 'item')}{per_item}{done}."
+
+
+def _crowd(row: Mapping[str, Any], done: str) -> str:
+    """How many people, in words."""
+    people = f"{count(row['annotators'], 'annotator')} ({row['more_annotators']:,} more)"
+    work = (
+        f"{count(row['items'], 'item')}, {row['annotations_per_item']} per item: "
+        f"{count(row['annotations'], 'annotation')} in all, about {row['per_annotator']:,} each{done}"
+    )
+    if "require" in row:
+        return f"{people} on {work} would decide whether agreement is {row['require']}, if it stays as it is."
+    return f"{_wide(row)}, also for new annotators: {people} on {work}."
+
+
+def _wide(row: Mapping[str, Any]) -> str:
+    width = f"± {figure(row['half_width'])}"
+    low, high = row.get("half_width_low"), row.get("half_width_high")
+    return width if low is None else f"{width} ({limits(low, high)})"
 
 
 def _unreached(row: Mapping[str, Any]) -> str:
@@ -75,11 +99,13 @@ def plan_table(rows: Rows) -> Table:
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "": lambda row: "▸" if row["best"] else "",
         "route": lambda row: ROUTES[row["route"]],
+        "annotators": lambda row: _whole(row["annotators"]) if "annotators" in row else "",
         "per item": lambda row: _whole(row["annotations_per_item"]),
         "items": lambda row: _whole(row["items"]),
         "annotations to make": lambda row: _whole(row["more_annotations"]),
         "half-width": _width,
-        "between": lambda row: limits(row["half_width_low"], row["half_width_high"]) if "half_width_low" in row else "",
+        "each": lambda row: _whole(row["per_annotator"]) if "per_annotator" in row else "",
+        "between": _between,
         "done": lambda row: row.get("done") or "",
     }
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -96,8 +122,23 @@ def _whole(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
+def _between(row: Mapping[str, Any]) -> str:
+    low, high = row.get("half_width_low"), row.get("half_width_high")
+    return "" if low is None else limits(low, high)
+
+
 def _width(row: Mapping[str, Any]) -> str:
     return f"± {figure(row['half_width'])}" if row.get("half_width") is not None else ""
+
+
+def plan_chart(rows: Rows) -> Any:
+    """What a plan comes to: annotations by half-width, by annotations per item, or by number of people."""
+    from spagree.present.charts.plans import planned
+
+    known = [{**row, "line": ROUTES[row["route"]]} for row in rows if not row.get("undefined")]
+    if not known:
+        raise DataError(f"nothing to draw: {rows[0]['undefined']}")
+    return planned(known)
 
 
 def development_rows(found: polars.DataFrame) -> list[dict[str, Any]]:

@@ -1,0 +1,151 @@
+"""How many people an interval for new annotators takes: the formula, its laws, and whether plans come true."""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+
+import numpy as np
+import polars
+import pytest
+
+import spagree
+from spagree.estimate.new_annotators import two_way
+from spagree.estimate.planning import Present
+from spagree.estimate.recruiting import NOT_DECIDED, NOT_REACHED, TOO_SMALL, Crowd
+from spagree.estimate.uncertainty import wilson
+
+
+def people_of(rng: np.random.Generator, items: int, people: int, n: int) -> list[tuple[int, int, str]]:
+    """Everybody has a care of their own; items have one right answer of three."""
+    care, right = rng.uniform(0.4, 1.0, people), rng.integers(3, size=items)
+    rows = []
+    for item in range(items):
+        for person in rng.choice(people, n, replace=False).tolist():
+            heeded = rng.random() < care[person]
+            rows.append((item, person, str(right[item] if heeded else rng.integers(3))))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def pilot() -> spagree.Agreement:
+    return spagree.measure(people_of(np.random.default_rng(7), 150, 12, 3))
+
+
+def crowd(agreement: spagree.Agreement, allowed: tuple[int, ...] = (2, 3, 4)) -> Crowd:
+    behind = agreement.measurement
+    spread = two_way(behind.peers, behind.by_n(), agreement.spa.stderr**2)
+    assert spread is not None
+    return Crowd(Present(behind.tally, "annotations_m1", agreement.spa, None, allowed), spread)
+
+
+def test_the_variance_of_people_is_what_leaving_them_out_shows_beyond_noise(pilot: spagree.Agreement) -> None:
+    found = crowd(pilot)
+    spread = found.spread
+    beyond = (spread.annotators - spread.annotations) * spread.equal_annotators
+    assert found.variance == pytest.approx(beyond) and beyond > 0
+    stderr = sqrt(found.present.variance(3) / 500 + found.variance / 40)
+    assert found.limits(40, 3, 500) == wilson(pilot.spa.value, stderr, 500, 0.95, 39)
+    low, high = found.bounds()
+    assert low < found.variance < high
+
+
+def test_rows_reach_the_half_width_and_one_item_less_does_not(pilot: spagree.Agreement) -> None:
+    found = crowd(pilot)
+    rows = found.rows({"half_width": 0.06})
+    assert sum(row["best"] for row in rows) == 1
+    for row in rows:
+        low, high = found.limits(row["annotators"], row["annotations_per_item"], row["items"])
+        assert (high - low) / 2 <= 0.06
+        low, high = found.limits(row["annotators"], row["annotations_per_item"], row["items"] - 1)
+        assert (high - low) / 2 > 0.06
+        assert row["annotations"] == row["annotations_per_item"] * row["items"]
+        assert row["per_annotator"] == ceil(row["annotations"] / row["annotators"])
+        assert row["half_width_low"] < row["half_width"] < row["half_width_high"]
+
+
+def test_more_people_need_fewer_annotations(pilot: spagree.Agreement) -> None:
+    rows = pilot.plan(half_width=0.05, interval_for="annotators").sort("annotators")
+    assert rows["annotators"].is_sorted() and rows["annotations"].is_sorted(descending=True)
+    assert (rows["more_annotators"] == (rows["annotators"] - 12).clip(0)).all()
+    best = rows.filter("best")
+    assert best.height == 1 and best["annotations"][0] <= 1.25 * rows["annotations"].min()
+
+
+def test_a_narrower_interval_takes_more_people(pilot: spagree.Agreement) -> None:
+    fewest = [
+        pilot.plan(half_width=width, interval_for="annotators")["annotators"].min() for width in (0.08, 0.05, 0.03)
+    ]
+    assert fewest == sorted(fewest) and fewest[0] < fewest[2]
+    items = pilot.plan(half_width=0.05, most=3).filter(route="fresh")["annotations"].min()
+    assert pilot.plan(half_width=0.05, most=3, interval_for="annotators")["annotations"].min() > items
+
+
+def test_a_budget_goes_further_with_more_people(pilot: spagree.Agreement) -> None:
+    rows = pilot.plan(budget=2000, interval_for="annotators")
+    assert rows["annotators"][0] == 12 and rows["half_width"].is_sorted(descending=True)
+    assert rows["best"].to_list() == [False] * (rows.height - 1) + [True]
+    assert ((rows["annotations"] - 450) - rows["more_annotations"] == 0).all()
+    assert (rows["annotations"] <= 2450).all()
+
+
+def test_a_requirement_is_decided_by_every_row(pilot: spagree.Agreement) -> None:
+    found = crowd(pilot)
+    require = pilot.spa.value - 0.05
+    for row in found.rows({"require": require}):
+        low, _ = found.limits(row["annotators"], row["annotations_per_item"], row["items"])
+        assert low >= require
+
+
+def test_without_a_half_width_the_next_round_ones(pilot: spagree.Agreement) -> None:
+    rows = pilot.plan(interval_for="annotators")
+    reached = spagree.measure(people_of(np.random.default_rng(7), 150, 12, 3), interval_for="annotators").spa
+    widths = rows["half_width"].round(6).unique().sort(descending=True).to_list()
+    assert widths[0] <= (reached.high - reached.low) / 2
+    assert rows.filter("best").height == 4
+
+
+def test_what_cannot_be_reached_is_said(pilot: spagree.Agreement) -> None:
+    found = crowd(pilot)
+    (row,) = found.rows({"require": pilot.spa.value})
+    assert row["undefined"] == NOT_DECIDED and not row["best"] and row["items"] is None
+    (row,) = found.rows({"half_width": 1e-6})
+    assert row["undefined"] == NOT_REACHED
+    rows = crowd(pilot, (2, 3)).rows({"budget": 10})
+    assert all(row["undefined"] is None for row in rows)
+    assert crowd(pilot, (400,)).rows({"budget": 1})[0]["undefined"] == TOO_SMALL
+
+
+def test_where_people_cannot_be_told_apart_there_is_no_plan() -> None:
+    two = spagree.measure([(item, name, "yn"[item % 3 == 0 and name == "a"]) for item in range(30) for name in "ab"])
+    rows = two.plan(half_width=0.05, interval_for="annotators")
+    assert rows["undefined"][0].startswith("without one of the annotators")
+    same = spagree.measure([(item, name, "x") for item in range(9) for name in "abc"])
+    assert same.plan(interval_for="annotators")["undefined"][0].startswith("all items agree equally")
+    with pytest.raises(spagree.UsageError, match="did you mean 'annotators'"):
+        two.plan(interval_for="annotator")
+    with pytest.raises(spagree.UsageError, match="does not say who annotated"):
+        spagree.measure(spagree.tally([(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (2, "b", "x")])).plan(
+            interval_for="annotators"
+        )
+
+
+@pytest.mark.parametrize("wanted", [{"half_width": 3}, {"budget": 0}, {"require": 70}])
+def test_senseless_wishes_are_refused(wanted: dict[str, float], pilot: spagree.Agreement) -> None:
+    with pytest.raises(spagree.UsageError):
+        pilot.plan(interval_for="annotators", **wanted)
+
+
+def test_plans_come_true() -> None:
+    """A crowd drawn from the same people-at-large: the realised half-width against the promise, over pilots."""
+    rng, ratios, inside = np.random.default_rng(3), [], 0
+    for _ in range(12):
+        first = spagree.measure(people_of(rng, 120, 15, 3))
+        rows = first.plan(budget=1440, most=3, interval_for="annotators")
+        row = rows.filter(polars.col("annotators") == 30).row(0, named=True)
+        n, items = row["annotations_per_item"], row["items"]
+        came = spagree.measure(people_of(rng, items, 30, n), interval_for="annotators").spa
+        half = (came.high - came.low) / 2
+        ratios.append(half / row["half_width"])
+        inside += row["half_width_low"] <= half <= row["half_width_high"]
+    assert 0.8 < np.median(ratios) < 1.25
+    assert inside >= 8
