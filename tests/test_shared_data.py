@@ -81,3 +81,17 @@ def test_repeats_as_one_set_of_labels() -> None:
     }
     assert found["nominal"] < found["masi"] < found["jaccard"] < found["options"]
     assert spagree.measure(sets).data.left_out == {}
+
+
+@pytest.mark.parametrize(("question", "wider"), [("label", 1.41), ("factual", 1.33)])
+def test_mbic_was_annotated_in_groups_of_twenty_sentences(question: str, wider: float) -> None:
+    """Items that the same people annotated are one group: the error between groups is larger than between items."""
+    rows = pl.read_csv(FOLDER / f"mbic_{question}.csv.gz", infer_schema=False)
+    group = {item: item for item in rows["item"].unique()}
+    for _, items in rows.group_by("annotator").agg("item").rows():
+        merged = {group[item] for item in items}
+        group = {item: min(merged) if each in merged else each for item, each in group.items()}
+    batches = rows.with_columns(pl.col("item").replace_strict(group).alias("batch"))
+    found, plain = spagree.measure(batches, cluster="batch").spa, spagree.measure(rows).spa
+    assert found.value == plain.value
+    assert (found.stderr or 0) / (plain.stderr or 1) == pytest.approx(wider, abs=0.01)

@@ -22,8 +22,10 @@ from spagree.estimate import (
 )
 from spagree.estimate.breakdowns import BREAKDOWNS, Absent, Breakdowns, Measurement
 from spagree.estimate.consensus import consensus
+from spagree.estimate.groups import Groups
 from spagree.estimate.overlap import Overlap
 from spagree.present.document import document
+from spagree.present.groups import groups_document, groups_summary, rendered
 from spagree.present.notebook import to_html
 from spagree.present.terminal import to_text
 from spagree.present.wording import figure, interval, json_escapes
@@ -77,6 +79,25 @@ class Agreement:
     def data(self) -> Data:
         """What was counted."""
         return self.findings.data
+
+    @property
+    def groups(self) -> Groups | None:
+        """Each group of items or annotators with its findings, and how groups differ; None without ``by``.
+
+        >>> import polars, spagree
+        >>> table = polars.DataFrame(
+        ...     {
+        ...         "item": [1, 1, 2, 2, 3, 3],
+        ...         "annotator": ["ann", "bob"] * 3,
+        ...         "label": ["yes", "yes", "no", "no", "yes", "no"],
+        ...         "language": ["en", "en", "en", "en", "de", "de"],
+        ...     }
+        ... )
+        >>> groups = spagree.measure(table, by="language").groups
+        >>> groups.of, {name: found.spa.value for name, found in groups.findings.items()}
+        ('items', {'de': 0.0, 'en': 1.0})
+        """
+        return self.measurement.groups
 
     @property
     def warnings(self) -> tuple[Caution, ...]:
@@ -293,7 +314,8 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain values, in full precision."""
-        return document(self.measurement.summary(self.findings), __version__)
+        whole = document(self.measurement.summary(self.findings), __version__)
+        return whole if self.groups is None else whole | groups_document(self.groups, __version__)
 
     def to_json(self, indent: int | None = 2) -> str:
         """All figures as JSON, in the documented format.
@@ -311,7 +333,8 @@ class Agreement:
         return f"<Agreement: SPA {figure(spa.value)} ({interval(spa)}), {used}>"
 
     def __str__(self) -> str:
-        return to_text(self.measurement.summary(self.findings), self.understood, __version__)
+        whole = to_text(self.measurement.summary(self.findings), self.understood, __version__)
+        return whole if self.groups is None else f"{whole}\n\n{rendered(groups_summary(self.groups))}"
 
     def _repr_html_(self) -> str:
         return to_html(self.measurement.summary(self.findings))

@@ -85,7 +85,11 @@ def count_items(source: Any, **options: Any) -> ItemCounts:
     >>> spagree.measure(morning + evening).data.pairable_items
     1
     """
-    reading, annotations = Reading(**options), read(source, **options)
+    reading = Reading(**options)
+    if reading.cluster is not None or reading.by is not None:
+        option = "--cluster" if reading.cluster is not None else "--by"
+        raise UsageError(f"{option}: counts of single items keep no clusters or groups; count a tally instead")
+    annotations = read(source, **options)
     return replace(item_counts(count(annotations, policies(reading))), counted=_how_counted(reading, annotations))
 
 

@@ -42,6 +42,8 @@ def measure(
     time: str | None = None,
     time_format: str | None = None,
     text: str | None = None,
+    cluster: str | None = None,
+    by: str | None = None,
     format: str = "auto",
     sheet: str | None = None,
     encoding: str | None = None,
@@ -90,6 +92,9 @@ def measure(
         time: Column with the time of each annotation: numbers or dates.
         time_format: How times are written, for example ``"%d/%m/%Y %H:%M"``.
         text: Column with the item's text, shown with the items that annotators agree least on.
+        cluster: Column that groups items which are not independent: sentences of one document, the items of one batch.
+            Standard errors, intervals and tests then count clusters, not items.
+        by: Column of groups, each of which is measured as well: of items (a language) or of annotators (experts).
         format: ``"long"`` (one annotation per row), ``"wide"`` (items × annotators), ``"transposed"``
             (annotators × items), ``"counts"`` (items × classes), ``"one-hot"``, or a tool, such as ``"label-studio"``.
         sheet: The sheet of an Excel workbook; the first otherwise.

@@ -91,6 +91,20 @@ class Reading:
             COLUMNS, "COLUMN", "Column with the item's text, shown with the items that annotators agree least on."
         ),
     )
+    cluster: str | None = field(
+        default=None,
+        metadata=_about(
+            COLUMNS, "COLUMN", "Column that groups items which are not independent, such as a document or a batch."
+        ),
+    )
+    by: str | None = field(
+        default=None,
+        metadata=_about(
+            COLUMNS,
+            "COLUMN",
+            "Also measure each group: of items (language) or of annotators (expert).",
+        ),
+    )
     format: str = field(
         default="auto",
         metadata=_about(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -116,14 +117,48 @@ def test_queries_of_databases(tmp_path: Path) -> None:
     assert found.data.annotations == kept.height and found.data.left_out == {"excluded": 6}
 
 
-def test_exports_of_tools_have_annotators_and_no_columns(tmp_path: Path) -> None:
+def test_exports_of_tools_are_filtered_by_their_fields(tmp_path: Path) -> None:
     path = tmp_path / "batch.csv"
-    lines = [f"h{item},{who},Approved,{label}" for item, who, label, *_ in ROWS]
-    path.write_text("\n".join(["HITId,WorkerId,AssignmentStatus,Answer.mood", *lines]))
+    lines = [f"h{item},{who},Approved,{label},{language}" for item, who, label, language, *_ in ROWS]
+    path.write_text("\n".join(["HITId,WorkerId,AssignmentStatus,Answer.mood,Input.language", *lines]))
     found = spagree.measure(path, exclude_annotator="bob")
     assert found.data.left_out == {"excluded": 12} and found.data.annotators == 2
-    with pytest.raises(spagree.UsageError, match="where= names a column of a table"):
-        spagree.measure(path, where="language=en")
+    german = spagree.measure(path, where={"Input.language": "de"})
+    kept = FRAME.filter(polars.col("language") == "de")
+    assert german.data.annotations == kept.height and german.spa.value == spagree.measure(kept).spa.value
+    assert f"only records with Input.language = de: {kept.height} of {FRAME.height}" in str(german)
+    with pytest.raises(spagree.DataError, match=r"no record has it; field 'Input\.language' holds 'de', 'en'"):
+        spagree.measure(path, where={"Input.language": "fr"})
+    for name in ("cluster", "by"):
+        with pytest.raises(spagree.UsageError, match=f"{name}= names a column of a table, and this is a mturk export"):
+            spagree.measure(path, **{name: "Input.language"})
+
+
+def test_the_data_of_tasks_can_be_chosen(tmp_path: Path) -> None:
+    tasks = [
+        {
+            "id": item,
+            "data": {"text": f"text {item}", "language": "de" if item % 2 else "en"},
+            "annotations": [
+                {"id": 10 * item + who, "completed_by": who, "result": [_choice("good" if who else "bad")]}
+                for who in (0, 1)
+            ],
+        }
+        for item in range(1, 7)
+    ]
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps(tasks))
+    found = spagree.measure(path, where="language=de")
+    assert found.data.items == 3
+    assert "only records with language = de: 3 of 6" in str(found)
+    with pytest.raises(
+        spagree.ColumnError, match=r"where=.*no record has this field; fields: 'text', 'language', 'id'"
+    ):
+        spagree.measure(path, where="tongue=de")
+
+
+def _choice(label: str) -> dict[str, Any]:
+    return {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": [label]}}
 
 
 def test_people_who_are_not_known_stay() -> None:

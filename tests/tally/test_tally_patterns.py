@@ -49,7 +49,7 @@ def test_patterns_equal_counting_by_hand(rows: Rows) -> None:
 
 @pytest.mark.parametrize("classes", [1, 2, 3, 10, 11, 20, 21, 31, 40])
 def test_any_number_of_classes_is_packed_without_coming_home(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "_patterns_at_home", lambda *_: pytest.fail("not packed"))
+    monkeypatch.setattr(patterns, "_counts_at_home", lambda *_: pytest.fail("not packed"))
     rows = [(f"i{n % 7}", f"c{n % classes:02}") for n in range(3 * classes + 7)]
     assert found(rows) == expected(rows)
 

@@ -134,6 +134,7 @@ def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, ass
     """The one agreement, or each under the name of its question."""
     from spagree.present import summary
     from spagree.present.designs import explain_returned, returned_rows
+    from spagree.present.groups import groups_summary
     from spagree.present.wording import printable
 
     came = {question: each.returned(assignment) for question, each in found.items()} if assignment else {}
@@ -147,6 +148,9 @@ def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, ass
             say(f"══ {printable(question, 80)} ══")
         about = agreement.measurement.summary(agreement.findings)
         draw(summary(about, agreement.understood, __version__, verbose=verbose, width=terminal_width()))
+        if agreement.groups is not None:
+            say("")
+            draw(groups_summary(agreement.groups, width=terminal_width()))
         if question in came:
             say("\n" + explain_returned(came[question], terminal_width()))
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
 
 from spagree.agreement import Agreement
-from spagree.comparing.parts import halves
+from spagree.comparing.parts import group_part, halves
 from spagree.comparing.people import compare_models
 from spagree.comparing.sides import sides_of
-from spagree.errors import UsageError, unknown_name
-from spagree.estimate.comparison import ITEMS, POPULATIONS, Difference, Pair, Side, compare_sides
+from spagree.errors import DataError, UsageError, unknown_name
+from spagree.estimate.comparison import ITEMS, POPULATIONS, Difference, Pair, Side, compare_sides, holm
 from spagree.estimate.models import MARGIN, ModelFindings
 from spagree.measuring import measure
 from spagree.present.comparison import ShownComparison
@@ -35,6 +35,8 @@ class Comparison(ShownComparison):
     sides: tuple[Side, ...]
     pairs: tuple[Pair, ...]
     agreements: Mapping[str, Agreement]
+    groups: Mapping[str, Comparison] = field(default_factory=dict)
+    """With ``by`` the same comparison within each group that all sources have; Holm over all groups."""
 
     @property
     def difference(self) -> Difference:
@@ -118,10 +120,12 @@ def compare(
     if model is not None:
         if len(sources) != 1 or before is not None or names is not None:
             raise UsageError("model: give one source, and neither names nor before")
+        _refuse_columns(options, "cluster", "by")
         return ModelComparison(compare_models(sources[0], model, margin, options))
     if before is not None:
         if len(sources) != 1:
             raise UsageError("before: give the one source to be split by time")
+        _refuse_columns(options, "by")
         return compared(halves(measure(sources[0], **options), before, options), interval_for)
     if len(sources) in (0, 1):
         raise UsageError("compare: give two sources or more, one source with before, or one source with model")
@@ -129,7 +133,36 @@ def compare(
     if len(named) != len(sources) or len(set(named)) != len(named):
         raise UsageError(f"names {named!r}: give each of the {len(sources)} sources a name of its own")
     measured = {name: measure(source, **options) for name, source in zip(named, sources, strict=True)}
-    return compared(measured, interval_for)
+    groups = {} if options.get("by") is None else _by_group(measured, options, interval_for)
+    return replace(compared(measured, interval_for), groups=groups)
+
+
+def _refuse_columns(options: Mapping[str, Any], *names: str) -> None:
+    """Columns that say something about two sources or more."""
+    for name in names:
+        if options.get(name) is not None:
+            raise UsageError(
+                f"--{name} is for comparing two sources or more; leave it out, or choose rows with --where"
+            )
+
+
+def _by_group(
+    agreements: Mapping[str, Agreement], options: Mapping[str, Any], interval_for: str
+) -> dict[str, Comparison]:
+    """The comparison within each group that all have; p-values hold for all groups together."""
+    known = [dict.fromkeys(each.measurement.tally.groups()) for each in agreements.values()]
+    shared = [group for group in known[0] if all(group in other for other in known)]
+    if not shared:
+        raise DataError(f"--by {options['by']}: the sources have no group in common; compare them without it")
+    found = {
+        group: compared({name: group_part(each, group, options) for name, each in agreements.items()}, interval_for)
+        for group in shared
+    }
+    adjusted = iter(holm([pair.difference.p for each in found.values() for pair in each.pairs]))
+    return {
+        group: replace(each, pairs=tuple(replace(pair, p_holm=next(adjusted)) for pair in each.pairs))
+        for group, each in found.items()
+    }
 
 
 def compared(agreements: Mapping[str, Agreement], interval_for: str = ITEMS) -> Comparison:

@@ -11,9 +11,11 @@ import narwhals as nw
 from spagree.agreement import Agreement
 from spagree.errors import DataError, UsageError
 from spagree.measuring import measure
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME
 from spagree.tally.engines import column_names, rows, to_polars
+from spagree.tally.grouped import NO_VALUE
 from spagree.tally.items import ItemCounts
+from spagree.tally.tally import is_missing, text
 
 
 def estimating(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,11 +26,26 @@ def estimating(options: Mapping[str, Any]) -> dict[str, Any]:
 def measured_part(frame: nw.LazyFrame[Any], options: Mapping[str, Any]) -> Agreement:
     """Measure annotations that were read and cleaned already, where they are."""
     names = column_names(frame)
+    if COUNT in names and CLUSTER in names:
+        raise UsageError("--cluster: parts of a table of counts are compared item by item; leave it out")
     if COUNT in names:
         counts = to_polars(frame.select(ITEM, LABEL, COUNT))
         return measure(ItemCounts(counts, None, {}), **estimating(options))
-    annotator = ANNOTATOR if ANNOTATOR in names else None
-    return measure(frame.to_native(), item=ITEM, annotator=annotator, label=LABEL, **estimating(options))
+    annotator, cluster = (name if name in names else None for name in (ANNOTATOR, CLUSTER))
+    return measure(
+        frame.to_native(), item=ITEM, annotator=annotator, label=LABEL, cluster=cluster, **estimating(options)
+    )
+
+
+def group_part(agreement: Agreement, group: str, options: Mapping[str, Any]) -> Agreement:
+    """What one group did, from the annotations where they are at hand, otherwise from the tally."""
+    frame = agreement.measurement.annotations
+    if frame is None:
+        return measure(agreement.measurement.tally.groups()[group], **estimating(options))
+    values = [value for (value,) in rows(frame.select(GROUP).unique(subset=[GROUP]))]
+    chosen = next(value for value in values if (NO_VALUE if is_missing(value) else text(value)) == group)
+    own = nw.col(GROUP).is_null() if is_missing(chosen) else nw.col(GROUP) == nw.lit(chosen)
+    return measured_part(frame.filter(own).drop(GROUP), options)
 
 
 def halves(agreement: Agreement, before: Any, options: Mapping[str, Any]) -> dict[str, Agreement]:

@@ -11,7 +11,7 @@ from spagree.agreement import Agreement
 from spagree.estimate.comparison import ITEMS, Figure, Limits, Side
 from spagree.estimate.influence import Coded, Weight, pairable
 from spagree.estimate.similarity import NOMINAL
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL
 from spagree.tally.engines import column_names, to_polars
 
 if TYPE_CHECKING:
@@ -72,14 +72,16 @@ def annotation_rows(agreement: Agreement) -> polars.DataFrame | None:
     if frame is None or behind.tally.annotations > MOST_AT_HOME:
         return None
     names = column_names(frame)
-    return as_text(to_polars(frame.select([name for name in (ITEM, ANNOTATOR, LABEL, COUNT) if name in names])))
+    return as_text(
+        to_polars(frame.select([name for name in (ITEM, ANNOTATOR, LABEL, CLUSTER, COUNT) if name in names]))
+    )
 
 
 def as_text(rows: polars.DataFrame) -> polars.DataFrame:
     """Annotations as text, one row each; the annotator is null where it is not known who."""
     import polars
 
-    columns = [_text(rows[name]) for name in (ITEM, ANNOTATOR) if name in rows.columns]
+    columns = [_text(rows[name]) for name in (ITEM, ANNOTATOR, CLUSTER) if name in rows.columns]
     columns.append(rows[LABEL].cast(polars.String))
     found = polars.DataFrame(columns)
     if ANNOTATOR not in rows.columns:
@@ -87,7 +89,7 @@ def as_text(rows: polars.DataFrame) -> polars.DataFrame:
     if COUNT in rows.columns:
         found = found.with_columns(rows[COUNT].cast(polars.Int64))
         found = found.select(polars.exclude(COUNT).repeat_by(COUNT)).explode(found.columns[:-1])
-    return found.select(ITEM, ANNOTATOR, LABEL)
+    return found.select(ITEM, ANNOTATOR, LABEL, *([CLUSTER] if CLUSTER in found.columns else []))
 
 
 def _text(values: polars.Series) -> polars.Series:
@@ -110,6 +112,9 @@ def coded(tables: Mapping[str, polars.DataFrame]) -> tuple[dict[str, Coded], lis
     codes = [
         (whole[name].rank("dense").cast(polars.Int64) - 1).fill_null(-1).to_numpy() for name in (ITEM, ANNOTATOR, LABEL)
     ]
+    if CLUSTER in whole.columns:
+        cluster = (whole[CLUSTER].rank("dense").cast(polars.Int64) - 1).fill_null(-1).to_numpy()
+        codes.append(np.where(cluster < 0, -1 - codes[0], cluster))
     ends = np.cumsum([rows.height for rows in tables.values()])
     parts = zip(*(np.split(column, ends[:-1]) for column in codes), strict=True)
     return {name: Coded(*part) for name, part in zip(tables, parts, strict=True)}, labels.to_list()

@@ -23,14 +23,15 @@ from spagree.estimate.classes import classes, confusion
 from spagree.estimate.concentration import Concentration, concentration, decisive_cautions
 from spagree.estimate.development import development, measured
 from spagree.estimate.findings import Findings
-from spagree.estimate.item_groups import Floats
+from spagree.estimate.groups import Groups, find_groups
+from spagree.estimate.item_groups import Floats, profile
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes
 from spagree.estimate.leave_one_out import Peers, peers
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for, to_new_annotators, two_way
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.estimate.uncertainty import WILSON, Estimate
+from spagree.estimate.uncertainty import WILSON, Estimate, effective_items
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.options import CustomWeights
 from spagree.read.annotations import Caution
@@ -184,7 +185,13 @@ class Measurement:
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class."""
-        return self._once("classes", lambda: classes(self.votes, self.level))
+        by_cluster = None if self.tally.clusters is None else votes(self.tally, self.metric, clusters=True)
+        return self._once("classes", lambda: classes(by_cluster or self.votes, self.level))
+
+    @cached_property
+    def groups(self) -> Groups | None:
+        """Each group of items or annotators, where a column of groups was named."""
+        return find_groups(self.tally, self.weights, self.level, self.metric)
 
     def confusion(self) -> polars.DataFrame:
         """Pairs of classes given to one item."""
@@ -272,13 +279,9 @@ class Measurement:
 
     def to_new_annotators(self, findings: Findings) -> Findings:
         """The same findings with the intervals of all schemes for new annotators, too."""
-        shape = self._shape
-        schemes = {
-            name: to_new_annotators(self.peers, self.by_n(name), figure, shape)
-            for name, figure in findings.schemes.items()
-        }
+        schemes = {name: self._for_annotators(figure, name) for name, figure in findings.schemes.items()}
         own = not isinstance(self.weights, str)
-        spa = to_new_annotators(self.peers, self.by_n(), findings.spa, shape) if own else schemes[str(self.weights)]
+        spa = self._for_annotators(findings.spa) if own else schemes[str(self.weights)]
         return replace(findings, spa=spa, schemes=schemes)
 
     def intervals(self, spa: Estimate) -> dict[str, Estimate]:
@@ -300,9 +303,17 @@ class Measurement:
             raise UsageError("only one annotator is known")
         if self.codes.unknown:
             raise UsageError("some annotations do not say who made them")
-        return {ITEMS: spa, ANNOTATORS: to_new_annotators(self.peers, self.by_n(), spa, self._shape)}
+        return {ITEMS: spa, ANNOTATORS: self._for_annotators(spa)}
 
-    @property
+    def _for_annotators(self, figure: Estimate, scheme: str | None = None) -> Estimate:
+        """The interval for other annotators as well, over items or over clusters of them."""
+        by_n = self.by_n(scheme)
+        if self.tally.clusters is None:
+            return to_new_annotators(self.peers, by_n, figure, self._shape)
+        found = profile(self.tally)
+        return to_new_annotators(self.peers, by_n, figure, self._shape, effective_items(found, found.weights(by_n)))
+
+    @cached_property
     def _shape(self) -> Shape:
         """How the agreement of an item varies."""
         return adaptive_shape(self.tally, None if self.similar is None else self.similar.pairable())

@@ -15,6 +15,8 @@ from spagree.tally.tally import Tally
 FREE_TEXT, FEWEST_LABELS = 0.5, 10  # so many different labels per annotation, and at least so many
 SCALE = 3  # different numbers
 LOW_COVERAGE = 0.5
+FEW_CLUSTERS = 10
+LARGE_TALLY = 100_000  # combinations of cluster and labels
 NEAR_CHANCE = 0.1  # a kappa below this, with an interval down to 0
 
 REMEDY = (
@@ -28,7 +30,7 @@ def cautions(
     tally: Tally, schemes: Mapping[str, Estimate], test: Missingness, weights: Weights, metric: str = NOMINAL
 ) -> tuple[Caution, ...]:
     """All warnings that apply, the weightiest first."""
-    return (*_assumption(schemes, test), *_coverage(tally), *_labels(tally, weights, metric))
+    return (*_assumption(schemes, test), *_coverage(tally), *_clusters(tally), *_labels(tally, weights, metric))
 
 
 def near_chance(tally: Tally, kappa: Corrected) -> tuple[Caution, ...]:
@@ -102,6 +104,28 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
             "low_coverage",
             "fewer than half of the items have two annotations; if they were chosen at random that is "
             "fine, otherwise the figure speaks for them alone",
+        )
+
+
+def _clusters(tally: Tally) -> Iterator[Caution]:
+    """Items without a cluster, and clusters too few to see how they differ."""
+    if tally.clusters is None or tally.grouped is None:
+        return
+    column, without = tally.grouped.cluster, tally.grouped.without_cluster
+    if without:
+        yield Caution(
+            "without_cluster",
+            f"{without:,} of {tally.items:,} items have no value in {column!r}: each counts as a cluster of its own",
+        )
+    if tally.clusters < FEW_CLUSTERS:
+        yield Caution(
+            "few_clusters",
+            f"only {tally.clusters} clusters in {column!r}: how much they differ is hardly known; the interval is wide",
+        )
+    if len(tally.grouped.items) > LARGE_TALLY:
+        yield Caution(
+            "large_tally",
+            f"the tally keeps {len(tally.grouped.items):,} sums for {tally.clusters:,} clusters, and grows with them",
         )
 
 

@@ -15,9 +15,11 @@ from math import sqrt
 import numpy as np
 
 from spagree.estimate.adaptive import Shape, adaptive_shape
+from spagree.estimate.clusters import ONE_CLUSTER
 from spagree.estimate.intervals import Informing, kappa_limits
 from spagree.estimate.item_groups import Floats, total
 from spagree.estimate.label_counts import LabelCounts, votes
+from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, steadied, wilson
 from spagree.estimate.weights import ByN
 from spagree.tally.tally import Tally
@@ -50,10 +52,8 @@ class _Rule:
     entries: Callable[[LabelCounts], Floats] | None = None
 
 
-def chance(
-    tally: Tally, by_n: ByN, level: float, scheme: str, found: LabelCounts | None = None
-) -> dict[str, Corrected]:
-    """All chance-corrected coefficients; ``found`` where labels agree by a metric.
+def chance(tally: Tally, by_n: ByN, level: float, scheme: str, metric: Metric | None = None) -> dict[str, Corrected]:
+    """All chance-corrected coefficients; with clusters, values are the same and errors are between clusters.
 
     >>> from fractions import Fraction
     >>> data = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2}, {"b": 2}])
@@ -61,20 +61,21 @@ def chance(
     >>> round(found["krippendorff_alpha"].value, 4), round(found["brennan_prediger"].value, 4)
     (0.5333, 0.5)
     """
-    found = found or votes(tally)
+    found = votes(tally, metric)
+    clustered = None if tally.clusters is None else votes(tally, metric, clusters=True)
     if found is None or not tally.pairable_items:
         reason = NO_PATTERNS if found is None else NOT_PAIRABLE
         return {name: _undefined(reason, level, scheme) for name in COEFFICIENTS}
     shape = adaptive_shape(tally, found.pairable() if found.similarity is not None else None)
-    pairable = found.pairable()
     weights = {"flat": dict.fromkeys(by_n, 1.0), "annotations": {n: float(n) for n in by_n}}
     weights["scheme"] = {n: float(k / max(by_n.values())) for n, k in by_n.items()}
-    return {
-        name: _Coefficient(rule, found if rule.singles else pairable, weights[rule.weights], shape).corrected(
-            level, scheme if rule.weights == "scheme" else rule.weights
-        )
-        for name, rule in COEFFICIENTS.items()
-    }
+    every, pairable = (found, clustered), (found.pairable(), clustered.pairable() if clustered else None)
+
+    def coefficient(rule: _Rule) -> Corrected:
+        single = _Coefficient(rule, *(every if rule.singles else pairable), weights[rule.weights], shape)
+        return single.corrected(level, scheme if rule.weights == "scheme" else rule.weights)
+
+    return {name: coefficient(rule) for name, rule in COEFFICIENTS.items()}
 
 
 def _undefined(reason: str, level: float, weights: str) -> Corrected:
@@ -87,6 +88,8 @@ class _Coefficient:
 
     rule: _Rule
     found: LabelCounts
+    clustered: LabelCounts | None
+    """The same votes by cluster; None where items are independent."""
     by_n: Mapping[int, float]
     shape: Shape
 
@@ -121,9 +124,7 @@ class _Coefficient:
 
     def corrected(self, level: float, weights: str) -> Corrected:
         """Value, standard error and interval, or in words why there is none."""
-        found, room = self.found, np.where(self.expected > CERTAIN, 0.0, 1 - self.expected)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = (self.observed - self.expected) / room
+        found, values = self.found, self.values
         if not np.isfinite(values[0]):
             classes = len(np.unique(found.label[found.n[found.group] > 1]))
             return _undefined(ONE_CLASS if classes < 2 else ONE_ITEM, level, weights)
@@ -131,13 +132,28 @@ class _Coefficient:
         plain = replace(plain, observed=float(self.observed[0]), expected=float(self.expected[0]))
         if total(found.items[found.n > 1]) < 2:
             return replace(plain, undefined=ONE_ITEM)
-        if np.isfinite(values).all():
-            value, stderr = _jackknife(found, values, debias=self.rule.debias)
-        else:  # without one of the items all annotations carry one label
-            value, stderr = float(values[0]), self.linearised()
-        low, high = self.limits(float(values[0]), stderr, level)
+        value, _ = self.debiased()
+        spread = self if self.clustered is None else replace(self, found=self.clustered, clustered=None)
+        if spread.found.units < 2:
+            return replace(plain, value=value, undefined=ONE_CLUSTER)
+        _, stderr = spread.debiased()
+        low, high = spread.limits(float(values[0]), stderr, level)
         # The value is freed of its bias, the interval is not: near its ends that would invent a spread.
         return replace(plain, value=value, stderr=stderr, low=min(low, value), high=max(high, value))
+
+    @cached_property
+    def values(self) -> Floats:
+        """The coefficient of all items, then without one of each kind of unit."""
+        room = np.where(self.expected > CERTAIN, 0.0, 1 - self.expected)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((self.observed - self.expected) / room)
+
+    def debiased(self) -> tuple[float, float]:
+        """The value, free of its bias where the rule asks for that, and its standard error."""
+        if np.isfinite(self.values).all():
+            return _jackknife(self.found, self.values, debias=self.rule.debias)
+        # Without one of the units all annotations carry one label.
+        return float(self.values[0]), self.linearised()
 
     def limits(self, value: float, stderr: float, level: float) -> tuple[float, float]:
         """The interval: as the observed agreement has it, or by the items that inform a kappa."""
@@ -154,15 +170,17 @@ class _Coefficient:
         """An item informs by its weight times how unlikely its labels are to agree by chance."""
         found, shares = self.found, self.shares
         informing = self.weights * found.per_group(_shares(found) * (1 - found.across(shares))[found.label])
-        squares = found.items * informing**2
         relative = self.shape.variances(found.n)
-        sums = (found.items * informing, squares, squares * informing**2, squares * relative)
-        first, second, fourth, spread = (np.array([total(each)]) for each in sums)
+        first, second, fourth = (_powers(found.unit_sizes, found.per_unit(informing), power) for power in (1, 2, 4))
+        # What items imply if they are independent: a cluster implies no less.
+        alone, fourths = (_powers(found.items, informing, power) for power in (2, 4))
+        implied = total(found.items * informing**2 * relative) / alone * (second**2 / fourth) / (alone**2 / fourths)
         most = min(1.0, 2 * (1 - float(shares.max())))  # two annotations of an item cannot differ more often
         rarest = 1 - float(found.across(shares)[shares > 0].min())
-        rest = (total(found.items[found.n > 1]), 1 - float(self.expected[0]), most, rarest)
-        given = (first, second, fourth, spread / second, *(np.array([each]) for each in rest))
-        low, high = kappa_limits(np.array([value]), np.array([stderr]), Informing(*given), level)
+        seen = total(found.unit_sizes[found.per_unit((found.n > 1).astype(np.float64)) > 0])
+        given = (first, second, fourth, implied, seen, 1 - float(self.expected[0]), most, rarest)
+        informing_sums = Informing(*(np.array([each]) for each in given))
+        low, high = kappa_limits(np.array([value]), np.array([stderr]), informing_sums, level)
         return float(low[0]), float(high[0])
 
     def linearised(self) -> float:
@@ -173,22 +191,26 @@ class _Coefficient:
         chance = 2 * found.per_group((around[found.label] - total(self.shares * around)) * entries)
         agreement = self.weights * (found.agreement - self.observed[0]) / total(found.items * self.weights)
         influence = (agreement - (1 - self.observed[0]) / room * chance) / room
-        size = total(found.items)
-        return sqrt(size / (size - 1) * total(found.items * influence**2))
+        size = found.units
+        return sqrt(size / (size - 1) * total(found.unit_sizes * found.per_unit(influence) ** 2))
+
+
+def _powers(sizes: Floats, values: Floats, power: int) -> float:
+    return total(sizes * values**power)
 
 
 def _jackknife(found: LabelCounts, values: Floats, *, debias: bool) -> tuple[float, float]:
     """The value, freed of its bias on request, and its standard error."""
-    size, left_out = total(found.items), values[1:]
-    mean = total(found.items * left_out) / size
-    stderr = sqrt((size - 1) / size * total(found.items * (left_out - mean) ** 2))
+    size, left_out = found.units, values[1:]
+    mean = total(found.unit_sizes * left_out) / size
+    stderr = sqrt((size - 1) / size * total(found.unit_sizes * (left_out - mean) ** 2))
     value = size * float(values[0]) - (size - 1) * mean if debias else float(values[0])
     return min(value, 1.0), stderr
 
 
 def _without_one(found: LabelCounts, one: Floats) -> Floats:
-    """A sum over all items, followed by the same sum without one item of each group."""
-    return total(found.items * one) - np.concatenate([[0.0], one])
+    """A sum over all items, followed by the same sum without one item of each group, or without each cluster."""
+    return total(found.items * one) - np.concatenate([[0.0], found.per_unit(one)])
 
 
 # Expected agreement --------------------------------------------------------------------------
@@ -231,10 +253,11 @@ def _all_items(found: LabelCounts) -> Floats:
 
 
 def _label_squares(found: LabelCounts, entries: Floats) -> Floats:
-    """Σ_c Σ_k s(c, k) t_c t_k over all items, and without one item of each group."""
+    """Σ_c Σ_k s(c, k) t_c t_k over all items, and without one item of each group, or without each cluster."""
     totals = found.per_label(entries)
     around = found.across(totals)
-    lost = found.per_group(2 * around[found.label] * entries) - found.within(entries)
+    units = found.by_unit(entries)
+    lost = units.per_group(2 * around[units.label] * units.count) - units.squares
     return total(totals * around) - np.concatenate([[0.0], lost])
 
 
@@ -247,7 +270,7 @@ def _gwet(found: LabelCounts) -> Floats:
 
 def _uniform(found: LabelCounts) -> Floats:
     """All classes equally likely."""
-    return np.full(len(found.items) + 1, _mean_similarity(found))
+    return np.full(len(found.unit_sizes) + 1, _mean_similarity(found))
 
 
 def _mean_similarity(found: LabelCounts) -> float:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import polars
 
 ALONE = "no item with this class has a second annotation"
+ONE_CLUSTER = "all items with this class are in one cluster: how clusters differ cannot be seen"
 ONE_ITEM = "only one item with this class has two annotations: how items differ cannot be seen"
 
 
@@ -37,9 +38,10 @@ def classes(found: LabelCounts, level: float) -> polars.DataFrame:
     import polars
 
     annotations = found.per_label(found.count)
-    value, stderr, effective, items = _agreement(found.pairable())
+    value, stderr, effective, units = _agreement(found.pairable())
     low, high = wilson_each(value, stderr, effective, level)
-    reasons = [ALONE if m < 1 else ONE_ITEM if m < 2 else None for m in items.tolist()]
+    few = ONE_ITEM if found.cluster is None else ONE_CLUSTER
+    reasons = [ALONE if m < 1 else few if m < 2 else None for m in units.tolist()]
     columns = {
         "class": found.labels,
         "annotations": annotations.astype(np.int64),
@@ -49,7 +51,7 @@ def classes(found: LabelCounts, level: float) -> polars.DataFrame:
         "stderr": stderr,
         "low": low,
         "high": high,
-        "few": items < FEW_ITEMS,
+        "few": units < FEW_ITEMS,
         "undefined": polars.Series(reasons, dtype=polars.String),
     }
     frame = polars.DataFrame(columns, schema_overrides={"class": polars.String})
@@ -57,17 +59,22 @@ def classes(found: LabelCounts, level: float) -> polars.DataFrame:
 
 
 def _agreement(found: LabelCounts) -> tuple[Floats, Floats, Floats, Floats]:
-    """Per class: the ratio, its linearised standard error, how many equal items it is worth, and its items."""
+    """Per class: the ratio, its linearised standard error, how many equal items it is worth, and its items.
+
+    Where there are clusters, these take the place of items.
+    """
     given = found.count
     others = found.smoothed(given, found.similarity) - 1
     agreeing = given * others / (found.n[found.group] - 1)
-    items, given_sum = found.per_label(np.ones(len(given))), found.per_label(given)
+    once, given_sum = found.by_unit(given), found.per_label(given)
+    units = once.per_label(np.ones(len(once.count)))
     with np.errstate(divide="ignore", invalid="ignore"):
         value = found.per_label(agreeing) / given_sum
-        spread = found.per_label((agreeing - value[found.label] * given) ** 2)
-        stderr = np.where(items > 1, np.sqrt(items / (items - 1) * spread) / given_sum, np.nan)
-        effective = given_sum**2 / found.per_label(given**2)
-    return value, stderr, effective, items
+        apart = found.by_unit(agreeing - value[found.label] * given)
+        spread = apart.per_label(apart.count**2)
+        stderr = np.where(units > 1, np.sqrt(units / (units - 1) * spread) / given_sum, np.nan)
+        effective = given_sum**2 / once.per_label(once.count**2)
+    return value, stderr, effective, units
 
 
 def confusion(found: LabelCounts) -> polars.DataFrame:

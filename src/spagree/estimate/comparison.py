@@ -188,7 +188,8 @@ def verdict(found: Difference, p_holm: float | None) -> Verdict:
 def class_influence(found: Pairable, label: int) -> Influence | None:
     """How items move the agreement of a class: how often a second annotator chose it, given that a first one did."""
     chosen = found.coded.label == label
-    return clustered(found.item, found.place[chosen], (found.agree / (found.n - 1))[chosen], 0.95).influence
+    unit, place = found.units
+    return clustered(unit, place[chosen], (found.agree / (found.n - 1))[chosen], 0.95).influence
 
 
 ONE_ITEM = "only one item with this class has two annotations: how items differ cannot be seen"

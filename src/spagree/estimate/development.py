@@ -27,8 +27,9 @@ from spagree.options import CustomWeights
 from spagree.read.annotations import ITEM, LABEL, TIME
 from spagree.tally.coded import places
 from spagree.tally.engines import column_names, to_polars
+from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import pattern
-from spagree.tally.tally import Cell, Pattern, Tally, text
+from spagree.tally.tally import Cell, Tally, text
 
 if TYPE_CHECKING:
     import polars
@@ -62,7 +63,7 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
     if not tally.pairable_items:
         return undefined(NOT_PAIRABLE, level, name)
     similar = similar_votes(tally, metric)
-    found = item_groups_of(tally, similar)
+    found = item_groups_of(tally, similar if tally.clusters is None else similar_votes(tally, metric, clusters=True))
     try:
         by_n = weigh(weights, tally, similar).by_n
     except UsageError as error:

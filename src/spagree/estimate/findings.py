@@ -51,6 +51,10 @@ class Data:
     annotations_per_item: PerItem | None
     labels: Mapping[str, int]
     left_out: Mapping[str, int]
+    clusters: int | None = None
+    """Clusters of items that are not independent; None where none were named."""
+    cluster: str | None = None
+    """The column of the clusters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ def find(
     check_scheme(weights)
     check_level(level)
     similar = similar_votes(tally, metric)
-    found = item_groups_of(tally, similar)
+    found = item_groups_of(tally, similar if tally.clusters is None else similar_votes(tally, metric, clusters=True))
     weighed = {scheme: weigh(scheme, tally, similar) for scheme in SCHEMES}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
     shape = adaptive_shape(tally, similar.pairable() if similar else None)
@@ -96,7 +100,7 @@ def find(
     schemes = {scheme: figure(weighed[scheme]) for scheme in SCHEMES}
     spa = schemes[weights] if isinstance(weights, str) else figure(chosen)
     test = missingness(found, level, shape)
-    corrected = chance(tally, chosen.by_n, level, chosen.scheme, similar)
+    corrected = chance(tally, chosen.by_n, level, chosen.scheme, metric)
     near = near_chance(tally, corrected["spa_kappa"])
     warnings = (*near, *cautions(tally, schemes, test, chosen, metric.name if metric else NOMINAL))
     all_weights = {**weighed, chosen.scheme: chosen}
@@ -123,6 +127,8 @@ def _describe(tally: Tally) -> Data:
         annotations_per_item=_per_item(tally.items_by_n),
         labels=dict(sorted(tally.labels.items(), key=lambda pair: (-pair[1], pair[0]))),
         left_out=tally.left_out,
+        clusters=tally.clusters,
+        cluster=tally.grouped.cluster if tally.grouped is not None else None,
     )
 
 

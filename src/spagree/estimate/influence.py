@@ -33,6 +33,8 @@ class Coded:
     item: Ints
     annotator: Ints
     label: Ints
+    cluster: Ints | None = None
+    """The cluster of the item of each annotation; items without one have a code of their own."""
 
     @property
     def has_annotators(self) -> bool:
@@ -41,7 +43,8 @@ class Coded:
 
     def only(self, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Coded:
         """Some of the annotations."""
-        return Coded(self.item[chosen], self.annotator[chosen], self.label[chosen])
+        cluster = None if self.cluster is None else self.cluster[chosen]
+        return Coded(self.item[chosen], self.annotator[chosen], self.label[chosen], cluster)
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,19 @@ class Pairable:
         return self.per_item(np.ones(len(self.place)))
 
     @cached_property
+    def units(self) -> tuple[Ints, Ints]:
+        """What varies independently, items or clusters of them, and the place of each annotation's own among these."""
+        if self.coded.cluster is None:
+            return self.item, self.place
+        unit, place = np.unique(self.coded.cluster, return_inverse=True)
+        return unit, place
+
+    def per_unit(self, values: Floats) -> Floats:
+        """Add up over the annotations of each item, or cluster."""
+        unit, place = self.units
+        return sums(place, values, len(unit))
+
+    @cached_property
     def people(self) -> Ints:
         """The annotators there are."""
         return np.unique(self.coded.annotator)
@@ -187,8 +203,8 @@ class Pairable:
 
     @property
     def equal_items(self) -> float:
-        """(Σk)²/Σk²."""
-        return float(np.sum(self.k / self.n) ** 2 / np.sum(self.k**2 / self.n))
+        """(Σk)²/Σk² over items, or over clusters."""
+        return float(np.sum(self.k / self.n) ** 2 / np.sum(self.per_unit(self.k / self.n) ** 2))
 
     @property
     def equal_annotators(self) -> float:
@@ -230,7 +246,7 @@ def _agreeing(place: Ints, label: Ints, items: int, similarity: Floats | None) -
 
 @dataclass(frozen=True)
 class Parts:
-    """The sums of a figure: the whole, and what each item, annotation and annotator takes off when it is left out."""
+    """The sums of a figure: the whole, and what is lost without each item (or cluster), annotation and annotator."""
 
     whole: Sums
     items: Sums
@@ -242,13 +258,13 @@ def parts(found: Pairable) -> Parts:
     """What SPA and its kappa are made of."""
     single = _without_annotation(found)
     people = _without_annotator(found, single) if found.coded.has_annotators else None
-    return Parts(_whole(found), _without_item(found), single, people)
+    return Parts(_whole(found), _without_unit(found), single, people)
 
 
 def influence(found: Pairable, made_of: Parts, statistic: Statistic) -> Influence:
     """The influence of every item, annotator and annotation: of ``Sums.observed`` or ``Sums.beyond_chance``."""
     whole = made_of.whole
-    items = _moved(found.item, statistic(whole.minus(made_of.items)))
+    items = _moved(found.units[0], statistic(whole.minus(made_of.items)))
     if made_of.annotators is None:
         return Influence(items, equal_items=found.equal_items)
     people = _moved(found.people, statistic(whole.minus(made_of.annotators)))
@@ -293,6 +309,24 @@ def _without_item(found: Pairable) -> Sums:
     return Sums(above, found.per_item(each), same, 2 * found.size * (len(found.n) - found.size))
 
 
+def _without_unit(found: Pairable) -> Sums:
+    """The same for each cluster, where there are clusters: pairs of its own items were taken off twice."""
+    single = _without_item(found)
+    unit, place = found.units
+    if found.coded.cluster is None:
+        return single
+    of_item = np.zeros(len(found.item), dtype=np.int64)
+    of_item[found.place] = place
+    above, below, same, every = (
+        sums(of_item, each, len(unit)) for each in (single.above, single.below, single.same, single.all)
+    )
+    size = sums(of_item, found.size, len(unit))
+    within = sums(of_item, found.per_item(found.agree + 1), len(unit))
+    together = _own_pairs(found, place, len(unit)) + size
+    squares = sums(of_item, found.size**2, len(unit))
+    return Sums(above, below, same - (together - within), every - (size**2 - squares))
+
+
 def _without_annotation(found: Pairable) -> Sums:
     """What leaving out each annotation takes off: its item goes from n to n − 1 annotations."""
     _, around = _totals(found)
@@ -306,7 +340,8 @@ def _without_annotator(found: Pairable, single: Sums) -> Sums:
     """The same for all annotations of an annotator; pairs of two of them were taken off twice."""
     lost = per_annotator(found, single)
     made = found.per_annotator(np.ones(len(found.n)))
-    return Sums(lost.above, lost.below, lost.same - _own_pairs(found), lost.all - made * (made - 1))
+    own = _own_pairs(found, found.of, len(found.people))
+    return Sums(lost.above, lost.below, lost.same - own, lost.all - made * (made - 1))
 
 
 def per_annotator(found: Pairable, single: Sums) -> Sums:
@@ -314,9 +349,9 @@ def per_annotator(found: Pairable, single: Sums) -> Sums:
     return Sums(*map(found.per_annotator, (single.above, single.below, single.same, single.all)))
 
 
-def _own_pairs(found: Pairable) -> Floats:
-    """Agreement of the ordered pairs of different annotations by one annotator."""
-    label, of, size = found.coded.label, found.of, len(found.people)
+def _own_pairs(found: Pairable, of: Ints, size: int) -> Floats:
+    """Agreement of the ordered pairs of different annotations by one annotator, or in one cluster."""
+    label = found.coded.label
     if found.similarity is not None:
         table = np.zeros((size, len(found.similarity)))
         np.add.at(table, (of, label), 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum
@@ -11,13 +11,15 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from spagree.tally.tally import Tally
+from spagree.estimate.clusters import Clustered, numbered, renumbered
+from spagree.tally.grouped import NO_VALUE
+from spagree.tally.tally import Cell, Tally
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ItemGroups:
+class ItemGroups(Clustered):
     """Pairable items, grouped: ``items[g]`` items with ``n[g]`` annotations and ``agreement[g]``.
 
     Agreement needs only n and the agreeing pairs; the triples are kept apart for ``adaptive``.
@@ -28,6 +30,7 @@ class ItemGroups:
     items: Floats
     exact: dict[int, tuple[int, int | float]]
     """For each n the number of items and the sum of their agreeing ordered pairs: integers for nominal labels."""
+    cluster: NDArray[np.int64] | None = None
 
     @property
     def size(self) -> int:
@@ -42,31 +45,42 @@ class ItemGroups:
     def only(self, n: int) -> ItemGroups:
         """The items with exactly n annotations."""
         chosen = self.n == n
-        return ItemGroups(self.n[chosen], self.agreement[chosen], self.items[chosen], {n: self.exact[n]})
+        cluster = None if self.cluster is None else renumbered(self.cluster[chosen])
+        return ItemGroups(self.n[chosen], self.agreement[chosen], self.items[chosen], {n: self.exact[n]}, cluster)
 
 
 def profile(tally: Tally) -> ItemGroups:
-    """Group the pairable cells by (n, agreeing pairs).
+    """Group the pairable cells by (n, agreeing pairs), and by cluster where there are clusters.
 
     >>> found = profile(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"a": 3}, {"b": 1}]))
     >>> found.size, found.exact
     (3, {2: (2, 2), 3: (1, 6)})
     """
-    groups: defaultdict[tuple[int, int], int] = defaultdict(int)
-    for cell, count in tally.cells.items():
+    groups: defaultdict[tuple[int, int, str], int] = defaultdict(int)
+    for cluster, cell, count in _cells(tally):
         if cell.n > 1:
-            groups[cell.n, cell.pairs] += count
+            groups[cell.n, cell.pairs, cluster] += count
     exact: dict[int, tuple[int, int | float]] = {}
-    for (n, pairs), count in sorted(groups.items()):
+    for (n, pairs, _), count in sorted(groups.items()):
         items, total = exact.get(n, (0, 0))
         exact[n] = (items + count, total + pairs * count)
     ordered = sorted(groups)
     return ItemGroups(
-        np.array([n for n, _ in ordered], dtype=np.int64),
-        np.array([pairs / (n * (n - 1)) for n, pairs in ordered]),
+        np.array([n for n, *_ in ordered], dtype=np.int64),
+        np.array([pairs / (n * (n - 1)) for n, pairs, _ in ordered]),
         np.array([groups[key] for key in ordered], dtype=np.float64),
         exact,
+        None if tally.clusters is None else numbered([cluster for *_, cluster in ordered], NO_VALUE),
     )
+
+
+def _cells(tally: Tally) -> Iterator[tuple[str, Cell, int]]:
+    """Cluster, cell and items; no cluster where none were named."""
+    if tally.clusters is None or tally.grouped is None:
+        yield from ((NO_VALUE, cell, count) for cell, count in tally.cells.items())
+        return
+    for (cluster, pattern), count in tally.grouped.by_cluster().items():
+        yield cluster, Cell.of(size for _, size in pattern), count
 
 
 def exact_mean(found: ItemGroups, by_n: dict[int, Fraction]) -> float:

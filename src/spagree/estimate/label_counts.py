@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spagree.errors import DataError
+from spagree.estimate.clusters import Clustered, numbered, renumbered
 from spagree.estimate.item_groups import Floats, ItemGroups, profile, total
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.tally.tally import Pattern, Tally
+from spagree.tally.grouped import NO_VALUE, Pattern
+from spagree.tally.tally import Tally
 
 Ints = NDArray[np.int64]
 CELLS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
-class LabelCounts:
+class LabelCounts(Clustered):
     """Groups of items with the same votes: ``items[g]`` items, and one entry per group and label.
 
     ``group``, ``label`` and ``count`` are parallel: a sparse table of groups × labels.
@@ -31,6 +33,7 @@ class LabelCounts:
     count: Floats
     similarity: Floats | None = None
     """How much two labels agree; None where only equal ones do."""
+    cluster: Ints | None = None
 
     @cached_property
     def n(self) -> Floats:
@@ -83,8 +86,22 @@ class LabelCounts:
         place = np.cumsum(kept) - 1
         entries = kept[self.group]
         group = place[self.group[entries]]
+        cluster = None if self.cluster is None else renumbered(self.cluster[kept])
         return LabelCounts(
-            self.labels, self.items[kept], group, self.label[entries], self.count[entries], self.similarity
+            self.labels, self.items[kept], group, self.label[entries], self.count[entries], self.similarity, cluster
+        )
+
+    def by_unit(self, entries: Floats) -> LabelCounts:
+        """Entries added up within each item on its own, and within each cluster."""
+        if self.cluster is None:
+            return replace(self, count=entries)
+        size = len(self.labels)
+        keys = self.unit_of[self.group] * size + self.label
+        distinct, place = np.unique(keys, return_inverse=True)
+        whole = entries * np.where(self.alone, 1.0, self.items)[self.group]
+        added = _add_up(place, whole, len(distinct))
+        return LabelCounts(
+            self.labels, self.unit_sizes, distinct // size, distinct % size, added, similarity=self.similarity
         )
 
 
@@ -94,8 +111,8 @@ def _add_up(keys: Ints, values: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(keys[order], values[order], size), dtype=np.float64)
 
 
-def votes(tally: Tally, metric: Metric | None = None) -> LabelCounts | None:
-    """The votes of all items; None where the tally keeps no patterns.
+def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False) -> LabelCounts | None:
+    """The votes of all items, by cluster on request; None where the tally keeps no patterns.
 
     >>> found = votes(Tally.from_items([{"yes": 2, "no": 1}, {"yes": 2}, {"yes": 2}]))
     >>> found.labels, found.items.tolist(), found.n.tolist()
@@ -103,7 +120,7 @@ def votes(tally: Tally, metric: Metric | None = None) -> LabelCounts | None:
     """
     if tally.patterns is None:
         return None
-    ordered: list[tuple[Pattern, int]] = sorted(tally.patterns.items())
+    names, ordered = _in_order(tally, clusters=clusters)
     labels = tuple(sorted(tally.labels))
     place = {label: number for number, label in enumerate(labels)}
     entries = [(group, place[label], count) for group, (found, _) in enumerate(ordered) for label, count in found]
@@ -111,14 +128,23 @@ def votes(tally: Tally, metric: Metric | None = None) -> LabelCounts | None:
     items = np.array([items for _, items in ordered], dtype=np.float64)
     totals = np.array([tally.pairable_labels.get(label, 0) for label in labels], dtype=np.float64)
     similarity = metric.matrix(labels, totals) if metric else None
-    return LabelCounts(labels, items, table[:, 0], table[:, 1], table[:, 2].astype(np.float64), similarity)
+    cluster = numbered(names, NO_VALUE) if clusters and tally.clusters is not None else None
+    return LabelCounts(labels, items, table[:, 0], table[:, 1], table[:, 2].astype(np.float64), similarity, cluster)
 
 
-def similar_votes(tally: Tally, metric: Metric | None) -> LabelCounts | None:
+def _in_order(tally: Tally, *, clusters: bool) -> tuple[list[str], list[tuple[Pattern, int]]]:
+    """Patterns with their items, in one order, and the cluster of each where that is asked for."""
+    if not clusters or tally.clusters is None or tally.grouped is None:
+        return [], sorted((tally.patterns or {}).items())
+    found = sorted(tally.grouped.by_cluster().items())
+    return [cluster for (cluster, _), _ in found], [(pattern, items) for (_, pattern), items in found]
+
+
+def similar_votes(tally: Tally, metric: Metric | None, *, clusters: bool = False) -> LabelCounts | None:
     """The votes under a metric, refused where the tally does not keep them; None where only equal labels agree."""
     if metric is None or metric.rule == NOMINAL:
         return None
-    found = votes(tally, metric)
+    found = votes(tally, metric, clusters=clusters)
     if found is None:
         raise DataError(
             f"metric {metric.name}: too many different combinations of labels to keep; "
@@ -143,4 +169,5 @@ def similar_groups(found: LabelCounts) -> ItemGroups:
         chosen = n == each
         pairs = total(items[chosen] * agreement[chosen]) * float(each * (each - 1))
         exact[int(each)] = (int(items[chosen].sum()), pairs)
-    return ItemGroups(n, agreement, items, exact)
+    cluster = None if pairable.cluster is None else pairable.cluster[order]
+    return ItemGroups(n, agreement, items, exact, cluster)

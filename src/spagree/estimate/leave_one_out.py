@@ -10,6 +10,7 @@ from math import prod
 
 import numpy as np
 
+from spagree.estimate.clusters import Clustered
 from spagree.estimate.grouping import Ints, counted, run_of_each, sums
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts
@@ -120,12 +121,13 @@ def _agreeing(codes: Coded, similarity: Floats | None) -> Floats:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class Sizes(Clustered):
     """Numbers of annotations that occur, or would occur without one annotator, with what all items add up to."""
 
     n: Ints
     items: Floats
     pairs: Floats
+    cluster: Ints | None = None
 
     def place(self, n: Ints) -> Ints:
         """Where numbers of annotations stand."""

@@ -27,6 +27,8 @@ class AgreementAt:
     n: int
     items: int
     agreement: Estimate
+    units: int
+    """Items, or the clusters they are in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,13 @@ class Missingness:
         return self.p is not None and self.p < ALARM
 
     def p_of_differences(self) -> float | None:
-        """How often luck alone would make the rows of ``by_n`` differ so much, in whatever way: Cochran's Q.
+        """How often chance alone would make the rows of ``by_n`` differ so much, in whatever way: Cochran's Q.
 
-        A trend is only one way to depend on n. Rows of few items are left out; None where fewer than two are left.
-        The errors come from the intervals, which have a width at full agreement, too.
+        A trend is only one way to depend on n. Rows of few items (or clusters) are left out; None where fewer than two
+        are left. The errors come from the intervals, which have a width at full agreement, too. Clusters that hold
+        items of several rows make them move together, which only makes the test more careful.
         """
-        rows = [row.agreement for row in self.by_n if row.items >= ENOUGH_ITEMS]
+        rows = [row.agreement for row in self.by_n if row.units >= ENOUGH_ITEMS]
         if len(rows) < 2:
             return None
         # scipy.special alone: scipy.stats takes a second to import for one quantile.
@@ -83,17 +86,18 @@ def missingness(found: ItemGroups, level: float, shape: Shape) -> Missingness:
 
 
 def _trend(found: ItemGroups) -> tuple[float, float]:
-    """The sum s = Σ(n − n̄)(P − P̄) and its variance v = Σ(n − n̄)²(P − P̄)²."""
+    """The sum s = Σ(n − n̄)(P − P̄) and its variance: the squares of what each item, or cluster, adds to it."""
     mean_n = sum(n * items for n, (items, _) in found.exact.items()) / found.size
     mean_p = exact_mean(found, dict.fromkeys(found.exact, Fraction(1)))
     products = (found.n - mean_n) * (found.agreement - mean_p)
-    return total(found.items * products), total(found.items * products**2)
+    return total(found.items * products), total(found.unit_sizes * found.per_unit(products) ** 2)
 
 
 def _agreement_at(found: ItemGroups, n: int, level: float, shape: Shape) -> AgreementAt:
     group = found.only(n)
     value = exact_mean(group, {n: Fraction(1)})
-    return AgreementAt(n, group.size, estimate(value, group, np.ones(len(group.n)), shape, level=level, scheme="flat"))
+    agreement = estimate(value, group, np.ones(len(group.n)), shape, level=level, scheme="flat")
+    return AgreementAt(n, group.size, agreement, group.units)
 
 
 def _error(found: Estimate) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import sqrt
+from math import inf, sqrt
 from typing import get_args
 
 import numpy as np
@@ -56,8 +56,10 @@ class TwoWay:
         return min(self.equal_items, self.equal_annotators) - 1
 
 
-def to_new_annotators(found: Peers, by_n: Mapping[int, Fraction], figure: Estimate, shape: Shape) -> Estimate:
-    """The same figure with the interval for new annotators and new items.
+def to_new_annotators(
+    found: Peers, by_n: Mapping[int, Fraction], figure: Estimate, shape: Shape, clusters: float = inf
+) -> Estimate:
+    """The same figure with the interval for new annotators and new items, or as many equal ``clusters`` of items.
 
     Like the interval over items, it is made of the steadied error: it is never the narrower of the two.
     """
@@ -66,6 +68,7 @@ def to_new_annotators(found: Peers, by_n: Mapping[int, Fraction], figure: Estima
     spread = two_way(found, by_n, figure.stderr**2)
     if spread is None:
         return replace(figure, stderr=None, low=None, high=None, undefined=TOO_FEW, interval_for=ANNOTATORS)
+    spread = replace(spread, equal_items=min(spread.equal_items, clusters))
     whole = found.by_size
     items = steadied(figure.value, figure.stderr, whole, whole.weights(by_n), shape)
     error = sqrt(spread.stderr**2 + items**2 - figure.stderr**2)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape
+from spagree.estimate.clusters import ONE_CLUSTER
 from spagree.estimate.item_groups import Floats, ItemGroups, total
 from spagree.estimate.student_t import two_sided
 
@@ -77,17 +78,18 @@ def check_level(level: float) -> None:
 
 def estimate(value: float, found: ItemGroups, weights: Floats, shape: Shape, *, level: float, scheme: str) -> Estimate:
     """Attach standard error and Wilson interval to a weighted mean agreement."""
-    if found.size < 2:
-        return Estimate(value, None, None, None, level, scheme, undefined=ONE_ITEM)
+    if found.units < 2:
+        reason = ONE_ITEM if found.size < 2 else ONE_CLUSTER
+        return Estimate(value, None, None, None, level, scheme, undefined=reason)
     stderr = standard_error(value, found, weights)
     low, high = wilson(value, steadied(value, stderr, found, weights, shape), effective_items(found, weights), level)
     return Estimate(value, stderr, low, high, level, scheme)
 
 
 def standard_error(value: float, found: ItemGroups, weights: Floats) -> float:
-    """sqrt(I/(I−1) · Σ k²(P − SPA)²) / Σ k, by linearisation."""
-    spread = total(found.items * (weights * (found.agreement - value)) ** 2)
-    return sqrt(found.size / (found.size - 1) * spread) / total(found.items * weights)
+    """sqrt(G/(G−1) · Σ_g (Σ k(P − SPA))²) / Σ k, by linearisation; g is an item, or a cluster of them."""
+    spread = total(found.unit_sizes * found.per_unit(weights * (found.agreement - value)) ** 2)
+    return sqrt(found.units / (found.units - 1) * spread) / total(found.items * weights)
 
 
 class CountedItems(Protocol):
@@ -100,6 +102,13 @@ class CountedItems(Protocol):
     @property
     def items(self) -> Floats:
         """Number of items."""
+
+    @property
+    def unit_sizes(self) -> Floats:
+        """Items on their own, or clusters, of each kind."""
+
+    def per_unit(self, values: Floats) -> Floats:
+        """Add up within each of these."""
 
 
 def steadied(value: float, stderr: float, found: CountedItems, weights: Floats, shape: Shape) -> float:
@@ -115,8 +124,8 @@ def steadied(value: float, stderr: float, found: CountedItems, weights: Floats, 
 
 
 def effective_items(found: CountedItems, weights: Floats) -> float:
-    """(Σk)²/Σk²: how many equally weighted items would be as informative."""
-    return total(found.items * weights) ** 2 / total(found.items * weights**2)
+    """(Σk)²/Σk²: how many equally weighted items, or clusters, would be as informative."""
+    return total(found.items * weights) ** 2 / total(found.unit_sizes * found.per_unit(weights) ** 2)
 
 
 def wilson(
@@ -163,18 +172,20 @@ class Bootstrap:
         means = self.means(found, weights)
         tail = (1 - figure.level) / 2
         low, high = np.quantile(means, [tail, 1 - tail])
-        method = f"bootstrap of items, {self.replicates} replicates, seed {self.seed}"
+        what = "items" if found.cluster is None else "clusters"
+        method = f"bootstrap of {what}, {self.replicates} replicates, seed {self.seed}"
         stderr = float(np.std(means, ddof=1))
         return replace(figure, stderr=stderr, low=float(low), high=float(high), method=method)
 
     def means(self, found: ItemGroups, weights: Floats) -> Floats:
-        """SPA of each replicate: items are drawn with replacement, which is a multinomial over groups."""
+        """SPA of each replicate: items, or clusters, are drawn with replacement: a multinomial over equal ones."""
         random = np.random.default_rng(self.seed)
-        share = found.items / found.items.sum()
+        share = found.unit_sizes / found.unit_sizes.sum()
+        above, below = found.per_unit(weights * found.agreement), found.per_unit(weights)
         chunk = max(1, REPLICATE_CHUNK // len(share))
         means = []
         for start in range(0, self.replicates, chunk):
             size = min(chunk, self.replicates - start)
-            drawn = random.multinomial(found.size, share, size=size)
-            means.append(drawn @ (weights * found.agreement) / (drawn @ weights))
+            drawn = random.multinomial(found.units, share, size=size)
+            means.append(drawn @ above / (drawn @ below))
         return np.concatenate(means)

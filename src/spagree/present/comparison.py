@@ -39,6 +39,11 @@ class Compared(Protocol):
         """Every two of them."""
         ...
 
+    @property
+    def groups(self) -> Mapping[str, Compared]:
+        """The same within each group."""
+        ...
+
 
 class ShownComparison:
     """What every comparison can show; :class:`spagree.Comparison` is one."""
@@ -85,10 +90,20 @@ def rendered(shown: RenderableType, width: int = 100) -> str:
 def comparison_document(found: Compared) -> dict[str, Any]:
     """The contract's JSON: a, b and their difference; with more than two data sets a list of such pairs."""
     head = {"format": FORMAT, "spagree": __version__}
+    return {**head, **_figures_document(found), **_groups_document(found)}
+
+
+def _figures_document(found: Compared) -> dict[str, Any]:
     documents = [_pair_document(pair) for pair in found.pairs]
     if len(documents) == 1:
-        return {**head, **documents[0]}
-    return {**head, "sides": [_side_document(side) for side in found.sides], "pairs": documents}
+        return documents[0]
+    return {"sides": [_side_document(side) for side in found.sides], "pairs": documents}
+
+
+def _groups_document(found: Compared) -> dict[str, Any]:
+    """The same figures for each group, where groups were asked for."""
+    groups = {name: _figures_document(each) for name, each in found.groups.items()}
+    return {"groups": groups} if groups else {}
 
 
 def _pair_document(pair: Pair) -> dict[str, Any]:
@@ -175,6 +190,9 @@ def comparison_summary(found: Compared) -> Group:
     parts += [Text(), _sides(found.sides), Text(), differences(found.pairs)]
     for pair in found.pairs if len(found.pairs) == 1 else ():
         parts += _class_table(pair)
+    for name, each in found.groups.items():
+        parts += [Text(f"\nOnly {printable(name) or '(no value)'}", style="bold")]
+        parts += [*(Text(sentence(pair)) for pair in each.pairs), differences(each.pairs)]
     return Group(*parts, Text(), *(Text(note, style="dim") for note in _notes(found)))
 
 

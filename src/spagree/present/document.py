@@ -23,13 +23,18 @@ def document(breakdowns: Breakdowns, version: str) -> dict[str, Any]:
         "spagree": version,
         "metric": findings.metric,
         "data": _data(findings.data),
-        "spa": {**_estimate(spa), **named, **_intervals(breakdowns.intervals)},
-        "schemes": {name: _estimate(found) for name, found in findings.schemes.items()},
+        "spa": {**estimate_document(spa), **named, **_clusters(findings.data), **_intervals(breakdowns.intervals)},
+        "schemes": {name: estimate_document(found) for name, found in findings.schemes.items()},
         "missingness": _missingness(findings.missingness),
         "chance": {name: _corrected(found) for name, found in findings.chance.items()},
         "checks": [{"code": each.code, "state": each.state, **each.figures} for each in checks(breakdowns)],
         "warnings": [{"code": each.code, "message": each.message} for each in findings.warnings],
     }
+
+
+def _clusters(data: Data) -> dict[str, Any]:
+    """Over what the standard error is taken, where items are not independent."""
+    return {} if data.clusters is None else {"clusters": data.clusters, "cluster": data.cluster}
 
 
 def _intervals(both: Mapping[str, Estimate] | Absent) -> dict[str, Any]:
@@ -44,7 +49,8 @@ def _interval(found: Estimate) -> dict[str, Any]:
     return {**ends, "undefined": found.undefined} if found.undefined else ends
 
 
-def _estimate(found: Estimate) -> dict[str, Any]:
+def estimate_document(found: Estimate) -> dict[str, Any]:
+    """A figure with its interval, or why it does not exist."""
     if found.value is None:
         return {"value": None, "undefined": found.undefined}
     shown: dict[str, Any] = {
@@ -57,7 +63,7 @@ def _estimate(found: Estimate) -> dict[str, Any]:
 
 
 def _corrected(found: Corrected) -> dict[str, Any]:
-    shown = _estimate(found)
+    shown = estimate_document(found)
     return shown if found.value is None else {**shown, "observed": found.observed, "expected": found.expected}
 
 

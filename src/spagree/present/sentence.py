@@ -5,7 +5,7 @@ from __future__ import annotations
 from spagree.estimate import CUSTOM, NOMINAL, Estimate, Findings
 from spagree.estimate.breakdowns import NOT_ASKED, Absent, Breakdowns
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS
-from spagree.present.wording import count, figure, interval, p_value, percent
+from spagree.present.wording import count, figure, interval, p_value, percent, printable
 from spagree.tally.policies import AFTER_FIRST
 
 MOST_WEIGHTS = 8
@@ -43,15 +43,20 @@ def interval_words(breakdowns: Breakdowns) -> tuple[str, ...]:
     if isinstance(both, Absent):
         if spa.interval_for == ANNOTATORS:
             return (f"Other annotators like them: {interval(spa)}.",)
-        own = f"These annotators: {interval(spa)} on new items."
+        own = f"These annotators: {interval(spa)} on {_new_items(breakdowns)}."
         return (own, *((f"Other annotators: not computed, because {both.reason}.",) if both is not NOT_ASKED else ()))
     if breakdowns.findings.data.annotators == PAIR:
-        return (f"On new items: {interval(both[ITEMS])}.",)
+        return (f"On {_new_items(breakdowns)}: {interval(both[ITEMS])}.",)
     others = both[ANNOTATORS]
     wider = f"Other annotators: unknown, because {others.undefined}."
     if others.low is not None:
         wider = f"Other annotators like them: {interval(others)}."
-    return f"These annotators: {interval(both[ITEMS])} on new items.", wider
+    return f"These annotators: {interval(both[ITEMS])} on {_new_items(breakdowns)}.", wider
+
+
+def _new_items(breakdowns: Breakdowns) -> str:
+    """What is drawn anew: items, or clusters of items."""
+    return "new items" if breakdowns.findings.data.clusters is None else "new clusters of items"
 
 
 def headline(breakdowns: Breakdowns) -> tuple[str, ...]:
@@ -163,7 +168,10 @@ def _basis(breakdowns: Breakdowns) -> str:
     first = next((why.removeprefix(AFTER_FIRST) for why in data.left_out if why.startswith(AFTER_FIRST)), None)
     only = f", only the first {first} of each item" if first else ""
     items = f"the {count(data.pairable_items, 'item')} with at least two annotations"
-    return f"computed on {items} ({count(data.pairable_annotations, 'annotation')}{known}{only})"
+    groups = ""
+    if data.clusters is not None and data.cluster is not None:
+        groups = f", standard error over {count(data.clusters, 'cluster')} ({printable(data.cluster)})"
+    return f"computed on {items} ({count(data.pairable_annotations, 'annotation')}{known}{only}){groups}"
 
 
 def _people(breakdowns: Breakdowns) -> int | None:

@@ -115,7 +115,8 @@ def _read_lines(understood: Understood) -> list[str]:
 def _data_lines(findings: Findings) -> list[str]:
     data = findings.data
     who = "annotators unknown" if data.annotators is None else count(data.annotators, "annotator")
-    first = f"{count(data.items, 'item')}, {count(data.annotations, 'annotation')}, {who}"
+    groups = "" if data.clusters is None else f" in {count(data.clusters, 'cluster')}"
+    first = f"{count(data.items, 'item')}{groups}, {count(data.annotations, 'annotation')}, {who}"
     return [first, f"{count(data.classes, 'class', 'classes')}: {label_list(data.labels)}"]
 
 
@@ -187,7 +188,7 @@ def _scheme_table(findings: Findings, *, bars: bool) -> Table:
     if findings.spa.weights not in findings.schemes:
         rows.append((findings.spa.weights, findings.spa))
     table = _interval_columns("scheme")
-    chart = _Chart([found for _, found in rows], shown=bars)
+    chart = IntervalChart([found for _, found in rows], shown=bars)
     for name, found in rows:
         style = "bold" if name == findings.spa.weights else ""
         marked = ("▸ " if style else "  ") + name
@@ -220,7 +221,7 @@ def _chance_gap(findings: Findings) -> Iterator[RenderableType]:
 def _by_n_table(findings: Findings, *, bars: bool) -> Table:
     rows = findings.missingness.by_n[:MOST_ROWS]
     table = _interval_columns("annotations", "items")
-    chart = _Chart([row.agreement for row in rows], shown=bars)
+    chart = IntervalChart([row.agreement for row in rows], shown=bars)
     for row in rows:
         found = row.agreement
         table.add_row(f"{row.n:,}", f"{row.items:,}", figure(found.value), interval(found), chart.draw(found))
@@ -240,13 +241,13 @@ def _interval_columns(first: str, *more: str) -> Table:
     return table
 
 
-class _Chart:
+class IntervalChart:
     """Intervals drawn on one scale, so that overlap is seen without reading numbers."""
 
     def __init__(self, found: Iterable[Estimate], *, shown: bool) -> None:
         self.shown = shown
         ends = [end for each in found for end in (each.low, each.high, each.value) if end is not None]
-        self.low, self.high = min(ends), max(ends)
+        self.low, self.high = min(ends, default=0.0), max(ends, default=1.0)
 
     def draw(self, found: Estimate) -> str:
         """One line: ├───●───┤."""

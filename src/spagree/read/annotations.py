@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
-TEXT = "text"
+TEXT, CLUSTER, GROUP = "text", "cluster", "by"
 
 
 Stamp = tuple[int, int, int]  # of a file: its number on the disk, its size, when it was changed
@@ -38,10 +38,11 @@ class Annotations:
 
     Columns of ``frame``: ``item`` and ``label`` always (null = missing, counted by the tally);
     ``annotator`` where known; ``time`` (a number or a datetime) where there is one; ``text`` of the
-    item where its column was named; ``row``, the 1-based position in the source, where the engine keeps
-    an order; ``count`` where one row stands for several annotations (count tables), never together with
-    ``annotator``. ``left_out`` counts what the rules of a reader took out of an export before: skips,
-    drafts and the like. ``watched`` are files that are scanned where they lie, and what they were like at first.
+    item where its column was named; ``cluster`` of the item and ``by``, the group of the item or annotator, likewise;
+    ``row``, the 1-based position in the source, where the engine keeps an order; ``count`` where one row stands for
+    several annotations (count tables), never together with ``annotator``. ``left_out`` counts what the rules of a
+    reader took out of an export before: skips, drafts and the like. ``watched`` are files that are scanned where they
+    lie, and what they were like at first.
     """
 
     frame: nw.LazyFrame[Any]

@@ -14,6 +14,7 @@ from spagree.read.layouts import Question
 
 if TYPE_CHECKING:
     from spagree.read.tools import ReaderOptions, Rules
+    from spagree.read.tools.chosen import Chosen
 
 POLARS, DUCKDB, SPARK = ENGINES = ("polars", "duckdb", "spark")
 
@@ -65,10 +66,14 @@ class Request(Reading):
                     "leave it out, or name the tool with --format"
                 )
 
-    def refuse_where(self, tool: str) -> None:
-        """A row is chosen by a column of a table; an export of a tool has none."""
-        if self.where:
-            raise UsageError(f"--where names a column of a table, and this is a {tool} export; leave it out")
+    def refuse_columns(self, tool: str) -> None:
+        """Clusters and groups are columns of a table; an export of a tool has none."""
+        for name in ("cluster", "by"):
+            if getattr(self, name) is not None:
+                raise UsageError(
+                    f"--{name} names a column of a table, and this is a {tool} export; leave it out, use --where, or "
+                    "write the annotations as a table first"
+                )
 
     def refuse_tool(self) -> None:
         """A tool writes files with names for what is in them: nothing else can be read as its export."""
@@ -118,6 +123,8 @@ class Request(Reading):
             self.text,
             self.question,
             self.time_format,
+            self.cluster,
+            self.by,
         )
 
     def asked(self, scratch: Path) -> ReaderOptions:
@@ -125,7 +132,15 @@ class Request(Reading):
         from spagree.read.tools import ReaderOptions
 
         item, annotator = (self._single(role) for role in ("item", "annotator"))
-        return ReaderOptions(scratch, self.encoding, item, annotator, self.time, self.question, self.text, self.config)
+        return ReaderOptions(
+            scratch, self.encoding, item, annotator, self.time, self.question, self.text, self.config, self._chosen()
+        )
+
+    def _chosen(self) -> Chosen | None:
+        from spagree.read.filters import conditions
+        from spagree.read.tools.chosen import Chosen
+
+        return Chosen(conditions(self.where)) if self.where else None
 
     def _single(self, role: str) -> str | None:
         """The export of a tool has one field for each role."""

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
 
 from spagree import progress
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, Annotations, Caution
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, Caution
 from spagree.read.files.paths import refuse_changed
 from spagree.tally.engines import column_names, rows
+from spagree.tally.group_counts import find_grouped, grouped_columns
+from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import find_patterns, size
 from spagree.tally.policies import Clean, Policies, apply_policies
 from spagree.tally.set_labels import caution_sets
 from spagree.tally.spelling import caution_ids, caution_variants
-from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Pattern, Tally, refuse_overflow, text
+from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, refuse_overflow, text
 
 LARGEST = 2**63 - 1
 N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"
@@ -65,7 +67,10 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     progress.stage("counting annotators")
     annotators = _annotator_counts(clean.frame)
     progress.stage("counting items")
-    tally = _tally(counts, totals, annotators, left_out, clean.frame)
+    is_grouped = bool(grouped_columns(clean.frame))
+    grouped = find_grouped(clean.frame, totals, annotations.understood.columns) if is_grouped else None
+    patterns = find_patterns(clean.frame, totals) if grouped is None else grouped.patterns()
+    tally = replace(_tally(counts, totals, annotators, left_out, patterns), grouped=grouped)
     refuse_changed(annotations.watched)
     cautions = annotations.cautions + caution_variants(totals) + caution_ids(clean.frame, tally) + clean.cautions
     if policies is None or not (policies.of_sets or policies.separator):
@@ -75,13 +80,15 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
 
 def tally_counts(counts: nw.LazyFrame[Any], annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
     """The tally of ready (item, label, count) rows, one per item and label."""
-    return _tally(counts, _labels(counts).usable, annotators, left_out)
+    labels = _labels(counts).usable
+    return _tally(counts, labels, annotators, left_out, find_patterns(counts, labels))
 
 
 def _without_categories(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Labels and ids of a categorical type as text: categories cannot be compared on every engine."""
     schema = frame.collect_schema()
-    found = [name for name in (ITEM, ANNOTATOR, LABEL) if name in schema and schema[name] in (nw.Categorical, nw.Enum)]
+    roles = (ITEM, ANNOTATOR, LABEL, CLUSTER, GROUP)
+    found = [name for name in roles if name in schema and schema[name] in (nw.Categorical, nw.Enum)]
     return frame.with_columns(nw.col(*found).cast(nw.String)) if found else frame
 
 
@@ -145,9 +152,8 @@ def _tally(
     labels: Mapping[Any, int],
     annotators: Mapping[str, int] | None,
     left_out: Mapping[str, int],
-    source: nw.LazyFrame[Any] | None = None,
+    patterns: Mapping[Pattern, int] | None,
 ) -> Tally:
-    patterns = find_patterns(counts if source is None else source, labels)
     if patterns is not None:
         tally = Tally.from_patterns(patterns, annotators, left_out)
         refuse_overflow(max((cell.n for cell in tally.cells), default=0))

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import pattern
-from spagree.tally.tally import Pattern
 
 EMPTY = 0  # the number of the pattern of an item without annotations
 
@@ -49,6 +49,10 @@ class PatternCounts:
     def items(self) -> dict[Pattern, int]:
         """How many items have each pattern that occurs."""
         return {self._patterns[number]: self._sizes[number] for number in self._numbers.values() if number != EMPTY}
+
+    def of_items(self) -> Iterator[tuple[int, Pattern]]:
+        """Every item that has annotations, with its pattern."""
+        return ((item, self._patterns[number]) for item, number in enumerate(self._of_item) if number != EMPTY)
 
     def _pattern(self, item: int) -> Pattern:
         return self._patterns[self._of_item[item]] if 0 <= item < len(self._of_item) else ()

@@ -1,23 +1,25 @@
 """How often each combination of labels on an item occurs: the packed single pass.
 
 Every label gets some bits of a 64-bit word; one group-by over the items then adds up all labels of an item at
-once, and a second, over the sums, says how many items share the same counts. A few thousand rows come home,
-whatever the number of items, and every estimate for labels follows from them.
+once, and a second, over the sums, says how many items share the same counts. A few thousand rows are fetched,
+whatever the number of items, and every estimate for labels follows from them. Columns with one value per item, its
+cluster or its group, ride along in the same pass.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 
 from spagree.errors import FileError
-from spagree.read.annotations import COUNT, ITEM, LABEL
+from spagree.read.annotations import COUNT, GROUP, ITEM, LABEL
 from spagree.tally.engines import column_names, rows
-from spagree.tally.tally import Pattern, text
+from spagree.tally.grouped import Pattern
+from spagree.tally.tally import text
 
 MOST_PATTERNS = 300_000
 MOST_CLASSES = 40
@@ -59,31 +61,63 @@ class _Packing:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Items that have the same counts, and the same values of the columns that belong to items."""
+
+    values: tuple[Any, ...]
+    """One for each of these columns, and whether items have several of it."""
+    counts: Mapping[Any, int]
+    items: int
+
+
 def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[Pattern, int] | None:
     """Items per combination of label counts, or None where they are too many to be a summary."""
-    for classes_per_word in (NARROW, WIDE) if 0 < len(labels) <= MOST_CLASSES else ():
-        packing = _Packing(list(labels), classes_per_word)
-        found = _packed_rows(frame, packing) if _fits(frame, labels, packing) else None
+    found = find_counts(frame, labels, most=MOST_PATTERNS)
+    if found is None:
+        return None
+    total: Counter[Pattern] = Counter()
+    for each in found:
+        total[pattern(each.counts)] += each.items
+    del total[()]  # rows of zeros: items without annotations
+    return dict(total) if len(total) <= MOST_PATTERNS else None
+
+
+def find_counts(
+    frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str] = (), *, most: int
+) -> list[Found] | None:
+    """Items that have the same counts of every key, in one pass; None where there are too many different ones.
+
+    A key is a label, or a pair of group and label. ``of_items`` are columns with one value per item.
+    """
+    for classes_per_word in (NARROW, WIDE) if 0 < len(keys) <= MOST_CLASSES else ():
+        packing = _Packing(list(keys), classes_per_word)
+        found = _packed_rows(frame, packing, of_items, most) if _fits(frame, keys, packing) else None
         if found is None:
             continue
-        if len(found) > MOST_PATTERNS:
+        if len(found) > most:
             return None
-        unpacked = [(packing.unpack(words), n, items) for n, *words, items in found]
+        width = 2 * len(of_items)
+        unpacked = [
+            (Found(tuple(row[:width]), packing.unpack(list(map(int, row[width + 1 : -1]))), int(row[-1])), row[width])
+            for row in found
+        ]
         # A counter that overflows its bits carries into the next, so that the digits no longer add up.
-        if all(sum(counts.values()) == n for counts, n, _ in unpacked):
-            return _gathered((counts, items) for counts, _, items in unpacked)
-    return _patterns_at_home(frame, labels)
+        if all(sum(each.counts.values()) == int(n) for each, n in unpacked):
+            return [each for each, _ in unpacked]
+    return _counts_at_home(frame, keys, of_items)
 
 
-def _packed_rows(frame: nw.LazyFrame[Any], packing: _Packing) -> list[list[int]] | None:
+def _packed_rows(
+    frame: nw.LazyFrame[Any], packing: _Packing, of_items: Sequence[str], most: int
+) -> list[tuple[Any, ...]] | None:
     """The packed pass, brought home; None on an engine that refuses sums beyond 64 bits."""
     try:
-        found = rows(_packed(frame, packing).head(MOST_PATTERNS + 1))
+        return rows(_packed(frame, packing, of_items).head(most + 1))
     except FileError as error:
         if "overflow" in str(error.__cause__).lower():
             return None
         raise
-    return [[int(value) for value in row] for row in found]
 
 
 def size(frame: nw.LazyFrame[Any]) -> nw.Expr:
@@ -105,48 +139,94 @@ def _fits(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], packing: _Packing
     return COUNT not in column_names(frame) or max(labels.values()) < 1 << packing.bits
 
 
-def _packed(frame: nw.LazyFrame[Any], packing: _Packing) -> nw.LazyFrame[Any]:
-    """(n, words…, items): items that have the same counts."""
+def _packed(frame: nw.LazyFrame[Any], packing: _Packing, of_items: Sequence[str]) -> nw.LazyFrame[Any]:
+    """(values of items…, n, words…, items): items that have the same counts."""
     names = [f"word{place}" for place in range(packing.words)]
     has_counts = COUNT in column_names(frame)
     columns = [
         _word(labels, packing.bits, has_counts).alias(name)
         for name, labels in zip(names, packing.chunks(), strict=True)
     ]
-    sums = (
-        frame.with_columns(*columns).group_by(ITEM).agg(size(frame).alias("n"), *(nw.col(name).sum() for name in names))
-    )
+    sums = (size(frame).alias("n"), *(nw.col(name).sum() for name in names))
+    grouped = per_key(frame.with_columns(*columns), [ITEM], of_items, *sums)
     # Some engines widen a sum beyond 64 bits.
-    whole = sums.with_columns(nw.col("n").cast(nw.Int64), nw.col(*names).clip(upper_bound=OVERFLOWN).cast(nw.Int64))
-    return whole.group_by("n", *names).agg(nw.len().alias("items"))
+    whole = grouped.with_columns(
+        nw.col("n").cast(nw.Int64), nw.col(*names).clip(upper_bound=OVERFLOWN).cast(nw.Int64), *_several(of_items)
+    )
+    values = [name for column in of_items for name in (column, f"{column}_several")]
+    return whole.group_by(*values, "n", *names).agg(nw.len().alias("items"))
 
 
-def _word(labels: Sequence[Any], bits: int, has_counts: bool) -> nw.Expr:
+def per_key(frame: nw.LazyFrame[Any], keys: Sequence[str], columns: Sequence[str], *sums: nw.Expr) -> nw.LazyFrame[Any]:
+    """Sums per key, with the first and the last value it has in each column, and in how many rows it has none."""
+    values = [each for name in columns for each in (nw.col(name).min(), nw.col(name).max().alias(f"{name}_last"))]
+    lacking = [nw.col(f"{name}_none").sum() for name in columns]
+    missing = [nw.col(name).is_null().cast(nw.Int64).alias(f"{name}_none") for name in columns]
+    return (frame.with_columns(*missing) if columns else frame).group_by(*keys).agg(*sums, *values, *lacking)
+
+
+def _several(columns: Sequence[str]) -> list[nw.Expr]:
+    """1 where an item has several values in a column; none at all beside one counts, too."""
+    return [
+        nw.when(has_several(name)).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"{name}_several") for name in columns
+    ]
+
+
+def has_several(name: str) -> nw.Expr:
+    """Whether a key has several values in a column."""
+    differ = (nw.col(name) != nw.col(f"{name}_last")) | (nw.col(f"{name}_none") > 0)
+    return ~nw.col(name).is_null() & differ
+
+
+def _word(keys: Sequence[Any], bits: int, has_counts: bool) -> nw.Expr:
     """1 in the bits of the row's label; 0 when the label belongs to another word."""
     chosen = nw.lit(0, nw.Int64)
-    for place, label in reversed(list(enumerate(labels))):
+    for place, key in reversed(list(enumerate(keys))):
         unit = nw.lit(1 << (bits * place), nw.Int64)
-        chosen = nw.when(nw.col(LABEL) == nw.lit(label)).then(unit).otherwise(chosen)
+        chosen = nw.when(_is(key)).then(unit).otherwise(chosen)
     return chosen * nw.col(COUNT) if has_counts else chosen
 
 
-def _patterns_at_home(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[Pattern, int] | None:
+def _is(key: Any) -> nw.Expr:
+    """Whether a row has this label, or this group and label."""
+    if not isinstance(key, tuple):
+        return nw.col(LABEL) == nw.lit(key)
+    group, label = key
+    in_group = nw.col(GROUP).is_null() if group is None else nw.col(GROUP) == nw.lit(group)
+    return in_group & (nw.col(LABEL) == nw.lit(label))
+
+
+def _counts_at_home(frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str]) -> list[Found] | None:
     """Many labels, or many annotations of an item: counted here, while they are few enough to bring home."""
-    if sum(labels.values()) > MOST_ROWS_AT_HOME and COUNT not in column_names(frame):
+    if sum(keys.values()) > MOST_ROWS_AT_HOME and COUNT not in column_names(frame):
         return None
-    found = rows(frame.group_by(ITEM, LABEL).agg(size(frame)).head(MOST_ROWS_AT_HOME + 1))
+    by_group = any(isinstance(key, tuple) for key in keys)
+    columns = [GROUP, LABEL] if by_group else [LABEL]
+    grouped = per_key(frame, [ITEM, *columns], of_items, size(frame))
+    values = [name for column in of_items for name in (column, f"{column}_last", f"{column}_several")]
+    marked = grouped.with_columns(*_several(of_items)) if of_items else grouped
+    chosen = marked.select(ITEM, *columns, COUNT, *values)
+    found = rows(chosen.head(MOST_ROWS_AT_HOME + 1))
     if len(found) > MOST_ROWS_AT_HOME:
         return None
-    items: dict[Any, dict[Any, int]] = {}
-    for item, label, count in found:
-        if int(count):
-            items.setdefault(item, {})[label] = int(count)
-    return _gathered((counts, 1) for counts in items.values())
+    return _items_at_home(found, len(columns))
 
 
-def _gathered(found: Iterable[tuple[Mapping[Any, int], int]]) -> dict[Pattern, int] | None:
-    total: Counter[Pattern] = Counter()
-    for counts, items in found:
-        total[pattern(counts)] += items
-    del total[()]  # rows of zeros: items without annotations
-    return dict(total) if len(total) <= MOST_PATTERNS else None
+def _items_at_home(found: Sequence[tuple[Any, ...]], width: int) -> list[Found]:
+    """One entry per item; what its rows say about its columns must be the same in all of them."""
+    counts: dict[Any, dict[Any, int]] = {}
+    values: dict[Any, list[set[Any]]] = {}
+    for item, *row in found:
+        key, count, said = row[:width], int(row[width]), row[width + 1 :]
+        if count:
+            counts.setdefault(item, {})[tuple(key) if width > 1 else key[0]] = count
+        seen = values.setdefault(item, [set() for _ in range(len(said) // 3)])
+        for place in range(len(seen)):
+            first, last, several = said[3 * place : 3 * place + 3]
+            seen[place] |= {first, last} | ({None} if several and first == last else set())
+    return [Found(_flat(values[item]), each, 1) for item, each in counts.items()]
+
+
+def _flat(seen: Sequence[set[Any]]) -> tuple[Any, ...]:
+    """The value of each column, and whether there are several."""
+    return tuple(value for each in seen for value in (next(iter(each), None), int(len(each) > 1)))

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from spagree.errors import DataError, FileError, UsageError
 from spagree.read.databases import addresses
 from spagree.read.files.paths import File, refuse_equal
+from spagree.tally.grouped import Grouped, Pattern
 from spagree.tally.items import ItemCounts
-from spagree.tally.tally import Cell, Pattern, Tally
+from spagree.tally.tally import Cell, Tally
 from spagree.tally.verified import refuse_impossible, refuse_impossible_counts
 from spagree.write import write_atomically
 
@@ -138,6 +139,18 @@ def tally_to_dict(tally: Tally) -> dict[str, Any]:
         "left_out": dict(tally.left_out),
         "patterns": None if tally.patterns is None else [[*map(list, p), n] for p, n in sorted(tally.patterns.items())],
         "counted": None if tally.counted is None else dict(tally.counted),
+        **({} if tally.grouped is None else {"grouped": _grouped_document(tally.grouped)}),
+    }
+
+
+def _grouped_document(grouped: Grouped) -> dict[str, Any]:
+    """Clusters and groups: one row per cluster and combination of votes."""
+    made = grouped.annotators
+    return {
+        "cluster": grouped.cluster,
+        "by": grouped.by,
+        "items": [[cluster, *map(list, votes), items] for (cluster, votes), items in sorted(grouped.items.items())],
+        "annotators": None if made is None else {group: dict(each) for group, each in made.items()},
     }
 
 
@@ -167,7 +180,8 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
         annotators = None if document["annotators"] is None else _counts(document["annotators"])
         patterns = _patterns(document["patterns"])
         counted = None if document["counted"] is None else dict(document["counted"])
-        tally = Tally(cells, labels, pairable, annotators, _counts(document["left_out"]), patterns, counted)
+        grouped = _grouped(document.get("grouped"))
+        tally = Tally(cells, labels, pairable, annotators, _counts(document["left_out"]), patterns, counted, grouped)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
     if len(cells) < len(document["cells"]) or (patterns is not None and len(patterns) < len(document["patterns"])):
@@ -203,6 +217,26 @@ def _patterns(found: Any) -> dict[Pattern, int] | None:
     if found is None:
         return None
     return {tuple((str(label), _whole(size)) for label, size in counts): _whole(items) for *counts, items in found}
+
+
+def _grouped(found: Any) -> Grouped | None:
+    if found is None:
+        return None
+    items = {
+        (str(cluster), tuple((str(group), str(label), _whole(size)) for group, label, size in votes)): _whole(count)
+        for cluster, *votes, count in found["items"]
+    }
+    if len(items) < len(found["items"]):
+        raise ValueError("a row of clusters and groups occurs twice")
+    made = found["annotators"]
+    people = None if made is None else {group: _counts(each) for group, each in made.items()}
+    return Grouped(_column(found["cluster"]), _column(found["by"]), items, people)
+
+
+def _column(name: Any) -> str | None:
+    if name is not None and not isinstance(name, str):
+        raise ValueError(f"{name!r} is not the name of a column")
+    return name
 
 
 def _whole(value: Any) -> int:

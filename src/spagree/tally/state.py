@@ -15,15 +15,18 @@ from numpy.typing import NDArray
 
 from spagree.errors import DataError, DuplicateError
 from spagree.options import DuplicatePolicy
+from spagree.read.annotations import CLUSTER
 from spagree.tally.annotation_rows import Annotation, AnnotationRows, Moment
 from spagree.tally.coded import Codes
 from spagree.tally.count import Counted, item_label_counts
 from spagree.tally.engines import to_polars
+from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes
 from spagree.tally.pattern_counts import PatternCounts
 from spagree.tally.patterns import MOST_PATTERNS
 from spagree.tally.policies import Policies
 from spagree.tally.spelling import caution_variants
-from spagree.tally.tally import Pattern, Tally, refuse_overflow
+from spagree.tally.tally import Tally, is_missing, refuse_overflow
+from spagree.tally.tally import text as text_of
 
 if TYPE_CHECKING:
     import polars
@@ -66,6 +69,7 @@ class State:
         self._patterns = PatternCounts()
         self._made: Counter[int] = Counter()
         self._left_out: Counter[str] = Counter()
+        self._clusters: dict[int, str] = {}  # of items that have one
         self._answers: dict[str, Any] = {}  # until the next change
 
     @classmethod
@@ -74,8 +78,8 @@ class State:
     ) -> State:
         """The state of a whole table, in one pass over its columns.
 
-        The columns are ``item`` and ``label`` and, where there are any, ``annotator``, ``time`` and ``text``; ``keys``
-        holds one key for each row.
+        The columns are ``item`` and ``label`` and, where there are any, ``annotator``, ``time``, ``text`` and
+        ``cluster``; ``keys`` holds one key for each row.
 
         >>> import polars
         >>> table = polars.DataFrame({"item": [1, 1, 2], "annotator": ["a", "b", "a"], "label": ["x", None, "y"]})
@@ -87,7 +91,11 @@ class State:
         ({'x': 2, 'y': 1}, {})
         """
         state = cls(duplicates=duplicates)
-        state._fill(AnnotationRows.of(to_polars(nw.from_native(table).lazy()), keys))
+        rows = to_polars(nw.from_native(table).lazy())
+        state._fill(AnnotationRows.of(rows, keys))
+        if CLUSTER in rows.columns:
+            for item, cluster in zip(state._rows.item, rows[CLUSTER].to_list(), strict=True):
+                state._place(item, cluster)
         return state
 
     # Changes ---------------------------------------------------------------------------------
@@ -100,22 +108,27 @@ class State:
         *,
         time: Moment = None,
         text: str | None = None,
+        cluster: Hashable = None,
         key: Hashable = None,
     ) -> None:
         """Count a new annotation. Adding the same one again changes nothing.
 
-        ``time`` is in seconds since 1970, a datetime or ISO 8601 (UTC unless it names a zone); ``text`` is the item's.
+        ``time`` is in seconds since 1970, a datetime or ISO 8601 (UTC unless it names a zone); ``text`` is the item's,
+        and so is ``cluster``, which need be said once and stays.
         """
         with self._lock:
             found = self._rows.code(item, annotator, label, time, text)
             row = self._rows.find(found, key)
             if row is None:
                 self._check(found, None)
+                self._place(found.item, cluster)
                 row = self._rows.append(found, key)
                 self._is_counted.extend(bytes(self._rows.places - len(self._is_counted)))
                 self._enter(row)
             elif self._rows.at(row)[:3] != found[:3]:
                 raise self._another_label(row)
+            else:
+                self._place(found.item, cluster)
 
     def change(
         self,
@@ -125,6 +138,7 @@ class State:
         *,
         time: Moment = None,
         text: str | None = None,
+        cluster: Hashable = None,
         key: Hashable = None,
     ) -> None:
         """Change the label of an annotation, or with ``key`` all of it; time and text stay unless given."""
@@ -138,6 +152,7 @@ class State:
                 time=before.time if time is None else found.time, text=before.text if text is None else found.text
             )
             self._check(found, row)
+            self._place(found.item, cluster)
             self._leave(row)
             self._rows.write(row, found)
             self._enter(row)
@@ -152,6 +167,7 @@ class State:
         *,
         time: Moment = None,
         text: str | None = None,
+        cluster: Hashable = None,
         key: Hashable = None,
     ) -> None:
         """Add an annotation, or change the one that is there: for messages that may arrive twice.
@@ -164,7 +180,8 @@ class State:
         """
         with self._lock:
             there = self._rows.find(self._rows.code(item, annotator, label), key) is not None
-            (self.change if there else self.add)(item, annotator, label, time=time, text=text, key=key)
+            do = self.change if there else self.add
+            do(item, annotator, label, time=time, text=text, cluster=cluster, key=key)
 
     def remove(self, item: Hashable = None, annotator: Hashable = None, *, key: Hashable = None) -> None:
         """Take an annotation back: the exact inverse of :meth:`add`."""
@@ -193,9 +210,31 @@ class State:
                 names = self._rows.annotators.known
                 made = {names[code]: count for code, count in self._made.items()}
                 left_out = {why: count for why, count in self._left_out.items() if count}
-                self._answers["tally"] = _summary(self._patterns.items(), made, left_out)
+                whole = _summary(self._patterns.items(), made, left_out)
+                self._answers["tally"] = replace(whole, grouped=self._grouped()) if self._clusters else whole
             tally: Tally = self._answers["tally"]
             return tally
+
+    def _grouped(self) -> Grouped:
+        """Items by cluster: one pass over the items, made when a tally is asked for."""
+        found: Counter[tuple[str, Votes]] = Counter()
+        for item, pattern in self._patterns.of_items():
+            votes = tuple((NO_VALUE, label, count) for label, count in pattern)
+            found[self._clusters.get(item, NO_VALUE), votes] += 1
+        return Grouped("cluster", None, dict(found))
+
+    def _place(self, item: int, cluster: Hashable) -> None:
+        """Remember the cluster of an item; another one is refused."""
+        if is_missing(cluster) or item < 0:
+            return
+        named = text_of(cluster)
+        if self._clusters.get(item, named) != named:
+            name = self._rows.items.known[item]
+            raise DataError(
+                f"item {name!r} is in cluster {self._clusters[item]!r}, and an item belongs to one; correct it"
+            )
+        self._clusters[item] = named
+        self._answers.clear()
 
     def annotations(self) -> polars.DataFrame:
         """The annotations that count: ``item, annotator, label``, and ``time`` and ``text`` where any has one.

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from spagree.errors import DataError, UsageError
+from spagree.tally.grouped import Grouped, Pattern
 
 K = TypeVar("K")
 
 # T = n(n−1)(n−2) must fit into 63 bits on every engine.
 MOST_ANNOTATIONS_PER_ITEM = 2_000_000
 EXACT = 2**53  # whole numbers below are exact as floats
-
-
-Pattern = tuple[tuple[str, int], ...]
-"""The labels of an item and how often each was given, sorted by label."""
 
 
 class Cell(NamedTuple):
@@ -66,6 +63,8 @@ class Tally:
     are too many combinations to store."""
     counted: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     """What was asked for that decides which annotations count; None where nobody knows."""
+    grouped: Grouped | None = field(default=None, repr=False)
+    """The same items by cluster and group, where such columns were named."""
 
     def __post_init__(self) -> None:
         """A tally of no items has no patterns, and knows it."""
@@ -119,7 +118,35 @@ class Tally:
             add_counts(self.left_out, other.left_out),
             _sum_known(self.patterns, other.patterns),
             same_counting(self.counted, other.counted),
+            self._grouped_with(other),
         )
+
+    def _grouped_with(self, other: Tally) -> Grouped | None:
+        if self.grouped is not None and other.grouped is not None:
+            return self.grouped + other.grouped
+        known = self if other.grouped is None else other
+        if known.grouped is not None and self.cells and other.cells:
+            raise UsageError("some parts were counted with --cluster or --by, others without; count all the same way")
+        return known.grouped
+
+    @property
+    def clusters(self) -> int | None:
+        """How many clusters the items are in; None where none were named."""
+        return self.grouped.clusters if self.grouped is not None and self.grouped.cluster is not None else None
+
+    def groups(self) -> dict[str, Tally]:
+        """What each group of items or annotators did, as a tally of its own; empty where no groups were named."""
+        if self.grouped is None or self.grouped.by is None:
+            return {}
+        parts = {group: self.grouped.only(group) for group in self.grouped.groups}
+        made = self.grouped.annotators
+        return {
+            group: replace(
+                Tally.from_patterns(part.patterns(), None if made is None else dict(made.get(group, {}))),
+                grouped=part if part.cluster is not None else None,
+            )
+            for group, part in parts.items()
+        }
 
     def __radd__(self, other: object) -> Tally:
         """Let ``sum(tallies)`` start from 0."""

@@ -45,6 +45,7 @@ def _faults(tally: Tally) -> Iterator[str]:
     if tally.annotators is not None and sum(tally.annotators.values()) > tally.annotations:
         yield "the annotators made more annotations than there are"
     yield from _faults_of_patterns(tally)
+    yield from _faults_of_groups(tally)
 
 
 def _faults_of_patterns(tally: Tally) -> Iterator[str]:
@@ -60,6 +61,21 @@ def _faults_of_patterns(tally: Tally) -> Iterator[str]:
         yield "cells and patterns differ"
     if not (_same(whole.labels, tally.labels) and _same(whole.pairable_labels, tally.pairable_labels)):
         yield "labels and patterns differ"
+
+
+def _faults_of_groups(tally: Tally) -> Iterator[str]:
+    """Clusters and groups hold the same items as the rest of the tally."""
+    if tally.grouped is None:
+        return
+    if tally.grouped.cluster is None and tally.grouped.by is None:
+        yield "clusters or groups of no column"
+    if any(not items or not votes or list(votes) != sorted(votes) for (_, votes), items in tally.grouped.items.items()):
+        yield "clusters or groups of items that cannot be"
+    if tally.patterns is None or tally.grouped.patterns() != dict(tally.patterns):
+        yield "clusters or groups and patterns differ"
+    made = tally.grouped.annotators
+    if made is not None and sum(sum(each.values()) for each in made.values()) > tally.annotations:
+        yield "the annotators of the groups made more annotations than there are"
 
 
 def _same(left: Mapping[str, int], right: Mapping[str, int]) -> bool:

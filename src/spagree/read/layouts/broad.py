@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -13,7 +13,7 @@ import narwhals as nw
 
 from spagree.errors import ColumnError, UsageError
 from spagree.read import cells, columns
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TEXT, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, ROW, TIME, Caution
 from spagree.read.contents import PEOPLE, Held, held_by, plain_name, sort_out, without_sums
 from spagree.read.layouts.advice import ITEM_WORDS, PEOPLE_WORDS, is_person, named_like
 from spagree.read.layouts.long import joined, role_columns
@@ -27,27 +27,28 @@ FEWEST_CLASSES = 3
 
 @dataclass(frozen=True, slots=True)
 class _Broad:
-    """The columns that identify a row, those that hold what is compared, and a text of the item."""
+    """The columns that identify a row, those that hold what is compared, and what else belongs to the row."""
 
     table: Table
     key: str
     keys: tuple[int, ...]
     others: tuple[int, ...]
-    text: int | None
+    beside: Mapping[str, int]
+    """Columns of the text, the cluster and the group, as far as they were named."""
     guessed: frozenset[str]
     cautions: tuple[Caution, ...] = ()
 
     def load(self) -> nw.LazyFrame[Any]:
         """Every column that is needed."""
-        needed = [*self.keys, *self.others, *([] if self.text is None else [self.text])]
+        needed = [*self.keys, *self.others, *self.beside.values()]
         return self.table.load(list(dict.fromkeys(needed)))
 
     def tall(self, frame: nw.LazyFrame[Any], variable: str, value: str) -> nw.LazyFrame[Any]:
         """One row per cell."""
-        kept = [self.key, *([ROW] if self.table.is_ordered else []), *([] if self.text is None else [TEXT])]
+        kept = [self.key, *([ROW] if self.table.is_ordered else []), *self.beside]
         prepared = frame.with_columns((joined(self.keys) if self.keys else nw.col(ROW)).alias(self.key))
-        if self.text is not None:
-            prepared = prepared.with_columns(nw.col(cell(self.text)).alias(TEXT))
+        if self.beside:
+            prepared = prepared.with_columns(nw.col(cell(place)).alias(role) for role, place in self.beside.items())
         return unpivoted(prepared, kept, {cell(p): self.table.columns[p] for p in self.others}, variable, value)
 
     def names(self, variable: str) -> dict[str, str]:
@@ -56,7 +57,7 @@ class _Broad:
         found = {self.key: " + ".join(names[p] for p in self.keys) or "row number"}
         found[variable] = listed([names[p] for p in self.others], limit=5)
         ordered = {role: found[role] for role in (ITEM, ANNOTATOR, LABEL) if role in found}
-        return ordered | ({} if self.text is None else {TEXT: names[self.text]})
+        return ordered | {role: names[place] for role, place in self.beside.items()}
 
 
 def wide(table: Table, question: Question) -> Layout:
@@ -72,8 +73,9 @@ def wide(table: Table, question: Question) -> Layout:
 
 def transposed(table: Table, question: Question) -> Layout:
     """One row per annotator, one column per item, as forms and surveys write it."""
-    if question.text is not None:
-        raise UsageError("--text has no meaning here: every column is one item; leave it out")
+    for role in question.also():
+        if role != GROUP:
+            raise UsageError(f"--{role} has no meaning here: every column is one item; leave it out")
     numbered, twice = _numbered(table)
     broad = _broad(numbered, question, ANNOTATOR, "item")
     frame, cautions = cells.in_one_type(broad.load(), broad.others)
@@ -111,8 +113,9 @@ def _broad(table: Table, question: Question, key: str, what: str) -> _Broad:
     """Which columns identify a row, and which hold annotators, items or classes."""
     _refuse_meaningless(question, key, what)
     chosen = tuple(columns.several(table.columns, question.label)) if question.label else None
-    text = None if question.text is None else columns.find(table.columns, question.text, f"--{TEXT}")
-    first = _key(table, question, key)
+    named = question.named()
+    beside = {role: columns.find(table.columns, str(named[role]), f"--{role}") for role in question.also()}
+    first = _key(table, question, key, frozenset(beside.values()))
     if chosen is not None and first in chosen:
         if question.named()[key] is not None:
             raise ColumnError(
@@ -122,7 +125,7 @@ def _broad(table: Table, question: Question, key: str, what: str) -> _Broad:
     keys = () if first is None else role_columns(table, question, key, first)
     if not keys and not table.is_ordered:
         raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with --{key}")
-    free = [i for i in range(len(table.columns)) if i not in (*keys, text)]
+    free = [i for i in range(len(table.columns)) if i not in (*keys, *beside.values())]
     every = [i for i in free if _is_named(table.columns[i])]
     others, aside = (chosen, ()) if chosen is not None else _sorted(table, every, bool(keys), key, what)
     if chosen is None:
@@ -131,7 +134,7 @@ def _broad(table: Table, question: Question, key: str, what: str) -> _Broad:
         raise ColumnError(f"{table.name}: no {what} columns besides the {key}; columns: {listed(table.columns)}")
     _refuse_same_names(table, others, what)
     guessed = frozenset({key} if keys and question.named()[key] is None else ())
-    return _Broad(table, key, keys, tuple(others), text, guessed, aside)
+    return _Broad(table, key, keys, tuple(others), beside, guessed, aside)
 
 
 def _refuse_meaningless(question: Question, key: str, what: str) -> None:
@@ -141,9 +144,9 @@ def _refuse_meaningless(question: Question, key: str, what: str) -> None:
             raise UsageError(f"--{role} {shown(name)} has no meaning here: every column is one {what}; leave it out")
 
 
-def _key(table: Table, question: Question, key: str) -> int | None:
+def _key(table: Table, question: Question, key: str, taken: frozenset[int]) -> int | None:
     """The first column that identifies a row: named, or guessed by its name; in forms also by what it holds."""
-    roles = columns.resolve(table.columns, {key: question.named()[key]}, (key,) if key == ITEM else ())
+    roles = columns.resolve(table.columns, {key: question.named()[key]}, (key,) if key == ITEM else (), taken)
     if key == ITEM:
         return roles.positions.get(ITEM)
     name = question.named()[ANNOTATOR]

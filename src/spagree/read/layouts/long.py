@@ -9,8 +9,9 @@ import narwhals as nw
 
 from spagree.errors import DataError, UsageError
 from spagree.read import cells, columns, moments
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, CLUSTER, ITEM, LABEL, ROW, TIME, Caution
 from spagree.read.layouts import advice, questions
+from spagree.read.layouts.clusters import caution_clusters
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.tables import Table, cell, listed, shown
 
@@ -34,6 +35,7 @@ def long(table: Table, question: Question) -> Layout:
         *(joined(positions).alias(role) for role, positions in places.items()),
         *([ROW] if table.is_ordered else []),
     )
+    hints = () if CLUSTER in places else caution_clusters(table, places)
     names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
     frame, cautions = _timed(renamed, table, names, question, TIME in roles.guessed)
     if TIME not in frame.collect_schema().names():
@@ -41,9 +43,8 @@ def long(table: Table, question: Question) -> Layout:
     if asked is not None and asked.value is not None:
         names["question"] = f"{table.columns[asked.position]} = {asked.value}"
     kept = frozenset() if table.is_positional else frozenset(roles.guessed & names.keys())
-    return Layout(
-        cells.with_missing(frame, question.missing), "long", names, kept, cautions, places, advice.apart(table, places)
-    )
+    labelled, apart = cells.with_missing(frame, question.missing), advice.apart(table, places)
+    return Layout(labelled, "long", names, kept, cautions + hints, places, apart)
 
 
 def _roles(table: Table, question: Question) -> tuple[columns.Roles, dict[str, tuple[int, ...]]]:

@@ -10,7 +10,7 @@ import narwhals as nw
 
 from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError
 from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TEXT, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Caution
 from spagree.read.contents import OFF, ON, held_by
 from spagree.read.frames import collected
 from spagree.read.layouts.long import joined, role_columns
@@ -43,10 +43,9 @@ def one_hot(table: Table, question: Question) -> Layout:
         )
     frame = table.load(list(dict.fromkeys([*used, *classes])))
     _refuse_other_cells(frame, table, classes)
-    shown_columns = [joined(positions).alias(role) for role, positions in places.items() if role != TEXT]
-    text = [nw.col(cell(places[TEXT][0])).alias(TEXT)] if TEXT in places else []
+    shown_columns = [joined(positions).alias(role) for role, positions in places.items()]
     row = [ROW] if table.is_ordered else []
-    labelled = frame.select(*shown_columns, *text, _label(table, classes).alias(LABEL), *row)
+    labelled = frame.select(*shown_columns, _label(table, classes).alias(LABEL), *row)
     names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
     names[LABEL] = listed([table.columns[p] for p in classes], limit=5)
     return Layout(labelled, "one-hot", names, frozenset(roles.guessed), _aside(table, free, classes, question))

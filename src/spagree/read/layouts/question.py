@@ -8,7 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TEXT, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEXT, TIME, Caution
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Question:
     text: str | None = None
     question: str | None = None
     time_format: str | None = None
+    cluster: str | None = None
+    by: str | None = None
 
     def named(self) -> Mapping[str, str | None]:
         """The first column of each role that was named."""
@@ -35,6 +37,8 @@ class Question:
             **{role: names[0] if names else None for role, names in first.items()},
             TIME: self.time,
             TEXT: self.text,
+            CLUSTER: self.cluster,
+            GROUP: self.by,
         }
 
     def further(self, role: str) -> tuple[str, ...]:
@@ -42,8 +46,9 @@ class Question:
         return {ITEM: self.item, ANNOTATOR: self.annotator}.get(role, ())[1:]
 
     def also(self) -> tuple[str, ...]:
-        """The role that is never guessed."""
-        return (TEXT,) if self.text is not None else ()
+        """The roles that are never guessed, as far as they were named."""
+        named = self.named()
+        return tuple(role for role in (TEXT, CLUSTER, GROUP) if named[role] is not None)
 
 
 @dataclass(frozen=True, slots=True)

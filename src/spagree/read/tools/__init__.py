@@ -40,7 +40,11 @@ def read_export(
     _refuse_shape(source, tool)
     _refuse_renames(tool, options)
     with _refused_otherwise(source, tool):
-        export = gather(tool.responses(source, options), tool, rules, source.name)
+        try:
+            export = gather(tool.responses(source, options), tool, rules, source.name)
+        finally:
+            if options.where is not None:  # why nothing was found, where that is why
+                options.where.refuse_nothing(tool.title)
     if options.text is not None and not export.texts:
         raise UsageError(
             f"--text {options.text!r}: this {tool.title} export has no such text for any item; leave it out"
@@ -106,4 +110,5 @@ def _understood(source: Source, export: Export, question: str, options: ReaderOp
     more = [f"other questions: {', '.join(others)}"] if others else []
     counted = f"counted: {rules.in_words(tool, export.statuses)}"
     notes = [options.notes[question]] if question in options.notes else []
-    return Understood(source.name, tool.name, columns, rules=(*more, *notes, counted))
+    some = [] if options.where is None else [options.where.in_words()]
+    return Understood(source.name, tool.name, columns, rules=(*some, *more, *notes, counted))

@@ -41,9 +41,14 @@ def file_records(
     """The records of one file: rows of a table, or objects of a JSON file."""
     if file.path.stat().st_size < SMALL and not file.path.read_bytes().strip():
         return  # a member who has done nothing
-    text = as_utf8(file, asked.encoding, asked.scratch)
+    text, chosen = as_utf8(file, asked.encoding, asked.scratch), asked.where
+
+    def needed(name: str) -> bool:
+        return wanted(name) or (chosen is not None and chosen.names(name))
+
     try:
-        yield from objects(text) if file.kind.startswith("json") else rows(text, asked.scratch, wanted, omitted)
+        found = objects(text) if file.kind.startswith("json") else rows(text, asked.scratch, needed, omitted)
+        yield from found if chosen is None else chosen.some(found)
     except UnicodeDecodeError:
         refuse_bad_bytes(file)
         raise
@@ -65,9 +70,15 @@ def table_rows(
     origin: Source, asked: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str] = ()
 ) -> Iterator[tuple[int, Sequence[str], Sequence[str | None]]]:
     """Number, names and cells of each row of tables that are too long for a record each; None is an empty cell."""
+    chosen = asked.where
+
+    def needed(name: str) -> bool:
+        return wanted(name) or (chosen is not None and chosen.names(name))
+
     for file in origin.files:
         try:
-            yield from _cells(as_utf8(file, asked.encoding, asked.scratch), asked.scratch, wanted, omitted)
+            found = _cells(as_utf8(file, asked.encoding, asked.scratch), asked.scratch, needed, omitted)
+            yield from found if chosen is None else chosen.some_rows(found)
         except UnicodeDecodeError:
             refuse_bad_bytes(file)
             raise

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spagree.read.annotations import Caution
+from spagree.read.tools.chosen import Chosen
 from spagree.read.tools.source import Source
 from spagree.read.tools.timestamps import usual
 
@@ -49,6 +50,7 @@ class ReaderOptions:
     question: str | None = None
     text: str | None = None
     config: Any = None
+    where: Chosen | None = None
     cautions: list[Caution] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
 

@@ -1,0 +1,86 @@
+"""--where on exports of tools: only the records that have a value in a field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spagree.errors import ColumnError, DataError, UsageError
+from spagree.read.files.json_text import as_text
+from spagree.read.tables import listed, shown
+
+MOST_SHOWN = 10
+Row = tuple[int, Sequence[str], Sequence[str | None]]
+Placed = tuple[str, int, Mapping[str, Any]]
+
+
+@dataclass(slots=True)
+class Chosen:
+    """Fields and the value they must have; counts the records as they pass by.
+
+    >>> chosen = Chosen([("lang", "en")])
+    >>> records = [("", 1, {"id": 1, "data": {"lang": "en"}}), ("", 2, {"id": 2, "lang": "de"})]
+    >>> [record["id"] for _, _, record in chosen.some(records)], chosen.in_words()
+    ([1], 'only records with lang = en: 1 of 2')
+    """
+
+    conditions: Sequence[tuple[str, str]]
+    seen: int = 0
+    kept: int = 0
+    fields: dict[str, None] = field(default_factory=dict)
+    values: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def some(self, records: Iterator[Placed] | Sequence[Placed]) -> Iterator[Placed]:
+        """The records that have all these values."""
+        for place, number, record in records:
+            self.seen += 1
+            found = _flat(record)
+            self.fields.update(dict.fromkeys(found))
+            for name, _ in self.conditions:
+                if name in found and len(self.values.setdefault(name, {})) <= MOST_SHOWN:
+                    self.values[name].setdefault(found[name])
+            if all(found.get(name) == value for name, value in self.conditions):
+                self.kept += 1
+                yield place, number, record
+
+    def some_rows(self, rows: Iterator[Row]) -> Iterator[Row]:
+        """The same for rows of a table: number, names and cells."""
+        for number, names, cells in rows:
+            if any(True for _ in self.some([("", number, dict(zip(names, cells, strict=True)))])):
+                yield number, names, cells
+
+    def names(self, column: str) -> bool:
+        """Whether a condition is about this column."""
+        return any(name == column for name, _ in self.conditions)
+
+    def in_words(self) -> str:
+        """What was chosen, and how much that leaves."""
+        told = " and ".join(f"{name} = {value}" for name, value in self.conditions)
+        return f"only records with {told}: {self.kept:,} of {self.seen:,}"
+
+    def refuse_nothing(self, tool: str) -> None:
+        """A field that no record has, a value that none has, or an export that is not made of records."""
+        if not self.seen:
+            raise UsageError(
+                f"--where names a field of the records of an export, and this {tool} export has no records to choose; "
+                "leave it out"
+            )
+        for name, value in self.conditions:
+            if name not in self.values:
+                raise ColumnError(
+                    f"--where {shown(name)}: no record has this field; fields: {listed(list(self.fields))}"
+                )
+            if not self.kept:
+                known = listed(list(self.values[name])[:MOST_SHOWN])
+                raise DataError(f"--where {name}={value}: no record has it; field {shown(name)} holds {known}")
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of a record, and those of objects in it, such as the data of a task; values as text."""
+    inner = {name: each for part in record.values() if isinstance(part, dict) for name, each in part.items()}
+    return {
+        name: as_text(value) if value is not None else ""
+        for name, value in (inner | dict(record)).items()
+        if not isinstance(value, dict | list)
+    }

@@ -1,0 +1,122 @@
+"""Items by cluster and by group: what a tally keeps beside its totals when a column of clusters or groups was named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from spagree.errors import UsageError
+
+Pattern = tuple[tuple[str, int], ...]
+"""The labels of an item and how often each was given, sorted by label."""
+Votes = tuple[tuple[str, str, int], ...]
+"""The same by group: (group, label, count), sorted."""
+NO_VALUE = ""  # the cluster or group of an item or annotator that has none
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """How many items each cluster has with each combination of labels, and which group of people gave them.
+
+    >>> one = Grouped("doc", None, {("d1", (("", "no", 2),)): 3, ("d2", (("", "no", 2),)): 1})
+    >>> one.patterns()
+    {(('no', 2),): 4}
+    >>> (one + one).items["d2", (("", "no", 2),)]
+    2
+    """
+
+    cluster: str | None
+    """The column of the clusters; None where items are independent."""
+    by: str | None
+    """The column of the groups."""
+    items: Mapping[tuple[str, Votes], int] = field(default_factory=dict)
+    """Items by cluster and by votes."""
+    annotators: Mapping[str, Mapping[str, int]] | None = None
+    """Annotations of each annotator, by group; None where nobody knows who annotated."""
+
+    def __add__(self, other: Grouped) -> Grouped:
+        if (self.cluster, self.by) != (other.cluster, other.by):
+            ways = f"{_named(self)} and {_named(other)}"
+            raise UsageError(f"parts were counted by different columns ({ways}); count both the same way")
+        whole = Counter(self.items)
+        whole.update(other.items)
+        return replace(self, items=dict(whole), annotators=_added(self.annotators, other.annotators))
+
+    @cached_property
+    def of_annotators(self) -> bool:
+        """Whether groups are groups of annotators: some item has annotations of two of them."""
+        return any(len({group for group, *_ in votes}) > 1 for _, votes in self.items)
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The groups in order; one without a value comes last."""
+        found = {group for _, votes in self.items for group, *_ in votes}
+        return tuple(sorted(found, key=lambda group: (group == NO_VALUE, group)))
+
+    @cached_property
+    def clusters(self) -> int:
+        """How many clusters there are; an item that has none is one of its own."""
+        alone = sum(items for (cluster, _), items in self.items.items() if cluster == NO_VALUE)
+        return alone + len({cluster for cluster, _ in self.items} - {NO_VALUE})
+
+    @cached_property
+    def without_cluster(self) -> int:
+        """Items without a cluster."""
+        return sum(items for (cluster, _), items in self.items.items() if cluster == NO_VALUE)
+
+    def patterns(self) -> dict[Pattern, int]:
+        """Items by the labels they have, whatever their cluster and group."""
+        return _summed((merged(votes), items) for (_, votes), items in self.items.items())
+
+    def by_cluster(self) -> dict[tuple[str, Pattern], int]:
+        """Items by cluster and labels."""
+        whole: Counter[tuple[str, Pattern]] = Counter()
+        for (cluster, votes), items in self.items.items():
+            whole[cluster, merged(votes)] += items
+        return dict(whole)
+
+    def only(self, group: str) -> Grouped:
+        """What one group did; items it has not seen are left out."""
+        part: Counter[tuple[str, Votes]] = Counter()
+        for (cluster, votes), items in self.items.items():
+            own = tuple(vote for vote in votes if vote[0] == group)
+            if own:
+                part[cluster, own] += items
+        return replace(self, by=None, items=dict(part), annotators=None)
+
+
+def merged(votes: Iterable[tuple[str, str, int]]) -> Pattern:
+    """The labels of an item with their counts, whoever gave them.
+
+    >>> merged((("crowd", "no", 2), ("crowd", "yes", 1), ("expert", "no", 1)))
+    (('no', 3), ('yes', 1))
+    """
+    counts: Counter[str] = Counter()
+    for _, label, count in votes:
+        counts[label] += count
+    return tuple(sorted(counts.items()))
+
+
+def _summed(found: Iterable[tuple[Pattern, int]]) -> dict[Pattern, int]:
+    whole: Counter[Pattern] = Counter()
+    for pattern, items in found:
+        whole[pattern] += items
+    return dict(whole)
+
+
+def _named(found: Grouped) -> str:
+    columns = {"--cluster": found.cluster, "--by": found.by}
+    return " ".join(f"{option} {column}" for option, column in columns.items() if column is not None)
+
+
+def _added(
+    left: Mapping[str, Mapping[str, int]] | None, right: Mapping[str, Mapping[str, int]] | None
+) -> dict[str, dict[str, int]] | None:
+    if left is None or right is None:
+        return None
+    whole = {group: Counter(made) for group, made in left.items()}
+    for group, made in right.items():
+        whole.setdefault(group, Counter()).update(made)
+    return {group: dict(made) for group, made in whole.items()}

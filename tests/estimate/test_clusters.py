@@ -1,0 +1,381 @@
+"""Items in clusters: every figure against a plain recount, cluster by cluster, in exact fractions where it can be."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+from math import erfc, sqrt
+from random import Random
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import spagree
+from spagree.errors import DataError, UsageError
+from spagree.estimate import cautions
+from spagree.estimate.chance import COEFFICIENTS
+from spagree.estimate.clusters import ONE_CLUSTER
+from spagree.estimate.uncertainty import wilson
+from spagree.tally import group_counts
+
+COLUMNS = ["item", "annotator", "label", "doc"]
+Rows = list[tuple[Any, ...]]
+
+
+def documents(seed: int, clusters: int = 6, items: int = 4, labels: str = "xyz") -> Rows:
+    """Items in documents of unequal size, labelled by two to four people each; documents differ."""
+    random = Random(seed)
+    rows: Rows = []
+    for doc in range(clusters):
+        usual = random.choice(labels)
+        for item in range(1 + random.randrange(items)):
+            for annotator in range(random.choice([2, 2, 3, 4])):
+                label = usual if random.random() < 0.6 else random.choice(labels)
+                rows.append((f"{doc}-{item}", f"a{annotator}", label, f"d{doc}"))
+    return rows
+
+
+def measured(rows: Rows, **options: Any) -> spagree.Agreement:
+    return spagree.measure(pl.DataFrame(rows, schema=COLUMNS, orient="row"), **options)
+
+
+def votes_of(rows: Rows) -> dict[str, dict[str, int]]:
+    """How often each item got each label."""
+    found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for item, _, label, _ in rows:
+        found[item][label] += 1
+    return found
+
+
+def agreement_of(votes: dict[str, int]) -> Fraction:
+    n = sum(votes.values())
+    return Fraction(sum(c * (c - 1) for c in votes.values()), n * (n - 1))
+
+
+def doc_of(rows: Rows) -> dict[str, str]:
+    return {item: doc for item, _, _, doc in rows}
+
+
+# SPA -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", spagree.SCHEMES)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_standard_error_adds_up_within_clusters_before_it_squares(scheme: str, seed: int) -> None:
+    rows = documents(seed)
+    found = measured(rows, cluster="doc", weights=scheme)
+    weights = found.findings.weights[scheme].by_n
+    votes, docs = votes_of(rows), doc_of(rows)
+    k = {item: weights[sum(each.values())] for item, each in votes.items()}
+    agreement = {item: agreement_of(each) for item, each in votes.items()}
+    whole = sum(k.values(), Fraction())
+    spa = sum((k[item] * agreement[item] for item in votes), Fraction()) / whole
+    sums: dict[str, Fraction] = defaultdict(Fraction)
+    sizes: dict[str, Fraction] = defaultdict(Fraction)
+    for item, doc in docs.items():
+        sums[doc] += k[item] * (agreement[item] - spa)
+        sizes[doc] += k[item]
+    g = len(sums)
+    variance = Fraction(g, g - 1) * sum(each**2 for each in sums.values()) / whole**2
+    assert found.spa.value == pytest.approx(float(spa), abs=1e-15)
+    assert found.spa.stderr == pytest.approx(sqrt(variance), rel=1e-12)
+    # Far from perfect agreement the interval is Wilson's on as many equal clusters as these are worth.
+    effective = float(whole**2 / sum(each**2 for each in sizes.values()))
+    low, high = wilson(float(spa), sqrt(variance), effective, 0.95)
+    assert found.spa.low is not None and found.spa.high is not None
+    assert found.spa.low <= low + 1e-12
+    assert found.spa.high >= high - 1e-12
+
+
+@pytest.mark.parametrize("metric", ["nominal", "ordinal"])
+@pytest.mark.parametrize("seed", range(3))
+def test_clusters_change_errors_and_no_value(seed: int, metric: str) -> None:
+    rows = [(item, who, str("xyz".index(label)), doc) for item, who, label, doc in documents(seed, clusters=12)]
+    plain, found = measured(rows, metric=metric), measured(rows, cluster="doc", metric=metric)
+    for name, each in plain.schemes.items():
+        assert found.schemes[name].value == pytest.approx(each.value, abs=1e-15)
+        assert found.schemes[name].stderr != each.stderr
+    assert {name: each.value for name, each in found.chance.items()} == {
+        name: each.value for name, each in plain.chance.items()
+    }
+    assert found.missingness.z != plain.missingness.z
+    agreement = [dict(each.classes().select("class", "agreement").rows()) for each in (plain, found)]
+    assert agreement[1] == pytest.approx(agreement[0])  # their order differs: few clusters come last
+
+
+@pytest.mark.parametrize("metric", ["nominal", "ordinal"])
+def test_items_on_their_own_are_what_they_were_without_clusters(metric: str) -> None:
+    rows = [(item, who, str("xyz".index(label)), item) for item, who, label, _ in documents(3, clusters=12)]
+    plain, found = measured(rows, metric=metric), measured(rows, cluster="doc", metric=metric)
+    for mine, theirs in (*zip(found.schemes.values(), plain.schemes.values(), strict=True),):
+        assert (mine.stderr, mine.low, mine.high) == pytest.approx((theirs.stderr, theirs.low, theirs.high), rel=1e-9)
+    for name, corrected in plain.chance.items():
+        other = found.chance[name]
+        ends = (corrected.stderr, corrected.low, corrected.high)
+        assert (other.stderr, other.low, other.high) == pytest.approx(ends, rel=1e-9)
+    assert found.missingness.p == pytest.approx(plain.missingness.p, rel=1e-9)
+    numbers = ["agreement", "stderr", "low", "high"]
+    assert found.classes().select(numbers).to_numpy() == pytest.approx(plain.classes().select(numbers).to_numpy())
+
+
+def test_an_item_without_a_cluster_is_one_of_its_own() -> None:
+    rows = documents(5, clusters=12)
+    alone = [(item, who, label, None if doc == "d0" else doc) for item, who, label, doc in rows]
+    spelled = [(item, who, label, item if doc is None else doc) for item, who, label, doc in alone]
+    found, same = measured(alone, cluster="doc"), measured(spelled, cluster="doc")
+    assert found.spa == same.spa
+    assert found.data.clusters == same.data.clusters
+    lost = len({item for item, *_, doc in alone if doc is None})
+    said = next(each.message for each in found.warnings if each.code == "without_cluster")
+    assert said == f"{lost} of {found.data.items} items have no value in 'doc': each counts as a cluster of its own"
+
+
+def test_one_cluster_has_a_value_and_no_interval() -> None:
+    rows = documents(1, clusters=1, items=9)
+    found = measured(rows, cluster="doc")
+    assert found.spa.value == measured(rows).spa.value
+    assert (found.spa.low, found.spa.undefined) == (None, ONE_CLUSTER)
+    assert {each.undefined for each in found.chance.values()} == {ONE_CLUSTER}
+    assert all("one cluster" in str(reason) for reason in found.classes()["undefined"])
+
+
+def test_the_bootstrap_draws_clusters() -> None:
+    rows = documents(7, clusters=40, items=12)
+    found = measured(rows, cluster="doc", bootstrap=4000)
+    assert found.spa.method == "bootstrap of clusters, 4000 replicates, seed 0"
+    exact = measured(rows, cluster="doc").spa
+    assert found.spa.stderr == pytest.approx(exact.stderr, rel=0.1)
+
+
+def test_new_annotators_are_added_to_new_clusters() -> None:
+    rows = documents(7, clusters=20, items=12)
+    plain, found = measured(rows, interval_for="annotators"), measured(rows, cluster="doc", interval_for="annotators")
+    items = measured(rows).spa.stderr, measured(rows, cluster="doc").spa.stderr
+    assert None not in (*items, plain.spa.stderr, found.spa.stderr)
+    more = float(found.spa.stderr or 0) ** 2 - float(plain.spa.stderr or 0) ** 2
+    assert more == pytest.approx(float(items[1] or 0) ** 2 - float(items[0] or 0) ** 2, abs=1e-12)
+    assert found.intervals() == {}
+    assert measured(rows, cluster="doc").intervals()["annotators"] == found.spa
+
+
+# Coefficients --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_coefficients_leave_out_one_cluster_at_a_time(name: str, seed: int) -> None:
+    rows = documents(seed, clusters=9)
+    found = measured(rows, cluster="doc").chance[name]
+    docs = sorted(set(doc_of(rows).values()))
+    # Measured anew without each cluster: the plain ratio, before the bias of small samples is taken off.
+    left = []
+    for doc in docs:
+        rest = measured([row for row in rows if row[3] != doc]).chance[name]
+        assert rest.observed is not None
+        assert rest.expected is not None
+        left.append((rest.observed - rest.expected) / (1 - rest.expected))
+    g = len(docs)
+    stderr = sqrt((g - 1) / g * sum((each - np.mean(left)) ** 2 for each in left))
+    assert found.stderr == pytest.approx(stderr, rel=1e-9)
+    assert found.low is not None and found.high is not None and found.value is not None
+    assert found.low <= found.value <= found.high
+
+
+def test_a_coefficient_that_needs_every_cluster_has_a_linear_error() -> None:
+    rows = [(f"{doc}-{item}", who, "x", f"d{doc}") for doc in range(4) for item in range(3) for who in "ab"]
+    rows = [(*row[:2], "y" if row[0] == "0-0" and row[1] == "a" else "x", row[3]) for row in rows]
+    found = measured(rows, cluster="doc").chance["krippendorff_alpha"]
+    assert found.stderr is not None
+    assert found.stderr > 0
+
+
+# Classes, trend, differences -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classes_add_up_within_clusters(seed: int) -> None:
+    rows = documents(seed, clusters=10)
+    found = {row["class"]: row for row in measured(rows, cluster="doc").classes().rows(named=True)}
+    votes, docs = votes_of(rows), doc_of(rows)
+    for label, row in found.items():
+        given = {item: each.get(label, 0) for item, each in votes.items()}
+        agreeing = {item: given[item] * Fraction(given[item] - 1, sum(votes[item].values()) - 1) for item in votes}
+        value = sum(agreeing.values(), Fraction()) / sum(given.values())
+        sums: dict[str, Fraction] = defaultdict(Fraction)
+        for item in votes:
+            if given[item]:
+                sums[docs[item]] += agreeing[item] - value * given[item]
+        g = len(sums)
+        variance = Fraction(g, g - 1) * sum(each**2 for each in sums.values()) / sum(given.values()) ** 2
+        assert row["agreement"] == pytest.approx(float(value))
+        assert row["stderr"] == pytest.approx(sqrt(variance), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_trend_is_seen_against_clusters(seed: int) -> None:
+    rows = documents(seed, clusters=10)
+    votes, docs = votes_of(rows), doc_of(rows)
+    n = {item: sum(each.values()) for item, each in votes.items()}
+    agreement = {item: agreement_of(each) for item, each in votes.items()}
+    mean_n, mean_p = (sum(each.values(), Fraction()) / len(votes) for each in (n, agreement))
+    sums: dict[str, Fraction] = defaultdict(Fraction)
+    for item in votes:
+        sums[docs[item]] += (n[item] - mean_n) * (agreement[item] - mean_p)
+    z = float(sum(sums.values())) / sqrt(sum(each**2 for each in sums.values()))
+    found = measured(rows, cluster="doc").missingness
+    assert found.z == pytest.approx(z, rel=1e-9)
+    assert found.p == pytest.approx(erfc(abs(z) / sqrt(2)), rel=1e-9)
+
+
+def test_differences_need_clusters_enough() -> None:
+    rows = documents(2, clusters=4, items=30)
+    assert measured(rows).missingness.p_of_differences() is not None
+    assert measured(rows, cluster="doc").missingness.p_of_differences() is None
+    many = documents(2, clusters=60, items=6)
+    assert measured(many, cluster="doc").missingness.p_of_differences() is not None
+
+
+# The tally -----------------------------------------------------------------------------------
+
+ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "polars": lambda frame: frame,
+    "lazy": pl.DataFrame.lazy,
+    "pandas": pl.DataFrame.to_pandas,
+    "pyarrow": pl.DataFrame.to_arrow,
+    "duckdb": lambda frame: duckdb.from_arrow(frame.to_arrow()),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("numbers", [False, True])
+def test_every_engine_gives_the_same_integers(engine: str, numbers: bool) -> None:
+    rows = [(*row[:3], None if row[3] == "d0" else row[3]) for row in documents(4)]
+    frame = pl.DataFrame(rows, schema=COLUMNS, orient="row")
+    if numbers:
+        frame = frame.with_columns(pl.col("doc").str.slice(1).cast(pl.Int64))
+    found = spagree.tally(ENGINES[engine](frame), cluster="doc")
+    wanted = spagree.tally(frame, cluster="doc")
+    assert found.grouped == wanted.grouped
+    assert spagree.measure(found).spa == spagree.measure(wanted).spa
+    assert found.clusters == len({row[3] for row in rows if row[3]}) + len({row[0] for row in rows if not row[3]})
+
+
+def test_more_than_forty_classes_are_counted_by_cluster_too() -> None:
+    rows = [
+        (*row[:2], f"{row[2]}{number % 30}", row[3]) for number, row in enumerate(documents(4, clusters=9, items=9))
+    ]
+    frame = pl.DataFrame(rows, schema=COLUMNS, orient="row")
+    assert frame["label"].n_unique() > 40
+    found = spagree.tally(frame, cluster="doc")
+    assert found.grouped is not None
+    assert found.grouped.patterns() == found.patterns
+    assert found.patterns == spagree.tally(frame.drop("doc")).patterns
+
+
+def test_parts_merge_to_the_whole_and_are_saved_with_their_clusters(tmp_path: Any) -> None:
+    rows = documents(4, clusters=10)
+    frame = pl.DataFrame(rows, schema=COLUMNS, orient="row")
+    parts = [frame.filter((pl.col("item").hash() % 2) == half) for half in (0, 1)]  # clusters are cut, items are not
+    for number, part in enumerate(parts):
+        spagree.save(spagree.tally(part, cluster="doc"), tmp_path / f"{number}.json")
+    whole = spagree.measure([str(tmp_path / "0.json"), str(tmp_path / "1.json")])
+    assert whole.spa == measured(rows, cluster="doc").spa
+    assert whole.chance == measured(rows, cluster="doc").chance
+
+
+def test_parts_with_and_without_clusters_do_not_add_up() -> None:
+    rows = documents(4)
+    frame = pl.DataFrame(rows, schema=COLUMNS, orient="row").with_columns(other=pl.col("doc"))
+    with_doc, plain = spagree.tally(frame, cluster="doc"), spagree.tally(frame)
+    with pytest.raises(UsageError, match="some parts were counted with cluster= or by=, others without"):
+        with_doc + plain
+    with pytest.raises(UsageError, match=r"different columns \(cluster= doc and cluster= other\)"):
+        with_doc + spagree.tally(frame, cluster="other")
+    assert (with_doc + spagree.Tally()).clusters == with_doc.clusters
+
+
+def test_a_tally_whose_clusters_do_not_fit_is_refused(tmp_path: Any) -> None:
+    path = tmp_path / "part.json"
+    spagree.save(spagree.tally(pl.DataFrame(documents(4), schema=COLUMNS, orient="row"), cluster="doc"), path)
+    text = path.read_text()
+    for old, new, reason in (
+        ('"cluster": "doc"', '"cluster": null', "of no column"),
+        ('"cluster": "doc"', '"cluster": 7', "not the name of a column"),
+        ('"items": [["d0"', '"items": [["d0", ["", "x", 9], 1], ["d0"', "patterns differ"),
+    ):
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+        with pytest.raises(DataError, match=reason):
+            spagree.load(path)
+
+
+def test_items_in_several_clusters_are_refused_in_words() -> None:
+    rows = [("q1", "a", "x", "d1"), ("q1", "b", "x", "d2"), ("q2", "a", "x", "d1"), ("q2", "b", "y", None)]
+    with pytest.raises(DataError) as error:
+        measured(rows, cluster="doc")
+    assert str(error.value) == (
+        "cluster=\"doc\": 2 items are in several clusters (item 'q1' in 'd1' and 'd2'; item 'q2' in 'd1' and no value); "
+        "an item belongs to one: correct the column, or name another"
+    )
+
+
+def test_more_clusters_than_a_tally_keeps_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_counts, "MOST_KEPT", 3)
+    with pytest.raises(DataError, match=r'cluster="doc": more than 3 combinations with labels'):
+        measured(documents(4), cluster="doc")
+
+
+def test_a_tally_that_grows_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cautions, "LARGE_TALLY", 3)
+    found = measured(documents(4), cluster="doc")
+    assert any(each.code == "large_tally" and "6 clusters" in each.message for each in found.warnings)
+    assert any(each.code == "few_clusters" and "only 6 clusters in 'doc'" in each.message for each in found.warnings)
+
+
+def test_counts_of_single_items_keep_no_clusters() -> None:
+    with pytest.raises(UsageError, match="cluster=: counts of single items keep no clusters"):
+        spagree.count_items(pl.DataFrame(documents(4), schema=COLUMNS, orient="row"), cluster="doc")
+
+
+def test_a_tally_is_counted_with_its_clusters_or_without() -> None:
+    tally = spagree.tally(pl.DataFrame(documents(4), schema=COLUMNS, orient="row"))
+    with pytest.raises(UsageError, match="cluster= has no effect on a tally"):
+        spagree.measure(tally, cluster="doc")
+
+
+# What is shown -------------------------------------------------------------------------------
+
+
+def test_clusters_are_named_wherever_the_interval_is() -> None:
+    found = measured(documents(4, clusters=20), cluster="doc")
+    shown = found.to_dict()["spa"]
+    assert (shown["clusters"], shown["cluster"]) == (20, "doc")
+    assert f"{found.data.items} items in 20 clusters" in str(found)
+    assert "with more clusters of items like" in str(found)
+    assert "standard error over 20 clusters (doc)" in " ".join(str(found).split())
+    assert "clusters" not in measured(documents(4)).to_dict()["spa"]
+
+
+@pytest.mark.parametrize("layout", ["wide", "counts", "one-hot"])
+def test_clusters_of_broad_tables(layout: str) -> None:
+    rows = documents(4, clusters=12)
+    frame = pl.DataFrame(rows, schema=COLUMNS, orient="row")
+    wanted = spagree.measure(frame.drop("annotator"), cluster="doc").spa
+    if layout == "wide":
+        broad = frame.pivot("annotator", index=["item", "doc"], values="label")
+    elif layout == "counts":
+        broad = frame.pivot("label", index=["item", "doc"], values="annotator", aggregate_function="len").fill_null(0)
+    else:
+        broad = frame.with_columns((pl.col("label") == each).cast(pl.Int64).alias(each) for each in "xyz").drop("label")
+    options = {"annotator": "annotator"} if layout == "one-hot" else {}
+    assert spagree.measure(broad, format=layout, item="item", cluster="doc", **options).spa == wanted
+
+
+def test_a_table_with_items_in_columns_has_no_clusters() -> None:
+    frame = pl.DataFrame({"who": ["ann", "bob"], "doc": ["d1", "d1"], "q1": ["x", "y"], "q2": ["x", "x"]})
+    with pytest.raises(UsageError, match="cluster= has no meaning here: every column is one item"):
+        spagree.measure(frame, format="transposed", annotator="who", cluster="doc")
