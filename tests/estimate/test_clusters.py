@@ -355,7 +355,7 @@ def test_clusters_are_named_wherever_the_interval_is() -> None:
     shown = found.to_dict()["spa"]
     assert (shown["clusters"], shown["cluster"]) == (20, "doc")
     assert f"{found.data.items} items in 20 clusters" in str(found)
-    assert "with more clusters of items like" in str(found)
+    assert "on new clusters of items" in " ".join(str(found).split())
     assert "standard error over 20 clusters (doc)" in " ".join(str(found).split())
     assert "clusters" not in measured(documents(4)).to_dict()["spa"]
 
