@@ -22,7 +22,7 @@ from spagree.estimate import find
 from spagree.read.spark.session import session
 from spagree.tally import engines
 from spagree.tally.count import count, item_agreement
-from spagree.tally.engines import repeat_candidates, rows, to_polars
+from spagree.tally.engines import duckdb_engine, polars_engine, repeat_candidates, rows, to_polars
 from spagree.tally.engines.engine import python_value
 from spagree.tally.engines.polars_engine import Polars
 from spagree.tally.items import item_counts
@@ -331,7 +331,8 @@ def test_only_the_rows_of_repeated_keys_are_looked_at_again(engine: str, monkeyp
     frame = ENGINES[engine](again)
     assert candidates(frame, ("item", "annotator")) == wanted
     assert len(wanted) == 5
-    monkeypatch.setattr(f"spagree.tally.engines.{engine.split(maxsplit=1)[0]}_engine.MOST_REPEATS_APART", 1)
+    module = {"polars lazy": polars_engine, "duckdb": duckdb_engine}[engine]
+    monkeypatch.setattr(module, "MOST_REPEATS_APART", 1)
     assert candidates(frame, ("item", "annotator")) == sorted(again.select("item", "annotator", "label").rows())
 
 
