@@ -183,3 +183,21 @@ def test_custom_weights_by_mapping_and_function() -> None:
     source = [*TRIPLES, ("q1", "cyd", "no")]
     assert spagree.measure(source, weights={2: 1, 3: 3}).spa.value == spagree.measure(source, weights="edge").spa.value
     assert spagree.measure(source, weights=lambda n: n * n).spa.value == pytest.approx((9 / 3) / 13, abs=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["file", "triples", "polars", "pandas"])
+def test_every_table_is_of_one_kind_and_items_of_that_of_the_source(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    pl.DataFrame(COLUMNS).write_csv(path)
+    triples = list(zip(COLUMNS["item"], COLUMNS["annotator"], COLUMNS["label"], strict=True))
+    sources: dict[str, Any] = {
+        "file": path,
+        "triples": triples,
+        "polars": pl.DataFrame(COLUMNS),
+        "pandas": pd.DataFrame(COLUMNS),
+    }
+    found = spagree.measure(sources[kind])
+    tables = [found.annotators(), found.pairs(), found.classes(), found.confusion(), found.hardest(2)]
+    tables += [found.consensus(), found.distribution()]
+    assert {type(table) for table in tables} == {pl.DataFrame}
+    assert type(found.items()) is (pd.DataFrame if kind == "pandas" else pl.DataFrame)

@@ -106,10 +106,14 @@ def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
     example = next(label for label in known if len(set(options_of(label, found))) > 1)
     orders = len(known) - len({set_label(options_of(label, found)) for label in known})
     written = f" ({orders:,} of them are others in another order)" if orders else ""
+    is_list = example.startswith("[")
+    split = "" if is_list else f" --separator {found!r}"
     message = (
         f"labels look like sets of options (such as {example!r}), and are compared whole{written}. To give credit for "
-        f"shared options: --metric jaccard --separator {found!r}; to ignore their order: --separator {found!r}"
     )
+    message += f"shared options: --metric jaccard{split}"
+    message += f"; to ignore their order: --separator {found!r}" if orders or not is_list else ""
+    message += "; in the export of a tool, --multi options asks yes or no about each option" if is_list else ""
     return (Caution("label_sets", message),)
 
 

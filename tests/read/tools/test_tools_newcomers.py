@@ -361,3 +361,19 @@ def test_a_text_that_is_not_there_is_never_ignored(tmp_path: Path) -> None:
         with pytest.raises(SpagreeError, match="elsewhere"):
             spagree.measure(source, text="elsewhere", **options)
     assert texts(inception(tmp_path), text="Type") == {"c d.txt 1-2": "x"}
+
+
+# ── sets ──
+
+
+def test_sets_of_a_tool_hint_at_a_question_for_each_option(tmp_path: Path) -> None:
+    chosen = {"pos": ["pos"], "neg": ["neg", "pos"], "neu": ["neg"]}
+    tasks = [
+        task("choice", _input_hash=int(item[1:]), _annotator_id=who, options=[], accept=chosen[label])
+        for item, who, label in ROWS
+    ]
+    path = lines(tmp_path / "a.jsonl", tasks)
+    (message,) = [w.message for w in spagree.measure(path).warnings if w.code == "label_sets"]
+    assert 'metric="jaccard"' in message and 'multi="options"' in message and "separator" not in message
+    assert set(spagree.measure_all(path, multi="options")) == {"accept:neg", "accept:pos"}
+    assert spagree.measure(path, metric="jaccard").spa.value is not None

@@ -1,0 +1,71 @@
+"""Python ends in order after measure(): no thread of an engine is left that would abort it, on a terminal or not."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spagree
+
+SCRIPT = """
+import spagree
+agreement = spagree.measure({path!r})
+agreement.items(), agreement.annotators(), agreement.pairs(), agreement.hardest(3)
+kept = agreement
+print(round(agreement.spa.value, 3))
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    votes = tmp_path / "votes.csv"
+    spagree.simulate(items=300, annotators=25, seed=1).save(votes)
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT.format(path=str(votes)))
+    return path
+
+
+def ended(*command: object, typed: bytes = b"") -> tuple[int, str]:
+    """The exit code on a pseudo-terminal, and all that was shown."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(list(map(str, command)), stdin=theirs, stdout=theirs, stderr=theirs) as job:
+        os.close(theirs)
+        os.write(ours, typed)
+        seen = b""
+        try:
+            while block := os.read(ours, 4096):
+                seen += block
+        except OSError:  # what Linux says at the end of a terminal
+            pass
+        os.close(ours)
+    return job.returncode, seen.decode()
+
+
+def value(script: Path) -> str:
+    return str(round(spagree.measure(script.with_name("votes.csv")).spa.value or 0, 3))
+
+
+def test_a_script_ends_in_order(script: Path) -> None:
+    code, seen = ended(sys.executable, script)
+    assert (code, seen.strip()) == (0, value(script))
+
+
+def test_a_session_that_is_left_ends_in_order(script: Path) -> None:
+    code, seen = ended(sys.executable, "-q", "-i", script, typed=b"kept.spa.level\nexit()\n")
+    assert code == 0 and value(script) in seen and "0.95" in seen and "terminate called" not in seen
+
+
+def test_a_script_that_fails_ends_with_its_own_error(script: Path) -> None:
+    script.write_text(script.read_text() + "raise SystemExit(7)\n")
+    code, seen = ended(sys.executable, script)
+    assert (code, seen.strip()) == (7, value(script))
+
+
+@pytest.mark.slow
+def test_many_scripts_end_in_order(script: Path) -> None:
+    assert {ended(sys.executable, script)[0] for _ in range(6)} == {0}
