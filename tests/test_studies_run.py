@@ -75,3 +75,14 @@ def test_default_weights_and_teams(tmp_path: Path) -> None:
     )
     team = list(teams.study(tmp_path, 2))
     assert [row["team"] for row in team] == [3, 4, 5] and "Small teams" in teams.report(team, 2)
+
+
+def test_watching() -> None:
+    study = module("watching")
+    quiet = study.quiet(0.0, 1)
+    assert quiet["paused"] == 1.0 and 0 < quiet["fixed_half"] < quiet["half"] < 0.1
+    ran = lambda what, times: [what(seed) for seed in range(times)]  # noqa: E731
+    study.AFTER = 100
+    drops = study._drops(ran, study.EARLY, 0.3, 2)
+    assert drops["drop 500 oracle delay"] <= drops["drop 500 ours delay"]
+    assert study._ratio({"x ours delay": 30.0, "x oracle delay": 20.0}, "x") == "1.5"

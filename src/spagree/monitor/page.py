@@ -110,8 +110,8 @@ def _safe_words(safe: Safe, first: int, is_marked: bool) -> str:
         return f"{safe.undefined[:1].upper()}{safe.undefined[1:]}."
     since = " since the last mark" if is_marked else " so far"
     return (
-        f"Where agreement lies, however often you look: the first {first} annotations of {count(safe.items, 'item')}"
-        f"{since} (mean {figure(safe.value)})."
+        f"95% bounds that hold however often you look: first {first} annotations of {count(safe.items, 'item')}{since} "
+        f"(mean {figure(safe.value)})."
     )
 
 
