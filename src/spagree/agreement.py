@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from spagree.assignment.design import Assignment
 from spagree.assignment.lists import read_assignment
 from spagree.assignment.returned import Returned, annotated_pairs, check_returned
-from spagree.errors import UsageError
+from spagree.errors import SpagreeError, UsageError
 from spagree.estimate import (
     Corrected,
     Data,
@@ -24,7 +24,9 @@ from spagree.estimate.breakdowns import BREAKDOWNS, Absent, Breakdowns, Measurem
 from spagree.estimate.consensus import consensus
 from spagree.estimate.groups import Groups
 from spagree.estimate.overlap import Overlap
+from spagree.estimate.since import check_target
 from spagree.present.document import document
+from spagree.present.earlier import earlier_figures, what_changed
 from spagree.present.groups import groups_document, groups_summary, rendered
 from spagree.present.notebook import to_html
 from spagree.present.terminal import to_text
@@ -155,6 +157,20 @@ class Agreement:
             raise UsageError(f"hardest({most}): how many items to list, 1 or more")
         return self.measurement.hardest(most)
 
+    def disputed(self, most: int = 20) -> polars.DataFrame:
+        """The items that add most to all disagreement: ``item, annotations, agreement, share, entropy, votes``.
+
+        ``share`` is their part of all disagreement under the weights and the metric in use, ``agreement`` that of the
+        metric; unanimous items are never among them. Of equal shares, those with the commonest confusion come first.
+
+        >>> import spagree
+        >>> spagree.measure("example:sparse").disputed(1).select("item", "annotations", "share").rows()
+        [('item073', 5, 0.010362694300518135)]
+        """
+        if most < 1:
+            raise UsageError(f"disputed({most}): how many items to list, 1 or more")
+        return self.measurement.disputed(most)
+
     def consensus(self) -> polars.DataFrame:
         """The majority of each item: ``label`` (null for ties), ``tied``, ``share``, how likely it is ``kept``."""
         return consensus(to_polars(self.measurement.item_table().counts), self.spa.value, self.data.pairable_items)
@@ -281,22 +297,32 @@ class Agreement:
 
         return Charts(self.breakdowns)
 
-    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        target: float | None = None,
+        since: str | os.PathLike[str] | None = None,
+        force: bool = False,
+    ) -> Path:
         """Write one HTML page with everything: offline, printable, readable by people who never heard of kappa.
+
+        ``target`` is the agreement you want, drawn beside the number; ``since`` an earlier report, or the JSON of one,
+        to say what changed.
 
         >>> import spagree, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     page = spagree.measure("example:sparse").report(Path(folder) / "report.html")
+        ...     page = spagree.measure("example:sparse").report(Path(folder) / "report.html", target=0.7)
         ...     page.read_text("utf-8").splitlines()[0]
         '<!doctype html>'
         """
-        from spagree.present.charts import load_altair
         from spagree.present.report import page, write_report
 
         refuse_existing(path, force=force)
-        load_altair()
-        html = page(self.breakdowns(), self.understood, self.options, __version__)
-        return write_report(html, Path(path), force=force)
+        figures = self.to_dict()
+        changed = "" if since is None else what_changed(earlier_figures(since), figures)
+        parts = (self.breakdowns(), self.understood, self.options, figures, __version__)
+        return write_report(page(*parts, target=check_target(target), since=changed), Path(path), force=force)
 
     def export(self, folder: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
         """Write every table as CSV and all figures as JSON into a folder, for spreadsheets and programs.
@@ -338,3 +364,35 @@ class Agreement:
 
     def _repr_html_(self) -> str:
         return to_html(self.measurement.summary(self.findings))
+
+
+def report_questions(
+    outcomes: Mapping[str, Agreement | SpagreeError],
+    path: str | os.PathLike[str],
+    *,
+    target: float | None = None,
+    since: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> Path:
+    """Write one page for several questions; one that has no figures says why and does not stop the others."""
+    from spagree.present.report import chapter, write_report
+    from spagree.present.report.method import source_name
+    from spagree.present.report.questions import Question, questions_page
+    from spagree.present.report.top import about
+
+    refuse_existing(path, force=force)
+    before = {} if since is None else earlier_figures(since).get("questions", {})
+    found, figures = [], {}
+    for place, (name, each) in enumerate(outcomes.items()):
+        if isinstance(each, SpagreeError):
+            continue
+        figures[name] = each.to_dict()
+        changed = what_changed(before[name], figures[name]) if name in before else ""
+        values = each.breakdowns()
+        parts = (values, each.understood, each.options, __version__)
+        made = chapter(*parts, target=check_target(target), since=changed, prefix=f"q{place + 1}-")
+        found.append(Question(name, about(*parts[:3]), values, made))
+    failed = {name: str(each) for name, each in outcomes.items() if isinstance(each, SpagreeError)}
+    first = next((each.understood for each in outcomes.values() if not isinstance(each, SpagreeError)), None)
+    html = questions_page(source_name(first), found, failed, {"questions": figures}, __version__)
+    return write_report(html, Path(path), force=force)

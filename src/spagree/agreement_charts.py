@@ -7,6 +7,7 @@ from typing import Any
 
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.present.charts import board
+from spagree.present.charts.spec import to_altair
 
 
 class Charts:
@@ -23,44 +24,44 @@ class Charts:
 
     def schemes(self) -> Any:
         """SPA under every weighting scheme, the chosen one marked."""
-        return board.schemes(self._compute([]))
+        return to_altair(board.schemes(self._compute([])))
 
     def by_n(self) -> Any:
         """Agreement of items by their number of annotations: flat where SPA's assumption holds."""
-        return board.by_n(self._compute([]))
+        return to_altair(board.by_n(self._compute([])))
 
     def chance(self) -> Any:
         """Chance-corrected coefficients with observed and expected agreement."""
-        return board.chance(self._compute([]))
+        return to_altair(board.chance(self._compute([])))
 
     def classes(self) -> Any:
         """Agreement of each class, least first."""
-        return board.classes(self._compute(["classes"]))
+        return to_altair(board.classes(self._compute(["classes"])))
 
     def confusion(self) -> Any:
         """Which classes are confused, as a heat map."""
-        return board.confusion(self._compute(["classes", "confusion"]))
+        return to_altair(board.confusion(self._compute(["classes", "confusion"])))
 
     def items(self) -> Any:
         """How the agreement of items is distributed."""
-        return board.items(self._compute(["distribution"]))
+        return to_altair(board.items(self._compute(["distribution"])))
 
     def annotators(self) -> Any:
         """Agreement of each annotator with the others, least first, beside the mean of all."""
-        return board.annotators(self._compute(["annotators"]))
+        return to_altair(board.annotators(self._compute(["annotators"])))
 
     def pairs(self) -> Any:
         """Agreement of every two of the busiest annotators, as a heat map; hollow where they share few items."""
-        return board.pairs(self._compute(["annotators", "pairs"]))
+        return to_altair(board.pairs(self._compute(["annotators", "pairs"])))
 
     def overlap(self) -> Any:
         """Who annotated items together, as a graph; refused for more annotators than can be told apart."""
-        return board.overlap(self._compute(["annotators", "pairs", "overlap"]))
+        return to_altair(board.overlap(self._compute(["annotators", "pairs", "overlap"])))
 
     def development(self) -> Any:
         """Agreement over time: all items so far, and those finished most recently, each with its interval."""
-        return board.development(self._compute(["development"]))
+        return to_altair(board.development(self._compute(["development"])))
 
     def plan(self) -> Any:
         """How precise the number becomes with more items, annotated in the cheapest way."""
-        return board.plan(self._compute(["plan"]))
+        return to_altair(board.plan(self._compute(["plan"])))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ COLUMNS = [
     "recent_high",
     "recent_undefined",
     "without_time",
+    "since",
 ]
 
 
@@ -67,6 +70,8 @@ def check(rows: Rows, steps: int, **options: Any) -> None:
     width = max(1, len(ends) // 8)
     assert found.columns == COLUMNS and ends == sorted(set(ends)) and len(ends) <= steps
     assert ends[-1] == max(time for *_, time in rows)
+    later = [[time for *_, time in rows if before < time <= end] for before, end in pairwise([-math.inf, *ends])]
+    assert found["since"].to_list() == [min(times) for times in later]
     for place, row in enumerate(found.rows(named=True)):
         then = spagree.measure(until(rows, row["time"]), **options)
         assert (row["annotations"], row["items"]) == (then.data.annotations, then.data.pairable_items)

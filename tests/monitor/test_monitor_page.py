@@ -170,7 +170,7 @@ def rows(count: int) -> list[dict[str, object]]:
 @pytest.mark.parametrize(("target", "marks", "layers"), [(None, 0, 4), (0.7, 0, 5), (None, 2, 6), (0.7, 1, 7)])
 def test_the_trend_shows_target_and_marks(target: float | None, marks: int, layers: int) -> None:
     noted = [{"time": 1e12 + i, "text": "<b>new</b>"} for i in range(marks)]
-    spec = trend(rows(5), noted, target).to_dict()
+    spec = trend(rows(5), noted, target)
     assert len(spec["layer"]) == layers
     low, high = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert 0 <= low <= 0.7 and 0.9 <= high <= 1
@@ -178,4 +178,4 @@ def test_the_trend_shows_target_and_marks(target: float | None, marks: int, laye
 
 def test_the_scale_of_the_trend_holds_what_is_drawn() -> None:
     wide = [{**row, "low": 0.0, "high": 1.0} for row in rows(3)]
-    assert trend(wide, [], None).to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0.0, 1.0]
+    assert trend(wide, [], None)["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0.0, 1.0]

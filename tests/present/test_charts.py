@@ -13,10 +13,11 @@ import pytest
 import spagree
 from spagree.agreement_charts import Charts
 from spagree.estimate.outliers import mean_agreement
-from spagree.present.charts.intervals import domain
 from spagree.present.charts.network import places
 from spagree.present.charts.rows import development_rows, in_order, network_rows, people, strongest
+from spagree.present.charts.spec import domain
 from spagree.present.charts.theme import PAGE, PAPER, theme
+from spagree.present.charts.timeline import Timeline
 from spagree.present.wording import change, escape_controls, is_date, limits, moment, short_names
 
 NAMES = [name for name in vars(Charts) if not name.startswith("_")]
@@ -124,15 +125,40 @@ def test_numbers_as_classes_stand_in_their_order() -> None:
     assert in_order([{"class": "b"}, {"class": "1"}]) == [{"class": "b"}, {"class": "1"}]
 
 
-def test_the_chart_of_pairs_is_symmetric_and_marks_small_cells(sparse: spagree.Agreement) -> None:
+def test_pairs_are_one_triangle_of_those_who_share_enough(sparse: spagree.Agreement) -> None:
     rows = values(sparse.charts.pairs(), 0)
-    cells = {(row["down"], row["across"]): row for row in rows}
-    assert all(cells[other, one]["value"] == row["value"] for (one, other), row in cells.items())
-    met = {(row["annotator"], row["other"]): row for row in sparse.pairs().rows(named=True)}
-    assert {key for key, row in cells.items() if row["few"] and key in met} == {
-        key for key, row in met.items() if row["few"]
-    }
-    assert all(row["words"].endswith("*") == row["few"] for row in rows)
+    drawn = {frozenset((row["down"], row["across"])): row["value"] for row in rows}
+    found = [row for row in sparse.pairs().rows(named=True) if not row["few"]]
+    assert len(drawn) == len(rows) == len(found) < sparse.pairs().height
+    assert drawn == {frozenset((row["annotator"], row["other"])): row["agreement"] for row in found}
+    assert all(row["words"] == f"{row['value']:.2f}" for row in rows)
+    strangers = [(item, who, "x") for item in range(5) for who in "ab"]
+    with pytest.raises(spagree.DataError, match="no two annotators share 10 items or more"):
+        spagree.measure(strangers).charts.pairs()
+
+
+def test_only_what_is_confused_more_often_than_chance_has_a_colour() -> None:
+    pairs = {"xx": 100, "yy": 100, "zz": 100, "xy": 30, "xz": 1, "yz": 1}
+    labels = [pair for pair, items in pairs.items() for _ in range(items)]
+    rows = [(item, who, label) for item, pair in enumerate(labels) for who, label in enumerate(pair)]
+    cells = {(row["down"], row["across"]): row for row in values(spagree.measure(rows).charts.confusion(), 0)}
+    assert {key for key, row in cells.items() if row["excess"] > 1e-9} == {("x", "y"), ("y", "x")}
+    assert {key for key, row in cells.items() if row["same"]} == {("x", "x"), ("y", "y"), ("z", "z")}
+    others = spagree.measure(rows).classes()
+    share = dict(others.select("class", "share").rows())
+    given = cells["x", "y"]["value"] + cells["x", "z"]["value"]
+    assert cells["x", "y"]["excess"] == pytest.approx(cells["x", "y"]["value"] - given * share["y"] / (1 - share["x"]))
+
+
+def test_many_numbers_of_annotations_are_drawn_as_ranges() -> None:
+    rows = [(item, who, "xy"[item * who % 3 % 2]) for item in range(240) for who in range(2 + item % 12)]
+    found = spagree.measure(rows)
+    drawn = values(found.charts.by_n(), 1)
+    assert [row["name"] for row in drawn] == ["2", "3", "4–7", "8–13"]
+    assert sum(row["many"] for row in drawn) == found.data.pairable_items
+    inside = [row for row in found.missingness.by_n if 4 <= row.n <= 7]
+    mean = sum(row.items * row.agreement.value for row in inside) / sum(row.items for row in inside)
+    assert drawn[2]["value"] == pytest.approx(mean) and drawn[2]["low"] < mean < drawn[2]["high"]
 
 
 def test_of_very_many_classes_the_lowest_with_enough_items_are_drawn() -> None:
@@ -152,21 +178,12 @@ def test_numbers_of_annotations_of_few_items_are_hollow_and_do_not_stretch_the_a
     odd = [("odd", who, who) for who in range(6)]
     drawn = spagree.measure([*sound, *odd]).charts.by_n()
     rows = {row["name"]: row for row in values(drawn, 2)}
-    assert {n: row["kind"] for n, row in rows.items()} == {2: "chosen", 3: "chosen", 6: "few"}
-    assert {n: row["items"] for n, row in rows.items()} == {2: "200", 3: "200", 6: "1"}
+    assert {n: row["kind"] for n, row in rows.items()} == {"2": "chosen", "3": "chosen", "6": "few"}
+    assert {n: row["items"] for n, row in rows.items()} == {"2": "200", "3": "200", "6": "1"}
     scale = drawn.to_dict()["layer"][2]["encoding"]["y"]["scale"]
-    assert rows[6]["value"] == 0 and scale["domain"][0] > 0.4 and scale["clamp"] is True
+    assert rows["6"]["value"] == 0 and scale["domain"][0] > 0.4 and scale["clamp"] is True
     lone = spagree.measure([*sound[:8], *odd]).charts.by_n().to_dict()["layer"][2]["encoding"]["y"]["scale"]
     assert lone["domain"][0] == 0  # nothing but few: all of it is shown
-
-
-def test_cells_that_rest_on_little_are_hollow_with_a_dot(sparse: spagree.Agreement) -> None:
-    drawn = sparse.charts.pairs()
-    few = [row for row in values(drawn, 0) if row["few"]]
-    dots = values(drawn, 1)
-    assert len(few) > 500 and dots == few
-    hollow = drawn.to_dict()["layer"][0]["encoding"]["fillOpacity"]
-    assert hollow == {"condition": {"test": "datum.few", "value": 0.0}, "value": 1.0}
 
 
 @pytest.mark.parametrize(("items", "ticks"), [(1, 1), (3, 3), (300, 6)])
@@ -277,15 +294,15 @@ def test_the_graph_shows_people_who_met() -> None:
 
 def test_development_knows_dates_from_numbers() -> None:
     frame = spagree.simulate(items=60, seed=2).frame
-    rows, dated = development_rows(spagree.measure(frame).breakdowns())
-    assert not dated and rows[0]["when"].isdigit()
+    rows, volume, along = development_rows(spagree.measure(frame).breakdowns())
+    assert not along.is_dated and rows[0]["when"].isdigit() and volume == [] and along.title == "time"
     days = frame.with_columns(polars.from_epoch(polars.col("time") * 3600 + 1_700_000_000).alias("time"))
-    rows, dated = development_rows(spagree.measure(days).breakdowns())
-    assert dated and rows[0]["when"].startswith("2023-11-")
+    rows, volume, along = development_rows(spagree.measure(days).breakdowns())
+    assert along.is_dated and rows[0]["when"].startswith("2023-11-") and len(volume) > 10
     numbers = frame.with_columns((polars.col("time") * 3600 + 1_700_000_000).alias("time"))
-    same, _ = development_rows(spagree.measure(numbers).breakdowns())
-    assert [row["time"] for row in same] == [row["time"] for row in rows]
-    assert {row["kind"] for row in rows} == {"so far", "items finished lately"}
+    same, _, _ = development_rows(spagree.measure(numbers).breakdowns())
+    assert [row["place"] for row in same] == [row["place"] for row in rows]
+    assert {row["kind"] for row in rows} == {"so far", "items finished last"}
 
 
 def test_a_column_of_days_is_a_time_too() -> None:
@@ -293,8 +310,33 @@ def test_a_column_of_days_is_a_time_too() -> None:
     days = frame.with_columns(
         polars.date(2024, 1, 1).dt.offset_by(polars.format("{}d", polars.col("time") % 90)).alias("time")
     )
-    rows, dated = development_rows(spagree.measure(days, time="time").breakdowns())
-    assert dated and rows[0]["when"].startswith("2024-01-")
+    rows, _, along = development_rows(spagree.measure(days, time="time").breakdowns())
+    assert along.is_dated and rows[0]["when"].startswith("2024-01-")
+
+
+def test_volume_is_what_came_in_and_how_fast() -> None:
+    day = 86_400
+    rows = [(item, who, "x", 1_700_000_000 + item * day // 10) for item in range(100) for who in range(2)]
+    found = spagree.measure(rows)
+    _, volume, along = development_rows(found.breakdowns())
+    assert along.gaps == [] and all(bar["start"] < bar["end"] for bar in volume)
+    assert all("a day" in bar["words"] for bar in volume)
+
+
+def test_idle_months_are_cut_out_of_the_axis_and_no_line_crosses_them() -> None:
+    day, first = 86_400, 1_640_995_200  # 1 January 2022
+    late = first + 500 * day
+    times = [first + step * day for step in range(20)] + [late + step * day for step in range(20)]
+    along = Timeline(times)
+    assert [row["words"] for row in along.idle] == ["16 months without annotations"]
+    assert along.place(late) - along.place(times[19]) < 3 * day
+    assert along.place(times[25]) - along.place(times[24]) == day
+    assert {along.part(time) for time in times[:20]} == {0} and {along.part(time) for time in times[20:]} == {1}
+    labels = along.axis["labelExpr"]
+    assert "Jan 2022" in labels and "2023" in labels
+    assert Timeline([5.0]).ends == [5.0, 5.0] and Timeline([5.0]).gaps == []
+    hours = Timeline([first, first + 3600]).axis["labelExpr"]
+    assert "1 Jan 2022, 01:00" in hours
 
 
 # Words and colours ---------------------------------------------------------------------------

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import polars
 import pytest
 
 import spagree
-from spagree.present.report.method import _steps, source_name
+from spagree.estimate.breakdown_values import Action
+from spagree.estimate.breakdowns import known
+from spagree.present.report.method import source_name
 from spagree.present.report.parts import Cell, Column, Verdict, cell, table
+from spagree.present.report.steps import steps
 from spagree.present.report.verdicts import in_short, verdicts
 from spagree.read.annotations import Understood
 
@@ -40,7 +44,7 @@ def test_good_data_are_fine_throughout() -> None:
 
 @pytest.mark.parametrize(
     ("items", "state", "says"),
-    [(2000, "ok", "about ±0.02"), (100, "look", "That is rough"), (20, "problem", "That is rough")],
+    [(2000, "ok", "about ±0.0"), (100, "look", "That is rough"), (20, "problem", "That is rough")],
 )
 def test_precision(items: int, state: str, says: str) -> None:
     found = judged(pairs_of(items))["Precision"]
@@ -186,10 +190,8 @@ def test_annotations_that_stand_alone_are_not_called_used() -> None:
     rows = pairs_of(30)
     assert judged(rows)["Left out"].words == "No annotation was dropped as missing or repeated."
     one, more = judged([*rows, ("s1", "a", "x")]), judged([*rows, ("s1", "a", "x"), ("s2", "a", "x")])
-    assert one["Left out"].words.endswith("; 1 annotation stands alone on its item and says nothing about agreement.")
-    assert more["Left out"].words.endswith(
-        "; 2 annotations stand alone on their items and say nothing about agreement."
-    )
+    assert one["Left out"].words.endswith("; 1 annotation is alone on its item and says nothing about agreement.")
+    assert more["Left out"].words.endswith("; 2 annotations are alone on their items and say nothing about agreement.")
 
 
 def test_weights_that_give_the_same_say_it_once() -> None:
@@ -220,8 +222,12 @@ def test_in_short() -> None:
 # What to do next -----------------------------------------------------------------------------
 
 
-def steps(source: Any) -> list[str]:
-    return list(_steps(spagree.measure(source).breakdowns()))
+def actions(source: Any) -> list[Action]:
+    return list(known(spagree.measure(source).breakdowns(["actions"]).actions))
+
+
+def kinds(source: Any) -> list[str]:
+    return [action.kind for action in actions(source)]
 
 
 def mixed_up(pairs: dict[str, int]) -> Rows:
@@ -230,38 +236,69 @@ def mixed_up(pairs: dict[str, int]) -> Rows:
     return [(item, "ab"[who], label) for item, pair in enumerate(labels) for who, label in enumerate(pair)]
 
 
-def test_no_two_classes_are_blamed_for_meeting_often() -> None:
+def test_two_classes_are_named_where_they_meet_more_often_than_their_sizes_bring() -> None:
     rows = mixed_up({"xx": 200, "yy": 200, "pp": 20, "qq": 20, "xy": 50, "pq": 40, "xp": 5, "yq": 5})
-    assert not [step for step in steps(rows) if "“p”" in step]
+    found = next(action for action in actions(rows) if action.kind == "classes")
+    assert found.names == ("p", "q") and found.figures["share"] == pytest.approx(40 / 100)
+    spa = spagree.measure(rows).spa.value
+    merged = spagree.measure([(item, who, label.replace("q", "p")) for item, who, label in rows]).spa.value
+    assert (found.figures["spa"], found.figures["spa_merged"]) == pytest.approx((spa, merged))
+    large = {f"{one}{other}": 20 for one, other in combinations("wxyz", 2)}
+    assert "classes" not in kinds(mixed_up(large | dict.fromkeys(("ww", "xx", "yy", "zz"), 20)))
 
 
 def test_with_two_annotations_per_item_nobody_is_named_and_it_says_why() -> None:
     rows = [(item, (item + who) % 3, "xy"[(item + who) % 3 == 0]) for item in range(60) for who in range(2)]
-    assert "with two, a hard item and a careless annotator look the same" in " ".join(steps(rows))
+    assert "third_annotation" in kinds(rows) and "annotators" not in kinds(rows)
+    assert "nobody is named here" in " ".join(step.words for step in steps(actions(rows)))
 
 
 def test_who_to_talk_to_agrees_clearly_less() -> None:
     drawn = spagree.simulate(items=900, annotators=9, quality=(0.2, 1.0), per_item=4, seed=5)
-    found = spagree.measure(drawn.frame).annotators()
-    talk = next(step for step in steps(drawn.frame) if step.startswith("Talk to"))
-    assert "a01" in talk and "a09" not in talk
-    against = dict(found.select("annotator", "against_others").rows())
-    assert f"a01 ({against['a01']:.2f})" in talk
+    found = spagree.measure(drawn.frame)
+    talk = next(action for action in actions(drawn.frame) if action.kind == "annotators")
+    without = dict(found.annotators().select("annotator", "spa_without").rows())
+    assert set(talk.names) <= {"a01", "a02", "a03"} and "a01" in talk.names
+    first = talk.names[0]
+    assert talk.figures["spa_without"] == without[first] > talk.figures["spa"] == found.spa.value
+    alone = spagree.measure(drawn.frame, exclude_annotator=first).spa.value
+    assert talk.figures["spa_without"] == pytest.approx(alone)
+    words = steps([talk])[0]
+    assert words.gain.startswith(f"{found.spa.value:.3f} → {alone:.3f} without") and words.names == talk.names
 
 
 def test_annotators_alike_are_left_in_peace() -> None:
     """One interval each would name somebody on every third page."""
     pages = [spagree.simulate(items=300, annotators=25, per_item=(2, 5), seed=seed).frame for seed in range(40)]
-    assert sum("Talk to" in " ".join(steps(page)) for page in pages) <= 2
+    assert sum("annotators" in kinds(page) for page in pages) <= 2
 
 
 def test_a_broken_assumption_comes_first() -> None:
     drawn = spagree.simulate(items=600, per_item=5, adaptive=True, seed=1)
-    assert "first=2" in steps(drawn.frame)[0]
+    first = actions(drawn.frame)[0]
+    assert first.kind == "early_annotations" and "first=2" in steps([first])[0].words
 
 
 def test_full_agreement_leaves_little_to_do() -> None:
-    assert steps([(item, who, "xy"[item % 2]) for item in range(20) for who in "ab"]) == []
+    assert kinds([(item, who, "xy"[item % 2]) for item in range(20) for who in "ab"]) in ([], ["precision"])
+
+
+def test_teams_and_single_annotations_come_before_everything() -> None:
+    teams = pairs_of(40, people="abc") + [(f"t{item}", who, label) for item, who, label in pairs_of(40, people="uvw")]
+    assert kinds(teams)[0] == "shared_items"
+    assert kinds([("q1", "a", "x"), ("q2", "b", "y")]) == ["second_annotation"]
+    assert [bool(step.gain and step.title) for step in steps(actions(teams))] == [True] * len(actions(teams))
+
+
+def test_half_the_interval_takes_what_the_plan_says() -> None:
+    found = spagree.measure("example:sparse")
+    more = next(action for action in actions("example:sparse") if action.kind == "precision").figures
+    spa = found.spa
+    assert spa.low is not None and spa.high is not None
+    assert more["half_width_then"] == pytest.approx((spa.high - spa.low) / 4)
+    best = found.plan(half_width=more["half_width_then"]).filter("best")
+    row = next(row for row in best.rows(named=True) if row["route"] == "new_items")
+    assert more["annotations"] == row["more_annotations"] and more["items"] == row["items"]
 
 
 # Cells ---------------------------------------------------------------------------------------
@@ -285,7 +322,7 @@ def test_full_agreement_leaves_little_to_do() -> None:
     ],
 )
 def test_a_value_in_words(column: Column, row: dict[str, Any], shown: str, value: Any) -> None:
-    assert cell(row, column) == Cell(shown, value, column.is_number, row.get("high"))
+    assert cell(row, column) == Cell(shown, value, column.is_number, row.get("high"), column.kind == "name")
 
 
 def test_a_star_is_explained_where_there_is_one() -> None:

@@ -16,7 +16,11 @@ Rows = list[tuple[Any, ...]]
 
 
 def numbers(items: int = 60) -> Rows:
-    return [(f"q{item}", f"p{who}", str(item % 5 + (item + who) % 3 % 2)) for item in range(items) for who in range(2)]
+    return [
+        (f"q{item}", f"p{(item + who) % 3}", str(item % 5 + (item + who) % 3 % 2))
+        for item in range(items)
+        for who in range(2)
+    ]
 
 
 def annotated(n: int, items: int = 40) -> Rows:
@@ -120,14 +124,14 @@ def test_days_are_shown_without_midnight_and_moments_with_their_time() -> None:
 def test_seconds_and_milliseconds_since_1970_are_dates(scale: int) -> None:
     html = page_of(timed([(1_700_000_000 + 3600 * hour) * scale for hour in range(5)]))
     assert "2023-11-14 22:13" in section(html, "course") and "1,700,000" not in html
-    assert '"time": 1700000000000' in html
+    assert '"place": 1700000000.0' in html
 
 
 def test_other_numbers_stay_numbers() -> None:
     assert "1,234" in section(page_of(timed([1234, 5678])), "course")
 
 
-def test_lately_is_said_in_steps() -> None:
+def test_finished_last_is_said_in_steps() -> None:
     """Three dates are three steps: the latest is a third of the annotations, not an eighth."""
     assert "last annotation came in that step (1 of 3)," in section(page_of(timed([1, 2, 3])), "course")
     assert "last annotation came in that step or the 1 before (2 of 16)," in section(

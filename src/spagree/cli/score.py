@@ -36,9 +36,17 @@ SPA = "spa"
     help="Exit with 1 if the interval's lower end is below X; krippendorff_alpha=X for a coefficient. May be repeated.",
 )
 @option("--assignment", metavar="FILE", help="Also check what came back against what spagree assign wrote to FILE.")
+@option(
+    "--target",
+    type=float,
+    metavar="X",
+    group=STATISTICS,
+    help="The agreement you want, drawn in the report; --require otherwise.",
+)
 @option("-v", "--verbose", is_flag=True, help="Also show all weighting schemes, coefficients and the assumption check.")
 @option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
 @option("--report", metavar="FILE", help="Also write one HTML page with charts and tables, to look at or send.")
+@option("--since", metavar="FILE", help="An earlier report or its JSON: the report says what changed.")
 @option("--export", metavar="FOLDER", help="Also write every table as CSV and all figures as JSON.")
 @option("--force", is_flag=True, help="Replace existing files.")
 def score(
@@ -49,6 +57,8 @@ def score(
     all_questions: bool,
     assignment: str | None,
     report: str | None,
+    target: float | None,
+    since: str | None,
     export: str | None,
     force: bool,
     **options: Any,
@@ -63,15 +73,15 @@ def score(
     from spagree.measuring import measure, measure_each
 
     gates = [_gate(typed) for typed in require]
-    written = _Written(report, export, force, all_questions)
+    goal = next((gate.least for gate in gates if gate.figure == SPA), None) if target is None else target
+    written = _Written(report, export, force, all_questions, goal, since)
     with working("counting annotations"):
         asked = to_python(options)
         outcomes = dict(measure_each(**asked)) if all_questions else {"": measure(**asked)}
     found = {question: each for question, each in outcomes.items() if not isinstance(each, SpagreeError)}
     if found:
         _print_all(found, as_json, verbose, assignment)
-    for agreement in found.values():
-        written.write(agreement)
+    written.write(outcomes)
     codes = [_complain(question, outcome) for question, outcome in outcomes.items()]
     met = [gate.is_met(found) for gate in gates]  # each says where it is not
     worst = max((*codes, 0 if all(met) else GATE_NOT_MET))
@@ -99,31 +109,49 @@ class _Written:
     export: str | None
     force: bool
     all_questions: bool
+    target: float | None = None
+    since: str | None = None
 
     def __post_init__(self) -> None:
         from spagree.write import refuse_existing
 
-        if self.all_questions and (self.report or self.export):
-            option = "--report" if self.report else "--export"
-            raise UsageError(f"{option} is about one question; choose it with --question instead of --all-questions")
+        if self.all_questions and self.export:
+            raise UsageError("--export is about one question; choose it with --question instead of --all-questions")
+        if not self.report and self.since:
+            raise UsageError("--since is shown in the report; add --report FILE")
         if self.report:
-            from spagree.present.charts import load_altair
+            from spagree.estimate.since import check_target
+            from spagree.present.earlier import earlier_figures
+            from spagree.present.report.page import template
 
-            load_altair()  # a missing extra is said now, not after an hour of counting
+            template("page.html.j2")  # a missing extra is said now, not after an hour of counting
             refuse_existing(self.report, force=self.force)
+            check_target(self.target)
+            if self.since:
+                earlier_figures(self.since)
         if self.export:
             refuse_existing(Path(self.export) / "agreement.json", force=self.force)
 
-    def write(self, agreement: Agreement) -> None:
+    def write(self, outcomes: Mapping[str, Agreement | SpagreeError]) -> None:
         """Say where, on stderr: standard output is for the figures."""
-        if self.report:
+        found = [each for each in outcomes.values() if not isinstance(each, SpagreeError)]
+        if self.report and found:
             with working("drawing the report"):
-                agreement.report(self.report, force=self.force)
+                self._report(outcomes, found[0])
             note(f"wrote {self.report}")
-        if self.export:
+        if self.export and found:
             with working("writing tables"):
-                paths = agreement.export(self.export, force=self.force)
+                paths = found[0].export(self.export, force=self.force)
             note(f"wrote {len(paths)} files to {self.export}")
+
+    def _report(self, outcomes: Mapping[str, Agreement | SpagreeError], only: Agreement) -> None:
+        from spagree.agreement import report_questions
+
+        options: dict[str, Any] = {"target": self.target, "since": self.since, "force": self.force}
+        if self.all_questions:
+            report_questions(outcomes, str(self.report), **options)
+        else:
+            only.report(str(self.report), **options)
 
 
 def _about(question: str) -> str:

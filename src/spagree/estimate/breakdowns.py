@@ -6,8 +6,8 @@ results as values, which is all that a page, a chart or a table sees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,21 +15,26 @@ import narwhals as nw
 import numpy as np
 
 from spagree.errors import SpagreeError, UsageError
+from spagree.estimate.actions import Grounds, actions
 from spagree.estimate.adaptive import Shape, adaptive_shape
 from spagree.estimate.annotators import annotators
+from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_ASKED, Absent, Action, Breakdowns, known
 from spagree.estimate.budgets import plan_for
 from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.classes import classes, confusion
 from spagree.estimate.concentration import Concentration, concentration, decisive_cautions
 from spagree.estimate.development import development, measured
+from spagree.estimate.disagreement import Disagreement
 from spagree.estimate.findings import Findings
 from spagree.estimate.groups import Groups, find_groups
 from spagree.estimate.item_groups import Floats, profile
-from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes
+from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes, votes_of_items
 from spagree.estimate.leave_one_out import Peers, peers
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for, to_new_annotators, two_way
+from spagree.estimate.option_agreement import are_sets, option_agreement
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
+from spagree.estimate.planning import NEW_ITEMS
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import WILSON, Estimate, effective_items
 from spagree.estimate.weights import ByN, weigh_at
@@ -44,71 +49,31 @@ from spagree.tally.tally import Tally
 if TYPE_CHECKING:
     import polars
 
+__all__ = [
+    "BREAKDOWNS",
+    "MOST_DISPUTED",
+    "MOST_ITEMS",
+    "MOST_PEOPLE",
+    "NOT_ASKED",
+    "TABLES",
+    "Absent",
+    "Breakdowns",
+    "Measurement",
+    "known",
+]
+
 MOST_FROM_A_CLUSTER = 50_000_000
 MOST_FOR_BOTH = 500_000  # annotations: above, the second pass is made only when asked for
 FEWEST_IN_TEAMS = 3  # annotators: up to here they cannot form two teams
 MOST_PEOPLE = 40  # annotators among whom a page compares every two
 MOST_ITEMS = 25  # hardest items on a page
+MOST_DISPUTED = 60  # items on a page, by their share of all disagreement
 NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"
 NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
 NO_ITEMS = "a tally holds no single items; measure the annotations themselves"
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Absent:
-    """A breakdown that does not exist, and why."""
-
-    error: SpagreeError
-
-    @property
-    def reason(self) -> str:
-        """Why, in words."""
-        return str(self.error)
-
-
-NOT_ASKED = Absent(UsageError("this breakdown was not computed"))
-
-
-def known(value: T | Absent) -> T:
-    """The value; where there is none, its reason is raised."""
-    if isinstance(value, Absent):
-        raise value.error
-    return value
-
-
-@dataclass(frozen=True, slots=True)
-class Breakdowns:
-    """What was found, and where agreement is lost: each breakdown a value, or absent with its reason."""
-
-    findings: Findings
-    classes: polars.DataFrame | Absent = NOT_ASKED
-    confusion: polars.DataFrame | Absent = NOT_ASKED
-    distribution: polars.DataFrame | Absent = NOT_ASKED
-    hardest: polars.DataFrame | Absent = NOT_ASKED
-    """The items with the least agreement."""
-    annotators: polars.DataFrame | Absent = NOT_ASKED
-    pairs: polars.DataFrame | Absent = NOT_ASKED
-    """Pairs among the busiest annotators."""
-    overlap: Overlap | Absent = NOT_ASKED
-    development: polars.DataFrame | Absent = NOT_ASKED
-    plan: polars.DataFrame | Absent = NOT_ASKED
-    intervals: Mapping[str, Estimate] | Absent = NOT_ASKED
-    """SPA's interval for these annotators, and for others like them."""
-    concentration: Concentration | Absent = NOT_ASKED
-    """How few people made half of the annotations."""
-
-    def lacks(self, name: str) -> str | None:
-        """Why there is no such breakdown, in words; None where there is one."""
-        value = getattr(self, name)
-        if isinstance(value, Absent):
-            return value.reason
-        return "there is nothing to show" if hasattr(value, "is_empty") and value.is_empty() else None
-
-
-BREAKDOWNS = tuple(field.name for field in fields(Breakdowns) if field.name != "findings")
 
 
 @dataclass(frozen=True)
@@ -161,6 +126,11 @@ class Measurement:
             "plan": self.plan,
             "intervals": lambda: self.intervals(findings.spa),
             "concentration": self.concentration,
+            "disputed": lambda: self.disputed(MOST_DISPUTED),
+            "answers": lambda: self.item_table().answers(self.disputed(MOST_DISPUTED)["item"]),
+            "confused": self.confused,
+            "options": self.options,
+            "actions": lambda: self.actions(findings),
         }
 
     def _once(self, key: Any, make: Callable[[], polars.DataFrame]) -> polars.DataFrame:
@@ -182,6 +152,46 @@ class Measurement:
     def hardest(self, most: int) -> polars.DataFrame:
         """The items with the least agreement."""
         return self._once(("hardest", most), lambda: self.item_table().worst(most))
+
+    @cached_property
+    def disagreement(self) -> Disagreement:
+        """What all disagreement is made of."""
+        return Disagreement(self.votes, self.by_n())
+
+    def disputed(self, most: int) -> polars.DataFrame:
+        """The items that add most to all disagreement."""
+        table = self.item_table()
+        return self._once(("disputed", most), lambda: table.described(self.disagreement.items(table, most)))
+
+    def confused(self) -> polars.DataFrame:
+        """Pairs of classes by their share of all disagreement."""
+        return self._once("confused", self.disagreement.classes)
+
+    def options(self) -> polars.DataFrame:
+        """Agreement on each option, where labels are sets of them."""
+        if not are_sets(self.votes.labels):
+            raise UsageError("labels are no lists of options")
+        return self._once("options", lambda: option_agreement(self.votes, self.by_n()))
+
+    def actions(self, findings: Findings) -> tuple[Action, ...]:
+        """What to do next, the action that gains most first."""
+        spa = findings.spa
+        half = None if spa.low is None or spa.high is None else (spa.high - spa.low) / 4
+        grounds = Grounds(
+            _or_none(lambda: self.annotators(spa.value)),
+            _or_none(lambda: self.disputed(MOST_DISPUTED)),
+            _or_none(self.confused),
+            _or_none(lambda: self.overlap),
+            _or_none(lambda: self._half(half)),
+        )
+        return actions(findings, grounds)
+
+    def _half(self, half_width: float | None) -> dict[str, Any] | None:
+        """The cheapest way to half the interval by annotating new items."""
+        if not half_width:
+            return None
+        rows = self.plan(half_width=half_width).rows(named=True)
+        return next((row for row in rows if row["route"] == NEW_ITEMS and row["best"]), None)
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class."""
@@ -333,7 +343,7 @@ class Measurement:
             return found
         if self.counts is None:
             raise UsageError(f"{NO_PATTERNS}; measure the annotations themselves")
-        return _votes_of_items(to_polars(self.counts))
+        return votes_of_items(to_polars(self.counts))
 
     @property
     def similar(self) -> LabelCounts | None:
@@ -378,16 +388,7 @@ def _value(make: Callable[[], T]) -> T | Absent:
         return Absent(error)
 
 
-def _votes_of_items(counts: polars.DataFrame) -> LabelCounts:
-    """Every item a group of its own: for more combinations of labels than a tally keeps."""
-    import polars
-
-    labels = counts["label"].cast(polars.String)
-    names = labels.unique().sort()
-    coded = counts.select(
-        polars.col("item").rank("dense").cast(polars.Int64) - 1,
-        labels.replace_strict(names, np.arange(len(names))).cast(polars.Int64),
-        polars.col("count").cast(polars.Float64),
-    ).sort("item", "label")
-    item, label, count = (coded[name].to_numpy() for name in ("item", "label", "count"))
-    return LabelCounts(tuple(names), np.ones(item[-1] + 1 if len(item) else 0), item, label, count)
+def _or_none(make: Callable[[], T]) -> T | None:
+    """What can be computed; None where it cannot."""
+    found = _value(make)
+    return None if isinstance(found, Absent) else found

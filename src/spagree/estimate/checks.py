@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from spagree.estimate.breakdowns import Absent, Breakdowns
+from spagree.estimate.breakdown_values import Absent, Breakdowns
 from spagree.estimate.cautions import LOW_COVERAGE
 from spagree.estimate.findings import Findings
 from spagree.estimate.missingness import ALARM

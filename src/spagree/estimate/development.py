@@ -88,6 +88,7 @@ class Timed:
     label: Ints
     step: Ints
     labels: Sequence[str]
+    starts: polars.Series
     ends: polars.Series
     without_time: int
 
@@ -107,11 +108,14 @@ def _in_steps(frame: nw.LazyFrame[Any], steps: int) -> Timed:
         raise DataError(f"none of the {home.height:,} annotations has a time; name another column with --time (time=)")
     size = min(steps, known.height)
     last = -(-np.arange(1, size + 1) * known.height // size) - 1
-    ends = known[TIME].sort().gather(last).unique(maintain_order=True)
+    ordered = known[TIME].sort()
+    ends = ordered.gather(last).unique(maintain_order=True)
+    after = ordered.search_sorted(ends[:-1], side="right").to_list()
+    starts = ordered.gather([0, *after])
     step = ends.search_sorted(known[TIME], side="left").to_numpy().astype(np.int64)
     item, _ = _coded(known[ITEM])
     label, labels = _coded(known[LABEL])
-    return Timed(item, label, step, [text(each) for each in labels], ends, home.height - known.height)
+    return Timed(item, label, step, [text(each) for each in labels], starts, ends, home.height - known.height)
 
 
 def _coded(values: polars.Series) -> tuple[Ints, polars.Series]:
@@ -325,4 +329,4 @@ def _frame(timed: Timed, rows: list[dict[str, Any]]) -> polars.DataFrame:
     schema = {name: (kinds | words).get(name, polars.Float64) for name in rows[0]}
     frame = polars.DataFrame(rows, schema=schema)
     without = polars.lit(timed.without_time, dtype=polars.Int64).alias("without_time")
-    return frame.with_columns(without).insert_column(0, timed.ends.alias(TIME))
+    return frame.with_columns(without, timed.starts.alias("since")).insert_column(0, timed.ends.alias(TIME))

@@ -69,6 +69,8 @@ class Findings:
     chance: Mapping[str, Corrected]
     warnings: tuple[Caution, ...]
     metric: str = NOMINAL
+    order: tuple[str, ...] = ()
+    """The labels from low to high, where that was said."""
 
 
 def find(
@@ -105,7 +107,8 @@ def find(
     warnings = (*near, *cautions(tally, schemes, test, chosen, metric.name if metric else NOMINAL))
     all_weights = {**weighed, chosen.scheme: chosen}
     name = metric.name if metric else NOMINAL
-    return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name)
+    order = metric.order if metric else ()
+    return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name, order)
 
 
 def _estimate(found: ItemGroups, weights: Weights, shape: Shape, level: float, bootstrap: Bootstrap | None) -> Estimate:

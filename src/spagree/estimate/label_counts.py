@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from spagree.estimate.item_groups import Floats, ItemGroups, profile, total
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.tally.grouped import NO_VALUE, Pattern
 from spagree.tally.tally import Tally
+
+if TYPE_CHECKING:
+    import polars
 
 Ints = NDArray[np.int64]
 CELLS_AT_ONCE = 4_000_000
@@ -130,6 +134,21 @@ def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False)
     similarity = metric.matrix(labels, totals) if metric else None
     cluster = numbered(names, NO_VALUE) if clusters and tally.clusters is not None else None
     return LabelCounts(labels, items, table[:, 0], table[:, 1], table[:, 2].astype(np.float64), similarity, cluster)
+
+
+def votes_of_items(counts: polars.DataFrame) -> LabelCounts:
+    """Every item a group of its own: for more combinations of labels than a tally keeps."""
+    import polars
+
+    labels = counts["label"].cast(polars.String)
+    names = labels.unique().sort()
+    coded = counts.select(
+        polars.col("item").rank("dense").cast(polars.Int64) - 1,
+        labels.replace_strict(names, np.arange(len(names))).cast(polars.Int64),
+        polars.col("count").cast(polars.Float64),
+    ).sort("item", "label")
+    item, label, count = (coded[name].to_numpy() for name in ("item", "label", "count"))
+    return LabelCounts(tuple(names), np.ones(item[-1] + 1 if len(item) else 0), item, label, count)
 
 
 def _in_order(tally: Tally, *, clusters: bool) -> tuple[list[str], list[tuple[Pattern, int]]]:

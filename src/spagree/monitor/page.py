@@ -9,8 +9,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from altair.utils.schemapi import debug_mode
-
 from spagree.monitor.alerts import Alert
 from spagree.monitor.hub import Hub, Question, Reconciled
 from spagree.monitor.live import Live, Safe
@@ -35,7 +33,7 @@ LEAST_FOR_SECTIONS = 2  # annotations
 SHOWN_PAST = 10
 SHOWN_TITLES = 4
 MINUTE, HOUR, DAY = 60, 3600, 86_400
-SECTIONS = ("trust", "chance", "where", "who", "course", "next")  # the method is the report's
+SECTIONS = ("trust", "chance", "where", "items", "who", "course", "next")  # the method is the report's
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +211,8 @@ class Body:
 
 
 def body(live: Live, version: int) -> Body:
-    """Render the sections: a second or so, most of it for the charts."""
-    with debug_mode(arg=False):  # the charts are ours, and their tests check them
-        found = parts(live)
+    """Render the sections."""
+    found = parts(live)
     return Body(version, {each.id: section_html(each) for each in found}, specs(found))
 
 
@@ -224,8 +221,7 @@ def changing(hub: Hub, live: Live, version: int, below: Body) -> dict[str, Any]:
 
     The top is always of now; the sections may be some seconds older, and the page then asks again.
     """
-    with debug_mode(arg=False):
-        drawn = trend_spec(live)
+    drawn = trend_spec(live)
     html = _template("top.html.j2").render(top=top(hub, live), has_trend=drawn is not None, moment=moment)
     charts = {"trend": drawn} if drawn is not None else {}
     return {

@@ -13,6 +13,8 @@ PAIR = 2
 WIDE_GAP = 0.25  # between agreement and kappa, from which on people ask why
 SEEN = 0.005  # a difference that shows in a table
 
+LEVELS = ((0.0, "no"), (0.21, "slight"), (0.41, "fair"), (0.61, "moderate"), (0.81, "substantial"))
+
 REFERENCE = "Nørregaard, J. and Derczynski, L. (2022). Sparse Probability of Agreement. arXiv:2208.06161."
 
 
@@ -90,6 +92,27 @@ def by_chance(findings: Findings) -> str:
     if expected is None:
         return ""
     return f"Labels picked blindly would {_agree(findings, expected)}."
+
+
+def beyond_chance(findings: Findings) -> str:
+    """How good agreement is beyond chance, in the words of Landis and Koch; empty where that is not known."""
+    kappa = findings.chance["spa_kappa"]
+    if kappa.value is None or kappa.expected is None or kappa.low is None or kappa.high is None:
+        return ""
+    way = f"{figure(kappa.value, 2)} of the way from chance ({figure(kappa.expected, 2)}) to full agreement"
+    if kappa.low <= 0:
+        return f"Not clearly better than chance: {way}."
+    names = " to ".join(dict.fromkeys((level_name(kappa.low), level_name(kappa.high))))
+    return f"{names.capitalize()} agreement beyond chance: {way}."
+
+
+def level_name(kappa: float) -> str:
+    """Landis and Koch's word for a kappa: a convention, no law.
+
+    >>> level_name(0.1), level_name(0.41), level_name(0.95)
+    ('slight', 'moderate', 'almost perfect')
+    """
+    return next((name for end, name in LEVELS if kappa < end), "almost perfect")
 
 
 def chance_gap(findings: Findings) -> str:

@@ -10,6 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from math import floor, log10
 
 from spagree.estimate import Estimate
 
@@ -96,6 +97,19 @@ def limits(low: float | None, high: float | None, digits: int = 3) -> str:
     ('0.310 to 0.690', 'undefined')
     """
     return "undefined" if low is None or high is None else f"{figure(low, digits)} to {figure(high, digits)}"
+
+
+def plus_minus(half_width: float) -> str:
+    """Half an interval with two digits that count, so that a small one is not rounded up to a larger one.
+
+    >>> plus_minus(0.0394), plus_minus(0.02), plus_minus(0.0005), plus_minus(0.12)
+    ('±0.039', '±0.02', '±0.0005', '±0.12')
+    """
+    if half_width < NOISE:
+        return "±0"
+    places = max(2, 1 - floor(log10(half_width)))
+    whole, _, decimals = f"{half_width:.{places}f}".partition(".")
+    return f"±{whole}.{decimals.rstrip('0').ljust(2, '0')}"
 
 
 def change(value: float | None) -> str:

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
-TEXT, CLUSTER, GROUP = "text", "cluster", "by"
+TEXT, LINK, CLUSTER, GROUP = "text", "link", "cluster", "by"
 
 
 Stamp = tuple[int, int, int]  # of a file: its number on the disk, its size, when it was changed

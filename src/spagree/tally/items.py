@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from spagree.read.annotations import ITEM, TEXT
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, TEXT, TIME
 from spagree.tally.count import Counted, item_agreement, tally_counts
 from spagree.tally.engines import column_names, to_polars
 from spagree.tally.tally import Tally, add_counts, same_counting, text
@@ -83,13 +83,31 @@ class ItemTable:
     def worst(self, most: int) -> polars.DataFrame:
         """The items with the least agreement, those with more annotations first; only these come home."""
         found = to_polars(self.agreement().filter(~nw.col("agreement").is_null()).head(most))
+        return self.described(found)
+
+    def described(self, found: polars.DataFrame) -> polars.DataFrame:
+        """These items with their votes, and with their text and address where the source has them."""
         chosen = nw.col(ITEM).is_in(found[ITEM].to_list())
         said = said_of(to_polars(self.counts.filter(chosen)))
         joined = found.join(said, on=ITEM, how="left", maintain_order="left")
-        if self.annotations is None or TEXT not in column_names(self.annotations):
-            return joined
-        texts = texts_of(to_polars(self.annotations.filter(chosen).select(ITEM, TEXT)))
-        return joined.join(texts, on=ITEM, how="left", maintain_order="left")
+        for column, several in ((TEXT, "texts"), (LINK, "links")):
+            if self.annotations is not None and column in column_names(self.annotations):
+                texts = texts_of(to_polars(self.annotations.filter(chosen).select(ITEM, column)), column, several)
+                joined = joined.join(texts, on=ITEM, how="left", maintain_order="left")
+        return joined
+
+    def answers(self, items: polars.Series) -> polars.DataFrame:
+        """``item, annotator, label, time, count``: who said what about these items, null where that is not known."""
+        import polars
+
+        chosen = nw.col(ITEM).is_in(items.to_list())
+        source = self.counts if self.annotations is None else self.annotations
+        wanted = [name for name in (ITEM, ANNOTATOR, LABEL, TIME, COUNT) if name in column_names(source)]
+        found = to_polars(source.filter(chosen).select(*wanted))
+        texts = [spelled(found[name]).alias(name) for name in (ANNOTATOR, LABEL) if name in wanted]
+        absent = [polars.lit(None).alias(name) for name in (ANNOTATOR, TIME) if name not in wanted]
+        once = [] if COUNT in wanted else [polars.lit(1, dtype=polars.Int64).alias(COUNT)]
+        return found.with_columns(*texts, *absent, *once).select(ITEM, ANNOTATOR, LABEL, TIME, COUNT)
 
     def frame(self) -> Any:
         """In the kind of frame the user came with; polars for files and triples. A lazy one knows agreement only."""
@@ -139,7 +157,7 @@ def said_of(counts: polars.DataFrame) -> polars.DataFrame:
     return ordered.group_by("item", maintain_order=True).agg(entropy.alias("entropy"), (said + more).alias("votes"))
 
 
-def texts_of(found: polars.DataFrame) -> polars.DataFrame:
+def texts_of(found: polars.DataFrame, column: str = TEXT, several: str = "texts") -> polars.DataFrame:
     """(item, text, texts): one text of each item, always the same, and how many different ones there are.
 
     >>> import polars
@@ -148,9 +166,9 @@ def texts_of(found: polars.DataFrame) -> polars.DataFrame:
     """
     import polars
 
-    text = polars.col(TEXT).cast(polars.String)
+    text = polars.col(column).cast(polars.String)
     some = found.with_columns(text).group_by(ITEM, maintain_order=True)
-    return some.agg(text.min(), text.drop_nulls().n_unique().cast(polars.Int64).alias("texts"))
+    return some.agg(text.min(), text.drop_nulls().n_unique().cast(polars.Int64).alias(several))
 
 
 def item_counts(counted: Counted) -> ItemCounts:

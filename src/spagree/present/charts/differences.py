@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from spagree.present.charts import Rows, load_altair
 from spagree.present.charts.intervals import CHOSEN, OTHER, across
+from spagree.present.charts.spec import Rows, to_altair
 
 TIPS = {"name": "", "figure": "agreement", "interval": "interval"}
 GAP_TIPS = {"name": "", "figure": "difference", "interval": "interval"}
@@ -13,12 +13,12 @@ GAP_TIPS = {"name": "", "figure": "difference", "interval": "interval"}
 
 def compared(figures: Rows, gaps: Rows, *, margin: float | None = None) -> Any:
     """Rows of ``name, value, low, high, figure, interval``; a margin is drawn as the line a model must stay above."""
-    alt = load_altair()
     above = across([{**row, "kind": CHOSEN} for row in figures], "agreement", TIPS)
     told = [{**row, "kind": CHOSEN if _told(row) else OTHER} for row in gaps]
     reference = 0.0 if margin is None else -margin
     below = across(told, "difference in agreement", GAP_TIPS, reference=reference, lowest=-1.0)
-    return alt.vconcat(above, below).resolve_scale(x="independent", y="independent", color="independent")
+    own = {"scale": dict.fromkeys(("x", "y", "color"), "independent")}
+    return to_altair({"vconcat": [above, below], "resolve": own})
 
 
 def _told(row: Any) -> bool:

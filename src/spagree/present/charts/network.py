@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from spagree.present.charts import Rows, chart_of, load_altair
-from spagree.present.charts.intervals import Tips, tooltip
+from spagree.present.charts.spec import Rows, Spec, Tips, layer, layered, tooltip
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,30 +16,31 @@ THIN_WIDTH, THICK_WIDTH = 0.8, 5.0
 NEAR = 1e-3  # people on one spot still push each other apart
 
 
-def network(nodes: Rows, edges: Rows, tips: Tips, edge_tips: Tips) -> Any:
+def network(nodes: Rows, edges: Rows, tips: Tips, edge_tips: Tips) -> Spec:
     """Nodes of ``name, place`` and edges of ``one, other, shared, thin``; thin edges are dashed."""
-    alt = load_altair()
     at = places([row["name"] for row in nodes], {(row["one"], row["other"]): row["shared"] for row in edges})
     placed = [{**row, "x": at[row["name"]][0], "y": at[row["name"]][1]} for row in nodes]
     most = max((row["shared"] for row in edges), default=1)
     lines = [{**row, **_ends(at, row["one"], row["other"])} for row in edges]
-    axis = {"axis": None, "scale": alt.Scale(domain=[-0.14, 1.14], nice=False, zero=False), "type": "quantitative"}
-    width = alt.Scale(domain=[1, most], range=[THIN_WIDTH, THICK_WIDTH], type="sqrt")
-    drawn = chart_of(lines).mark_rule(opacity=0.6)
-    links = drawn.encode(
-        x=alt.X("x", **axis),
-        y=alt.Y("y", **axis),
-        x2="x2",
-        y2="y2",
-        strokeWidth=alt.StrokeWidth("shared", type="quantitative", scale=width, legend=None),
-        strokeDash=alt.condition("datum.thin", alt.value([4, 3]), alt.value([1, 0])),
-        tooltip=tooltip(edge_tips),
-    )
-    dots = chart_of(placed).mark_circle(size=160, opacity=1)
-    people = dots.encode(x=alt.X("x", **axis), y=alt.Y("y", **axis), tooltip=tooltip(tips))
-    names = chart_of(placed).mark_text(dy=-14, fontSize=11, style="name", aria=False, limit=110)
-    labels = names.encode(x=alt.X("x", **axis), y=alt.Y("y", **axis), text="name:N")
-    return alt.layer(links, people, labels).properties(width=SIDE, height=SIDE)
+    scale = {"domain": [-0.14, 1.14], "nice": False, "zero": False}
+    x, y = ({"field": each, "type": "quantitative", "axis": None, "scale": scale} for each in "xy")
+    width = {"domain": [1, most], "range": [THIN_WIDTH, THICK_WIDTH], "type": "sqrt"}
+    links = {
+        "x": x,
+        "y": y,
+        "x2": {"field": "x2"},
+        "y2": {"field": "y2"},
+        "strokeWidth": {"field": "shared", "type": "quantitative", "scale": width, "legend": None},
+        "strokeDash": {"condition": {"test": "datum.thin", "value": [4, 3]}, "value": [1, 0]},
+        "tooltip": tooltip(edge_tips),
+    }
+    named = {"x": x, "y": y, "text": {"field": "name", "type": "nominal"}}
+    layers = [
+        layer("rule", links, rows=lines, opacity=0.6),
+        layer("circle", {"x": x, "y": y, "tooltip": tooltip(tips)}, size=160, opacity=1),
+        layer("text", named, dy=-14, fontSize=11, style="name", aria=False, limit=110),
+    ]
+    return layered(placed, layers, width=SIDE, height=SIDE)
 
 
 def _ends(at: Mapping[str, tuple[float, float]], one: str, other: str) -> dict[str, float]:

@@ -12,10 +12,24 @@ from spagree.errors import DataError
 from spagree.estimate import Estimate
 from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
 from spagree.estimate.missingness import ENOUGH_ITEMS
+from spagree.estimate.number_ranges import in_ranges
 from spagree.estimate.overlap import THIN
 from spagree.estimate.planning import NEW_ITEMS
 from spagree.present.charts.intervals import CHANCE_KINDS, CHOSEN, FEW, OTHER
-from spagree.present.wording import count, figure, interval, is_date, limits, moment, percent, short_names
+from spagree.present.charts.timeline import DAY, Timeline
+from spagree.present.wording import (
+    count,
+    figure,
+    interval,
+    is_date,
+    limits,
+    moment,
+    number,
+    percent,
+    plus_minus,
+    short_names,
+    without_midnight,
+)
 
 if TYPE_CHECKING:
     import polars
@@ -27,7 +41,7 @@ BINS = 20
 STRONGEST = 4
 DEVELOPMENT = (
     ("so far", "spa", "low", "high", "items"),
-    ("items finished lately", "recent", "recent_low", "recent_high", "recent_items"),
+    ("items finished last", "recent", "recent_low", "recent_high", "recent_items"),
 )
 NAME = 28
 
@@ -54,11 +68,11 @@ def scheme_rows(breakdowns: Breakdowns) -> list[Row]:
 
 
 def by_n_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Agreement of the items with n annotations, for each n."""
+    """Agreement of the items with n annotations: for each n, or for ranges where there are many."""
     return [
-        {"name": row.n, **_ends(row.agreement), **_said(row.agreement), "items": f"{row.items:,}"}
-        | {"kind": FEW if row.items < ENOUGH_ITEMS else CHOSEN}
-        for row in breakdowns.findings.missingness.by_n
+        {"name": row.name, **_ends(row.agreement), **_said(row.agreement), "items": f"{row.items:,}"}
+        | {"many": row.items, "kind": FEW if row.items < ENOUGH_ITEMS else CHOSEN}
+        for row in in_ranges(breakdowns.findings.missingness.by_n)
     ]
 
 
@@ -92,8 +106,13 @@ def chosen_lines(found: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Ma
     return [row for row in defined if id(row) in common], "with the most items"
 
 
-def line_rows(found: Sequence[Mapping[str, Any]], column: str, size: str) -> list[Row]:
-    """Rows of a breakdown by name: so many as can be read, with how much each rests on."""
+def line_rows(
+    found: Sequence[Mapping[str, Any]], column: str, size: str, keys: Mapping[str, str] | None = None
+) -> list[Row]:
+    """Rows of a breakdown by name: so many as can be read, with how much each rests on.
+
+    ``keys`` are those by which a click filters the items of a page.
+    """
     some, _ = chosen_lines(found, size)
     names = short_names((row[column] for row in some), NAME)
     return [
@@ -106,26 +125,48 @@ def line_rows(found: Sequence[Mapping[str, Any]], column: str, size: str) -> lis
             "shown": figure(row["agreement"]),
             "interval": limits(row["low"], row["high"]),
             "size": count(row[size], "item"),
+            "pick": (keys or {}).get(row[column], ""),
         }
         for row in some
     ]
 
 
 def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Every two of the commonest classes: the probability of the one given the other; the same one on the diagonal."""
-    some = known(breakdowns.classes).sort("annotations", "class", descending=[True, False]).head(MOST_CLASSES)
-    classes = {row["class"]: row for row in in_order(some.rows(named=True))}
-    names = short_names(classes, NAME)
+    """Every two of the commonest classes: the probability of the one given the other; the same one on the diagonal.
+
+    ``excess`` is how much more often the second class is given than its share of all other labels would bring.
+    """
+    everything = known(breakdowns.classes)
+    some = everything.sort("annotations", "class", descending=[True, False]).head(MOST_CLASSES)
+    classes = {row["class"]: row for row in in_order(some.rows(named=True), breakdowns.findings.order)}
+    names, keys = short_names(classes, NAME), class_keys(breakdowns)
     both = known(breakdowns.confusion).join(some.select("class"), on="class", maintain_order="left")
     mixed = {(one, other): value for one, other, value in both.select("class", "other", "probability").rows()}
     # Not the agreement of the class: under a metric it counts similar labels, too, and rows would exceed 100%.
     mixed |= {(given, given): rest for given, rest in _same(both, classes).items()}
+    shares = dict(everything.select("class", "share").rows())
     rows = []
     for given, row in classes.items():
         for other in classes:
             value = None if row["agreement"] is None else mixed.get((given, other), 0.0)
-            rows.append({"down": names[given], "across": names[other], **_cell(value, few=row["few"])})
+            by_chance = (1 - mixed[given, given]) * shares[other] / max(1 - shares[given], 1e-12)
+            excess = 0.0 if value is None or given == other or row["few"] else max(0.0, value - by_chance)
+            place = {"down": names[given], "across": names[other], "same": given == other}
+            rows.append(place | _cell(value) | {"excess": excess, "pick": f"{keys[given]} {keys[other]}"})
     return rows
+
+
+def class_keys(breakdowns: Breakdowns) -> dict[str, str]:
+    """The key of each class on a page: its place among all, in order."""
+    labels = [{"class": label} for label in sorted(breakdowns.findings.data.labels)]
+    return {row["class"]: str(place) for place, row in enumerate(in_order(labels, breakdowns.findings.order))}
+
+
+def annotator_keys(breakdowns: Breakdowns) -> dict[str, str]:
+    """The key of each annotator on a page."""
+    if breakdowns.lacks("annotators"):
+        return {}
+    return {name: f"a{place}" for place, name in enumerate(sorted(known(breakdowns.annotators)["annotator"]))}
 
 
 def _same(both: polars.DataFrame, classes: Iterable[str]) -> dict[str, float]:
@@ -136,12 +177,16 @@ def _same(both: polars.DataFrame, classes: Iterable[str]) -> dict[str, float]:
     return {given: round(1 - fsum(values), 12) + 0.0 for given, values in different.items()}
 
 
-def in_order(classes: list[Row]) -> list[Row]:
-    """Classes that are all numbers from the lowest to the highest; others as they come.
+def in_order(classes: list[Row], order: Sequence[str] = ()) -> list[Row]:
+    """Classes in the order they were given, or as numbers from the lowest to the highest; others as they come.
 
     >>> [row["class"] for row in in_order([{"class": label} for label in ("10", "9", "-1.5")])]
     ['-1.5', '9', '10']
+    >>> [row["class"] for row in in_order([{"class": label} for label in ("high", "low")], ["low", "high"])]
+    ['low', 'high']
     """
+    if order and all(row["class"] in order for row in classes):
+        return sorted(classes, key=lambda row: order.index(row["class"]))
     try:
         values = {row["class"]: float(row["class"]) for row in classes}
     except ValueError:
@@ -149,9 +194,9 @@ def in_order(classes: list[Row]) -> list[Row]:
     return sorted(classes, key=lambda row: values[row["class"]]) if all(map(isfinite, values.values())) else classes
 
 
-def _cell(value: float | None, *, few: bool) -> Row:
+def _cell(value: float | None) -> Row:
     words = "" if not value else percent(value) if value >= 0.005 else "<1%"  # noqa: PLR2004 (half a percent)
-    return {"value": value, "words": words, "few": few, "shown": figure(value) if value is not None else "–"}
+    return {"value": value, "words": words, "shown": percent(value) if value is not None else "–"}
 
 
 def bin_rows(breakdowns: Breakdowns) -> list[Row]:
@@ -176,27 +221,24 @@ def people(breakdowns: Breakdowns) -> list[str]:
 
 
 def pair_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Every two annotators, both ways round; who never met has no value."""
-    chosen = people(breakdowns)
+    """Every two annotators who share enough items, once."""
+    found = [row for row in known(breakdowns.pairs).rows(named=True) if not row["few"]]
+    met = {frozenset((row["annotator"], row["other"])): row for row in found}
+    sound = frozenset(name for pair in met for name in pair)
+    chosen = [name for name in people(breakdowns) if name in sound]
     names = short_names(chosen, NAME)
-    met: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for row in known(breakdowns.pairs).rows(named=True):
-        met[row["annotator"], row["other"]] = met[row["other"], row["annotator"]] = row
-    rows = []
-    for one in chosen:
-        for other in chosen:
-            found = met.get((one, other))
-            rows.append({"down": names[one], "across": names[other], **_meeting(found)})
-    return rows
+    return [
+        {"down": names[one], "across": names[other], **_meeting(met[frozenset((one, other))])}
+        for place, one in enumerate(chosen)
+        for other in chosen[:place]
+        if frozenset((one, other)) in met
+    ]
 
 
-def _meeting(found: Mapping[str, Any] | None) -> Row:
-    if found is None:
-        return {"value": None, "words": "", "few": False, "shown": "–", "interval": "–", "size": "0"}
+def _meeting(found: Mapping[str, Any]) -> Row:
     return {
         "value": found["agreement"],
-        "words": f"{found['shared']:,}" + ("*" if found["few"] else ""),
-        "few": found["few"],
+        "words": figure(found["agreement"], 2),
         "shown": figure(found["agreement"]),
         "interval": limits(found["low"], found["high"]),
         "size": count(found["shared"], "item"),
@@ -218,35 +260,48 @@ def network_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row]]:
     return nodes, strongest(edges)
 
 
-def development_rows(breakdowns: Breakdowns) -> tuple[list[Row], bool]:
-    """Agreement so far and on the items finished lately, and whether the times are dates."""
+def development_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row], Timeline]:
+    """Agreement so far and on the items finished last, how many annotations came in, and the axis of all."""
     found = development_steps(breakdowns)
-    dated = all(is_date(row["time"]) for row in found)
+    along = Timeline([row["time"] for row in found])
+    times = without_midnight([moment(row["time"]) for row in found])
     rows = []
-    for row in found:
+    for row, when in zip(found, times, strict=True):
+        place = {"place": along.place(row["time"]), "part": along.part(row["time"]), "when": when}
         for kind, name, low, high, size in DEVELOPMENT:
             if row[name] is not None:
-                rows.append(
-                    {
-                        "kind": kind,
-                        "time": row["time"] * 1000 if dated else row["time"],
-                        "value": row[name],
-                        "low": row[low],
-                        "high": row[high],
-                        "when": moment(row["time"]),
-                        "shown": figure(row[name]),
-                        "interval": limits(row[low], row[high]),
-                        "size": count(row[size], "item"),
-                    }
-                )
-    return rows, dated
+                figures = {"value": row[name], "low": row[low], "high": row[high], "shown": figure(row[name])}
+                words = {"interval": limits(row[low], row[high]), "size": count(row[size], "item")}
+                rows.append({"kind": kind, **place, **figures, **words})
+    return rows, _volume(found, along), along
+
+
+def _volume(found: Sequence[Row], along: Timeline) -> list[Row]:
+    """Annotations per step and how fast they came in; steps of one moment, and those around a break, have no speed."""
+    if not along.is_dated:
+        return []
+    bars = []
+    before = 0
+    for row in found:
+        made, before = row["annotations"] - before, row["annotations"]
+        length = row["time"] - row["since"]
+        if length > 0 and along.part(row["since"]) == along.part(row["time"]) and along.moments[0] < row["time"]:
+            period = " to ".join(without_midnight([moment(row["since"]), moment(row["time"])]))
+            speed = f" ({number(round(made / length * DAY))} a day)"
+            start = max(along.place(row["since"]), along.ends[0])
+            ends = {"start": start, "end": along.place(row["time"]), "rate": made / length}
+            bars.append({**ends, "period": period, "words": f"{made:,}{speed}"})
+    return bars
 
 
 def development_steps(breakdowns: Breakdowns) -> list[Row]:
     """Agreement over time with times as numbers: milliseconds since 1970 as seconds."""
-    found = [{**row, "time": seconds(row["time"])} for row in known(breakdowns.development).rows(named=True)]
+    found = [
+        {**row, "time": seconds(row["time"]), "since": seconds(row["since"])}
+        for row in known(breakdowns.development).rows(named=True)
+    ]
     scale = 1000 if found and all(is_date(row["time"] / 1000) for row in found) else 1
-    return [{**row, "time": row["time"] / scale} for row in found]
+    return [{**row, "time": row["time"] / scale, "since": row["since"] / scale} for row in found]
 
 
 def seconds(time: Any) -> float:
@@ -276,7 +331,7 @@ def _place(row: Mapping[str, Any]) -> Row:
 def _design(row: Mapping[str, Any]) -> Row:
     more, n = row["more_annotations"], row["annotations_per_item"]
     return {
-        "precision": f"±{figure(row['half_width'], 2)}",
+        "precision": plus_minus(row["half_width"]),
         "made": f"{row['annotations']:,}",
         "new": f"{row['items']:,} items, {n:,} annotations each" if more else "none",
         "words": f"{more:,} more" if more else "now",

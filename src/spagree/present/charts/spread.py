@@ -2,55 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from spagree.present.charts import Rows, chart_of, load_altair
-from spagree.present.charts.intervals import HEIGHT, WIDTH, Tips, domain, few_ticks, tooltip
+from spagree.present.charts.spec import HEIGHT, WIDTH, Rows, Spec, Tips, domain, layer, layered, number, tooltip, values
+from spagree.present.charts.timeline import Timeline
 
 SHORTER = 220
+VOLUME_SHARE = 5  # bars of volume fill a fifth of the height
 
 
-def histogram(rows: Rows, tips: Tips) -> Any:
+def histogram(rows: Rows, tips: Tips) -> Spec:
     """Bars from ``start`` to ``end`` with the number of ``items``; the vertical axis starts at zero."""
-    alt = load_altair()
-    x = alt.X("start", type="quantitative", title="agreement of an item", scale=alt.Scale(domain=[0, 1]), bin="binned")
     most = max((row["items"] for row in rows), default=1)
-    whole = alt.Axis(format=",d", tickMinStep=1, tickCount=max(1, min(most, 6)))
-    y = alt.Y("items", type="quantitative", title="items", scale=alt.Scale(zero=True), axis=whole)
-    bars = chart_of(rows).mark_bar(binSpacing=2)
-    return bars.encode(x=x, x2="end", y=y, tooltip=tooltip(tips)).properties(width=WIDTH, height=SHORTER)
+    whole = {"format": ",d", "tickMinStep": 1, "tickCount": max(1, min(most, 6))}
+    x = {**number("start", "agreement of an item", {"domain": [0, 1]}), "bin": "binned"}
+    encoding = {"x": x, "x2": {"field": "end"}, "y": number("items", "items", {"zero": True}, **whole)}
+    bars = layer("bar", {**encoding, "tooltip": tooltip(tips)}, binSpacing=2)
+    return {"data": values(rows), **bars, "width": WIDTH, "height": SHORTER}
 
 
-def development(rows: Rows, tips: Tips, *, temporal: bool) -> Any:
-    """Agreement so far with its band, and that of recent items: rows of ``time, kind, value, low, high``."""
-    alt = load_altair()
+def development(rows: Rows, volume: Rows, along: Timeline, tips: Tips) -> Spec:
+    """Agreement so far with its band, and that of recent items: rows of ``place, part, kind, value, low, high``.
+
+    ``volume`` has bars from ``start`` to ``end`` as high as ``rate``. Idle stretches are cut out of the axis and
+    marked; no line is drawn across them.
+    """
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     ends = [row[end] for row in rows for end in ("value", "low", "high")]
-    scale = alt.Scale(domain=domain(ends), zero=False, nice=False)
-    kind = "temporal" if temporal else "quantitative"
-    along = alt.Scale(type="utc") if temporal else alt.Scale(zero=False, nice=False)
-    x = alt.X("time", type=kind, title="time", scale=along, axis=few_ticks())
-    colour = alt.Color("kind", type="nominal", title=None, sort=kinds, scale=alt.Scale(domain=kinds, range="category"))
-    limits = alt.Y("low", type="quantitative", scale=scale, title="agreement", axis=few_ticks())
-    base = chart_of(rows)
-    band = base.mark_area(opacity=0.18).encode(x=x, y=limits, y2="high", color=colour)
-    dash = alt.StrokeDash("kind", type="nominal", sort=kinds, legend=None)
-    y = alt.Y("value", type="quantitative", scale=scale, title="agreement", axis=few_ticks())
-    line = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
-    points = base.mark_point(filled=True, size=40, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip(tips))
-    return alt.layer(band, line, points).properties(width=WIDTH, height=HEIGHT)
+    scale = {"domain": domain(ends), "zero": False, "nice": False}
+    x = number("place", along.title, {"domain": along.ends, "zero": False, "nice": False}, **along.axis)
+    kind = {"field": "kind", "type": "nominal", "sort": kinds}
+    colour = {**kind, "title": None, "scale": {"domain": kinds, "range": "category"}}
+    y = number("value", "agreement", scale)
+    line = {"x": x, "y": y, "color": colour, "detail": {"field": "part", "type": "nominal"}}
+    band = {**line, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    lines = [
+        layer("area", band, opacity=0.18),
+        layer("line", {**line, "strokeDash": {**kind, "legend": None}}, strokeWidth=2),
+        layer("point", {"x": x, "y": y, "color": colour, "tooltip": tooltip(tips)}, filled=True, size=40, opacity=1),
+    ]
+    if along.idle:
+        gap = {"x": x, "tooltip": tooltip({"words": "break"})}
+        lines.append(layer("rule", gap, rows=along.idle, strokeDash=[2, 4], strokeWidth=3, style="reference"))
+    layers = [*([_volume(volume, x)] if volume else []), {"layer": lines}]
+    return {**layered(rows, layers), "resolve": {"scale": {"y": "independent"}}}
 
 
-def plan(rows: Rows, tips: Tips) -> Any:
+def _volume(volume: Rows, x: Spec) -> Spec:
+    """How fast annotations came in, as faint bars along the bottom with a scale of their own."""
+    most = max((row["rate"] for row in volume), default=1.0) or 1.0
+    high = {
+        "field": "rate",
+        "type": "quantitative",
+        "scale": {"domain": [0, most * VOLUME_SHARE], "nice": False},
+        "axis": None,
+    }
+    encoding = {
+        "x": {**x, "field": "start"},
+        "x2": {"field": "end"},
+        "y": high,
+        "y2": {"datum": 0},
+        "tooltip": tooltip({"period": "time", "words": "annotations"}),
+    }
+    return layer("rect", encoding, rows=volume, opacity=0.35, style="volume")
+
+
+def plan(rows: Rows, tips: Tips) -> Spec:
     """The precision more annotations would bring: rows of ``annotations, half_width, words``, the first being now."""
-    alt = load_altair()
     ends = [row["annotations"] for row in rows]
-    scale = alt.Scale(type="log", nice=False, domain=[min(ends) * 0.9, max(ends) * 2.6])
-    ticks = alt.Axis(tickCount=4, format="~s", grid=False)
-    x = alt.X("annotations", type="quantitative", title="annotations in all", scale=scale, axis=ticks)
-    y = alt.Y("half_width", type="quantitative", title="± around the number", scale=alt.Scale(zero=True))
-    base = chart_of(rows).encode(x=x, y=y)
-    line = base.mark_line(strokeWidth=2)
-    points = base.mark_point(filled=True, size=80, opacity=1).encode(tooltip=tooltip(tips))
-    words = base.mark_text(align="left", dx=9, dy=-6, fontSize=12, style="name", aria=False).encode(text="words:N")
-    return alt.layer(line, points, words).properties(width=WIDTH, height=HEIGHT)
+    scale = {"type": "log", "nice": False, "domain": [min(ends) * 0.9, max(ends) * 2.6]}
+    x = number("annotations", "annotations in all", scale, tickCount=4, format="~s", grid=False)
+    place = {"x": x, "y": number("half_width", "± around the number", {"zero": True})}
+    words = {**place, "text": {"field": "words", "type": "nominal"}}
+    layers = [
+        layer("line", place, strokeWidth=2),
+        layer("point", {**place, "tooltip": tooltip(tips)}, filled=True, size=80, opacity=1),
+        layer("text", words, align="left", dx=9, dy=-6, fontSize=12, style="name", aria=False),
+    ]
+    return layered(rows, layers, height=HEIGHT)

@@ -61,5 +61,9 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
             "reference": {"stroke": colours["soft"]},
             "name": {"fill": colours["ink"]},
             "count": {"fill": colours["soft"]},
+            "same": {"color": colours["line"], "fillOpacity": 0.7},
+            "confused": {"color": colours["warn"]},
+            "met": {"color": colours["accent"]},
+            "volume": {"color": colours["quiet"]},
         },
     }

@@ -1,8 +1,9 @@
 """One self-contained HTML page: everything a reader asks, in the order they ask it.
 
-What a page is made of stands in ``parts``: tables, figures, verdicts. ``verdicts`` answers "can I trust it";
-``trust``, ``disagreement``, ``course`` and ``method`` make the sections; ``page`` turns them into HTML that fetches
-nothing and runs only what it brings.
+``parts`` is what a page is made of: tables, figures, verdicts, cards, all plain values. ``top`` is the first screen,
+``verdicts`` says whether the number was measured well, and ``trust``, ``disagreement``, ``cards``,
+``development_section`` and ``method`` make the sections; ``questions`` puts several questions on one page. ``page``
+turns them into HTML, one template each, that fetches nothing and runs only what it brings.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from spagree.estimate.breakdowns import Breakdowns
+from spagree.present.report.cards import items
 from spagree.present.report.development_section import course
 from spagree.present.report.disagreement import where, who
 from spagree.present.report.method import following, method, source_name
-from spagree.present.report.page import Headline, headline, render
-from spagree.present.report.parts import Figure, Section
+from spagree.present.report.page import Chapter, Page, render
+from spagree.present.report.parts import Figure, Section, Verdict
+from spagree.present.report.top import about, top
 from spagree.present.report.trust import chance, trust
-from spagree.present.report.verdicts import in_short, verdicts
+from spagree.present.report.verdicts import verdicts
 from spagree.understood import Understood
 from spagree.write import write_atomically
 
-__all__ = ["Headline", "page", "sections", "write_report"]
+__all__ = ["page", "sections", "write_report"]
 
 
 def write_report(html: str, path: Path, *, force: bool = False) -> Path:
@@ -32,26 +35,57 @@ def write_report(html: str, path: Path, *, force: bool = False) -> Path:
     return path
 
 
-def page(breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any], version: str) -> str:
+def page(
+    breakdowns: Breakdowns,
+    understood: Understood | None,
+    options: Mapping[str, Any],
+    figures: Mapping[str, Any],
+    version: str,
+    *,
+    target: float | None = None,
+    since: str = "",
+) -> str:
     """The page as text; the same agreement gives the same bytes."""
-    top = headline(breakdowns.findings, source_name(understood), in_short(verdicts(breakdowns)))
-    return render(top, sections(breakdowns, understood, options, version), version)
+    found = chapter(breakdowns, understood, options, version, target=target, since=since)
+    line = about(breakdowns, understood, options)
+    return render(Page(source_name(understood), line, found.links(), found.html(), found.specs(), figures), version)
+
+
+def chapter(
+    breakdowns: Breakdowns,
+    understood: Understood | None,
+    options: Mapping[str, Any],
+    version: str,
+    *,
+    target: float | None = None,
+    since: str = "",
+    prefix: str = "",
+) -> Chapter:
+    """One question: its first screen and its sections."""
+    found = verdicts(breakdowns)
+    first = top(breakdowns, found, target, since)
+    return Chapter(first, sections(breakdowns, understood, options, version, found), prefix)
 
 
 def sections(
-    breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any], version: str
+    breakdowns: Breakdowns,
+    understood: Understood | None,
+    options: Mapping[str, Any],
+    version: str,
+    found: tuple[Verdict, ...] | None = None,
 ) -> list[Section]:
     """All sections, in the order a manager asks; where there is no number, those that still say something."""
-    found = [
-        trust(breakdowns),
+    made = [
+        trust(breakdowns, verdicts(breakdowns) if found is None else found),
         chance(breakdowns),
         where(breakdowns),
+        items(breakdowns),
         who(breakdowns),
         course(breakdowns),
         following(breakdowns),
         method(breakdowns, understood, options, version),
     ]
-    return found if breakdowns.findings.spa.value is not None else [each for each in map(_said, found) if each.parts]
+    return made if breakdowns.findings.spa.value is not None else [each for each in map(_said, made) if each.parts]
 
 
 def _said(section: Section) -> Section:

@@ -17,8 +17,8 @@ DEVELOPMENT = (
     Column("spa", "so far"),
     Column("interval", "interval", "interval"),
     Column("items", "items", "count"),
-    Column("recent", "finished lately"),
-    Column("lately", "interval", "interval", ("recent_low", "recent_high")),
+    Column("recent", "finished last"),
+    Column("last", "interval", "interval", ("recent_low", "recent_high")),
     Column("recent_items", "items", "count"),
 )
 
@@ -28,18 +28,18 @@ def course(breakdowns: Breakdowns) -> Section:
     found = drawn(
         "development",
         "Agreement over time",
-        "So far: what would have been measured at that moment, from everything up to it. Finished lately: only the "
+        "So far: what would have been measured at that moment, from everything up to it. Finished last: only the "
         f"items whose last annotation came in {_window(breakdowns)}, so a change shows sooner. The bands are the "
-        "intervals.",
+        "intervals, the grey bars how fast annotations came in. Where nobody worked for long, the axis is cut.",
         partial(board.development, breakdowns),
         partial(_development, breakdowns),
     )
-    lead = "Whether annotators found together, or drifted apart."
+    lead = "Whether annotators came to agree more, or drifted apart."
     return Section("course", "Development", "How did it develop?", lead, [found])
 
 
 def _window(breakdowns: Breakdowns) -> str:
-    """What "lately" is, in steps: annotations of one moment stay together, so an eighth may not exist."""
+    """What "last" is, in steps: annotations of one moment stay together, so an eighth may not exist."""
     if breakdowns.lacks("development"):
         return "the latest steps"
     steps = known(breakdowns.development).height

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from spagree.estimate import NOMINAL
 from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
+from spagree.estimate.similarity import SCALES
 from spagree.present.charts import board, rows
-from spagree.present.charts.heat import MOST_WORDS
 from spagree.present.report.figures import drawn, sentence
-from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, table
-from spagree.present.wording import count
+from spagree.present.report.parts import MOST_ROWS, Column, Figure, Picks, Section, Table, table
+from spagree.present.wording import count, percent
 
 TELLING = 0.2  # of the pairs have enough items to be drawn
+TWO = 2
 MANY = 5  # annotations of an item, from which on its agreement has a shape
 DIFFERENT = (
     "Being different is not being wrong: somebody who disagrees with all the others may be the only one who read the "
@@ -36,11 +38,13 @@ CONFUSION = (
     Column("pairs", "pairs", "count"),
     Column("items", "items", "count"),
 )
-ITEMS = (
-    Column("item", "item", "name"),
-    Column("votes", "votes", "words"),
+OPTIONS = (
+    Column("option", "option", "name"),
     Column("agreement", "agreement"),
-    Column("annotations", "annotations", "count"),
+    Column("kappa", "beyond chance"),
+    Column("annotations", "chosen", "count"),
+    Column("share", "share", "percent"),
+    Column("items", "items", "count"),
 )
 BINS = (
     Column("range", "agreement", "words"),
@@ -69,24 +73,26 @@ PAIRS = (
 
 
 def where(breakdowns: Breakdowns) -> Section:
-    """Classes, confusion, the distribution of item agreement, the hardest items."""
+    """Classes, confusion, options, the distribution of item agreement."""
+    picks = {"class": rows.class_keys(breakdowns), "other": rows.class_keys(breakdowns)}
     classes = drawn(
         "classes",
         "Which classes are hard?",
         f"If one annotator chose the class, {_how_likely(breakdowns)} Hollow dots rest on fewer than 10 items."
         + _first(breakdowns, "classes", "class", "classes"),
         partial(board.classes, breakdowns),
-        lambda: _cut("classes", "Agreement of each class", known(breakdowns.classes), CLASSES, "classes"),
+        lambda: _cut("classes", "Agreement of each class", known(breakdowns.classes), CLASSES, "classes", picks=picks),
     )
     confusion = drawn(
         "confusion",
-        "What are they taken for?",
-        "What a second annotator says when the first one says the class on the left. " + _adds_up(breakdowns) + "The "
-        "diagonal is the same label again; bright cells beside it are classes taken for one another. Hollow cells with "
-        "a dot rest on fewer than 10 items." + _commonest(breakdowns),
+        "Which classes are confused?",
+        "What a second annotator says when the first one says the class on the left. "
+        + _adds_up(breakdowns)
+        + "Grey: the same label again. Coloured: given more often than the shares of the other classes would bring; "
+        "the stronger, the more. Click on a cell to see its items." + _commonest(breakdowns),
         partial(board.confusion, breakdowns),
         lambda: _cut(
-            "confusion", "Classes taken for one another", known(breakdowns.confusion), CONFUSION, "pairs of classes"
+            "confusion", "Confused classes", known(breakdowns.confusion), CONFUSION, "pairs of classes", picks=picks
         ),
     )
     spread = drawn(
@@ -96,10 +102,31 @@ def where(breakdowns: Breakdowns) -> Section:
         partial(board.items, breakdowns),
         partial(_bins, breakdowns),
     )
-    lead = "Classes and items that cost most agreement. This is where a guideline can be improved."
-    return Section(
-        "where", "Where", "Where do people disagree?", lead, [classes, confusion, spread, _hardest(breakdowns)]
-    )
+    lead = f"Classes that cost most agreement. This is where a guideline can be improved.{_scale_steps(breakdowns)}"
+    options = list(_options(breakdowns))
+    chosen = [*options, confusion] if options else [classes, confusion]
+    return Section("where", "Classes", "Where do people disagree?", lead, [*chosen, spread])
+
+
+def _options(breakdowns: Breakdowns) -> Iterator[Table]:
+    """Where labels are sets: agreement on each option, chosen or not."""
+    if not breakdowns.lacks("options"):
+        yield _cut("options", "Agreement on each option", known(breakdowns.options), OPTIONS, "options")
+
+
+def _scale_steps(breakdowns: Breakdowns) -> str:
+    """How far apart two annotations of an item lie on a scale, in steps; empty for other labels."""
+    findings = breakdowns.findings
+    if findings.metric not in SCALES or breakdowns.lacks("confusion"):
+        return ""
+    labels = rows.in_order([{"class": label} for label in sorted(findings.data.labels)], findings.order)
+    place = {row["class"]: step for step, row in enumerate(labels)}
+    pairs = sum(row.items * row.n * (row.n - 1) for row in findings.missingness.by_n)
+    apart = Counter[int]()
+    for one, other, size in known(breakdowns.confusion).select("class", "other", "pairs").rows():
+        apart[abs(place[one] - place[other])] += size
+    one, more = apart[1] / pairs, sum(size for step, size in apart.items() if step > 1) / pairs
+    return f" Of all pairs of annotations, {percent(one)} lie one step apart on the scale, {percent(more)} two or more."
 
 
 def _first(breakdowns: Breakdowns, name: str, one: str, many: str) -> str:
@@ -154,74 +181,68 @@ def _commonest(breakdowns: Breakdowns) -> str:
     return f" The {rows.MOST_CLASSES} commonest of {size:,} classes are drawn." if size > rows.MOST_CLASSES else ""
 
 
-def _cut(id: str, caption: str, frame: Any, columns: tuple[Column, ...], many: str) -> Table:
+def _cut(
+    id: str, caption: str, frame: Any, columns: tuple[Column, ...], many: str, *, picks: Picks | None = None
+) -> Table:
     hidden = frame.height - MOST_ROWS
     note = f"The first {MOST_ROWS} of {frame.height:,} {many}." if hidden > 0 else ""
     found = frame.head(MOST_ROWS).rows(named=True)
-    return table(id, caption, found, columns, note=note, whole=hidden <= 0)
+    return table(id, caption, found, columns, note=note, whole=hidden <= 0, picks=picks)
 
 
 def _bins(breakdowns: Breakdowns) -> Table:
     return table("items", "Items by their agreement", rows.bin_rows(breakdowns), BINS)
 
 
-def _hardest(breakdowns: Breakdowns) -> Table | Figure:
-    """The items to talk about, with their votes and their text."""
-    title = "The hardest items"
-    lacking = breakdowns.lacks("hardest")
-    if lacking:
-        return Figure("hardest", title, "", None, absent=sentence(lacking))
-    frame = known(breakdowns.hardest)
-    named = "text" in frame.columns
-    columns = (ITEMS[0], *([Column("text", "text", "words")] if named else []), *ITEMS[1:])
-    several = int((frame["texts"] > 1).sum()) if named else 0
-    notes = [f"The {frame.height} with the least agreement, most annotations first."]
-    if breakdowns.findings.metric != NOMINAL:
-        notes.append("Agreement counts equal labels only here.")
-    if several:
-        notes.append(f"{count(several, 'item')} came with more than one text; one of them is shown.")
-    return table("hardest", title, frame.rows(named=True), columns, note=" ".join(notes))
-
-
 def who(breakdowns: Breakdowns) -> Section:
-    """Annotators and pairs of annotators."""
+    """Annotators and pairs of annotators; of two annotators one small table."""
     title, lead = "Who disagrees?", DIFFERENT
     lacking = breakdowns.lacks("annotators")
     if lacking:
+        absent = Figure("annotators", "Annotators", "", None, absent=sentence(lacking))
+        return Section("who", "Annotators", title, lead, [absent])
+    picks = {"annotator": rows.annotator_keys(breakdowns)}
+    if known(breakdowns.annotators).height == TWO and not breakdowns.lacks("pairs"):
+        caption = "The two annotators"
         return Section(
-            "who", "Who", title, lead, [Figure("annotators", "Annotators", "", None, absent=sentence(lacking))]
+            "who", "Annotators", title, "", [_cut("pairs", caption, known(breakdowns.pairs), PAIRS, "pairs")]
         )
     annotators = drawn(
         "annotators",
         "Annotators and the others",
         f"{_how_often(breakdowns)} on items they share; the dashed line is the mean of all annotations. Hollow dots "
-        "rest on fewer than 10 items." + _first(breakdowns, "annotators", "annotator", "annotators"),
+        "rest on fewer than 10 items. Click on a dot to see the items of an annotator."
+        + _first(breakdowns, "annotators", "annotator", "annotators"),
         partial(board.annotators, breakdowns),
         lambda: _cut(
-            "annotators", "Agreement of each annotator", known(breakdowns.annotators), ANNOTATORS, "annotators"
+            "annotators",
+            "Agreement of each annotator",
+            known(breakdowns.annotators),
+            ANNOTATORS,
+            "annotators",
+            picks=picks,
         ),
     )
-    return Section("who", "Who", title, lead, [annotators, _pairs(breakdowns)])
+    return Section("who", "Annotators", title, lead, [annotators, _pairs(breakdowns)])
 
 
 def _pairs(breakdowns: Breakdowns) -> Figure:
+    """Every two annotators, where enough of them share enough items; a sentence otherwise."""
     title = "Every two annotators"
+    if breakdowns.lacks("pairs"):
+        return Figure("pairs", title, "", None, absent=sentence(str(breakdowns.lacks("pairs"))))
+    frame = known(breakdowns.pairs)
+    enough, size = int((~frame["few"]).sum()), frame.height
+    if enough < TELLING * size or not enough:
+        few = f"{f'Only {enough:,}' if enough else 'None'} of the {size:,} pairs who met share 10 items or more"
+        one = "The one pair who met shares fewer than 10 items"
+        words = f"{one if size == 1 else few}: too few to compare two people. Compare each with all the others, above."
+        return Figure("pairs", title, "", None, _pair_table(breakdowns), absent=words)
     reading = (
-        f"The brighter, the more two annotators agree{_numbers(breakdowns)}. Hollow cells with a dot (and *) rest on "
-        f"fewer than 10 shared items: too few to judge. Empty: they never met.{_busiest(breakdowns)}"
+        "How much two annotators agree on the items they share; the stronger the colour, the more. Pairs with fewer "
+        f"than 10 shared items are left out.{_busiest(breakdowns)}"
     )
-    found = drawn("pairs", title, reading, partial(board.pairs, breakdowns), partial(_pair_table, breakdowns))
-    return found if found.spec is None else replace(found, reading=_luck(breakdowns) + reading)
-
-
-def _luck(breakdowns: Breakdowns) -> str:
-    """A word of warning where most pairs hardly met: what the picture shows is then noise."""
-    enough, size = int((~known(breakdowns.pairs)["few"]).sum()), known(breakdowns.pairs).height
-    if enough >= TELLING * size:
-        return ""
-    few = f"{f'Only {enough:,}' if enough else 'None'} of the {size:,} pairs who met share 10 items or more"
-    one = "The one pair who met shares fewer than 10 items"
-    return f"{one if size == 1 else few}: most of what you see is luck. Compare annotators with all the others, above. "
+    return drawn("pairs", title, reading, partial(board.pairs, breakdowns), partial(_pair_table, breakdowns))
 
 
 def _pair_table(breakdowns: Breakdowns) -> Table:
@@ -231,7 +252,3 @@ def _pair_table(breakdowns: Breakdowns) -> Table:
 def _busiest(breakdowns: Breakdowns) -> str:
     size = known(breakdowns.annotators).height
     return f" Only the {MOST_PEOPLE} busiest of {size:,} annotators are drawn." if size > MOST_PEOPLE else ""
-
-
-def _numbers(breakdowns: Breakdowns) -> str:
-    return "; the number says how many items they share" if known(breakdowns.annotators).height <= MOST_WORDS else ""

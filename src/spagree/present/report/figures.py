@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from spagree.errors import SpagreeError
+from spagree.present.charts.spec import Spec
 from spagree.present.report.parts import Figure, Table
 
 
-def drawn(id: str, title: str, reading: str, draw: Callable[[], Any], table: Callable[[], Table | None]) -> Figure:
+def drawn(id: str, title: str, reading: str, draw: Callable[[], Spec], table: Callable[[], Table | None]) -> Figure:
     """A figure with the table behind it; what cannot be drawn says why."""
     try:
         return Figure(id, title, reading, spec_of(draw(), title), table())
@@ -17,10 +17,9 @@ def drawn(id: str, title: str, reading: str, draw: Callable[[], Any], table: Cal
         return Figure(id, title, reading, None, absent=sentence(str(error)))
 
 
-def spec_of(chart: Any, title: str) -> dict[str, Any]:
-    """The chart as plain values; the page brings its own colours and library, and names no address."""
-    spec: dict[str, Any] = {**chart.to_dict(), "description": title}  # what a screen reader calls it
-    return {name: value for name, value in spec.items() if name not in ("config", "$schema")}
+def spec_of(chart: Spec, title: str) -> Spec:
+    """The chart with what a screen reader calls it."""
+    return {**chart, "description": title}
 
 
 def sentence(words: str) -> str:

@@ -8,19 +8,16 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from spagree.estimate.breakdowns import Breakdowns, known
-from spagree.estimate.cautions import REMEDY
+from spagree.estimate.breakdowns import Absent, Breakdowns, known
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
-from spagree.option_names import spelled
 from spagree.present.charts import board
 from spagree.present.report.figures import drawn
-from spagree.present.report.parts import Column, Facts, Quote, Section, Steps, Table, table
+from spagree.present.report.parts import Actions, Column, Facts, Quote, Section, Table, table
+from spagree.present.report.steps import steps
 from spagree.present.sentence import REFERENCE, for_paper, interval_name
-from spagree.present.wording import count, figure, printable
+from spagree.present.wording import count, plus_minus, printable
 from spagree.understood import Understood
 
-NAMED = 3
-PAIR = 2
 OBJECTS = (" frame", "count matrix")
 ROUTES = {
     NEW_ITEMS: "new items beside these",
@@ -45,62 +42,29 @@ BIBTEX = """@misc{norregaard2022sparse,
 
 
 def following(breakdowns: Breakdowns) -> Section:
-    """Suggestions that follow from what was found, and what more annotations would bring."""
-    steps = tuple(_steps(breakdowns))
+    """Every action with its gain, and what more annotations would bring."""
+    actions = breakdowns.actions
+    todo = () if isinstance(actions, Absent) else steps(actions)
     found = drawn(
         "plan",
         "How many annotations does a more precise number take?",
-        "From where things stand (now) to a narrower interval, by annotating new items like these in the cheapest way. "
-        "Lower is more precise, further right more work; halving the interval takes about four times as much.",
+        "From today (now) to a narrower interval, by annotating new items like these in the cheapest way. Lower is "
+        "more precise, further right more work; halving the interval takes about four times as much.",
         partial(board.plan, breakdowns),
         partial(_plan, breakdowns),
     )
-    lead = "Suggestions that follow from the figures above."
-    return Section("next", "Next steps", "What to do next?", lead, [*([Steps(steps)] if steps else []), found])
+    lead = "Everything that follows from the figures, what gains most first."
+    return Section("next", "Next steps", "What to do next?", lead, [*([Actions(todo)] if todo else []), found])
 
 
 def _plan(breakdowns: Breakdowns) -> Table:
     """The cheapest design of each route."""
     best = [row for row in known(breakdowns.plan).rows(named=True) if row["best"]]
-    rows = [{**row, "way": ROUTES[row["route"]], "target": f"±{figure(row['half_width'])}"} for row in best]
+    rows = [{**row, "way": ROUTES[row["route"]], "target": plus_minus(row["half_width"])} for row in best]
     note = "The cheapest design of each kind."
     if any(row["assumed"] for row in best):
         note += " Some rest on what is usual rather than on these data: items have too few annotations to tell."
     return table("plan", "Designs that reach a precision", rows, PLAN, note=note)
-
-
-def _steps(breakdowns: Breakdowns) -> Iterator[str]:
-    findings = breakdowns.findings
-    if findings.missingness.broken:
-        yield spelled(REMEDY)
-    if not findings.data.pairable_items:
-        yield "Let a second annotator label some of the items: agreement needs two annotations of the same item."
-        return
-    yield from _apart(breakdowns)
-    if not breakdowns.lacks("hardest") and known(breakdowns.hardest)["agreement"][0] < 1:
-        yield "Go through the hardest items together with the annotators: they show what the guideline leaves open."
-
-
-def _apart(breakdowns: Breakdowns) -> Iterator[str]:
-    """Annotators who agree less than the others of the same items, and why nobody is named where nobody can be."""
-    if breakdowns.lacks("annotators"):
-        return
-    people = known(breakdowns.annotators)
-    low = people.filter(people["stands_out"].fill_null(value=False)).sort("against_others").rows(named=True)
-    if low:
-        names = ", ".join(
-            f"{printable(row['annotator'], 24)} ({figure(row['against_others'], 2)})" for row in low[:NAMED]
-        )
-        more = f" and {len(low) - NAMED:,} more" if len(low) > NAMED else ""
-        yield (
-            f"Talk to {names}{more}: the others of the same items agree with them clearly less than among themselves, "
-            "by so much. They may still be right: look at their items first."
-        )
-    elif people.height > PAIR and people["against_others"].is_null().all():
-        yield (
-            "Have some items labelled by three people or more: with two, a hard item and a careless annotator look the "
-            "same, so nobody is named here."
-        )
 
 
 def method(breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any], version: str) -> Section:
@@ -108,7 +72,7 @@ def method(breakdowns: Breakdowns, understood: Understood | None, options: Mappi
     quote = for_paper(breakdowns, version)
     parts: list[Facts | Quote] = [Facts(tuple(_facts(breakdowns, understood, options, version)))]
     if quote:
-        parts.append(Quote("For your paper", quote, (REFERENCE, BIBTEX)))
+        parts.append(Quote("For your paper", quote, REFERENCE, BIBTEX))
     lead = "Enough to compute it again and to cite it."
     return Section("method", "Method", "How was it computed?", lead, parts)
 

@@ -8,52 +8,51 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from spagree.errors import MissingExtraError
-from spagree.estimate import Findings
 from spagree.present.charts.theme import PAGE, theme
-from spagree.present.report.parts import Figure, Section, Verdict
-from spagree.present.sentence import by_chance, in_words, interval_name
-from spagree.present.wording import escape_controls, figure, interval
+from spagree.present.report.parts import Figure, Section
+from spagree.present.report.top import Top
 
 FOLDER = "spagree.present.report"
-DRAWING_LIBRARY = "window.vegaEmbed = vegaEmbed;"
+LIBRARY = "library.js"
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
-    """The first thing seen: the number, its interval, what it means."""
+class Chapter:
+    """One question: its first screen and its sections; ``prefix`` keeps the ids of several questions apart."""
 
-    source: str
-    value: str
-    interval: str
-    words: str
-    chance: str
-    checks: Verdict
-    bar: tuple[float, float, float, float | None] | None
-    """Lower end, value, upper end and agreement by chance, in percent of the scale."""
+    top: Top
+    sections: Sequence[Section]
+    prefix: str = ""
 
+    def html(self) -> list[str]:
+        """The first screen and every section, each by itself."""
+        return [top_html(self.top, self.prefix), *(section_html(each, self.prefix) for each in self.sections)]
 
-def headline(findings: Findings, source: str, checks: Verdict) -> Headline:
-    """What stands on top of the page."""
-    spa, kappa = findings.spa, findings.chance["spa_kappa"]
-    if spa.value is None:
-        return Headline(source, "no number", "", escape_controls(in_words(findings)), "", checks, None)
-    by_luck, chance = kappa.expected, by_chance(findings)
-    ends = (spa.value if spa.low is None else spa.low, spa.value if spa.high is None else spa.high)
-    bar = (ends[0] * 100, spa.value * 100, ends[1] * 100, None if by_luck is None else by_luck * 100)
-    limits = "" if spa.low is None else f"{interval_name(spa)}: {interval(spa)}"
-    return Headline(source, figure(spa.value), limits, escape_controls(in_words(findings)), chance, checks, bar)
+    def links(self) -> list[tuple[str, str]]:
+        """Where the navigation leads."""
+        return [(self.prefix + "top", "Number"), *((self.prefix + each.id, each.short) for each in self.sections)]
+
+    def specs(self) -> dict[str, Any]:
+        """The charts, by their names."""
+        return {self.prefix + name: spec for name, spec in specs(self.sections).items()}
 
 
-def section_html(section: Section) -> str:
+def top_html(top: Top, prefix: str = "") -> str:
+    """The first screen by itself."""
+    html: str = template("top.html.j2").render(top=top, prefix=prefix)
+    return html
+
+
+def section_html(section: Section, prefix: str = "") -> str:
     """One section by itself, for a page that changes while it is read."""
-    html: str = _template("section.html.j2").module.show(section)
+    html: str = template("section.html.j2").render(section=section, prefix=prefix)
     return html
 
 
@@ -63,19 +62,34 @@ def specs(sections: Sequence[Section]) -> dict[str, Any]:
     return {each.id: each.spec for each in figures if each.spec is not None}
 
 
-def render(top: Headline, sections: Sequence[Section], version: str) -> str:
-    """The whole page; scripts and styles stand in it with their hashes in its policy."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything of a page but what all pages share.
+
+    ``figures`` are those of the documented JSON, for programs and for later reports.
+    """
+
+    title: str
+    about: str
+    links: Sequence[tuple[str, str]]
+    body: Sequence[str]
+    specs: Mapping[str, Any]
+    figures: Mapping[str, Any]
+
+
+def render(page: Page, version: str) -> str:
+    """The whole page; scripts and styles are part of it, with their hashes in its policy."""
     style, script, library = own_file("style.css"), own_file("script.js"), drawing_library()
-    html: str = _template("page.html.j2").render(
-        top=top,
-        sections=sections,
+    html: str = template("page.html.j2").render(
+        page=page,
         version=version,
         policy=policy([library, script], style),
         style=style,
         script=script,
         library=library,
         licence=own_file("library-licence.txt"),
-        specs=in_script(specs(sections)),
+        figures=in_script(page.figures),
+        specs=in_script(page.specs),
         theme=in_script(theme(PAGE)),
     )
     return html
@@ -108,9 +122,7 @@ def in_script(values: Any) -> str:
 @cache
 def drawing_library() -> str:
     """Vega, Vega-Lite and vega-embed as one script: what draws the charts in the reader's browser."""
-    import vl_convert
-
-    return no_end_of_script(vl_convert.javascript_bundle(DRAWING_LIBRARY))
+    return no_end_of_script(own_file(LIBRARY))
 
 
 def no_end_of_script(code: str) -> str:
@@ -122,23 +134,27 @@ def no_end_of_script(code: str) -> str:
     return re.sub(r"</(?=script)", r"<\\/", code, flags=re.IGNORECASE)
 
 
+@cache
 def own_file(name: str) -> str:
     """A style, script or template of the page."""
     return resources.files(FOLDER).joinpath(name).read_text("utf-8")
 
 
-def _template(name: str) -> Any:
+@cache
+def _environment() -> Any:
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError:
         raise MissingExtraError("charts", "writing a report") from None
-    environment = Environment(
-        loader=FunctionLoader(own_file),
+    return Environment(
+        loader=FunctionLoader(lambda name: own_file(f"templates/{name}")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["figure"] = lambda part: isinstance(part, Figure)
-    environment.filters["kind"] = lambda part: type(part).__name__.lower()
-    return environment.get_template(name)
+
+
+def template(name: str) -> Any:
+    """One template, ready to render."""
+    return _environment().get_template(name)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 from spagree.present.wording import change, escape_controls, figure, limits, number, percent, printable
 
 Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval"]
+State = Literal["ok", "look", "problem"]
+Picks = Mapping[str, Mapping[str, str]]
+"""Column → name → the key by which a click on it filters the items."""
 NOTHING = "–"
 MOST_ROWS = 100
 LONGEST_NAME, LONGEST_WORDS = 60, 240
@@ -31,12 +36,19 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is shown, and the full value to sort and export by; of an interval both ends."""
+    """What is shown, and the full value to sort and export by; of an interval both ends.
+
+    Foreign text keeps its own direction; ``chips`` are the options of a label that is a set; ``pick`` is the key by
+    which a click filters the items.
+    """
 
     shown: str
     value: float | str | None
     is_number: bool
     high: float | None = None
+    is_foreign: bool = False
+    chips: tuple[str, ...] = ()
+    pick: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +61,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     whole: bool = True
+    template: ClassVar[str] = "table.html.j2"
 
     @property
     def file(self) -> str:
@@ -66,16 +79,18 @@ class Figure:
     spec: Mapping[str, Any] | None
     table: Table | None = None
     absent: str = ""
+    template: ClassVar[str] = "figure.html.j2"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An answer to "can I trust it": ok, look or problem."""
+    """An answer to "can I trust it": ok, look or problem; ``short`` is for the first screen."""
 
-    state: Literal["ok", "look", "problem"]
+    state: State
     title: str
     words: str
     link: str = ""
+    short: str = ""
 
     @property
     def icon(self) -> str:
@@ -89,14 +104,14 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A question and its answer."""
+class Step:
+    """Something to do: what, with whom or what, what it gains, and why."""
 
-    id: str
-    short: str
     title: str
-    lead: str
-    parts: Sequence[Figure | Table | Facts | Verdicts | Steps | Quote]
+    gain: str
+    words: str = ""
+    names: tuple[str, ...] = ()
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +119,7 @@ class Facts:
     """Names and values, one line each."""
 
     rows: tuple[tuple[str, str], ...]
+    template: ClassVar[str] = "facts.html.j2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +127,93 @@ class Verdicts:
     """A list of verdicts."""
 
     rows: tuple[Verdict, ...]
+    template: ClassVar[str] = "verdicts.html.j2"
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class Actions:
     """Things to do, in order."""
 
-    rows: tuple[str, ...]
+    rows: tuple[Step, ...]
+    template: ClassVar[str] = "actions.html.j2"
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words to copy."""
+    """Words to copy, and what to cite."""
 
     title: str
     words: str
-    more: tuple[str, ...] = field(default=())
+    reference: str
+    bibtex: str
+    template: ClassVar[str] = "quote.html.j2"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A class or an annotator: the key a filter uses, and what is shown."""
+
+    key: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One label of an item: its part of the bar in percent, and who gave it."""
+
+    label: str
+    count: int
+    start: float
+    width: float
+    colour: int
+    people: tuple[str, ...] = ()
+    more: str = ""
+    chips: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """An item with what was said about it; classes and annotators are keys for filters, dates are days."""
+
+    name: str
+    share: str
+    votes: tuple[Vote, ...]
+    classes: tuple[str, ...]
+    annotators: tuple[str, ...] = ()
+    text: str = ""
+    link: str = ""
+    first: str = ""
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """Items to read, with what they can be filtered by."""
+
+    rows: tuple[Card, ...]
+    classes: tuple[Name, ...]
+    annotators: tuple[Name, ...]
+    note: str
+    template: ClassVar[str] = "cards.html.j2"
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether it is known when annotations were made."""
+        return any(card.first for card in self.rows)
+
+
+Part = Figure | Table | Facts | Verdicts | Actions | Quote | Cards
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A question and its answer."""
+
+    id: str
+    short: str
+    title: str
+    lead: str
+    parts: Sequence[Part]
 
 
 def table(
@@ -137,6 +224,7 @@ def table(
     *,
     note: str = "",
     whole: bool = True,
+    picks: Picks | None = None,
 ) -> Table:
     """Rows → a table of worded cells; not ``whole`` where there are more rows than these.
 
@@ -145,13 +233,14 @@ def table(
     >>> [cell.shown for cell in one.rows[0]], one.rows[0][1].value
     (['yes', '0.500'], 0.5)
     """
-    filled = tuple(tuple(cell(row, column) for column in columns) for row in rows)
+    keys = picks or {}
+    filled = tuple(tuple(cell(row, column, keys.get(column.key, {})) for column in columns) for row in rows)
     marked = any(each.shown.endswith("*") and each.is_number for row in filled for each in row)
     stars = "* rests on fewer than 10 items." if marked else ""
     return Table(id, caption, tuple(columns), filled, " ".join(part for part in (note, stars) if part), whole)
 
 
-def cell(row: Mapping[str, Any], column: Column) -> Cell:
+def cell(row: Mapping[str, Any], column: Column, keys: Mapping[str, str] = MappingProxyType({})) -> Cell:
     """One value in words."""
     if column.kind == "interval":
         low, high = (row[end] for end in column.ends)
@@ -159,14 +248,34 @@ def cell(row: Mapping[str, Any], column: Column) -> Cell:
     value = row[column.key]
     if value is None:
         return Cell(NOTHING, None, column.is_number)
-    if not column.is_number:
-        if column.kind == "name":
-            name = str(value)
-            return Cell(printable(name, LONGEST_NAME) or "''", escape_controls(name), is_number=False)
+    if column.kind == "name":
+        return _name(str(value), keys.get(str(value), ""))
+    if column.kind == "words":
         text = printable(str(value), LONGEST_WORDS)
         return Cell(text or "''", text, is_number=False)
     star = "*" if row.get("few") and column.key in ("agreement", "cohen_kappa") else ""
     return Cell(_number(column.kind, value) + star, value, is_number=True)
+
+
+def _name(name: str, key: str) -> Cell:
+    """A class, an annotator or an item; the options of a set as chips."""
+    shown = printable(name, LONGEST_NAME) or "''"
+    return Cell(shown, escape_controls(name), is_number=False, is_foreign=True, chips=chips(name), pick=key)
+
+
+def chips(label: str) -> tuple[str, ...]:
+    """The options of a label that is a list of them; empty for other labels.
+
+    >>> chips('["red", "blue"]'), chips("[]"), chips("red"), chips("[sic]")
+    (('blue', 'red'), ('none',), (), ())
+    """
+    if not (label.startswith("[") and label.endswith("]")):
+        return ()
+    try:
+        options = json.loads(label)
+    except ValueError:
+        return ()
+    return tuple(printable(option, LONGEST_NAME) for option in sorted(map(str, options))) or ("none",)
 
 
 def _number(kind: Kind, value: float) -> str:

@@ -1,4 +1,4 @@
-"""The first screens: whether the number can be trusted, and what is left of it beyond chance."""
+"""Whether the number can be trusted, and what is left of it beyond chance."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
 from spagree.estimate.overlap import Overlap, Team
 from spagree.present.charts import board, rows
 from spagree.present.report.figures import drawn, sentence
-from spagree.present.report.parts import MOST_ROWS, Column, Figure, Section, Table, Verdicts, table
-from spagree.present.report.verdicts import verdicts
+from spagree.present.report.parts import Column, Figure, Part, Section, Table, Verdict, Verdicts, table
 from spagree.present.sentence import chance_gap, kappa_bias
 from spagree.present.wording import count, printable
 from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
@@ -38,21 +37,36 @@ COEFFICIENTS = {
 }
 
 
-def trust(breakdowns: Breakdowns) -> Section:
-    """Coverage, the assumption, the weights, the overlap, what was left out."""
-    findings = breakdowns.findings
-    by_n = drawn(
+def trust(breakdowns: Breakdowns, found: tuple[Verdict, ...]) -> Section:
+    """The checks, the assumption, the weights, the overlap, what was left out."""
+    parts: list[Part] = [*_by_numbers(breakdowns), *_overlap(breakdowns), *_left_out(breakdowns.findings)]
+    lead = "What a careful colleague would check before quoting the number."
+    return Section("trust", "Trust", "Can I trust it?", lead, [Verdicts(found), *parts])
+
+
+def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
+    """What depends on the number of annotations; one sentence where all items have the same."""
+    title = "Does agreement depend on how many people were asked?"
+    by_n = breakdowns.findings.missingness.by_n
+    if len(by_n) == 1:
+        same = count(by_n[0].n, "annotation")
+        words = (
+            f"Every item that was used has {same}: the assumption cannot be broken, and all schemes weigh items alike."
+        )
+        yield Figure("by-n", title, "", None, absent=words)
+        return
+    yield drawn(
         "by-n",
-        "Does agreement depend on how many people were asked?",
+        title,
         "Each dot: the items with so many annotations, their number above it where there is room; the line through it "
         "is the interval, the dashed line the number at the top of the page. Hollow dots rest on fewer than 10 items; "
         "those beyond the scale lie at its edge. Where dots rise or fall clearly, easy or hard items were annotated "
-        "more often, and no single number is right for all of them. The p above says how often luck alone would make "
-        "such a trend.",
+        "more often, and no single number is right for all of them. The p above says how often chance alone would "
+        "make such a trend.",
         partial(board.by_n, breakdowns),
         partial(_by_n, breakdowns),
     )
-    schemes = drawn(
+    yield drawn(
         "schemes",
         "Does it matter how items are weighted?",
         "The same data under all seven weighting schemes. They should lie close together; the filled dot in the "
@@ -60,20 +74,11 @@ def trust(breakdowns: Breakdowns) -> Section:
         partial(board.schemes, breakdowns),
         partial(_schemes, breakdowns),
     )
-    answers = Verdicts(verdicts(breakdowns))
-    lead = "What a careful colleague would check before quoting the number."
-    return Section(
-        "trust", "Trust", "Can I trust it?", lead, [answers, by_n, schemes, *_overlap(breakdowns), *_left_out(findings)]
-    )
 
 
 def _by_n(breakdowns: Breakdowns) -> Table:
-    columns = (Column("name", "annotations", "count"), Column("many", "items", "count"), *AGREEMENT)
-    items = {row.n: row.items for row in breakdowns.findings.missingness.by_n}
-    found = [{**row, "many": items[row["name"]]} for row in rows.by_n_rows(breakdowns)[:MOST_ROWS]]
-    note = f"The first {MOST_ROWS} of {len(items):,} numbers of annotations." if len(items) > MOST_ROWS else ""
-    whole = len(items) <= MOST_ROWS
-    return table("by-n", "Agreement by number of annotations", found, columns, note=note, whole=whole)
+    columns = (Column("name", "annotations", "words"), Column("many", "items", "count"), *AGREEMENT)
+    return table("by-n", "Agreement by number of annotations", rows.by_n_rows(breakdowns), columns)
 
 
 def _schemes(breakdowns: Breakdowns) -> Table:
@@ -82,25 +87,36 @@ def _schemes(breakdowns: Breakdowns) -> Table:
     return table("schemes", "All weighting schemes", found, columns)
 
 
-def _overlap(breakdowns: Breakdowns) -> Iterator[Figure | Table]:
+def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
+    """A sentence where everybody is connected; a picture where there are groups to tell apart."""
     lacking = breakdowns.lacks("overlap")
     title = "Who annotated items together?"
     if lacking:
         yield Figure("overlap", title, "", None, absent=sentence(lacking))
         return
     found = known(breakdowns.overlap)
+    grouped = len(found.teams) > 1 or bool(found.thin_bridges)
     if found.annotators <= FEWEST_DRAWN:
-        yield Figure("overlap", title, "", None, _teams(found), absent=_shared(breakdowns))
+        yield Figure("overlap", title, "", None, absent=_shared(breakdowns))
+    elif not grouped:
+        yield Figure("overlap", title, "", None, absent=_connected(found))
     elif found.annotators <= MOST_PEOPLE:
         reading = (
             "Dots are annotators, lines the items two of them share: the thicker, the more; dashed below five. Groups "
-            "without a line between them were never compared. Of everybody the strongest four links are drawn, and all "
-            "that hold groups together."
+            "without a line between them were never compared. For each annotator the strongest four links are drawn, "
+            "and all that hold groups together."
         )
         yield drawn("overlap", title, reading, partial(board.overlap, breakdowns), lambda: _teams(found))
     else:
         reason = f"{found.annotators:,} annotators are too many for a picture; the table says who is connected."
         yield Figure("overlap", title, "", None, _teams(found), absent=reason)
+
+
+def _connected(found: Overlap) -> str:
+    size = found.annotators - len(found.alone)
+    alone = count(len(found.alone), "annotator")
+    rest = f" {alone} {'shares' if len(found.alone) == 1 else 'share'} no item with anybody." if found.alone else ""
+    return f"All {size:,} annotators who share items form one group, with no thin link in it.{rest}"
 
 
 def _shared(breakdowns: Breakdowns) -> str:
@@ -156,7 +172,7 @@ def chance(breakdowns: Breakdowns) -> Section:
         partial(board.chance, breakdowns),
         partial(_chance, breakdowns),
     )
-    lead = "Some agreement comes by luck. These coefficients take it off; each has its own idea of luck."
+    lead = "Some agreement comes by chance. These coefficients take it off; each has its own idea of chance."
     notes = [words for words in (chance_gap(breakdowns.findings), kappa_bias(breakdowns.findings)) if words]
     return Section("chance", "Chance", "What is left beyond chance?", " ".join([lead, *notes]), [found])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
 
 from spagree.estimate import NOMINAL, Findings, checks
 from spagree.estimate.breakdowns import Breakdowns, known
@@ -11,14 +10,13 @@ from spagree.estimate.chance import Corrected
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
 from spagree.present.report.figures import sentence
-from spagree.present.report.parts import Verdict
-from spagree.present.wording import count, escape_controls, figure, limits, number, p_value, percent
+from spagree.present.report.parts import State, Verdict
+from spagree.present.wording import count, escape_controls, figure, limits, number, p_value, percent, plus_minus
 
 MUCH_ALONE = 0.01  # of the annotations, by people who share no item with anybody
 # Warnings that a verdict of its own already says.
 SAID = {"missingness", "schemes_diverge", "low_coverage", "few_items", "disconnected_teams", "thin_bridge", "repeats"}
 
-State = Literal["ok", "look", "problem"]
 SHOWN: Mapping[str, State] = {"fine": "ok", "look": "look", "problem": "problem", "cannot_tell": "look"}
 
 
@@ -66,8 +64,9 @@ def _precision(breakdowns: Breakdowns) -> Verdict | None:
         return Verdict("problem", "Precision", f"There is no interval: {spa.undefined}.")
     half, state = (spa.high - spa.low) / 2, SHOWN[checks.precision(breakdowns).state]
     rough = "" if state == "ok" else " That is rough: more items would help."
-    few = f" It rests on {count(findings.data.pairable_items, 'item')}."
-    return Verdict(state, "Precision", f"The number is known to about ±{figure(half, 2)}.{rough}{few}", "#figure-plan")
+    items = count(findings.data.pairable_items, "item")
+    words = f"The number is known to about {plus_minus(half)}.{rough} It rests on {items}."
+    return Verdict(state, "Precision", words, "figure-plan", f"{plus_minus(half)}, from {items}.")
 
 
 def _coverage(findings: Findings) -> Verdict:
@@ -89,20 +88,18 @@ def _coverage(findings: Findings) -> Verdict:
 
 def _assumption(findings: Findings) -> Verdict | None:
     test = findings.missingness
-    title, link = "Assumption", "#figure-by-n"
+    title, link = "Assumption", "figure-by-n"
     if not test.by_n:
         return None
     if len(test.by_n) == 1:
-        return Verdict(
-            "ok", title, f"Every item used has {count(test.by_n[0].n, 'annotation')}, so it cannot be broken."
-        )
+        words = f"Every item used has {count(test.by_n[0].n, 'annotation')}, so it cannot be broken."
+        return Verdict("ok", title, words, short="Cannot be broken: every item has as many annotations.")
     if test.p is None or test.z is None:
         return Verdict("look", title, f"It cannot be tested: {test.undefined}.", link)
     more = f"items with more annotations agree {'less' if test.z < 0 else 'more'} ({p_value(test.p)})"
     if test.broken:
-        return Verdict(
-            "problem", title, f"Broken: {more}. One number for all items then depends on who was asked how often.", link
-        )
+        words = f"Broken: {more}. One number for all items then depends on who was asked how often."
+        return Verdict("problem", title, words, link, f"Broken: {more}.")
     if test.p < checks.DOUBTFUL:
         return Verdict("look", title, f"Doubtful: {more}.", link)
     return _differences(test, test.p, checks.assumption(findings).state)
@@ -110,14 +107,14 @@ def _assumption(findings: Findings) -> Verdict | None:
 
 def _differences(test: Missingness, trend: float, state: str) -> Verdict:
     """Whether items differ by their number of annotations although they neither rise nor fall with it."""
-    p, link = test.p_of_differences(), "#figure-by-n"
+    p, link = test.p_of_differences(), "figure-by-n"
     if state == checks.CANNOT_TELL:
         items = sum(row.items for row in test.by_n)
         return Verdict("look", "Assumption", f"It cannot be tested on {count(items, 'item')}.", link)
     if state == checks.LOOK and p is not None:
         words = f"No trend ({p_value(trend)}), but items differ by their number of annotations ({p_value(p)})"
         return Verdict("look", "Assumption", f"{words}: one number for all of them hides that.", link)
-    none = "No breakdowns that agreement depends on the number of annotations"
+    none = "No evidence that agreement depends on the number of annotations"
     return Verdict("ok", "Assumption", f"{none} ({p_value(trend)}).", link)
 
 
@@ -126,14 +123,15 @@ def _schemes(findings: Findings) -> Verdict | None:
     if not values:
         return None
     apart = any(warning.code == "schemes_diverge" for warning in findings.warnings)
+    link = "figure-schemes" if len(findings.missingness.by_n) > 1 else "figure-by-n"
     ends = dict.fromkeys(figure(end, 2) for end in (min(values), max(values)))
     words = f"All weighting schemes give {' to '.join(ends)}."
     if apart:
-        return Verdict("problem", "Weights", f"{words} The answer depends on the choice.", "#figure-schemes")
+        return Verdict("problem", "Weights", f"{words} The answer depends on the choice.", link)
     if checks.weights(findings).state == checks.CANNOT_TELL:
         few = count(findings.data.pairable_items, "item")
         return Verdict("look", "Weights", f"{words} On {few} it cannot be told whether the choice matters.")
-    return Verdict("ok", "Weights", f"{words} The choice hardly matters.", "#figure-schemes")
+    return Verdict("ok", "Weights", f"{words} The choice hardly matters.", link)
 
 
 def _chance(findings: Findings) -> Verdict | None:
@@ -144,14 +142,14 @@ def _chance(findings: Findings) -> Verdict | None:
     blindly = f"{more} than labels picked blindly would ({percent(kappa.expected)}){_kappa(kappa)}"
     state = checks.beyond_chance(findings).state
     if state == checks.PROBLEM:
-        return Verdict("problem", "Beyond chance", f"People do not clearly agree {blindly}.", "#chance")
+        return Verdict("problem", "Beyond chance", f"People do not clearly agree {blindly}.", "chance")
     if state == checks.CANNOT_TELL:
         words = f"It cannot be told whether people agree {blindly}: more items would tell."
-        return Verdict("look", "Beyond chance", words, "#chance")
+        return Verdict("look", "Beyond chance", words, "chance")
     if state == checks.LOOK:
         poor = "much of the agreement is what chance alone would give"
-        return Verdict("look", "Beyond chance", f"People agree {blindly}, but {poor}.", "#chance")
-    return Verdict("ok", "Beyond chance", f"People agree clearly {blindly}.", "#chance")
+        return Verdict("look", "Beyond chance", f"People agree {blindly}, but {poor}.", "chance")
+    return Verdict("ok", "Beyond chance", f"People agree clearly {blindly}.", "chance")
 
 
 def _kappa(kappa: Corrected) -> str:
@@ -163,7 +161,7 @@ def _overlap(breakdowns: Breakdowns) -> Verdict:
     if lacking:
         return Verdict("look", "Overlap", f"Not known: {lacking}.")
     state, words = _connected(known(breakdowns.overlap), breakdowns)
-    return Verdict(state, "Overlap", words, "#overlap")
+    return Verdict(state, "Overlap", words, "figure-overlap")
 
 
 def _connected(found: Overlap, breakdowns: Breakdowns) -> tuple[State, str]:
@@ -208,7 +206,7 @@ def _left_out(findings: Findings) -> Verdict:
     state = SHOWN[checks.left_out(findings).state]
     were = "was" if lost == 1 else "were"
     words = f"{count(lost, 'annotation')} ({percent(share)}) {were} not used{_single(findings)}."
-    return Verdict(state, "Left out", words, "#left-out")
+    return Verdict(state, "Left out", words, "left-out")
 
 
 def _single(findings: Findings) -> str:
@@ -216,7 +214,7 @@ def _single(findings: Findings) -> str:
     alone = findings.data.annotations - findings.data.pairable_annotations
     if not alone:
         return ""
-    stand = "stands alone on its item and says" if alone == 1 else "stand alone on their items and say"
+    stand = "is alone on its item and says" if alone == 1 else "are alone on their items and say"
     return f"; {count(alone, 'annotation')} {stand} nothing about agreement"
 
 

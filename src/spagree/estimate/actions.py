@@ -1,0 +1,124 @@
+"""What to do next, as values: each action with what it would gain, the one that gains most first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from spagree.estimate.breakdown_values import Action
+from spagree.estimate.checks import PRECISE
+from spagree.estimate.findings import Findings
+from spagree.estimate.overlap import Overlap
+
+if TYPE_CHECKING:
+    import polars
+
+SECOND_ANNOTATION, EARLY_ANNOTATIONS, SHARED_ITEMS = "second_annotation", "early_annotations", "shared_items"
+PRECISION, ANNOTATORS, ITEMS, CLASSES = "precision", "annotators", "items", "classes"
+THIRD_ANNOTATION = "third_annotation"
+MUCH = 0.1  # of all disagreement: reading so many items is worth an afternoon
+FEWEST_ITEMS, MOST_ITEMS = 3, 10
+MOST_NAMED = 3
+PAIR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What actions are found in: breakdowns, None where there is none."""
+
+    annotators: polars.DataFrame | None = None
+    items: polars.DataFrame | None = None
+    """As :meth:`spagree.estimate.disagreement.Disagreement.items` has them."""
+    classes: polars.DataFrame | None = None
+    overlap: Overlap | None = None
+    half: Mapping[str, Any] | None = None
+    """The cheapest way to half the interval by annotating new items: a row of the plan."""
+
+
+def actions(findings: Findings, grounds: Grounds) -> tuple[Action, ...]:
+    """Everything worth doing: first what makes the number wrong, then by how much it gains."""
+    if not findings.data.pairable_items:
+        return (Action(SECOND_ANNOTATION),)
+    first = list(_flaws(findings, grounds))
+    ranked = sorted(_gains(findings, grounds), key=lambda action: -action.gain)
+    more = [*_precision(findings, grounds), *_third(grounds.annotators)]
+    spa = findings.spa
+    is_rough = spa.low is None or spa.high is None or (spa.high - spa.low) / 2 > PRECISE
+    return tuple([*first, *more, *ranked] if is_rough else [*first, *ranked, *more])
+
+
+def _flaws(findings: Findings, grounds: Grounds) -> Iterator[Action]:
+    """What no further annotation of the same kind would mend."""
+    if findings.missingness.broken:
+        yield Action(EARLY_ANNOTATIONS)
+    if grounds.overlap is not None and len(grounds.overlap.teams) > 1:
+        yield Action(SHARED_ITEMS, figures={"teams": len(grounds.overlap.teams)})
+
+
+def _gains(findings: Findings, grounds: Grounds) -> Iterator[Action]:
+    spa = findings.spa.value
+    if spa is None or spa == 1:
+        return
+    yield from _people(grounds.annotators, spa)
+    yield from _items(grounds.items, spa)
+    yield from _classes(grounds.classes, spa)
+
+
+def _people(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
+    """Annotators who stand out on their own items and without whom the number would be higher."""
+    if found is None:
+        return
+    apart = [row for row in found.rows(named=True) if row["stands_out"] and (row["change"] or 0) > 0]
+    if not apart:
+        return
+    apart.sort(key=lambda row: -row["change"])
+    names = tuple(row["annotator"] for row in apart[:MOST_NAMED])
+    figures = {"annotators": len(apart), "spa": spa, "spa_without": apart[0]["spa_without"]}
+    yield Action(ANNOTATORS, names, {**figures, "against_others": apart[0]["against_others"]}, apart[0]["change"])
+
+
+def _items(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
+    """The few items that hold a tenth of all disagreement, or the ten that hold most."""
+    if found is None or found.is_empty():
+        return
+    shares = found["share"].head(MOST_ITEMS).to_list()
+    enough = next((size for size in range(1, len(shares)) if sum(shares[:size]) >= MUCH), len(shares))
+    size = min(max(enough, FEWEST_ITEMS), len(shares))
+    share = sum(shares[:size])
+    names = tuple(str(item) for item in found["item"].head(MOST_NAMED).to_list())
+    yield Action(ITEMS, names, {"items": size, "share": share}, share * (1 - spa))
+
+
+def _classes(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
+    """The two classes with the largest share of all disagreement, where that is more than their sizes would bring."""
+    if found is None or found.height < PAIR:
+        return
+    row = next((row for row in found.rows(named=True) if row["more"]), None)
+    if row is not None:
+        merged = spa + row["share"] * (1 - spa)
+        figures = {"share": row["share"], "spa": spa, "spa_merged": merged}
+        yield Action(CLASSES, (row["class"], row["other"]), figures, merged - spa)
+
+
+def _precision(findings: Findings, grounds: Grounds) -> Iterator[Action]:
+    """How many annotations of new items would halve the interval."""
+    spa, row = findings.spa, grounds.half
+    if row is None or spa.low is None or spa.high is None:
+        return
+    yield Action(
+        PRECISION,
+        figures={
+            "annotations": row["more_annotations"],
+            "items": row["items"],
+            "annotations_per_item": row["annotations_per_item"],
+            "half_width": (spa.high - spa.low) / 2,
+            "half_width_then": row["half_width"],
+        },
+    )
+
+
+def _third(found: polars.DataFrame | None) -> Iterator[Action]:
+    """With two annotations per item, a hard item and a careless annotator look the same."""
+    if found is not None and found.height > PAIR and found["against_others"].is_null().all():
+        yield Action(THIRD_ANNOTATION)

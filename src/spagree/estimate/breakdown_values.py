@@ -1,0 +1,95 @@
+"""Breakdowns as values: what a page, a chart or a table sees, each there or absent with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, TypeVar
+
+from spagree.errors import SpagreeError, UsageError
+from spagree.estimate.concentration import Concentration
+from spagree.estimate.findings import Findings
+from spagree.estimate.overlap import Overlap
+from spagree.estimate.uncertainty import Estimate
+
+if TYPE_CHECKING:
+    import polars
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A breakdown that does not exist, and why."""
+
+    error: SpagreeError
+
+    @property
+    def reason(self) -> str:
+        """Why, in words."""
+        return str(self.error)
+
+
+NOT_ASKED = Absent(UsageError("this breakdown was not computed"))
+
+
+def known(value: T | Absent) -> T:
+    """The value; where there is none, its reason is raised."""
+    if isinstance(value, Absent):
+        raise value.error
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something to do: whom or what it is about, and the figures of its gain.
+
+    ``gain`` is how much SPA would rise if it settled everything it is about; 0 where it gains something else.
+    """
+
+    kind: str
+    names: tuple[str, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)
+    gain: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdowns:
+    """What was found, and where agreement is lost: each breakdown a value, or absent with its reason."""
+
+    findings: Findings
+    classes: polars.DataFrame | Absent = NOT_ASKED
+    confusion: polars.DataFrame | Absent = NOT_ASKED
+    distribution: polars.DataFrame | Absent = NOT_ASKED
+    hardest: polars.DataFrame | Absent = NOT_ASKED
+    """The items with the least agreement."""
+    annotators: polars.DataFrame | Absent = NOT_ASKED
+    pairs: polars.DataFrame | Absent = NOT_ASKED
+    """Pairs among the busiest annotators."""
+    overlap: Overlap | Absent = NOT_ASKED
+    development: polars.DataFrame | Absent = NOT_ASKED
+    plan: polars.DataFrame | Absent = NOT_ASKED
+    intervals: Mapping[str, Estimate] | Absent = NOT_ASKED
+    """SPA's interval for these annotators, and for others like them."""
+    concentration: Concentration | Absent = NOT_ASKED
+    """How few people made half of the annotations."""
+    disputed: polars.DataFrame | Absent = NOT_ASKED
+    """The items that add most to all disagreement."""
+    answers: polars.DataFrame | Absent = NOT_ASKED
+    """Who gave these items which label."""
+    confused: polars.DataFrame | Absent = NOT_ASKED
+    """Pairs of classes by their share of all disagreement."""
+    options: polars.DataFrame | Absent = NOT_ASKED
+    """Agreement on each option, where labels are sets of them."""
+    actions: tuple[Action, ...] | Absent = NOT_ASKED
+    """What to do next, the action that gains most first."""
+
+    def lacks(self, name: str) -> str | None:
+        """Why there is no such breakdown, in words; None where there is one."""
+        value = getattr(self, name)
+        if isinstance(value, Absent):
+            return value.reason
+        return "there is nothing to show" if hasattr(value, "is_empty") and value.is_empty() else None
+
+
+BREAKDOWNS = tuple(each.name for each in fields(Breakdowns) if each.name != "findings")

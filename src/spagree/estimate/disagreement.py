@@ -1,0 +1,188 @@
+"""Where all disagreement comes from: items, and pairs of classes, with the share of each.
+
+SPA is a weighted mean over items, so 1 − SPA is a sum of what every item adds: k(n)·(1 − P)/Σk. An item's own part is a
+sum over its pairs of annotations, and each pair belongs to two classes. Shares of items, and of pairs of classes,
+therefore add up to 1, under every weighting scheme and every metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from spagree.estimate.grouping import counted, pairs_within, sums
+from spagree.estimate.item_groups import Floats
+from spagree.estimate.label_counts import LabelCounts
+from spagree.tally.engines import to_polars
+from spagree.tally.items import ItemTable, spelled
+
+if TYPE_CHECKING:
+    import polars
+
+ROUNDING = 1e-9
+ALARM = 0.05
+CANDIDATES = 20  # for each item wanted: of items that add the same, those with the commonest confusion come first
+MOST_CLASSES = 1_000  # up to which ties are broken by confusion
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """The votes of pairable items and the weights of the scheme in use."""
+
+    votes: LabelCounts
+    by_n: Mapping[int, Fraction]
+
+    @cached_property
+    def pairable(self) -> LabelCounts:
+        """Items with two annotations or more."""
+        return self.votes.pairable()
+
+    def weight(self, n: Floats) -> Floats:
+        """k(n) relative to the largest."""
+        largest = max(self.by_n.values(), default=Fraction(1))
+        known = {size: float(weight / largest) for size, weight in self.by_n.items()}
+        sizes, place = np.unique(n, return_inverse=True)
+        return np.array([known[int(size)] for size in sizes], dtype=np.float64)[place]
+
+    def added(self, found: LabelCounts) -> Floats:
+        """What an item of each group adds to all disagreement: k(n)·(1 − P)."""
+        return self.weight(found.n) * np.maximum(0.0, 1 - found.agreement)
+
+    @cached_property
+    def total(self) -> float:
+        """All disagreement: Σk·(1 − P)."""
+        return float((self.pairable.items * self.added(self.pairable)).sum())
+
+    @cached_property
+    def confused(self) -> tuple[Floats, Floats]:
+        """Pairs of different classes as keys, the lower label first, and the share of all disagreement of each."""
+        found = self.pairable
+        first, second = pairs_within(counted(found.group)[1])
+        group, size = found.group[first], len(found.labels)
+        n = found.n[group]
+        weight = found.items[group] * self.weight(n) / (n * (n - 1)) * 2 * found.count[first] * found.count[second]
+        one, other = found.label[first], found.label[second]
+        if found.similarity is not None:
+            weight = weight * (1 - found.similarity[one, other])
+        keys = np.minimum(one, other) * size + np.maximum(one, other)
+        distinct, place = np.unique(keys, return_inverse=True)
+        return distinct, sums(place, weight, len(distinct)) / (self.total or 1.0)
+
+    def classes(self) -> polars.DataFrame:
+        """``class, other, share, expected, more``: pairs of classes by their share of all disagreement.
+
+        ``expected`` is the share that labels given at random, as often as here, would bring; ``more`` whether the pair
+        clearly has more than that, however many pairs are looked at.
+
+        >>> from spagree.estimate.label_counts import votes
+        >>> from spagree.tally.tally import Tally
+        >>> items = votes(Tally.from_items([{"a": 1, "b": 1}, {"a": 1, "b": 1}, {"b": 1, "c": 1}, {"a": 2}]))
+        >>> Disagreement(items, {2: Fraction(1)}).classes().select("class", "other", "share").rows()
+        [('a', 'b', 0.6666666666666666), ('b', 'c', 0.3333333333333333)]
+        """
+        import polars
+
+        found, (keys, share) = self.pairable, self.confused
+        size = len(found.labels)
+        one, other = keys // max(size, 1), keys % max(size, 1)
+        given = found.per_label(found.count)
+        part = given / given.sum() if given.sum() else given
+        apart = 1.0 if found.similarity is None else 1 - found.similarity[one, other]
+        everything = (1 - (part * found.across(part)).sum()) / 2
+        names = np.array(found.labels, dtype=object)
+        columns = {
+            "class": polars.Series(names[one].tolist(), dtype=polars.String),
+            "other": polars.Series(names[other].tolist(), dtype=polars.String),
+            "share": share,
+            "expected": part[one] * part[other] * apart / (everything or 1.0),
+        }
+        frame = polars.DataFrame(columns).filter(polars.col("share") > 0)
+        items = float(found.items[self.added(found) > ROUNDING].sum())
+        beyond = NormalDist().inv_cdf(1 - ALARM / max(frame.height, 1))
+        chance = polars.col("expected")
+        by_chance = chance + beyond * (chance * (1 - chance) / max(items, 1.0)).sqrt()
+        frame = frame.with_columns((polars.col("share") > by_chance).alias("more"))
+        return frame.sort("share", "class", "other", descending=[True, False, False])
+
+    def items(self, table: ItemTable, most: int) -> polars.DataFrame:
+        """``item, annotations, agreement, share``: the items that add most to all disagreement, largest first.
+
+        Unanimous items add nothing and are never among them. Of items that add the same, those whose labels are
+        confused most often elsewhere come first. ``agreement`` is that of the metric in use.
+        """
+        import polars
+
+        if not self.total:
+            nothing = to_polars(table.agreement().head(0))
+            return nothing.with_columns(polars.lit(0.0).alias("share"))
+        names, found = self._each_item(to_polars(self._candidates(table, most)))
+        columns = {
+            "item": names,
+            "annotations": found.n.astype(np.int64),
+            "agreement": found.agreement,
+            "share": np.where(found.n > 1, self._added_by_each(found), 0.0) / self.total,
+            "tie": self._confusion_within(found),
+        }
+        ranked = polars.DataFrame(columns).filter(polars.col("share") > ROUNDING / self.pairable.items.sum())
+        places = polars.col("share").round(12), polars.col("tie").round(12), polars.col("item")
+        return ranked.sort(*places, descending=[True, True, False]).drop("tie").head(most)
+
+    def _added_by_each(self, found: LabelCounts) -> Floats:
+        """What each item adds; items with one annotation have no weight."""
+        pairable = found.n > 1
+        added = np.zeros(len(found.n))
+        added[pairable] = self.weight(found.n[pairable]) * np.maximum(0.0, 1 - found.agreement[pairable])
+        return added
+
+    def _candidates(self, table: ItemTable, most: int) -> nw.LazyFrame[Any]:
+        """The counts of items that may be among the wanted: all under a metric, few where only equal labels agree."""
+        if self.pairable.similarity is not None:
+            return table.counts
+        agreement = nw.col("agreement")
+        chosen = [(nw.col("annotations") == n) & (agreement <= highest) for n, highest in self._highest(most).items()]
+        found = table.agreement().filter(nw.any_horizontal(*chosen, ignore_nulls=True)).head(CANDIDATES * most)
+        return table.counts.filter(nw.col("item").is_in(to_polars(found.select("item"))["item"].to_list()))
+
+    def _highest(self, most: int) -> dict[int, float]:
+        """For each number of annotations the highest agreement an item may have to be among the wanted."""
+        found = self.pairable
+        added = self.added(found)
+        order = np.argsort(-added, kind="stable")
+        enough = int(np.searchsorted(np.cumsum(found.items[order]), most))
+        least = max(float(added[order[min(enough, len(order) - 1)]]), ROUNDING)
+        sizes = np.unique(found.n[added >= least - ROUNDING])
+        return {
+            int(n): 1 - least / float(weight) + ROUNDING for n, weight in zip(sizes, self.weight(sizes), strict=True)
+        }
+
+    def _each_item(self, counts: polars.DataFrame) -> tuple[polars.Series, LabelCounts]:
+        """Every item a group of its own, with the labels of all votes."""
+        import polars
+
+        names = counts["item"].unique().sort()
+        place = {label: number for number, label in enumerate(self.votes.labels)}
+        coded = counts.select(
+            (polars.col("item").rank("dense").cast(polars.Int64) - 1).alias("item"),
+            spelled(counts["label"]).replace_strict(place, return_dtype=polars.Int64).alias("label"),
+            polars.col("count").cast(polars.Float64),
+        ).sort("item", "label")
+        item, label, count = (coded[name].to_numpy() for name in ("item", "label", "count"))
+        return names, LabelCounts(self.votes.labels, np.ones(len(names)), item, label, count, self.votes.similarity)
+
+    def _confusion_within(self, found: LabelCounts) -> Floats:
+        """How common the confusions of an item are elsewhere: the mean share of its pairs of annotations."""
+        size = len(found.labels)
+        if size > MOST_CLASSES:
+            return np.zeros(len(found.items))
+        keys, share = self.confused
+        matrix = np.zeros((size, size))
+        matrix[keys // size, keys % size] = share
+        within = found.per_group(found.count * found.smoothed(found.count, matrix + matrix.T))
+        return np.asarray(within / np.maximum(1.0, found.n * (found.n - 1)))

@@ -1,0 +1,74 @@
+"""An earlier report, or the JSON of one: its figures, and what changed since in words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from spagree.errors import FileError, UsageError
+from spagree.estimate.since import change_of
+from spagree.present.wording import change, figure
+
+EMBEDDED = re.compile(r'<script type="application/json" id="figures">(.*?)</script>', re.DOTALL)
+COUNTED = (("annotations", "annotation"), ("items", "item"), ("annotators", "annotator"))
+SAME = ("weights", "interval_for")
+
+
+def earlier_figures(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The figures of a report (.html) or of `--json`."""
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{os.fspath(path)}: cannot be read ({error}); name an earlier report or its JSON") from None
+    found = EMBEDDED.search(text)
+    try:
+        figures = json.loads(found[1] if found else text)
+    except ValueError:
+        figures = None
+    if not isinstance(figures, dict) or not ({"spa", "data"} <= figures.keys() or "questions" in figures):
+        raise UsageError(
+            f"{os.fspath(path)}: holds no figures of spagree; name a report (--report) or JSON (--json) that it wrote"
+        )
+    return figures
+
+
+def what_changed(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
+    """What changed, and whether it is more than chance.
+
+    >>> spa = {"value": 0.5, "stderr": 0.01, "level": 0.95, "weights": "flat"}
+    >>> counts = {"annotations": 10, "items": 5, "annotators": 2}
+    >>> now = {"spa": {**spa, "value": 0.6}, "data": {**counts, "items": 7}, "metric": "nominal"}
+    >>> print(what_changed({"spa": spa, "data": counts, "metric": "nominal"}, now))
+    0.500 → 0.600 (+0.100, interval +0.072 to +0.128): more than chance would bring. 2 more items.
+    """
+    if "spa" not in earlier:
+        return "The earlier file holds several questions; compare it with a report of all of them."
+    unlike = [name for name in SAME if earlier["spa"].get(name) != later["spa"].get(name)]
+    unlike += ["metric"] if earlier.get("metric") != later.get("metric") else []
+    if unlike:
+        return f"The earlier number cannot be compared: it was measured with another {' and another '.join(unlike)}."
+    found = change_of(earlier["spa"], later["spa"])
+    counts = _counts(earlier["data"], later["data"])
+    if found is None:
+        return " ".join(
+            part for part in ("One of the two numbers has no interval, so they are not compared.", counts) if part
+        )
+    clear = "more than chance would bring" if found.is_clear else "no more than chance would bring"
+    ends = f"{change(found.low)} to {change(found.high)}"
+    words = f"{figure(found.before)} → {figure(found.after)} ({change(found.value)}, interval {ends}): {clear}."
+    return f"{words} {counts}"
+
+
+def _counts(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
+    """How much was added or taken away."""
+    said = []
+    for name, noun in COUNTED:
+        before, after = earlier.get(name), later.get(name)
+        if before is not None and after is not None and after != before:
+            more = "more" if after > before else "fewer"
+            said.append(f"{abs(after - before):,} {more} {noun if abs(after - before) == 1 else noun + 's'}")
+    return f"{', '.join(said)}." if said else "The data are as large as before."

@@ -1,0 +1,111 @@
+"""The items to read: what was said about each, by whom, and how much of all disagreement it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from spagree.estimate.breakdowns import MOST_DISPUTED, Breakdowns, known
+from spagree.present.charts.rows import annotator_keys, class_keys, seconds
+from spagree.present.report.figures import sentence
+from spagree.present.report.parts import Card, Cards, Figure, Name, Section, Vote, chips
+from spagree.present.wording import count, escape_controls, figure, is_date, moment, percent, printable
+
+if TYPE_CHECKING:
+    import polars
+
+COLOURS = 6
+MOST_PEOPLE = 12  # names beside a label
+LONGEST_TEXT, LONGEST_NAME, LONGEST_LABEL = 400, 60, 40
+ADDRESSES = ("http://", "https://")
+TITLE = "Which items should be read first?"
+
+
+def items(breakdowns: Breakdowns) -> Section:
+    """Items as cards, those with the largest share of all disagreement first."""
+    lacking = breakdowns.lacks("disputed")
+    part = Figure("cards", "Items", "", None, absent=_none(breakdowns, lacking)) if lacking else cards(breakdowns)
+    lead = "Ranked by their share of all disagreement. Filter them here, or click on a class or an annotator anywhere."
+    return Section("items", "Items", TITLE, "" if lacking else lead, [part])
+
+
+def _none(breakdowns: Breakdowns, lacking: str) -> str:
+    if breakdowns.findings.spa.value == 1:
+        return "All items are unanimous: there is nothing to read."
+    return sentence(lacking)
+
+
+def cards(breakdowns: Breakdowns) -> Cards:
+    """A card per item; only what is on the cards can be chosen in the filters."""
+    frame, said = known(breakdowns.disputed), known(breakdowns.answers)
+    classes, people = class_keys(breakdowns), annotator_keys(breakdowns)
+    answers = {key[0]: part for key, part in said.partition_by("item", as_dict=True).items()}
+    found = tuple(_card(row, answers[row["item"]], classes, people) for row in frame.rows(named=True))
+    names = sorted({name for name in said["annotator"] if name in people})
+    shown = {key for card in found for key in card.classes}
+    return Cards(
+        found,
+        tuple(Name(key, _label(label)) for label, key in classes.items() if key in shown),
+        tuple(Name(people[name], printable(name, LONGEST_LABEL)) for name in names),
+        _note(frame),
+    )
+
+
+def _note(frame: polars.DataFrame) -> str:
+    notes = ["Items that all agree on are left out."]
+    if frame.height == MOST_DISPUTED:
+        notes.append(f"These {frame.height} hold {percent(float(frame['share'].sum()))} of all disagreement.")
+    if frame["share"].n_unique() < frame.height:
+        notes.append("Of equal shares, items with the commonest confusion come first.")
+    several = int((frame["texts"] > 1).sum()) if "texts" in frame.columns else 0
+    if several:
+        notes.append(f"{count(several, 'item')} came with more than one text; one of them is shown.")
+    return " ".join(notes)
+
+
+def _card(
+    row: Mapping[str, Any], said: polars.DataFrame, classes: Mapping[str, str], people: Mapping[str, str]
+) -> Card:
+    votes = said.group_by("label").agg("annotator", "count").rows(named=True)
+    votes.sort(key=lambda vote: (-sum(vote["count"]), classes.get(vote["label"], "")))
+    link = str(row.get("link") or "")
+    first, last = _days(said["time"].drop_nulls().to_list())
+    return Card(
+        printable(str(row["item"]), LONGEST_NAME) or "''",
+        f"{percent(row['share'])} of disagreement, agreement {figure(row['agreement'], 2)}",
+        tuple(_votes(votes)),
+        tuple(classes[vote["label"]] for vote in votes if vote["label"] in classes),
+        tuple(sorted({people[name] for name in said["annotator"] if name in people})),
+        printable(str(row.get("text") or ""), LONGEST_TEXT),
+        link if link.startswith(ADDRESSES) else "",
+        first,
+        last,
+    )
+
+
+def _days(times: Sequence[Any]) -> tuple[str, str]:
+    """The first and the last day, where times are dates."""
+    found = sorted(seconds(time) for time in times)
+    scale = 1000 if found and is_date(found[0] / 1000) else 1
+    days = [moment(found[end] / scale)[:10] for end in (0, -1)] if found and is_date(found[0] / scale) else ["", ""]
+    return days[0], days[1]
+
+
+def _votes(votes: Sequence[Mapping[str, Any]]) -> list[Vote]:
+    """Parts of one bar, side by side."""
+    everything = sum(sum(vote["count"]) for vote in votes)
+    found, start = [], 0.0
+    for place, vote in enumerate(votes):
+        size = sum(vote["count"])
+        width = 100 * size / everything
+        named = sorted(printable(name, LONGEST_LABEL) for name in vote["annotator"] if name is not None)
+        more = f" and {len(named) - MOST_PEOPLE:,} more" if len(named) > MOST_PEOPLE else ""
+        colour = min(place, COLOURS - 1)
+        people = tuple(named[:MOST_PEOPLE])
+        found.append(Vote(_label(vote["label"]), size, start, width, colour, people, more, chips(vote["label"])))
+        start += width
+    return found
+
+
+def _label(label: str) -> str:
+    return printable(escape_controls(label), LONGEST_LABEL) or "''"

@@ -1,0 +1,104 @@
+"""Several questions on one page: an overview with one row each, then the sections of every question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spagree.estimate.breakdowns import Breakdowns, known
+from spagree.present.report.page import Chapter, Page, render, template
+from spagree.present.report.verdicts import in_short
+from spagree.present.report.verdicts import verdicts as verdicts_of
+from spagree.present.wording import count, escape_controls, figure, interval, printable
+
+LONGEST = 60
+MOST_POINTS, LINE = 40, 2  # points of a small line, at most and at least
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A question in the overview; ``reason`` says why it has no number."""
+
+    id: str
+    name: str
+    value: str = ""
+    interval: str = ""
+    items: str = ""
+    state: str = "problem"
+    icon: str = "✕"
+    checks: str = ""
+    bar: tuple[float, float, float] | None = None
+    line: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question that was measured."""
+
+    name: str
+    about: str
+    breakdowns: Breakdowns
+    chapter: Chapter
+
+
+def questions_page(
+    title: str, found: Sequence[Question], failed: Mapping[str, str], figures: Mapping[str, Any], version: str
+) -> str:
+    """One page for all; ``failed`` are questions without figures, and why."""
+    rows = [*(_row(each) for each in found), *(_failed(name, why) for name, why in failed.items())]
+    body = [template("overview.html.j2").render(rows=rows)]
+    links: list[tuple[str, str]] = [("overview", "Overview")]
+    specs: dict[str, Any] = {}
+    for each in found:
+        body.append(template("question.html.j2").render(question=each, body=each.chapter.html(), links=_links(each)))
+        links.append((_id(each), printable(each.name, 30)))
+        specs |= each.chapter.specs()
+    about = f"{count(len(rows), 'question')}, each measured by itself"
+    return render(Page(title, about, links, body, specs, figures), version)
+
+
+def _id(question: Question) -> str:
+    return f"{question.chapter.prefix}question"
+
+
+def _links(question: Question) -> list[tuple[str, str]]:
+    return question.chapter.links()[1:]
+
+
+def _row(question: Question) -> Row:
+    findings = question.breakdowns.findings
+    spa, short = findings.spa, in_short(verdicts_of(question.breakdowns))
+    value = spa.value
+    ends = (spa.low, spa.high)
+    bar = None if value is None else tuple(100 * (value if end is None else end) for end in (ends[0], value, ends[1]))
+    return Row(
+        _id(question),
+        printable(question.name, LONGEST),
+        "no number" if value is None else figure(value),
+        "–" if spa.low is None else interval(spa),
+        f"{findings.data.pairable_items:,}",
+        short.state,
+        short.icon,
+        short.words,
+        bar,  # type: ignore[arg-type]  # three numbers
+        _line(question.breakdowns),
+        "" if value is not None else escape_controls(str(spa.undefined)),
+    )
+
+
+def _failed(name: str, why: str) -> Row:
+    return Row("", printable(name, LONGEST), "no number", "–", "–", checks="not measured", reason=escape_controls(why))
+
+
+def _line(breakdowns: Breakdowns) -> str:
+    """Agreement over time as the points of a small line; empty without times."""
+    if breakdowns.lacks("development"):
+        return ""
+    values = [value for value in known(breakdowns.development)["spa"].to_list() if value is not None][-MOST_POINTS:]
+    if len(values) < LINE:
+        return ""
+    return " ".join(
+        f"{100 * place / (len(values) - 1):.1f},{22 - 20 * value:.1f}" for place, value in enumerate(values)
+    )

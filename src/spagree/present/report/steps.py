@@ -1,0 +1,107 @@
+"""Actions → what to do next, in words, each with its gain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spagree.estimate import actions
+from spagree.estimate.breakdown_values import Action
+from spagree.estimate.cautions import REMEDY
+from spagree.option_names import spelled
+from spagree.present.report.figures import sentence
+from spagree.present.report.parts import Step
+from spagree.present.wording import count, figure, percent, plus_minus, printable
+
+NAME = 32
+
+
+def steps(found: Sequence[Action]) -> tuple[Step, ...]:
+    """Every action in words, in the same order.
+
+    >>> steps([Action("items", ("q1", "q2"), {"items": 2, "share": 0.5})])[0].gain
+    'hold 50% of all disagreement.'
+    """
+    return tuple(WORDS[action.kind](action) for action in found)
+
+
+def _second(_: Action) -> Step:
+    why = "Agreement needs two annotations of the same item."
+    return Step("Have some items labelled by a second annotator.", "There is no number without.", why)
+
+
+def _early(_: Action) -> Step:
+    return Step(
+        "Measure again with the first annotations of each item only.",
+        "Then the number does not depend on who was asked how often.",
+        sentence(spelled(REMEDY)),
+        link="figure-by-n",
+    )
+
+
+def _shared(action: Action) -> Step:
+    teams = count(int(action.figures["teams"]), "team")
+    return Step(
+        "Give the teams some items in common.",
+        f"{teams} never labelled the same item.",
+        "Nothing says yet whether they agree with one another.",
+        link="figure-overlap",
+    )
+
+
+def _precision(action: Action) -> Step:
+    found = action.figures
+    each = f"{found['items']:,.0f} new items with {found['annotations_per_item']:.0f} annotations each"
+    now, then = plus_minus(found["half_width"]), plus_minus(found["half_width_then"])
+    return Step(
+        f"Make {found['annotations']:,.0f} more annotations.", f"{now} → {then}.", f"{each}.", link="figure-plan"
+    )
+
+
+def _annotators(action: Action) -> Step:
+    found, size = action.figures, int(action.figures["annotators"])
+    gain = f"{figure(found['spa'])} → {figure(found['spa_without'])} without"
+    if size == 1:
+        words = "Others agree with them less than among themselves. They may be right: read their items first."
+        return Step("Talk to:", f"{gain} them.", words, _names(action), "figure-annotators")
+    rest = f" {size - len(action.names):,} more stand out." if size > len(action.names) else ""
+    words = f"Others agree with them less than among themselves. They may be right: read their items first.{rest}"
+    return Step("Talk to:", f"{gain} the first.", words, _names(action), "figure-annotators")
+
+
+def _items(action: Action) -> Step:
+    share, size = percent(action.figures["share"]), int(action.figures["items"])
+    first = "Read this item first:" if size == 1 else f"Read these {size} items first:"
+    more = f"and {size - len(action.names)} more " if size > len(action.names) else ""
+    gain = f"{more}hold {share} of all disagreement." if size > 1 else f"holds {share} of all disagreement."
+    return Step(first, gain, "They show what the guideline leaves open.", _names(action), "items")
+
+
+def _classes(action: Action) -> Step:
+    found = action.figures
+    gain = f"{percent(found['share'])} of all disagreement."
+    words = f"As one class they would bring {figure(found['spa'])} to {figure(found['spa_merged'])}."
+    return Step("Tell apart more clearly:", gain, words, _names(action), "figure-confusion")
+
+
+def _third(_: Action) -> Step:
+    return Step(
+        "Have some items labelled by three people or more.",
+        "Then annotators can be told apart from hard items.",
+        "With two annotations both look the same, so nobody is named here.",
+    )
+
+
+def _names(action: Action) -> tuple[str, ...]:
+    return tuple(printable(name, NAME) or "''" for name in action.names)
+
+
+WORDS = {
+    actions.SECOND_ANNOTATION: _second,
+    actions.EARLY_ANNOTATIONS: _early,
+    actions.SHARED_ITEMS: _shared,
+    actions.PRECISION: _precision,
+    actions.THIRD_ANNOTATION: _third,
+    actions.ANNOTATORS: _annotators,
+    actions.ITEMS: _items,
+    actions.CLASSES: _classes,
+}

@@ -1,0 +1,182 @@
+"""The first screen: the number and of what, whether it was measured well, whether it is good, what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spagree.estimate import Findings
+from spagree.estimate.breakdowns import Absent, Breakdowns, known
+from spagree.estimate.new_annotators import ANNOTATORS, ITEMS
+from spagree.present.charts.rows import development_steps
+from spagree.present.report.parts import Step, Verdict
+from spagree.present.report.steps import steps
+from spagree.present.sentence import beyond_chance, by_chance, in_words, interval_name
+from spagree.present.wording import count, escape_controls, figure, interval, is_date, moment, printable
+from spagree.understood import Understood
+
+NAME = "Sparse Probability of Agreement (SPA)"
+SHOWN_STEPS = 3
+FIRST_CHECKS = ("Precision", "Assumption", "Overlap")
+LABEL_ROOM = 12.0  # percent of the scale next to its ends: a label there would run out of the picture
+NOTHING_TO_DO = "Nothing stands out: no item, class or annotator holds much of the disagreement."
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The scale from 0 to 1 in percent: interval, value, the interval for other annotators, chance and target."""
+
+    value: float
+    low: float
+    high: float
+    wide: tuple[float, float] | None
+    chance: float | None
+    target: float | None
+    spoken: str
+
+    @property
+    def chance_label(self) -> float:
+        """Where its label is centred, inside the picture."""
+        return _inside(self.chance or 0)
+
+    @property
+    def target_label(self) -> float:
+        """Where its label is centred, inside the picture."""
+        return _inside(self.target or 0)
+
+    @property
+    def chance_words(self) -> str:
+        """What the dashed mark is called."""
+        return f"chance {figure((self.chance or 0) / 100, 2)}"
+
+    @property
+    def target_words(self) -> str:
+        """What the other mark is called."""
+        return f"target {figure((self.target or 0) / 100, 2)}"
+
+
+def _inside(place: float) -> float:
+    return min(max(place, LABEL_ROOM), 100 - LABEL_ROOM)
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """What is seen first."""
+
+    name: str
+    value: str
+    words: str
+    bar: Bar | None
+    intervals: tuple[str, ...]
+    checks: tuple[Verdict, ...]
+    checks_link: str
+    good: tuple[str, ...]
+    steps: tuple[Step, ...]
+    since: str = ""
+    nothing: str = NOTHING_TO_DO
+
+
+def top(breakdowns: Breakdowns, found: Sequence[Verdict], target: float | None = None, since: str = "") -> Top:
+    """Put the first screen into words; ``found`` are all verdicts."""
+    findings = breakdowns.findings
+    spa = findings.spa
+    actions = breakdowns.actions
+    todo = () if isinstance(actions, Absent) else steps(actions)[:SHOWN_STEPS]
+    return Top(
+        NAME if not findings.spa.undefined or spa.value is not None else "No number",
+        "no number" if spa.value is None else figure(spa.value),
+        escape_controls(in_words(findings)),
+        None if spa.value is None else bar(breakdowns, target),
+        tuple(_intervals(breakdowns)),
+        first_checks(found),
+        f"All {len(found)} checks",
+        tuple(_good(findings, target)),
+        todo,
+        since,
+    )
+
+
+def bar(breakdowns: Breakdowns, target: float | None) -> Bar:
+    """The scale, and in words what it shows."""
+    findings = breakdowns.findings
+    spa, chance = findings.spa, findings.chance["spa_kappa"].expected
+    value = float(spa)
+    low, high = (value if end is None else end for end in (spa.low, spa.high))
+    other = breakdowns.intervals
+    beyond = None if isinstance(other, Absent) else other.get(ANNOTATORS)
+    wide = (
+        None if beyond is None or beyond.low is None or beyond.high is None else (beyond.low * 100, beyond.high * 100)
+    )
+    spoken = f"On a scale from 0 to 1: {figure(spa.value)}, interval {interval(spa)}"
+    spoken += "" if chance is None else f", by chance {figure(chance)}"
+    spoken += "" if target is None else f", target {figure(target)}"
+    blindly, goal = (None if end is None else end * 100 for end in (chance, target))
+    return Bar(value * 100, low * 100, high * 100, wide, blindly, goal, f"{spoken}.")
+
+
+def _intervals(breakdowns: Breakdowns) -> Iterator[str]:
+    """For these annotators, and for others like them where that is known."""
+    spa, both = breakdowns.findings.spa, breakdowns.intervals
+    if spa.low is None:
+        return
+    if isinstance(both, Absent) or both.get(ANNOTATORS) is None or both[ANNOTATORS].low is None:
+        yield f"{interval_name(spa)}: {interval(spa)}"
+        return
+    yield f"{interval_name(both[ITEMS])}: {interval(both[ITEMS])} for these annotators"
+    yield f"{interval(both[ANNOTATORS])} for other annotators like them"
+
+
+def first_checks(found: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """Precision, assumption and overlap, and whatever else is not fine; agreement beyond chance is not about these."""
+    return tuple(
+        verdict
+        for verdict in found
+        if verdict.title in FIRST_CHECKS or (verdict.state != "ok" and verdict.title != "Beyond chance")
+    )
+
+
+def _good(findings: Findings, target: float | None) -> Iterator[str]:
+    spa = findings.spa
+    if spa.value is None:
+        yield "There is no number yet."
+        return
+    yield from filter(None, (beyond_chance(findings), by_chance(findings)))
+    if target is not None:
+        yield _against(findings, target)
+    else:
+        yield "What is enough depends on what the labels are for: set it with --target."
+
+
+def _against(findings: Findings, target: float) -> str:
+    spa = findings.spa
+    goal = figure(target)
+    if spa.low is not None and spa.low >= target:
+        return f"Above the target of {goal}: the whole interval is."
+    if spa.high is not None and spa.high < target:
+        return f"Below the target of {goal}: the whole interval is."
+    return f"Too close to the target of {goal} to call: the interval contains it."
+
+
+def about(breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any]) -> str:
+    """What was measured, in one line: annotations, items, people, question, dates, tool."""
+    data = breakdowns.findings.data
+    made = f"{count(data.annotations, 'annotation')} of {count(data.items, 'item')}"
+    made += "" if data.annotators is None else f" by {count(data.annotators, 'annotator')}"
+    parts = [made, count(data.classes, "class", "classes")]
+    if options.get("question"):
+        parts.append(f"question: {printable(str(options['question']), 60)}")
+    parts += _dates(breakdowns)
+    if understood is not None and understood.rules:
+        parts.append(f"{understood.format} export")
+    return " · ".join(parts)
+
+
+def _dates(breakdowns: Breakdowns) -> Iterator[str]:
+    if breakdowns.lacks("development") or not known(breakdowns.development).height:
+        return
+    found = development_steps(breakdowns)
+    first, last = found[0]["since"], found[-1]["time"]
+    if is_date(first) and is_date(last):
+        days = [moment(each)[:10] for each in (first, last)]
+        yield " to ".join(dict.fromkeys(days))

@@ -1,0 +1,207 @@
+"""Where all disagreement comes from: shares that add up to 1 - SPA, under every scheme, metric and engine."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import polars
+import pytest
+
+import spagree
+from spagree.estimate.breakdowns import Absent, known
+from spagree.estimate.disagreement import Disagreement
+from spagree.estimate.label_counts import votes
+from spagree.estimate.missingness import AgreementAt
+from spagree.estimate.number_ranges import in_ranges
+from spagree.estimate.option_agreement import option_agreement
+from spagree.estimate.since import change_of, check_target
+from spagree.estimate.uncertainty import Estimate
+from spagree.tally.tally import Tally
+
+ITEMS = {"q1": "aab", "q2": "ab", "q3": "abc", "q4": "aaaa", "q5": "bbcc", "q6": "cc", "q7": "a"}
+ROWS = [(item, f"p{who}", label) for item, labels in ITEMS.items() for who, label in enumerate(labels)]
+METRICS = {"nominal": {}, "ordinal": {"order": ["a", "b", "c"]}, "linear": {"order": ["a", "b", "c"]}}
+
+
+def exact_share(item: str, weight: dict[int, Fraction]) -> Fraction:
+    """k(n)·(1 − P) of an item over that of all, from the definition."""
+
+    def added(labels: str) -> Fraction:
+        pairs = list(combinations(labels, 2))
+        apart = sum(one != other for one, other in pairs)
+        return weight[len(labels)] * Fraction(apart, len(pairs))
+
+    total = sum(added(labels) for labels in ITEMS.values() if len(labels) > 1)
+    return added(ITEMS[item]) / total
+
+
+@pytest.mark.parametrize("weights", ["flat", "annotations_m1", "edge"])
+def test_shares_of_items_are_those_of_the_definition(weights: str) -> None:
+    k = {
+        "flat": dict.fromkeys((2, 3, 4), Fraction(1)),
+        "annotations_m1": {n: Fraction(n - 1) for n in (2, 3, 4)},
+        "edge": {n: Fraction(n * (n - 1), 2) for n in (2, 3, 4)},
+    }[weights]
+    found = spagree.measure(ROWS, weights=weights).disputed(100)
+    assert dict(found.select("item", "share").rows()) == {
+        item: pytest.approx(float(exact_share(item, k))) for item in ("q1", "q2", "q3", "q5")
+    }
+    assert found["share"].to_list() == sorted(found["share"], reverse=True)
+
+
+@pytest.mark.parametrize("weights", spagree.SCHEMES)
+@pytest.mark.parametrize("metric", METRICS)
+def test_shares_add_up_and_unanimous_items_are_never_among_them(weights: str, metric: str) -> None:
+    found = spagree.measure(ROWS, weights=weights, metric=metric, **METRICS[metric])
+    items = found.disputed(100)
+    classes = known(found.breakdowns(["confused"]).confused)
+    assert items["share"].sum() == pytest.approx(1) and classes["share"].sum() == pytest.approx(1)
+    assert classes["expected"].sum() == pytest.approx(1)
+    assert set(items["item"]) == {"q1", "q2", "q3", "q5"} and items["agreement"].max() < 1
+
+
+def test_a_metric_ranks_by_how_far_labels_lie_apart() -> None:
+    rows = [
+        (f"q{place}", who, label) for place, pair in enumerate(("12", "15", "55")) for who, label in enumerate(pair)
+    ]
+    found = spagree.measure(rows, metric="interval").disputed()
+    assert found["item"].to_list() == ["q1", "q0"]
+    assert found["share"].to_list() == pytest.approx([16 / 17, 1 / 17])
+
+
+def test_ties_are_broken_by_what_is_confused_most_often_not_by_name() -> None:
+    labels = ["xz", "xy", "xy", "xy", "yz"]
+    rows = [(f"q{place}", who, label) for place, pair in enumerate(labels) for who, label in enumerate(pair)]
+    assert spagree.measure(rows).disputed(3)["item"].to_list() == ["q1", "q2", "q3"]
+
+
+def test_every_engine_finds_the_same_items_with_their_text() -> None:
+    frame = polars.DataFrame(ROWS, schema=["item", "annotator", "label"], orient="row")
+    frame = frame.with_columns(polars.format("Text {}", "item").alias("text"))
+    sources = (frame, frame.lazy(), frame.to_pandas(), frame.to_arrow())
+    found = [spagree.measure(source, text="text").disputed(3).rows() for source in sources]
+    assert all(each == found[0] for each in found) and len(found[0]) == 3
+    assert spagree.measure(frame, text="text").disputed(1)["text"].to_list() == ["Text q3"]
+
+
+def test_few_are_asked_for_and_the_rest_stays_where_it_is() -> None:
+    drawn = spagree.simulate(items=400, annotators=9, per_item=(2, 5), quality=(0.4, 1.0), seed=4)
+    found = spagree.measure(drawn.frame)
+    everything, few = found.disputed(10_000), found.disputed(7)
+    assert few["share"].to_list() == everything["share"].head(7).to_list()
+    assert everything["share"].sum() == pytest.approx(1)
+    with pytest.raises(spagree.UsageError, match=r"disputed\(0\): how many items to list"):
+        found.disputed(0)
+
+
+def test_who_said_what_about_them() -> None:
+    said = known(spagree.measure(ROWS).breakdowns(["answers"]).answers)
+    given = said.filter(polars.col("item") == "q1").select("annotator", "label", "count").sort("annotator").rows()
+    assert given == [("p0", "a", 1), ("p1", "a", 1), ("p2", "b", 1)]
+    counts = polars.DataFrame({"item": ["q1", "q2"], "a": [2, 1], "b": [1, 3]})
+    table = known(spagree.measure(counts, format="counts").breakdowns(["answers"]).answers)
+    assert sorted(table.select("item", "label", "count").rows()) == [
+        ("q1", "a", 2), ("q1", "b", 1), ("q2", "a", 1), ("q2", "b", 3)
+    ]  # fmt: skip
+    assert table["annotator"].is_null().all() and table["time"].is_null().all()
+
+
+def test_full_agreement_and_tallies_have_nothing_to_rank() -> None:
+    same = spagree.measure([(item, who, "x") for item in range(5) for who in "ab"])
+    assert same.disputed().is_empty() and known(same.breakdowns(["confused"]).confused).is_empty()
+    with pytest.raises(spagree.UsageError, match="a tally holds no single items"):
+        spagree.measure(spagree.tally("example:sparse")).disputed()
+
+
+def test_very_many_classes_leave_ties_as_they_are() -> None:
+    rows = [(item, who, f"c{item}-{who}") for item in range(600) for who in range(2)]
+    found = spagree.measure(rows).disputed(5)
+    assert found.height == 5 and found["share"].to_list() == pytest.approx([1 / 600] * 5)
+
+
+def test_a_pair_is_named_only_beyond_chance() -> None:
+    pairs = {"xy": 30, "xz": 2, "yz": 2, "xx": 20, "yy": 20, "zz": 20}
+    tally = Tally.from_items(
+        [{one: 2} if one == other else {one: 1, other: 1} for (one, other), size in pairs.items() for _ in range(size)]
+    )
+    found = votes(tally)
+    assert found is not None
+    classes = Disagreement(found, {2: Fraction(1)}).classes().rows(named=True)
+    assert (classes[0]["class"], classes[0]["other"], classes[0]["more"]) == ("x", "y", True)
+    assert [row["more"] for row in classes[1:]] == [False, False]
+    assert classes[0]["share"] == pytest.approx(30 / 34)
+
+
+# Options ---------------------------------------------------------------------------------------
+
+
+def test_agreement_on_an_option_is_spa_of_chosen_or_not() -> None:
+    sets = {"q1": [["a"], ["a", "b"], ["b"]], "q2": [["a", "c"], ["a"]], "q3": [[], ["c"]]}
+    rows = [(item, who, spagree_list(options)) for item, given in sets.items() for who, options in enumerate(given)]
+    found = spagree.measure(rows, metric="jaccard")
+    options = known(found.breakdowns(["options"]).options)
+    assert sorted(options["option"]) == ["a", "b", "c"]
+    for option, agreement in options.select("option", "agreement").rows():
+        chosen = [(item, who, option in given) for item, all_ in sets.items() for who, given in enumerate(all_)]
+        assert agreement == pytest.approx(spagree.measure(chosen).spa.value)
+    expected, value, kappa = options.select("expected", "agreement", "kappa").row(0)
+    assert kappa == pytest.approx((value - expected) / (1 - expected))
+    plain = spagree.measure([("q", "a", "x"), ("q", "b", "y")]).breakdowns(["options"]).options
+    assert isinstance(plain, Absent)
+
+
+def spagree_list(options: list[str]) -> str:
+    return "[" + ", ".join(f'"{option}"' for option in options) + "]"
+
+
+def test_an_option_that_all_choose_has_no_kappa() -> None:
+    found = votes(Tally.from_items([{'["a"]': 2}, {'["a"]': 3}]))
+    assert found is not None
+    row = option_agreement(found, {2: Fraction(1), 3: Fraction(1)}).rows(named=True)[0]
+    assert (row["agreement"], row["kappa"], row["few"]) == (1.0, None, True)
+
+
+# Ranges of numbers -----------------------------------------------------------------------------
+
+
+def at(n: int, items: int, value: float, stderr: float | None = 0.1) -> AgreementAt:
+    reason = None if stderr is not None else "one item"
+    ends = (None, None) if stderr is None else (max(0.0, value - 0.2), min(1.0, value + 0.2))
+    return AgreementAt(n, items, Estimate(value, stderr, *ends, 0.95, "flat", undefined=reason))
+
+
+def test_few_numbers_stay_apart_and_many_become_ranges() -> None:
+    few = [at(n, 10, 0.5) for n in (2, 3, 7)]
+    assert [row.name for row in in_ranges(few)] == ["2", "3", "7"]
+    many = in_ranges([at(n, n, n / 20) for n in range(2, 13)])
+    assert [row.name for row in many] == ["2", "3", "4–7", "8–12"]
+    assert many[2].items == 4 + 5 + 6 + 7
+    assert many[2].agreement.value == pytest.approx(sum(n * n / 20 for n in range(4, 8)) / 22)
+    assert many[2].agreement.low is not None and many[2].agreement.low < many[2].agreement.value
+
+
+def test_single_items_borrow_how_items_differ_from_the_others() -> None:
+    rows = [at(n, 10, 0.5) for n in range(2, 10)] + [at(12, 1, 0.4, None), at(17, 1, 0.4, None), at(19, 1, 0.4, None)]
+    found = {row.name: row.agreement for row in in_ranges(rows)}
+    assert found["8–12"].stderr == pytest.approx((10 * 10 * 0.01 * 2 + 10 * 0.01) ** 0.5 / 21)
+    assert found["17–19"].stderr is None and found["17–19"].undefined == "one item"
+
+
+# Since last time -------------------------------------------------------------------------------
+
+
+def test_a_change_needs_two_errors() -> None:
+    one, other = {"value": 0.5, "stderr": 0.03}, {"value": 0.53, "stderr": 0.04, "level": 0.95}
+    found = change_of(one, other)
+    assert found is not None and found.value == pytest.approx(0.03) and not found.is_clear
+    assert found.high - found.low == pytest.approx(2 * 1.959964 * 0.05, rel=1e-5)
+    assert change_of({"value": None}, other) is None and change_of({"value": 0.5, "stderr": None}, other) is None
+    lower = change_of({"value": 0.9, "stderr": 0.01}, other)
+    assert lower is not None and lower.is_clear and lower.high < 0
+
+
+@pytest.mark.parametrize("target", [-0.1, 1.1, float("nan"), "0.7"])
+def test_a_target_is_an_agreement(target: object) -> None:
+    with pytest.raises(spagree.UsageError, match="agreement lies between 0 and 1"):
+        check_target(target)  # type: ignore[arg-type]
