@@ -122,7 +122,15 @@ def test_sections_may_be_older_than_the_top(hub: Hub) -> None:
 
 def test_the_sections_are_those_of_the_report(hub: Hub) -> None:
     live = hub.live(QUESTION)[1]
-    assert [section.id for section in page.parts(live)] == ["trust", "chance", "where", "who", "course", "next"]
+    assert [section.id for section in page.parts(live)] == [
+        "trust",
+        "chance",
+        "where",
+        "items",
+        "who",
+        "course",
+        "next",
+    ]
 
 
 def test_a_project_without_pairs_says_so(tmp_path: Path) -> None:

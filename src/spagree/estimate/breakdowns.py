@@ -35,7 +35,7 @@ from spagree.estimate.option_agreement import are_sets, option_agreement
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.planning import NEW_ITEMS
-from spagree.estimate.similarity import NOMINAL, Metric
+from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
 from spagree.estimate.uncertainty import WILSON, Estimate, effective_items
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.options import CustomWeights
@@ -169,7 +169,7 @@ class Measurement:
 
     def options(self) -> polars.DataFrame:
         """Agreement on each option, where labels are sets of them."""
-        if not are_sets(self.votes.labels):
+        if self.metric.rule not in SET_METRICS and not are_sets(self.votes.labels):
             raise UsageError("labels are no lists of options")
         return self._once("options", lambda: option_agreement(self.votes, self.by_n()))
 

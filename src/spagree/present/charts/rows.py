@@ -321,7 +321,8 @@ def plan_rows(breakdowns: Breakdowns) -> list[Row]:
         raise DataError(f"nothing to plan with: {known(breakdowns.plan)['undefined'][0]}")
     half = (spa.high - spa.low) / 2
     now = {"half_width": half, "annotations": there, "items": 0, "more_annotations": 0, "annotations_per_item": 0}
-    return [{**_place(row), **_design(row)} for row in (now, *found)]
+    drawn = [{**_place(row), **_design(row), "last": False} for row in (now, *found)]
+    return [*drawn[:-1], {**drawn[-1], "last": True}]
 
 
 def _place(row: Mapping[str, Any]) -> Row:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spagree.estimate.breakdowns import MOST_DISPUTED, Breakdowns, known
+from spagree.estimate.similarity import SET_METRICS, as_set
 from spagree.present.charts.rows import annotator_keys, class_keys, seconds
 from spagree.present.report.figures import sentence
 from spagree.present.report.parts import Card, Cards, Figure, Name, Section, Vote, chips
@@ -40,7 +41,8 @@ def cards(breakdowns: Breakdowns) -> Cards:
     frame, said = known(breakdowns.disputed), known(breakdowns.answers)
     classes, people = class_keys(breakdowns), annotator_keys(breakdowns)
     answers = {key[0]: part for key, part in said.partition_by("item", as_dict=True).items()}
-    found = tuple(_card(row, answers[row["item"]], classes, people) for row in frame.rows(named=True))
+    options = _options if breakdowns.findings.metric in SET_METRICS else chips
+    found = tuple(_card(row, answers[row["item"]], classes, people, options=options) for row in frame.rows(named=True))
     names = sorted({name for name in said["annotator"] if name in people})
     shown = {key for card in found for key in card.classes}
     return Cards(
@@ -64,7 +66,12 @@ def _note(frame: polars.DataFrame) -> str:
 
 
 def _card(
-    row: Mapping[str, Any], said: polars.DataFrame, classes: Mapping[str, str], people: Mapping[str, str]
+    row: Mapping[str, Any],
+    said: polars.DataFrame,
+    classes: Mapping[str, str],
+    people: Mapping[str, str],
+    *,
+    options: Callable[[str], tuple[str, ...]],
 ) -> Card:
     votes = said.group_by("label").agg("annotator", "count").rows(named=True)
     votes.sort(key=lambda vote: (-sum(vote["count"]), classes.get(vote["label"], "")))
@@ -73,7 +80,7 @@ def _card(
     return Card(
         printable(str(row["item"]), LONGEST_NAME) or "''",
         f"{percent(row['share'])} of disagreement, agreement {figure(row['agreement'], 2)}",
-        tuple(_votes(votes)),
+        tuple(_votes(votes, options)),
         tuple(classes[vote["label"]] for vote in votes if vote["label"] in classes),
         tuple(sorted({people[name] for name in said["annotator"] if name in people})),
         printable(str(row.get("text") or ""), LONGEST_TEXT),
@@ -91,7 +98,12 @@ def _days(times: Sequence[Any]) -> tuple[str, str]:
     return days[0], days[1]
 
 
-def _votes(votes: Sequence[Mapping[str, Any]]) -> list[Vote]:
+def _options(label: str) -> tuple[str, ...]:
+    """The options of a label that is a set of them, however it is written."""
+    return tuple(printable(option, LONGEST_LABEL) for option in sorted(as_set(label))) or ("none",)
+
+
+def _votes(votes: Sequence[Mapping[str, Any]], options: Callable[[str], tuple[str, ...]]) -> list[Vote]:
     """Parts of one bar, side by side."""
     everything = sum(sum(vote["count"]) for vote in votes)
     found, start = [], 0.0
@@ -102,7 +114,7 @@ def _votes(votes: Sequence[Mapping[str, Any]]) -> list[Vote]:
         more = f" and {len(named) - MOST_PEOPLE:,} more" if len(named) > MOST_PEOPLE else ""
         colour = min(place, COLOURS - 1)
         people = tuple(named[:MOST_PEOPLE])
-        found.append(Vote(_label(vote["label"]), size, start, width, colour, people, more, chips(vote["label"])))
+        found.append(Vote(_label(vote["label"]), size, start, width, colour, people, more, options(vote["label"])))
         start += width
     return found
 
