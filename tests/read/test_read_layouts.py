@@ -199,6 +199,18 @@ def test_questions_that_are_called_the_same_in_a_file(tmp_path: Path) -> None:
     assert found.items()["item"].str.contains("column").all()
 
 
+def test_a_column_that_is_part_of_the_item_is_not_the_label() -> None:
+    rows = [
+        ["1", "news", "ann", "yes"],
+        ["1", "news", "bob", "yes"],
+        ["1", "blog", "ann", "no"],
+        ["1", "blog", "bob", "yes"],
+    ]
+    table = frame(["id", "category", "annotator", "answer"], rows)
+    found = spagree.measure(table, item=["id", "category"], weights="flat")
+    assert found.spa.value == 0.5 and found.data.items == 2
+
+
 # ── surveys ──
 
 

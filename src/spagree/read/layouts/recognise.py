@@ -81,7 +81,9 @@ def recognised(table: Table, question: Question) -> Recognised | None:
     """The layout of a table without a column for the item or the label, where only one is possible."""
     if question.label or question.time is not None or question.question is not None:
         return None
-    roles = columns.resolve(table.columns, question.named(), (ITEM, ANNOTATOR, LABEL)).positions
+    further = columns.several(table.columns, (*question.further(ITEM), *question.further(ANNOTATOR)), "--item")
+    wanted = (ITEM, ANNOTATOR, LABEL)
+    roles = columns.resolve(table.columns, question.named(), wanted, frozenset(further)).positions
     is_list = ITEM in roles and LABEL in roles
     if is_list and (ANNOTATOR in roles or not any(map(is_person, table.columns))):
         return None
