@@ -118,7 +118,7 @@ def report(rows: list[Row], rounds: int) -> str:
     """The lowest coverage first, then all calibration sets."""
     few = [row for row in rows if "spa" in row]
     rare = [row for row in rows if "spa" not in row]
-    parts = [HEAD.format(rounds=rounds, settings=len(rare))]
+    parts = [HEAD.format(rounds=rounds, settings=len(rare), error=(0.95 * 0.05 / rounds) ** 0.5)]
     parts += ["| coefficient | lowest | mean | settings below 0.92 | mean width |", "|---|--:|--:|--:|--:|"]
     for name in KAPPAS:
         values = np.array([float(row[name]) for row in rare])
@@ -146,7 +146,8 @@ def report(rows: list[Row], rounds: int) -> str:
 HEAD = """# Rare classes and calibration sets
 
 How often the nominal 95% interval contains the truth where few items decide, {rounds:,} simulated data sets per
-setting. Made by `python benchmarks/rare_and_uneven.py`; all rows are in [rare-and-uneven.csv](rare-and-uneven.csv).
+setting (a share of 0.95 has a standard error of {error:.3f}). Made by `python benchmarks/rare_and_uneven.py`; all rows are
+in [rare-and-uneven.csv](rare-and-uneven.csv).
 
 ## Rare classes
 
