@@ -238,7 +238,7 @@ The ten settings with the lowest coverage:
 
 ## Other degrees of freedom
 
-With spammers the variance between annotators hangs on a few of them. Two corrections by (Σu²)²/Σu⁴, the effective number of
+With spammers a few annotators make up most of the variance between annotators. Two corrections by (Σu²)²/Σu⁴, the effective number of
 influences u of single annotators: Satterthwaite's degrees of freedom with the annotators' part on that number, and the
 least of the three numbers.
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NO_TIMES = "when annotations were made is not known; name the column of the time with --time (time=)"
 MOST_STEPS = 1_000
-RECENT = 8  # "lately" is the last eighth of the steps
+RECENT = 8  # "recent" is the last eighth of the steps
 
 Tallies = tuple[list[Tally], list[Tally]]
 """For each step: all items as they stood at its end; the items whose last annotation fell into it, as they are."""
@@ -280,11 +280,11 @@ def _in_patterns(step: Ints, number: Ints, patterns: Sequence[Pattern], steps: i
     return found
 
 
-# What was lately -----------------------------------------------------------------------------
+# The recent items ----------------------------------------------------------------------------
 
 
 def window(steps: int) -> int:
-    """How many of the steps are "lately": an eighth of them, and never less than one.
+    """How many of the steps count as recent: an eighth of them, at least one.
 
     >>> window(40), window(3)
     (5, 1)

@@ -101,5 +101,5 @@ def _agreement_at(found: ItemGroups, n: int, level: float, shape: Shape) -> Agre
 
 
 def _error(found: Estimate) -> float:
-    """The standard error its interval stands for."""
+    """The standard error that the interval implies."""
     return ((found.high or 0) - (found.low or 0)) / 2 / NormalDist().inv_cdf(0.5 + found.level / 2)

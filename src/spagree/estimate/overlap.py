@@ -79,7 +79,7 @@ def overlap(codes: Coded, *, bridges: bool = True) -> Overlap:
 
 
 def is_small(annotations: int) -> bool:
-    """Whether so many annotations can be brought home without being asked for."""
+    """Whether there are few enough annotations to look at all of them without being asked."""
     return annotations <= CHEAP_ANNOTATIONS
 
 
