@@ -48,3 +48,16 @@ def test_a_binary_workbook_is_refused_with_a_remedy(tmp_path: Path) -> None:
             target.writestr(name.replace("sheet1.xml", "sheet1.bin"), source.read(name))
     with pytest.raises(FileError, match=r"a binary workbook \(\.xlsb\), which is not read; save it as \.xlsx"):
         spagree.measure(binary)
+
+
+def test_labels_that_only_look_like_objects_are_labels(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text('item,annotator,label\nq,a,"{"""\nq,b,"{"""\n')
+    assert spagree.measure(path).data.labels == {'{"': 2}
+
+
+def test_gaps_of_pandas_are_missing_labels() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"item": [1, 1, 2], "annotator": ["a", "b", "a"]})
+    frame["label"] = pandas.array(["x", "x", pandas.NA], dtype=object)
+    assert spagree.tally(frame).left_out == {"missing_label": 1}

@@ -119,7 +119,7 @@ def plain_text(value: object) -> str:
     >>> plain_text(2.0), plain_text("2.0"), plain_text(float("nan"))
     ('2', '2.0', '')
     """
-    if value is None or value != value:  # noqa: PLR0124 (NaN)
+    if value is None or type(value).__name__ == "NAType" or value != value:  # noqa: PLR0124 (NaN; pandas' NA refuses)
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 

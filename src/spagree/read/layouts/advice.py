@@ -187,10 +187,19 @@ def refuse_spans(table: Table, places: Mapping[str, Sequence[int]]) -> None:
             )
 
 
+def _is_object(text: str) -> bool:
+    """Whether it is a JSON object, or begins a list of them and ends it.
+
+    >>> _is_object('{"a": 1}'), _is_object('{"'), _is_object('[{"a": 1}]')
+    (True, False, True)
+    """
+    return (text.startswith('{"') and text.endswith("}")) or (text.startswith('[{"') and text.endswith("}]"))
+
+
 def refuse_objects(table: Table, places: Mapping[str, Sequence[int]]) -> None:
     """Labels that are JSON objects: whole answers of a tool, in which one field is the label."""
     column = held_by(table, places[LABEL]).get(places[LABEL][0]) if table.sample else None
-    if column is None or not column.values or not all(text.startswith(('{"', '[{"')) for text in column.values):
+    if column is None or not column.values or not all(map(_is_object, column.values)):
         return
     raise DataError(
         f"{table.name}: column {shown(column.name)} holds objects, such as {shown(next(iter(column.values)))}, and no "
