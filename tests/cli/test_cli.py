@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -406,3 +408,19 @@ def test_a_signal_that_duckdb_turns_into_an_error_is_an_interrupt(signalled: Bas
 def test_other_errors_of_the_runtime_stay_errors() -> None:
     with pytest.raises(RuntimeError, match="something else"), _signals_of_duckdb():
         raise RuntimeError("something else")
+
+
+def test_an_interrupt_that_a_library_swallows_still_ends_with_130(
+    run: Run, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure = spagree.measure
+
+    def swallowing(**_: object) -> spagree.Agreement:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return measure(good)
+
+    monkeypatch.setattr("spagree.measuring.measure", swallowing)
+    monkeypatch.setattr("spagree.cli.app._interrupted", Event())
+    code, out, _ = run("score", good)
+    assert code == 130 and out.startswith("SPA ")

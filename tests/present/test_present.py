@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from html import escape
 from io import StringIO
 
 import polars
@@ -17,6 +18,7 @@ import spagree
 from spagree.estimate import Estimate, find
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.present import document, for_paper, in_words, interval_words, to_html, to_text
+from spagree.present.report.verdicts import checked, verdicts
 from spagree.present.tables import table
 from spagree.present.wording import (
     change,
@@ -129,7 +131,7 @@ def test_long_tables_are_cut_and_say_so() -> None:
 def test_a_broken_assumption_is_said_in_every_place() -> None:
     found = spagree.measure("example:adaptive").breakdowns(["intervals"])
     shown = to_text(found, None, "9.9")
-    assert "violated: items with more annotations agree less (p < 0.001)" in shown
+    assert "✕ Assumption: Broken: items with more annotations agree less (p < 0.001)" in shown
     assert "first=2" in shown and "! the weighting schemes differ" in shown
     assert "Agreement depended on the number of annotations" in for_paper(found, "9.9")
 
@@ -305,3 +307,35 @@ def test_a_table_shows_any_column_of_a_plan_with_texts_to_the_left() -> None:
     page = StringIO()
     Console(width=200, color_system=None, file=page).print(shown)
     assert "fresh" in page.getvalue() and "new_items" in page.getvalue()
+
+
+def test_terminal_notebook_and_page_show_the_same_checks_in_the_same_words() -> None:
+    agreement = spagree.measure("example:adaptive")
+    found = checked(agreement.measurement.summary(agreement.findings))
+    codes = [check["code"].replace("_", " ") for check in agreement.to_dict()["checks"]]
+    assert [verdict.title.lower() for verdict in found] == codes
+    assert verdicts(agreement.breakdowns())[: len(found)] == found
+    terminal = " ".join(str(agreement).split())
+    for verdict in found:
+        line = f"{verdict.icon} {verdict.title}: {verdict.words}"
+        assert line in terminal
+        assert (escape(line) in agreement._repr_html_()) == (verdict.state != "ok")
+    assert "made" in found[0].words and "of 30 people" in found[0].words
+
+
+def test_every_state_of_the_overlap_has_words_without_further_breakdowns() -> None:
+    def overlap(rows: list[tuple[object, ...]]) -> str:
+        agreement = spagree.measure(rows)
+        found = checked(agreement.measurement.summary(agreement.findings))
+        return next(verdict.words for verdict in found if verdict.title == "Overlap")
+
+    shared = [(i, who, "x") for i in range(9) for who in "abc"]
+    assert overlap(shared) == "All 3 annotators are connected by items they share."
+    assert overlap([*shared, *((50 + i, "dan", "x") for i in range(3))]) == (
+        "1 of 4 annotators shares no item with anybody (10% of the annotations); the others are connected."
+    )
+    assert overlap([*shared, (0, None, "x")]) == "1 annotation does not say who made it."
+    assert "2 teams" in overlap([*shared, *((50 + i, who, "x") for i in range(9) for who in "de")])
+    assert "shares only 1 item" in overlap(
+        [*shared, *((50 + i, who, "x") for i in range(9) for who in "de"), (0, "d", "x")]
+    )

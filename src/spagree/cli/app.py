@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
+from threading import Event
 from typing import Any, NoReturn
 
 import click
@@ -22,6 +23,7 @@ from spagree.version import __version__
 CANNOT_WRITE = 4
 OURS = 70
 HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
+_interrupted = Event()
 
 # name → the file it is in, and what it does in one line
 COMMANDS = {
@@ -100,11 +102,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(CANNOT_WRITE)
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given  # wherever it is: it is typed in haste
-    sys.exit(_run([each for each in given if each != "--debug"], debug))
+    code = _run([each for each in given if each != "--debug"], debug)
+    sys.exit(INTERRUPTED if _interrupted.is_set() else code)
 
 
 def _leave_in_order() -> None:
     """Remove temporary files also when asked to end, or when the terminal is closed (unless nohup says to go on)."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell started us in the background
+        signal.signal(signal.SIGINT, _interrupt)
     for name, code in (("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
@@ -113,6 +118,12 @@ def _leave_in_order() -> None:
 
 def _leave(code: int, *_: object) -> NoReturn:
     sys.exit(code)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    """Ctrl-C: a library may swallow the exception, so that it happened is kept for the exit code."""
+    _interrupted.set()
+    raise KeyboardInterrupt
 
 
 def _run(arguments: list[str], debug: bool) -> int:

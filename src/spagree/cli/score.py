@@ -43,7 +43,7 @@ SPA = "spa"
     group=STATISTICS,
     help="The agreement you want, drawn in the report; --require otherwise.",
 )
-@option("-v", "--verbose", is_flag=True, help="Also show all weighting schemes, coefficients and the assumption check.")
+@option("-v", "--verbose", is_flag=True, help="Also show all weighting schemes, coefficients and checks.")
 @option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
 @option("--report", metavar="FILE", help="Also write one HTML page with charts and tables, to look at or send.")
 @option("--since", metavar="FILE", help="An earlier report or its JSON: the report says what changed.")

@@ -233,10 +233,9 @@ class Measurement:
     @cached_property
     def quick_overlap(self) -> Overlap:
         """The same where looking costs little; thin bridges only among few meetings."""
-        if self.annotations is not None and not self._may_look():
+        if self.annotations is not None and not is_small(self.tally.annotations):
             raise UsageError(
-                f"not computed above {CHEAP_ANNOTATIONS:,} annotations or on a cluster; see agreement.overlap() or a "
-                "report"
+                f"not computed above {CHEAP_ANNOTATIONS:,} annotations; see a report or agreement.overlap()"
             )
         return self.overlap if is_cheap(self.codes) else overlap(self.codes, bridges=False)
 

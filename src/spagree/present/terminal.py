@@ -13,7 +13,6 @@ from rich.text import Text
 from spagree.estimate import Estimate, Findings
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_chance
-from spagree.estimate.missingness import ALARM
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS
 from spagree.estimate.uncertainty import COVERS
 from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name, kappa_bias
@@ -24,7 +23,6 @@ from spagree.present.wording import (
     interval,
     label_list,
     number,
-    p_value,
     percent,
     printable,
 )
@@ -34,20 +32,22 @@ from spagree.understood import Understood
 CHART_WIDTH = 26
 ROOM_FOR_BARS = 80
 MOST_ROWS = 12
+STYLES = {"ok": "green", "look": "yellow", "problem": "bold red"}
 COLOURS = {FINE: "green", LOOK: "yellow", PROBLEM: "red", CANNOT_TELL: "yellow"}
 
 
 def summary(
     breakdowns: Breakdowns, understood: Understood | None, version: str, *, verbose: bool = True, width: int = 100
 ) -> Group:
-    """The summary as one rich renderable: in short, or with every scheme, coefficient and the assumption check."""
+    """The summary as one rich renderable: in short, or with every scheme, coefficient and check."""
     findings = breakdowns.findings
-    details = _figures(findings, bars=width >= ROOM_FOR_BARS) if verbose else _doubts(findings)
+    details = _figures(findings, bars=width >= ROOM_FOR_BARS) if verbose else ()
     return Group(
         _headline(breakdowns),
         Text(),
         _facts(findings, understood),
         *details,
+        *_checks(breakdowns, every=verbose),
         *_warnings(findings),
         *_citation(breakdowns, version),
         *(() if verbose else _next_steps(findings)),
@@ -135,20 +135,23 @@ def _range(low: int, high: int) -> str:
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
-def _doubts(findings: Findings) -> Iterator[RenderableType]:
-    """The assumption check, where it is not fine."""
-    test = findings.missingness
-    between = test.p_of_differences()
-    if test.broken or (between is not None and between < ALARM):
-        yield Text("\nAssumption: agreement does not depend on the number of annotations", style="bold")
-        yield Padding(_assumption(findings), (0, 2))
+def _checks(breakdowns: Breakdowns, *, every: bool) -> Iterator[RenderableType]:
+    """Every check in the words of the report; in short only those that are not fine."""
+    from spagree.present.report.verdicts import checked
+
+    found = [verdict for verdict in checked(breakdowns) if every or verdict.state != "ok"]
+    if found:
+        yield Text("\nChecks", style="bold")
+    for verdict in found:
+        line = Text(f"{verdict.icon} {verdict.title}: {verdict.words}", style=STYLES[verdict.state])
+        yield Padding(line, (0, 2))
 
 
 def _next_steps(findings: Findings) -> Iterator[RenderableType]:
     if findings.spa.value is None:
         return
     yield Text("\nMore", style="bold")
-    yield Padding(Text("-v: all weighting schemes, coefficients beyond chance, the assumption check"), (0, 2))
+    yield Padding(Text("-v: all weighting schemes, coefficients beyond chance, all checks"), (0, 2))
     yield Padding(Text("--report FILE: a page with charts; spagree items: where annotators disagree"), (0, 2))
 
 
@@ -162,25 +165,9 @@ def _figures(findings: Findings, *, bars: bool) -> Iterator[RenderableType]:
     if findings.spa.interval_for == ANNOTATORS:
         yield Padding(Text(f"These intervals cover {COVERS[ITEMS]}."), (0, 2))
     yield from _chance_gap(findings)
-    yield Text("\nAssumption: agreement does not depend on the number of annotations", style="bold")
-    yield Padding(_assumption(findings), (0, 2))
     if len(findings.missingness.by_n) > 1:
+        yield Text("\nAgreement by number of annotations", style="bold")
         yield _by_n_table(findings, bars=bars)
-
-
-def _assumption(findings: Findings) -> Text:
-    test = findings.missingness
-    if test.p is None or test.z is None:
-        return Text(f"cannot be tested: {test.undefined}")
-    if test.broken:
-        direction = "less" if test.z < 0 else "more"
-        verdict = f"violated: items with more annotations agree {direction} ({p_value(test.p)})"
-        return Text(verdict, style="bold red")
-    between = test.p_of_differences()
-    if between is not None and between < ALARM:
-        differ = f"but items differ by their number of annotations ({p_value(between)})"
-        return Text(f"no trend ({p_value(test.p)}), {differ}", style="yellow")
-    return Text(f"no sign against it ({p_value(test.p)})", style="green")
 
 
 def _scheme_table(findings: Findings, *, bars: bool) -> Table:

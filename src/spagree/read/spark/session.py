@@ -7,10 +7,9 @@ import logging
 import os
 import re
 import signal
-import subprocess
 import threading
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -150,61 +149,38 @@ def _started_here(builder: Any, master: str) -> Any:
     from pyspark import SparkContext
 
     before = signal.getsignal(signal.SIGINT)
+    configured = _configured(builder, master)
+    _start_java(configured._options)
+    process = SparkContext._gateway.proc  # type: ignore[union-attr]
+    # Java stops the session when nobody can speak to it any more; a cluster would otherwise believe that it died.
+    atexit.register(java.leave, process)
     try:
-        with java.java_runtime():
-            configured = _configured(builder, master)
-            _start_java(configured._options)
-            started = configured.getOrCreate()
+        return configured.getOrCreate()
     except BaseException as error:
-        if isinstance(error, Exception) and not is_interruption(error):
+        if not is_interruption(error):
             raise
-        java.end(getattr(SparkContext._gateway, "proc", None) or _launched(error))
+        java.end(process)
         SparkContext._gateway = SparkContext._jvm = None
-        if isinstance(error, Exception):
-            raise KeyboardInterrupt from error
-        raise
-    # Told that nobody listens any more, Java stops the session: a cluster would otherwise believe that it died.
-    atexit.register(java.leave, started.sparkContext._gateway.proc)
-    _cancel_on_interrupt(started, before)
-    return started
+        raise KeyboardInterrupt from error
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)  # PySpark's own handler talks to Java in the middle of an answer
 
 
 def _start_java(options: Mapping[str, str]) -> None:
-    """Start Java in a process group of its own: Ctrl-C does not reach it, and it can be ended with all it started."""
+    """Start Java in a thread, which no Ctrl-C reaches: a process that was being started can then still be ended."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
-    if SparkContext._gateway is None:
-        apart = {"process_group": 0} if os.name == "posix" else {}
-        gateway = launch_gateway(SparkConf().setAll(list(options.items())), apart)  # type: ignore[no-untyped-call]
-        SparkContext._ensure_initialized(gateway=gateway)
-
-
-def _launched(error: BaseException) -> subprocess.Popen[bytes] | None:
-    """The process that PySpark was starting or waiting for; only frames that the error left know it.
-
-    >>> _launched(ValueError()) is None
-    True
-    """
-    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
-    known = (value for frame in frames for value in frame.f_locals.values() if isinstance(value, subprocess.Popen))
-    return next((process for process in known if getattr(process, "pid", None)), None)
-
-
-def _cancel_on_interrupt(spark: Any, before: Any) -> None:
-    """Ctrl-C cancels what runs, said on a line of its own: PySpark says it on the one on which it awaits an answer."""
-    if threading.current_thread() is not threading.main_thread():
+    if SparkContext._gateway is not None:
         return
-
-    def cancel() -> None:
-        with suppress(Exception):
-            spark.sparkContext.cancelAllJobs()
-
-    def interrupted(number: int, frame: Any) -> None:
-        threading.Thread(target=cancel, daemon=True).start()
-        before(number, frame)
-
-    signal.signal(signal.SIGINT, interrupted if callable(before) else before)
+    with java.java_runtime(), ThreadPoolExecutor(1) as beside:
+        started = beside.submit(launch_gateway, SparkConf().setAll(list(options.items())))
+        try:
+            SparkContext._ensure_initialized(gateway=started.result())
+        except (KeyboardInterrupt, SystemExit):
+            java.end(started.result().proc)
+            raise
 
 
 def _quieten() -> None:
