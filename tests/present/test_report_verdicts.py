@@ -156,7 +156,10 @@ def test_teams_that_hang_on_a_few_items() -> None:
 def test_somebody_alone() -> None:
     found = judged([*pairs_of(30), ("own", "hermit", "x")])["Overlap"]
     assert found.state == "look"
-    assert found.words == "1 of 4 annotators shares no item with anybody (2% of the annotations)."
+    assert (
+        found.words
+        == "1 of 4 annotators shares no item with anybody (2% of the annotations); the others are connected."
+    )
 
 
 def test_somebody_alone_who_did_next_to_nothing_is_a_note() -> None:
