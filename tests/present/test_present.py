@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from html import escape
 from io import StringIO
 
 import polars
@@ -309,7 +308,7 @@ def test_a_table_shows_any_column_of_a_plan_with_texts_to_the_left() -> None:
     assert "fresh" in page.getvalue() and "new_items" in page.getvalue()
 
 
-def test_terminal_notebook_and_page_show_the_same_checks_in_the_same_words() -> None:
+def test_terminal_json_and_page_show_the_same_checks_in_the_same_words() -> None:
     agreement = spagree.measure("example:adaptive")
     found = checked(agreement.measurement.summary(agreement.findings))
     codes = [check["code"].replace("_", " ") for check in agreement.to_dict()["checks"]]
@@ -319,7 +318,6 @@ def test_terminal_notebook_and_page_show_the_same_checks_in_the_same_words() -> 
     for verdict in found:
         line = f"{verdict.icon} {verdict.title}: {verdict.words}"
         assert line in terminal
-        assert (escape(line) in agreement._repr_html_()) == (verdict.state != "ok")
     assert "made" in found[0].words and "of 30 people" in found[0].words
 
 
