@@ -138,6 +138,15 @@ study-figures: $(READY)
 example-reports: $(READY)
 	$(BIN)/python benchmarks/example_reports.py
 
+# Reports on ten shapes of data and a picture of each in build/screenshots, to look at after a change of the page.
+.PHONY: screenshots drawing-library
+screenshots: $(READY)
+	$(BIN)/python benchmarks/screenshots.py
+
+# The library that draws the charts of a page, as the installed vl-convert has it.
+drawing-library: $(READY)
+	$(BIN)/python -c 'import vl_convert; print(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))' > src/spagree/present/report/library.js
+
 # A tenth of all mutants of every module, those whose number ends in SEED: less than an hour on two cores.
 # SEED='[0-9]' runs all of them. In an environment of its own: mutmut 3.8 does not work with pytest 9.
 SEED ?= 3
