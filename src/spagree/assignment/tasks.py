@@ -54,7 +54,7 @@ def write_tasks(
     """Write the files that a tool imports: one per annotator, with what each task shows.
 
     Label Studio: a JSON list of tasks. potato: JSON lines with ``id`` and ``text``. Each task carries the id of its
-    item, so that the export can be measured with ``--item item`` (Label Studio: ``--item data.item``).
+    item, so that the export can be measured with ``--item item``.
     """
     if tool not in TOOLS:
         raise unknown_name("tool", tool, TOOLS)
