@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -70,14 +71,22 @@ def without_java(folder: Path) -> str:
 @pytest.mark.parametrize("engine", ["polars", "spark"])
 def test_files_give_the_same_document_on_every_engine(votes: Path, engine: str, run: Run) -> None:
     wanted = run("score", votes / "*.parquet", "--json")
-    assert wanted[0] == 0
-    assert run("score", votes / "*.parquet", "--json", "--engine", engine) == wanted
+    found = run("score", votes / "*.parquet", "--json", "--engine", engine)
+    assert (found[0], found[2]) == (wanted[0], wanted[2]) == (0, "")
+    assert alike(json.loads(found[1])) == alike(json.loads(wanted[1]))
+
+
+def alike(document: dict[str, Any]) -> dict[str, Any]:
+    """All but the check of the overlap, which a cluster is asked for only by agreement.overlap()."""
+    return {**document, "checks": [check for check in document["checks"] if check["code"] != "overlap"]}
 
 
 def test_a_folder_that_spark_wrote(votes: Path, tmp_path: Path) -> None:
     folder = tmp_path / "table"
     session("local[2]").read.parquet(str(votes / "*.parquet")).write.parquet(str(folder))
-    assert spagree.measure(folder, engine="spark").to_dict() == spagree.measure(votes / "*.parquet").to_dict()
+    assert alike(spagree.measure(folder, engine="spark").to_dict()) == alike(
+        spagree.measure(votes / "*.parquet").to_dict()
+    )
 
 
 def test_orc_files(votes: Path, tmp_path: Path) -> None:
@@ -163,7 +172,7 @@ def test_a_cluster_of_separate_processes_with_the_java_that_the_extra_carries(vo
     cluster = ("--engine", "spark", "--spark-master", "local-cluster[2,1,1024]")
     done = scored(votes / "*.parquet", "--json", *cluster, path=path)
     assert done.returncode == 0, done.stderr  # what a cluster says when it is told to end is not ours
-    assert json.loads(done.stdout) == spagree.measure(votes / "*.parquet").to_dict()
+    assert alike(json.loads(done.stdout)) == alike(spagree.measure(votes / "*.parquet").to_dict())
 
 
 def test_what_comes_home_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
