@@ -116,7 +116,10 @@ kappa-study: $(READY)
 
 # People named wrongly and rightly; kappas where classes are rare, and on other generators. Then, on real sets in the
 # folder DATA (CSV with the columns item, annotator, label): the default weights, and teams out of larger groups.
-.PHONY: naming-study rare-study real-data-studies
+.PHONY: naming-study rare-study real-data-studies cluster-study
+cluster-study: $(READY)
+	$(BIN)/python benchmarks/cluster_coverage.py --rounds 200
+
 DATA ?= data
 real-data-studies: $(READY)
 	$(BIN)/python benchmarks/default_weights.py $(DATA)

@@ -86,3 +86,10 @@ def test_watching() -> None:
     drops = study._drops(ran, study.EARLY, 0.3, 2)
     assert drops["drop 500 oracle delay"] <= drops["drop 500 ours delay"]
     assert study._ratio({"x ours delay": 30.0, "x oracle delay": 20.0}, "x") == "1.5"
+
+
+def test_clusters() -> None:
+    study = module("cluster_coverage")
+    row = study.study(study.Setting(20, 5, 1.0, uneven=True), 2)
+    assert {row["plain covers"], row["clusters covers"], row["clusters alarms"]} <= {0.0, 0.5, 1.0}
+    assert row["clusters width"] > row["plain width"] > 0

@@ -49,7 +49,7 @@ def test_patterns_equal_counting_by_hand(rows: Rows) -> None:
 
 @pytest.mark.parametrize("classes", [1, 2, 3, 10, 11, 20, 21, 31, 40])
 def test_any_number_of_classes_is_packed_without_coming_home(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "_counts_at_home", lambda *_: pytest.fail("not packed"))
+    monkeypatch.setattr(patterns, "_counts_in_python", lambda *_: pytest.fail("not packed"))
     rows = [(f"i{n % 7}", f"c{n % classes:02}") for n in range(3 * classes + 7)]
     assert found(rows) == expected(rows)
 
@@ -72,7 +72,7 @@ def test_too_many_to_be_a_summary_are_not_kept(monkeypatch: pytest.MonkeyPatch) 
     assert found(rows) is None
     many = [(f"i{n % 5}", f"c{n}") for n in range(41)]
     assert found(many) is None
-    monkeypatch.setattr(patterns, "MOST_ROWS_AT_HOME", 40)
+    monkeypatch.setattr(patterns, "MOST_ROWS_FETCHED", 40)
     monkeypatch.setattr(patterns, "MOST_PATTERNS", 1000)
     assert found(many) is None
     counts = frame(many).with_columns(nw.lit(2).alias("count"))

@@ -6,7 +6,7 @@
     items      item × class counts, for parts that cut through items
     live       a tally that grows and shrinks by one annotation
     store      saved tallies
-    engines    what differs when a small result comes home
+    engines    what differs between engines when a result is fetched
 
 Nothing is imported here: the name ``spagree.tally`` belongs to the function users call.
 """

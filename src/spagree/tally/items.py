@@ -81,7 +81,7 @@ class ItemTable:
     annotations: nw.LazyFrame[Any] | None = None
 
     def worst(self, most: int) -> polars.DataFrame:
-        """The items with the least agreement, those with more annotations first; only these come home."""
+        """The items with the least agreement, those with more annotations first; only these are fetched."""
         found = to_polars(self.agreement().filter(~nw.col("agreement").is_null()).head(most))
         return self.described(found)
 
@@ -172,7 +172,7 @@ def texts_of(found: polars.DataFrame, column: str = TEXT, several: str = "texts"
 
 
 def item_counts(counted: Counted) -> ItemCounts:
-    """Bring the item × class counts home; ids and labels as text, so that parts can meet."""
+    """Fetch the item × class counts; ids and labels as text, so that parts can be added."""
     import polars
 
     found = to_polars(counted.counts)

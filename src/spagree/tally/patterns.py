@@ -27,7 +27,7 @@ MOST_CLASSES = 40
 NARROW, WIDE = 10, 2
 BITS = 62  # of a signed 64-bit word: the sign and one bit to see an overflow stay free
 OVERFLOWN = 1 << BITS  # all bits of the labels are 0, which no item's are
-MOST_ROWS_AT_HOME = 1_000_000
+MOST_ROWS_FETCHED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +105,13 @@ def find_counts(
         # A counter that overflows its bits carries into the next, so that the digits no longer add up.
         if all(sum(each.counts.values()) == int(n) for each, n in unpacked):
             return [each for each, _ in unpacked]
-    return _counts_at_home(frame, keys, of_items)
+    return _counts_in_python(frame, keys, of_items)
 
 
 def _packed_rows(
     frame: nw.LazyFrame[Any], packing: _Packing, of_items: Sequence[str], most: int
 ) -> list[tuple[Any, ...]] | None:
-    """The packed pass, brought home; None on an engine that refuses sums beyond 64 bits."""
+    """The rows of the packed pass; None on an engine that refuses sums beyond 64 bits."""
     try:
         return rows(_packed(frame, packing, of_items).head(most + 1))
     except FileError as error:
@@ -196,9 +196,9 @@ def _is(key: Any) -> nw.Expr:
     return in_group & (nw.col(LABEL) == nw.lit(label))
 
 
-def _counts_at_home(frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str]) -> list[Found] | None:
-    """Many labels, or many annotations of an item: counted here, while they are few enough to bring home."""
-    if sum(keys.values()) > MOST_ROWS_AT_HOME and COUNT not in column_names(frame):
+def _counts_in_python(frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str]) -> list[Found] | None:
+    """Many labels, or many annotations of an item: counted in Python, where they are few enough to fetch."""
+    if sum(keys.values()) > MOST_ROWS_FETCHED and COUNT not in column_names(frame):
         return None
     by_group = any(isinstance(key, tuple) for key in keys)
     columns = [GROUP, LABEL] if by_group else [LABEL]
@@ -206,13 +206,13 @@ def _counts_at_home(frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items:
     values = [name for column in of_items for name in (column, f"{column}_last", f"{column}_several")]
     marked = grouped.with_columns(*_several(of_items)) if of_items else grouped
     chosen = marked.select(ITEM, *columns, COUNT, *values)
-    found = rows(chosen.head(MOST_ROWS_AT_HOME + 1))
-    if len(found) > MOST_ROWS_AT_HOME:
+    found = rows(chosen.head(MOST_ROWS_FETCHED + 1))
+    if len(found) > MOST_ROWS_FETCHED:
         return None
-    return _items_at_home(found, len(columns))
+    return _items_in_python(found, len(columns))
 
 
-def _items_at_home(found: Sequence[tuple[Any, ...]], width: int) -> list[Found]:
+def _items_in_python(found: Sequence[tuple[Any, ...]], width: int) -> list[Found]:
     """One entry per item; what its rows say about its columns must be the same in all of them."""
     counts: dict[Any, dict[Any, int]] = {}
     values: dict[Any, list[set[Any]]] = {}

@@ -84,7 +84,7 @@ def split_labels(
     if found is None:
         return frame, ()
     if not found:
-        raise UsageError("--separator is empty; say what stands between options, for example --separator ';'")
+        raise UsageError("--separator is empty; say what separates the options, for example --separator ';'")
     known = [text(label) for label in labels]
     if separator is not None and not any(len(set(options_of(label, found))) > 1 for label in known):
         raise DataError(f"--separator {separator!r}: no label holds two options; leave it out, or name another")

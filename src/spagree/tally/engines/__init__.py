@@ -1,4 +1,4 @@
-"""What differs between engines when a result comes home; everything else is narwhals.
+"""What differs between engines when a result is fetched; everything else is narwhals.
 
 Each engine is one file with a subclass of :class:`~spagree.tally.engines.engine.Engine`, and one entry in ENGINES.
 """
@@ -45,7 +45,7 @@ def column_names(frame: nw.LazyFrame[Any]) -> list[str]:
 
 
 def rows(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
-    """Run the query where the data lives and bring its few result rows home as Python values."""
+    """Run the query where the data lives and fetch its few result rows as Python values."""
     with explained_faults(frame):
         return engine_of(frame).rows(frame)
 
@@ -99,7 +99,7 @@ def write_table(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, force
 
 
 def to_polars(frame: nw.LazyFrame[Any]) -> polars.DataFrame:
-    """Bring a long result home as a polars table; asked for by the user, never done on the way."""
+    """Fetch a long result as a polars table: only when the user asks for it."""
     with explained_faults(frame):
         return engine_of(frame).to_polars(frame)
 

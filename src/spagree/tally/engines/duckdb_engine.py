@@ -1,4 +1,4 @@
-"""duckdb: results come home without pyarrow, which is not one of our dependencies."""
+"""duckdb: results are fetched without pyarrow, which is not a dependency."""
 
 from __future__ import annotations
 
