@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -13,7 +15,7 @@ def table(column: str, items: int = 12, per_group: int = 3) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["item", "annotator", "label", column], orient="row")
 
 
-def hints(frame: pl.DataFrame, **options: str) -> list[str]:
+def hints(frame: Any, **options: str) -> list[str]:
     found = spagree.measure(frame, item="item", **options)
     return [each.message for each in found.warnings if each.code == "looks_clustered"]
 
@@ -25,6 +27,13 @@ def test_the_warning_names_the_option_that_helps(column: str) -> None:
     assert f"column '{column}' groups items (in the first rows 12 items in 4 groups)" in said
     assert said.endswith(f'say cluster="{column}"')
     assert hints(frame, cluster=column) == []
+
+
+def test_missing_values_of_pandas_are_no_group() -> None:
+    frame = table("doc").with_columns(doc=pl.when(pl.col("doc") == "g0").then(None).otherwise("doc"))
+    for arrow in (False, True):
+        (said,) = hints(frame.to_pandas(use_pyarrow_extension_array=arrow))
+        assert "9 items in 3 groups" in said
 
 
 @pytest.mark.parametrize(

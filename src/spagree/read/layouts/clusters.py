@@ -15,7 +15,7 @@ NAMES = words(
     "threadid conversation conversationid dialogue dialogueid dialog dialogid article articleid chapter chapterid "
     "paragraph paragraphid session sessionid video videoid story storyid"
 )
-FEWEST_ITEMS = 10  # below, little can be seen
+FEWEST_ITEMS = 9  # below, little can be seen
 
 
 def caution_clusters(table: Table, places: Mapping[str, Sequence[int]]) -> tuple[Caution, ...]:
