@@ -40,7 +40,7 @@ class Setting:
 
 SETTINGS = [Setting(clusters, 10, spread) for clusters, spread in product((20, 50), (0.0, 0.5, 1.0, 2.0))]
 SETTINGS += [Setting(100, 10, spread) for spread in (0.0, 0.5)]
-SETTINGS += [Setting(50, 10, spread, uneven=True) for spread in (0.5,)]
+SETTINGS += [Setting(50, 10, spread, uneven=True) for spread in (0.5, 1.0, 2.0)]
 
 
 def draw(setting: Setting, random: np.random.Generator) -> Tally:
