@@ -112,7 +112,7 @@ def test_names_cannot_steer_the_terminal(run: Run, tmp_path: Path, command: str)
 
 def test_the_score_can_speak_for_new_annotators(run: Run) -> None:
     code, out, _ = run("score", "example:sparse", "--interval-for", "annotators")
-    assert code == 0 and "interval for new annotators and new items" in " ".join(out.split())
+    assert code == 0 and "95% interval for other annotators 0.528" in " ".join(out.split())
     found = json.loads(run("score", "example:sparse", "--interval-for", "annotators", "--json")[1])["spa"]
     assert found["covers"] == "new annotators and new items"
     assert run("score", "example:sparse", "--interval-for", "people")[0] == 2

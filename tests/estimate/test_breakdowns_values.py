@@ -57,9 +57,10 @@ def test_nothing_is_computed_twice_for_a_page_all_tables_and_json(calls: Counter
     agreement.to_json()
     agreement.report(tmp_path / "page.html")
     agreement.charts.overlap()
-    assert calls == dict.fromkeys(COMPUTED, 1)
+    once = {**dict.fromkeys(COMPUTED, 1), "plan_for": 2}  # the plan itself, and what half the interval takes
+    assert calls == once
     agreement.export(tmp_path / "tables")
-    assert calls == {**dict.fromkeys(COMPUTED, 1), "pairs": 2}  # a page shows those of the busiest, a table all
+    assert calls == {**once, "pairs": 2}  # a page shows those of the busiest, a table all
 
 
 def test_a_chart_computes_only_what_it_draws(calls: Counter[str]) -> None:
@@ -73,10 +74,12 @@ def test_a_chart_computes_only_what_it_draws(calls: Counter[str]) -> None:
 
 def test_everything_is_there_or_absent_with_its_reason() -> None:
     everything = spagree.measure(rows()).breakdowns()
-    assert [name for name in BREAKDOWNS if everything.lacks(name)] == []
+    absent = {name: everything.lacks(name) for name in BREAKDOWNS if everything.lacks(name)}
+    assert absent == {"options": "the labels are not sets of options"}
     of_a_tally = spagree.measure(spagree.tally(rows())).breakdowns()
-    absent = {name: of_a_tally.lacks(name) for name in BREAKDOWNS if of_a_tally.lacks(name)}
-    assert set(absent) == {"hardest", "annotators", "pairs", "overlap", "development", "intervals"}
+    absent = {name: of_a_tally.lacks(name) for name in BREAKDOWNS if of_a_tally.lacks(name) and name != "options"}
+    by_items, by_people = {"hardest", "disputed", "answers"}, {"annotators", "pairs", "overlap", "intervals"}
+    assert set(absent) == by_items | by_people | {"development"}
     assert all("measure the annotations themselves" in str(reason) for reason in absent.values())
     with pytest.raises(spagree.UsageError, match="does not say who annotated"):
         known(of_a_tally.annotators)

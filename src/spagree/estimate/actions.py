@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SECOND_ANNOTATION, EARLY_ANNOTATIONS, SHARED_ITEMS = "second_annotation", "early_annotations", "shared_items"
 PRECISION, ANNOTATORS, ITEMS, CLASSES = "precision", "annotators", "items", "classes"
 THIRD_ANNOTATION = "third_annotation"
-MUCH = 0.1  # of all disagreement: reading so many items is worth an afternoon
+MUCH = 0.1  # of all disagreement: worth an afternoon
 FEWEST_ITEMS, MOST_ITEMS = 3, 10
 MOST_NAMED = 3
 PAIR = 2
@@ -95,7 +95,7 @@ def _classes(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
     if found is None or found.height < PAIR:
         return
     row = next((row for row in found.rows(named=True) if row["more"]), None)
-    if row is not None:
+    if row is not None and row["share"] >= MUCH:
         merged = spa + row["share"] * (1 - spa)
         figures = {"share": row["share"], "spa": spa, "spa_merged": merged}
         yield Action(CLASSES, (row["class"], row["other"]), figures, merged - spa)

@@ -170,7 +170,7 @@ class Measurement:
     def options(self) -> polars.DataFrame:
         """Agreement on each option, where labels are sets of them."""
         if self.metric.rule not in SET_METRICS and not are_sets(self.votes.labels):
-            raise UsageError("labels are no lists of options")
+            raise UsageError("the labels are not sets of options")
         return self._once("options", lambda: option_agreement(self.votes, self.by_n()))
 
     def actions(self, findings: Findings) -> tuple[Action, ...]:

@@ -73,7 +73,8 @@ def _items(action: Action) -> Step:
     first = "Read this item first:" if size == 1 else f"Read these {size} items first:"
     more = f"and {size - len(action.names)} more " if size > len(action.names) else ""
     gain = f"{more}hold {share} of all disagreement." if size > 1 else f"holds {share} of all disagreement."
-    return Step(first, gain, "They show what the guideline leaves open.", _names(action), "items")
+    words = "It shows what the guideline leaves open." if size == 1 else "They show what the guideline leaves open."
+    return Step(first, gain, words, _names(action), "items")
 
 
 def _classes(action: Action) -> Step:

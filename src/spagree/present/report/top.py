@@ -145,7 +145,7 @@ def _good(findings: Findings, target: float | None) -> Iterator[str]:
     if target is not None:
         yield _against(findings, target)
     else:
-        yield "What is enough depends on what the labels are for: set it with --target."
+        yield "What is enough depends on what the labels are for: set a target (--target, in Python target=)."
 
 
 def _against(findings: Findings, target: float) -> str:
