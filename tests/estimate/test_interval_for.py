@@ -120,13 +120,15 @@ def test_the_output_says_so() -> None:
     assert found.to_dict()["spa"]["interval_for"] == "annotators"
     assert found.to_dict()["spa"]["covers"] == "new annotators and new items"
     shown = " ".join(str(found).split())
-    assert "95% interval for new annotators and new items" in shown
-    assert "with new annotators and more items like these" in shown
+    assert "95% interval for other annotators 0.058 to 0.977" in shown
+    both = "These annotators: 0.301 to 0.856 on new items. Other annotators like them: 0.058 to 0.977."
+    assert both in shown
     assert "These intervals cover these annotators, new items." in shown
-    assert "new annotators" in found._repr_html_()
+    assert "interval for other annotators" in found._repr_html_()
     plain = spagree.measure(ROWS)
     assert plain.to_dict()["spa"]["covers"] == "these annotators, new items"
-    assert "new annotators" not in str(plain)
+    assert "interval for other annotators" not in str(plain)
+    assert both in " ".join(str(plain).split())
 
 
 def test_own_weights_and_the_level_are_respected() -> None:
