@@ -64,9 +64,13 @@ def test_temporary_files_are_removed_however_the_command_ends(end: signal.Signal
     fifo, scratch = tmp_path / "labels", tmp_path / "scratch"
     os.mkfifo(fifo)
     scratch.mkdir()
-    command = [sys.executable, "-m", "spagree", "score", str(fifo)]
+    # Under nohup the tests ignore SIGHUP, and so would a command that they start.
+    start = "import runpy, signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); runpy.run_module('spagree', None, '__main__')"
     running = subprocess.Popen(
-        command, env={**os.environ, "TMPDIR": str(scratch)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", start, "score", str(fifo)],
+        env={**os.environ, "TMPDIR": str(scratch)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     with fifo.open("w") as stream:  # opens when the command does: its scratch folder is there
         if end is None:
