@@ -9,9 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spagree.assignment.design import Assignment
-from spagree.assignment.lists import read_assignment
-from spagree.assignment.returned import Returned, annotated_pairs, check_returned
 from spagree.errors import SpagreeError, UsageError
 from spagree.estimate import (
     Corrected,
@@ -41,6 +38,8 @@ if TYPE_CHECKING:
     import polars
 
     from spagree.agreement_charts import Charts
+    from spagree.assignment.design import Assignment
+    from spagree.assignment.returned import Returned
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -265,9 +264,7 @@ class Agreement:
         return self.measurement.plan(most, interval_for, half_width=half_width, budget=budget, require=require)
 
     def returned(self, assignment: Assignment | str | os.PathLike[str]) -> Returned:
-        """What came back of an assignment: who did less, which items are short, and whether that looks random.
-
-        ``assignment`` is what :func:`assign` returned, or the file that ``spagree assign`` wrote.
+        """What came back of an assignment (of :func:`assign`, or its file): who did less, and whether that looks random.
 
         >>> import spagree
         >>> design = spagree.assign(["q1", "q2"], ["ann", "bob", "cyd"], per_item=3)
@@ -275,11 +272,15 @@ class Agreement:
         >>> came.done, came.assigned, came.short_items
         (3, 6, (('q2', 3, 1), ('q1', 3, 2)))
         """
+        from spagree.assignment.lists import read_assignment
+        from spagree.assignment.returned import annotated_pairs, check_returned
+
         frame = self.measurement.annotations
         if frame is None or ANNOTATOR not in column_names(frame):
             raise UsageError("--assignment: the source does not say who annotated; name the column with --annotator")
-        planned = assignment.frame().rows() if isinstance(assignment, Assignment) else read_assignment(assignment)
-        return check_returned(planned, annotated_pairs(frame))
+        if isinstance(assignment, str | os.PathLike):
+            return check_returned(read_assignment(assignment), annotated_pairs(frame))
+        return check_returned(assignment.frame().rows(), annotated_pairs(frame))
 
     def breakdowns(self, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
         """Breakdowns as values, each there or absent with its reason: those named, or all that a page shows.

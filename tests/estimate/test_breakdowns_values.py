@@ -78,7 +78,7 @@ def test_everything_is_there_or_absent_with_its_reason() -> None:
     assert absent == {"options": "the labels are not sets of options"}
     of_a_tally = spagree.measure(spagree.tally(rows())).breakdowns()
     absent = {name: of_a_tally.lacks(name) for name in BREAKDOWNS if of_a_tally.lacks(name) and name != "options"}
-    by_items, by_people = {"hardest", "disputed", "answers"}, {"annotators", "pairs", "overlap", "intervals"}
+    by_items, by_people = {"disputed", "answers"}, {"annotators", "pairs", "overlap", "intervals"}
     assert set(absent) == by_items | by_people | {"development"}
     assert all("measure the annotations themselves" in str(reason) for reason in absent.values())
     with pytest.raises(spagree.UsageError, match="does not say who annotated"):

@@ -17,8 +17,8 @@ import spagree
 from spagree.estimate import Estimate, find
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.present import document, for_paper, in_words, interval_words, to_html, to_text
-from spagree.present.report.verdicts import checked, verdicts
 from spagree.present.tables import table
+from spagree.present.verdicts import checked, verdicts
 from spagree.present.wording import (
     change,
     count,
@@ -29,7 +29,6 @@ from spagree.present.wording import (
     number,
     p_value,
     percent,
-    percent_range,
     printable,
 )
 from spagree.read.annotations import Understood
@@ -274,21 +273,6 @@ def test_the_notebook_table_escapes_everything() -> None:
     assert "<script" not in page and "SPA 0.5" in page and page.count("<tr>") == 1 + 7
     labels = [("q", str(n), label) for n, label in enumerate(["<b>", "<B>", "x"])]
     assert "&lt;b&gt;" in spagree.measure(labels)._repr_html_()
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "shown"),
-    [
-        (0.2, 0.4, ("20%", "40%")),
-        (0.587, 0.5899, ("58.7%", "59.0%")),
-        (0.58712, 0.58714, ("58.712%", "58.714%")),
-        (0.7, 0.7, ("70%", "70%")),
-        (0.0, 0.0002, ("0%", "0.02%")),
-        (0.5, 0.5 + 1e-12, ("50%", "50%")),
-    ],
-)
-def test_the_ends_of_a_range_can_be_told_apart(low: float, high: float, shown: tuple[str, str]) -> None:
-    assert percent_range(low, high) == shown
 
 
 def test_json_spells_out_what_would_steer_a_terminal() -> None:

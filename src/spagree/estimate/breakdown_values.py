@@ -61,8 +61,6 @@ class Breakdowns:
     classes: polars.DataFrame | Absent = NOT_ASKED
     confusion: polars.DataFrame | Absent = NOT_ASKED
     distribution: polars.DataFrame | Absent = NOT_ASKED
-    hardest: polars.DataFrame | Absent = NOT_ASKED
-    """The items with the least agreement."""
     annotators: polars.DataFrame | Absent = NOT_ASKED
     pairs: polars.DataFrame | Absent = NOT_ASKED
     """Pairs among the busiest annotators."""

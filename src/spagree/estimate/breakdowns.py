@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BREAKDOWNS",
     "MOST_DISPUTED",
-    "MOST_ITEMS",
     "MOST_PEOPLE",
     "NOT_ASKED",
     "TABLES",
@@ -66,7 +65,6 @@ MOST_FROM_A_CLUSTER = 50_000_000
 MOST_FOR_BOTH = 500_000  # annotations: above, the second pass is made only when asked for
 FEWEST_IN_TEAMS = 3  # annotators: up to here they cannot form two teams
 MOST_PEOPLE = 40  # annotators among whom a page compares every two
-MOST_ITEMS = 25  # hardest items on a page
 MOST_DISPUTED = 60  # items on a page, by their share of all disagreement
 NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"
 NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
@@ -118,7 +116,6 @@ class Measurement:
             "classes": self.classes,
             "confusion": self.confusion,
             "distribution": self.distribution,
-            "hardest": lambda: self.hardest(MOST_ITEMS),
             "annotators": lambda: self.annotators(findings.spa.value),
             "pairs": lambda: self.pairs(busiest=MOST_PEOPLE),
             "overlap": lambda: self.overlap,
@@ -195,8 +192,10 @@ class Measurement:
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class."""
-        by_cluster = None if self.tally.clusters is None else votes(self.tally, self.metric, clusters=True)
-        return self._once("classes", lambda: classes(by_cluster or self.votes, self.level))
+        return self._once("classes", lambda: classes(self._votes_by_cluster() or self.votes, self.level))
+
+    def _votes_by_cluster(self) -> LabelCounts | None:
+        return None if self.tally.clusters is None else votes(self.tally, self.metric, clusters=True)
 
     @cached_property
     def groups(self) -> Groups | None:
@@ -213,8 +212,12 @@ class Measurement:
 
     def pairs(self, least: int = 1, busiest: int | None = None) -> polars.DataFrame:
         """Agreement and kappa of every two annotators who share at least so many items, among the busiest."""
-        codes = self.codes if busiest is None else self.codes.of_busiest(busiest)
-        return self._once(("pairs", least, busiest), lambda: pairs(codes, self.similarity, self.level, least))
+
+        def make() -> polars.DataFrame:
+            codes = self.codes if busiest is None else self.codes.of_busiest(busiest)
+            return pairs(codes, self.similarity, self.level, least)
+
+        return self._once(("pairs", least, busiest), make)
 
     def distribution(self) -> polars.DataFrame:
         """Pairable items by their number of annotations and their agreement."""

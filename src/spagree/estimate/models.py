@@ -43,7 +43,7 @@ from spagree.estimate.influence import (
 )
 from spagree.estimate.item_groups import Floats
 
-AS_GOOD, WORSE, CANNOT_TELL = VERDICTS = ("as_good", "worse", "cannot_tell")
+AS_GOOD, WORSE, CANNOT_TELL = "as_good", "worse", "cannot_tell"
 ModelVerdict = Literal["as_good", "worse", "cannot_tell"]
 NO_ITEMS = "no item has a label of the model and two people"
 ONE_ITEM = "only one item has a label of the model and two people: how items differ cannot be seen"

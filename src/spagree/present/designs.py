@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from spagree.assignment.design import Assignment
-from spagree.assignment.returned import Returned
 from spagree.present.wording import count, p_value, percent, printable
+
+if TYPE_CHECKING:
+    from spagree.assignment.design import Assignment
+    from spagree.assignment.returned import Returned
 
 SHOWN = 10
 UNEVEN = 0.01

@@ -16,6 +16,7 @@ from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_cha
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS
 from spagree.estimate.uncertainty import COVERS
 from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name, kappa_bias
+from spagree.present.verdicts import checked
 from spagree.present.wording import (
     count,
     escape_controls,
@@ -137,8 +138,6 @@ def _range(low: int, high: int) -> str:
 
 def _checks(breakdowns: Breakdowns, *, every: bool) -> Iterator[RenderableType]:
     """Every check in the words of the report; in short only those that are not fine."""
-    from spagree.present.report.verdicts import checked
-
     found = [verdict for verdict in checked(breakdowns) if every or verdict.state != "ok"]
     if found:
         yield Text("\nChecks", style="bold")

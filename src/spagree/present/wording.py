@@ -68,19 +68,6 @@ def percent(value: float) -> str:
     return ">99.99999%" if value > 0.5 else "<0.00001%"
 
 
-def percent_range(low: float, high: float) -> tuple[str, str]:
-    """The ends of a range in percent, with as many decimals as it takes to tell them apart.
-
-    >>> percent_range(0.31, 0.69), percent_range(0.5871, 0.5898), percent_range(0.5, 0.5)
-    (('31%', '69%'), ('58.7%', '59.0%'), ('50%', '50%'))
-    """
-    plain = percent(low), percent(high)
-    if low == high or plain[0] != plain[1]:
-        return plain
-    ends = ((f"{low:.{places}%}", f"{high:.{places}%}") for places in range(1, MOST_DIGITS))
-    return next((pair for pair in ends if pair[0] != pair[1]), plain)
-
-
 def interval(found: Estimate, digits: int = 3) -> str:
     """The interval as text.
 
@@ -268,3 +255,12 @@ def label_list(labels: Mapping[str, int], most: int = 6) -> str:
     ordered = sorted(labels.items(), key=lambda pair: (-pair[1], pair[0]))
     shown = ", ".join(f"{quoted(label)}: {size:,}" for label, size in ordered[:most])
     return shown + (f", … {len(ordered) - most:,} more" if len(ordered) > most else "")
+
+
+def sentence(words: str) -> str:
+    """A message as a sentence.
+
+    >>> sentence("no time column")
+    'No time column.'
+    """
+    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?")) else ".")

@@ -19,10 +19,10 @@ from spagree.present.report.development_section import course
 from spagree.present.report.disagreement import where, who
 from spagree.present.report.method import following, method, source_name
 from spagree.present.report.page import Chapter, Page, render
-from spagree.present.report.parts import Figure, Section, Verdict
+from spagree.present.report.parts import Figure, Section
 from spagree.present.report.top import about, top
 from spagree.present.report.trust import chance, trust
-from spagree.present.report.verdicts import verdicts
+from spagree.present.verdicts import Verdict, verdicts
 from spagree.understood import Understood
 from spagree.write import write_atomically
 

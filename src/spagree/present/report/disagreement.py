@@ -11,9 +11,9 @@ from spagree.estimate import NOMINAL
 from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
 from spagree.estimate.similarity import SCALES
 from spagree.present.charts import board, rows
-from spagree.present.report.figures import drawn, sentence
+from spagree.present.report.figures import drawn
 from spagree.present.report.parts import MOST_ROWS, Column, Figure, Picks, Section, Table, table
-from spagree.present.wording import count, percent
+from spagree.present.wording import count, percent, sentence
 
 TELLING = 0.2  # of the pairs have enough items to be drawn
 TWO = 2

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from spagree.errors import SpagreeError
 from spagree.present.charts.spec import Spec
 from spagree.present.report.parts import Figure, Table
+from spagree.present.wording import sentence
 
 
 def drawn(id: str, title: str, reading: str, draw: Callable[[], Spec], table: Callable[[], Table | None]) -> Figure:
@@ -20,12 +21,3 @@ def drawn(id: str, title: str, reading: str, draw: Callable[[], Spec], table: Ca
 def spec_of(chart: Spec, title: str) -> Spec:
     """The chart with what a screen reader calls it."""
     return {**chart, "description": title}
-
-
-def sentence(words: str) -> str:
-    """A message as a sentence.
-
-    >>> sentence("no time column")
-    'No time column.'
-    """
-    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?")) else ".")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
+from spagree.present.verdicts import Verdict
 from spagree.present.wording import change, escape_controls, figure, limits, number, percent, printable
 
 Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval"]
-State = Literal["ok", "look", "problem"]
 Picks = Mapping[str, Mapping[str, str]]
 """Column → name → the key by which a click on it filters the items."""
 NOTHING = "–"
@@ -80,27 +80,6 @@ class Figure:
     table: Table | None = None
     absent: str = ""
     template: ClassVar[str] = "figure.html.j2"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """An answer to "can I trust it": ok, look or problem; ``short`` is for the first screen."""
-
-    state: State
-    title: str
-    words: str
-    link: str = ""
-    short: str = ""
-
-    @property
-    def icon(self) -> str:
-        """A sign that needs no colour."""
-        return {"ok": "✓", "look": "!", "problem": "✕"}[self.state]
-
-    @property
-    def word(self) -> str:
-        """The same in a word."""
-        return {"ok": "fine", "look": "look", "problem": "problem"}[self.state]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 from spagree.estimate.breakdowns import Breakdowns, known
 from spagree.present.report.page import Chapter, Page, render, template
-from spagree.present.report.verdicts import in_short
-from spagree.present.report.verdicts import verdicts as verdicts_of
+from spagree.present.verdicts import in_short
+from spagree.present.verdicts import verdicts as verdicts_of
 from spagree.present.wording import count, escape_controls, figure, interval, printable
 
 LONGEST = 60

@@ -8,9 +8,8 @@ from spagree.estimate import actions
 from spagree.estimate.breakdown_values import Action
 from spagree.estimate.cautions import REMEDY
 from spagree.option_names import spelled
-from spagree.present.report.figures import sentence
 from spagree.present.report.parts import Step
-from spagree.present.wording import count, figure, percent, plus_minus, printable
+from spagree.present.wording import count, figure, percent, plus_minus, printable, sentence
 
 NAME = 32
 

@@ -10,9 +10,10 @@ from spagree.estimate import Findings
 from spagree.estimate.breakdowns import Absent, Breakdowns, known
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS
 from spagree.present.charts.rows import development_steps
-from spagree.present.report.parts import Step, Verdict
+from spagree.present.report.parts import Step
 from spagree.present.report.steps import steps
 from spagree.present.sentence import beyond_chance, by_chance, in_words, interval_name
+from spagree.present.verdicts import Verdict
 from spagree.present.wording import count, escape_controls, figure, interval, is_date, moment, printable
 from spagree.understood import Understood
 

@@ -9,10 +9,11 @@ from spagree.estimate import Findings
 from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
 from spagree.estimate.overlap import Overlap, Team
 from spagree.present.charts import board, rows
-from spagree.present.report.figures import drawn, sentence
-from spagree.present.report.parts import Column, Figure, Part, Section, Table, Verdict, Verdicts, table
+from spagree.present.report.figures import drawn
+from spagree.present.report.parts import Column, Figure, Part, Section, Table, Verdicts, table
 from spagree.present.sentence import chance_gap, kappa_bias
-from spagree.present.wording import count, printable
+from spagree.present.verdicts import Verdict
+from spagree.present.wording import count, printable, sentence
 from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
 MOST_NAMED, MOST_TEAMS = 8, 20

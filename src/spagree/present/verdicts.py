@@ -3,21 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from spagree.estimate import NOMINAL, Findings, checks
 from spagree.estimate.breakdowns import Breakdowns, known
 from spagree.estimate.chance import Corrected
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
-from spagree.present.report.figures import sentence
-from spagree.present.report.parts import State, Verdict
-from spagree.present.wording import count, escape_controls, figure, limits, number, p_value, percent, plus_minus
+from spagree.present.wording import (
+    count,
+    escape_controls,
+    figure,
+    limits,
+    number,
+    p_value,
+    percent,
+    plus_minus,
+    sentence,
+)
+
+State = Literal["ok", "look", "problem"]
 
 FEWEST_NAMED = 4  # annotators: of fewer, half of the annotations is no news
 # Warnings that a verdict of its own already says.
 SAID = {"missingness", "schemes_diverge", "low_coverage", "few_items", "disconnected_teams", "thin_bridge", "repeats"}
 
 SHOWN: Mapping[str, State] = {"fine": "ok", "look": "look", "problem": "problem", "cannot_tell": "look"}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An answer to "can I trust it": ok, look or problem; ``short`` is for the first screen."""
+
+    state: State
+    title: str
+    words: str
+    link: str = ""
+    short: str = ""
+
+    @property
+    def icon(self) -> str:
+        """A sign that needs no colour."""
+        return {"ok": "✓", "look": "!", "problem": "✕"}[self.state]
+
+    @property
+    def word(self) -> str:
+        """The same in a word."""
+        return {"ok": "fine", "look": "look", "problem": "problem"}[self.state]
 
 
 def verdicts(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
