@@ -264,7 +264,7 @@ class Agreement:
         return self.measurement.plan(most, interval_for, half_width=half_width, budget=budget, require=require)
 
     def returned(self, assignment: Assignment | str | os.PathLike[str]) -> Returned:
-        """What came back of an assignment (of :func:`assign`, or its file): who did less, and whether that looks random.
+        """What came back of an assignment (of :func:`assign`, or its file): who did less, and does that look random?
 
         >>> import spagree
         >>> design = spagree.assign(["q1", "q2"], ["ann", "bob", "cyd"], per_item=3)
