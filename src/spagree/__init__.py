@@ -46,37 +46,26 @@ if TYPE_CHECKING:
     from spagree.tally.tally import Cell, Tally
 
 _HOME = {
-    "Agreement": "spagree.agreement",
-    "Assignment": "spagree.assignment",
-    "Person": "spagree.assignment",
-    "assign": "spagree.assignment",
-    "Comparison": "spagree.comparing",
-    "ModelComparison": "spagree.comparing",
-    "compare": "spagree.comparing",
-    "count_items": "spagree.counting",
-    "measure": "spagree.measuring",
-    "measure_all": "spagree.measuring",
-    "tally": "spagree.counting",
-    "ColumnError": "spagree.errors",
-    "DataError": "spagree.errors",
-    "DuplicateError": "spagree.errors",
-    "FileError": "spagree.errors",
-    "MissingExtraError": "spagree.errors",
-    "SpagreeError": "spagree.errors",
-    "UsageError": "spagree.errors",
-    "SCHEMES": "spagree.estimate",
-    "Estimate": "spagree.estimate",
-    "item_variance": "spagree.estimate",
-    "weigh": "spagree.estimate",
-    "example": "spagree.read.examples",
-    "Simulation": "spagree.simulate",
-    "simulate": "spagree.simulate",
-    "Cell": "spagree.tally.tally",
-    "ItemCounts": "spagree.tally.items",
-    "LiveTally": "spagree.tally.state",
-    "Tally": "spagree.tally.tally",
-    "load": "spagree.tally.saved",
-    "save": "spagree.tally.saved",
+    name: f"spagree.{module}"
+    for module, names in {
+        "agreement": ["Agreement"],
+        "assignment": ["Assignment", "Person", "assign"],
+        "comparing": ["Comparison", "ModelComparison", "compare"],
+        "counting": ["count_items", "tally"],
+        "errors": [
+            *("ColumnError", "DataError", "DuplicateError", "FileError"),
+            *("MissingExtraError", "SpagreeError", "UsageError"),
+        ],
+        "estimate": ["SCHEMES", "Estimate", "item_variance", "weigh"],
+        "measuring": ["measure", "measure_all"],
+        "read.examples": ["example"],
+        "simulate": ["Simulation", "simulate"],
+        "tally.items": ["ItemCounts"],
+        "tally.saved": ["load", "save"],
+        "tally.state": ["LiveTally"],
+        "tally.tally": ["Cell", "Tally"],
+    }.items()
+    for name in names
 }
 
 __all__ = [

@@ -55,148 +55,91 @@ class Option:
     """Recorded in ``agreement.options`` as given or not, without its value."""
 
 
-def _about(
-    group: str, metavar: str | None, help: str, kind: Kind = Kind.TEXT, *, is_secret: bool = False
-) -> dict[str, Option]:
-    return {"option": Option(help, group, kind, metavar, is_secret)}
+def _option(
+    default: Any, group: str, metavar: str | None, help: str, kind: Kind = Kind.TEXT, *, is_secret: bool = False
+) -> Any:
+    return field(default=default, metadata={"option": Option(help, group, kind, metavar, is_secret)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """How a source is read and cleaned."""
 
-    item: str | Sequence[str] | None = field(
-        default=None,
-        metadata=_about(COLUMNS, "COLUMN", "Column of the item; repeated: these columns together.", Kind.REPEATED),
+    item: str | Sequence[str] | None = _option(
+        None, COLUMNS, "COLUMN", "Column of the item; repeated: these columns together.", Kind.REPEATED
     )
-    annotator: str | Sequence[str] | None = field(
-        default=None,
-        metadata=_about(COLUMNS, "COLUMN", "Column of the annotator; optional; may be repeated.", Kind.REPEATED),
+    annotator: str | Sequence[str] | None = _option(
+        None, COLUMNS, "COLUMN", "Column of the annotator; optional; may be repeated.", Kind.REPEATED
     )
-    label: str | Sequence[str] | None = field(
-        default=None,
-        metadata=_about(
-            COLUMNS, "COLUMN", "Column of the label; in broad tables repeated: all of them.", Kind.REPEATED
-        ),
+    label: str | Sequence[str] | None = _option(
+        None, COLUMNS, "COLUMN", "Column of the label; in broad tables repeated: all of them.", Kind.REPEATED
     )
-    time: str | None = field(
-        default=None, metadata=_about(COLUMNS, "COLUMN", "Column with the time of each annotation.")
+    time: str | None = _option(None, COLUMNS, "COLUMN", "Column with the time of each annotation.")
+    time_format: str | None = _option(None, COLUMNS, "FORMAT", "How times are written, for example '%d/%m/%Y %H:%M'.")
+    text: str | None = _option(
+        None, COLUMNS, "COLUMN", "Column with the item's text, shown with the items that annotators agree least on."
     )
-    time_format: str | None = field(
-        default=None, metadata=_about(COLUMNS, "FORMAT", "How times are written, for example '%d/%m/%Y %H:%M'.")
+    cluster: str | None = _option(
+        None, COLUMNS, "COLUMN", "Column that groups items which are not independent, such as a document or a batch."
     )
-    text: str | None = field(
-        default=None,
-        metadata=_about(
-            COLUMNS, "COLUMN", "Column with the item's text, shown with the items that annotators agree least on."
-        ),
+    by: str | None = _option(
+        None, COLUMNS, "COLUMN", "Also measure each group: of items (language) or of annotators (expert)."
     )
-    cluster: str | None = field(
-        default=None,
-        metadata=_about(
-            COLUMNS, "COLUMN", "Column that groups items which are not independent, such as a document or a batch."
-        ),
+    format: str = _option(
+        "auto",
+        WHAT,
+        "NAME",
+        "auto, long, wide (items × annotators), transposed (annotators × items), counts, one-hot, or the tool that "
+        "exported it: label-studio, prodigy, …",
     )
-    by: str | None = field(
-        default=None,
-        metadata=_about(
-            COLUMNS,
-            "COLUMN",
-            "Also measure each group: of items (language) or of annotators (expert).",
-        ),
+    sheet: str | None = _option(None, WHAT, "NAME", "The sheet of an Excel workbook.  [default: the first]")
+    encoding: str | None = _option(None, WHAT, "NAME", "Text encoding of the file, if it is not UTF-8 or UTF-16.")
+    header: bool = _option(True, WHAT, None, "The file has no header; columns are called 1, 2, 3, …", Kind.FLAG)
+    engine: str | None = _option(None, WHAT, "NAME", "What reads and counts files: duckdb (default), polars or spark.")
+    spark_master: str | None = _option(None, WHAT, "URL", "The cluster for the engine spark.  [default: this machine]")
+    query: str | None = _option(
+        None,
+        DATABASES,
+        "SQL",
+        "Read what this SELECT answers; SOURCE is then postgresql://USER@HOST/DATABASE or an SQLite file.",
     )
-    format: str = field(
-        default="auto",
-        metadata=_about(
-            WHAT,
-            "NAME",
-            "auto, long, wide (items × annotators), transposed (annotators × items), counts, one-hot, or the tool that "
-            "exported it: label-studio, prodigy, …",
-        ),
+    where: str | Sequence[str] | Mapping[str, Any] = _option(
+        (), CLEANING, "COLUMN=VALUE", "Use only rows with this value in a column; may be repeated.", Kind.REPEATED
     )
-    sheet: str | None = field(
-        default=None, metadata=_about(WHAT, "NAME", "The sheet of an Excel workbook.  [default: the first]")
+    exclude_annotator: str | Sequence[str] = _option(
+        (), CLEANING, "NAME", "Leave out what this annotator did; may be repeated.", Kind.REPEATED
     )
-    encoding: str | None = field(
-        default=None, metadata=_about(WHAT, "NAME", "Text encoding of the file, if it is not UTF-8 or UTF-16.")
+    missing: Sequence[str] = _option(
+        (), CLEANING, "TEXT", "A label that means missing; may be repeated.", Kind.REPEATED
     )
-    header: bool = field(
-        default=True, metadata=_about(WHAT, None, "The file has no header; columns are called 1, 2, 3, …", Kind.FLAG)
+    separator: str | None = _option(
+        None, CLEANING, "TEXT", "What separates the options of a label that is a set, as ; in a;b."
     )
-    engine: str | None = field(
-        default=None, metadata=_about(WHAT, "NAME", "What reads and counts files: duckdb (default), polars or spark.")
+    normalize: bool = _option(
+        False, CLEANING, None, "Make equal what differs in case, blanks, Unicode or as 1 and 1.0.", Kind.FLAG
     )
-    spark_master: str | None = field(
-        default=None, metadata=_about(WHAT, "URL", "The cluster for the engine spark.  [default: this machine]")
+    duplicates: DuplicatePolicy = _option(
+        "error", CLEANING, "POLICY", "Other labels by one annotator: error (default), first, last, set, keep."
     )
-    query: str | None = field(
-        default=None,
-        metadata=_about(
-            DATABASES,
-            "SQL",
-            "Read what this SELECT answers; SOURCE is then postgresql://USER@HOST/DATABASE or an SQLite file.",
-        ),
+    first: int | None = _option(
+        None, CLEANING, "K", "Use only the first K annotations of each item, by time.", Kind.WHOLE
     )
-    where: str | Sequence[str] | Mapping[str, Any] = field(
-        default=(),
-        metadata=_about(
-            CLEANING, "COLUMN=VALUE", "Use only rows with this value in a column; may be repeated.", Kind.REPEATED
-        ),
+    pseudonymise: bool | str | Path = _option(
+        False, CLEANING, None, "Replace the names of annotators by stable pseudonyms.", Kind.FLAG, is_secret=True
     )
-    exclude_annotator: str | Sequence[str] = field(
-        default=(),
-        metadata=_about(CLEANING, "NAME", "Leave out what this annotator did; may be repeated.", Kind.REPEATED),
+    question: str | None = _option(
+        None, COLUMNS, "NAME", "Which question of a table or of a tool's export, where it has several."
     )
-    missing: Sequence[str] = field(
-        default=(), metadata=_about(CLEANING, "TEXT", "A label that means missing; may be repeated.", Kind.REPEATED)
+    status: str | Sequence[str] = _option(
+        (), TOOLS, "NAME", "A status that counts in a tool's export; may be repeated.", Kind.REPEATED
     )
-    separator: str | None = field(
-        default=None,
-        metadata=_about(CLEANING, "TEXT", "What separates the options of a label that is a set, as ; in a;b."),
+    ground_truth: str = _option("keep", TOOLS, "POLICY", "Ground truth in a tool's export: keep (default) or drop.")
+    multi: str = _option(
+        "set", TOOLS, "POLICY", "Several choices: set (one label, default) or options (a yes/no question each)."
     )
-    normalize: bool = field(
-        default=False,
-        metadata=_about(CLEANING, None, "Make equal what differs in case, blanks, Unicode or as 1 and 1.0.", Kind.FLAG),
-    )
-    duplicates: DuplicatePolicy = field(
-        default="error",
-        metadata=_about(CLEANING, "POLICY", "Other labels by one annotator: error (default), first, last, set, keep."),
-    )
-    first: int | None = field(
-        default=None,
-        metadata=_about(CLEANING, "K", "Use only the first K annotations of each item, by time.", Kind.WHOLE),
-    )
-    pseudonymise: bool | str | Path = field(
-        default=False,
-        metadata=_about(
-            CLEANING, None, "Replace the names of annotators by stable pseudonyms.", Kind.FLAG, is_secret=True
-        ),
-    )
-    question: str | None = field(
-        default=None,
-        metadata=_about(COLUMNS, "NAME", "Which question of a table or of a tool's export, where it has several."),
-    )
-    status: str | Sequence[str] = field(
-        default=(),
-        metadata=_about(TOOLS, "NAME", "A status that counts in a tool's export; may be repeated.", Kind.REPEATED),
-    )
-    ground_truth: str = field(
-        default="keep", metadata=_about(TOOLS, "POLICY", "Ground truth in a tool's export: keep (default) or drop.")
-    )
-    multi: str = field(
-        default="set",
-        metadata=_about(
-            TOOLS, "POLICY", "Several choices: set (one label, default) or options (a yes/no question each)."
-        ),
-    )
-    empty: str = field(
-        default="drop", metadata=_about(TOOLS, "POLICY", "Empty answers: drop (default), or keep as a label.")
-    )
-    config: Any = field(
-        default=None,
-        metadata=_about(
-            TOOLS, "FILE", "Label Studio's labelling configuration, for aliases of choices.", is_secret=True
-        ),
+    empty: str = _option("drop", TOOLS, "POLICY", "Empty answers: drop (default), or keep as a label.")
+    config: Any = _option(
+        None, TOOLS, "FILE", "Label Studio's labelling configuration, for aliases of choices.", is_secret=True
     )
 
 
@@ -204,45 +147,35 @@ class Reading:
 class Estimating:
     """How agreement is estimated from what was counted."""
 
-    weights: str | CustomWeights = field(
-        default="annotations_m1",
-        metadata=_about(
-            STATISTICS,
-            "SCHEME",
-            "flat, annotations, annotations_m1 (default), edge, inv_var, inv_var_class, adaptive, "
-            "or your own per number of annotations: 2=1,3=1.8,4=2.5",
-            Kind.WEIGHTS,
-        ),
+    weights: str | CustomWeights = _option(
+        "annotations_m1",
+        STATISTICS,
+        "SCHEME",
+        "flat, annotations, annotations_m1 (default), edge, inv_var, inv_var_class, adaptive, "
+        "or your own per number of annotations: 2=1,3=1.8,4=2.5",
+        Kind.WEIGHTS,
     )
-    metric: str | Similarity = field(
-        default="nominal",
-        metadata=_about(
-            STATISTICS,
-            "NAME",
-            "How labels agree: nominal (default), ordinal, interval, ratio, circular, linear, quadratic; for sets of "
-            "options (a|b or a JSON list) jaccard, masi, options.",
-        ),
+    metric: str | Similarity = _option(
+        "nominal",
+        STATISTICS,
+        "NAME",
+        "How labels agree: nominal (default), ordinal, interval, ratio, circular, linear, quadratic; for sets of "
+        "options (a|b or a JSON list) jaccard, masi, options.",
     )
-    order: Sequence[str] = field(
-        default=(),
-        metadata=_about(STATISTICS, "A,B,C", "Order of the labels from low to high, for ordinal metrics.", Kind.LISTED),
+    order: Sequence[str] = _option(
+        (), STATISTICS, "A,B,C", "Order of the labels from low to high, for ordinal metrics.", Kind.LISTED
     )
-    level: float = field(
-        default=0.95, metadata=_about(STATISTICS, "P", "Confidence level of the intervals.  [default: 0.95]", Kind.REAL)
+    level: float = _option(0.95, STATISTICS, "P", "Confidence level of the intervals.  [default: 0.95]", Kind.REAL)
+    interval_for: IntervalFor = _option(
+        "items",
+        STATISTICS,
+        "WHOM",
+        "What the intervals cover: items (these annotators, new items; default) or annotators (new ones as well).",
     )
-    interval_for: IntervalFor = field(
-        default="items",
-        metadata=_about(
-            STATISTICS,
-            "WHOM",
-            "What the intervals cover: items (these annotators, new items; default) or annotators (new ones as well).",
-        ),
+    bootstrap: int | None = _option(
+        None, STATISTICS, "N", "Intervals from N resamples of the items instead of Wilson's.", Kind.WHOLE
     )
-    bootstrap: int | None = field(
-        default=None,
-        metadata=_about(STATISTICS, "N", "Intervals from N resamples of the items instead of Wilson's.", Kind.WHOLE),
-    )
-    seed: int = field(default=0, metadata=_about(STATISTICS, "S", "Seed of the bootstrap.  [default: 0]", Kind.WHOLE))
+    seed: int = _option(0, STATISTICS, "S", "Seed of the bootstrap.  [default: 0]", Kind.WHOLE)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
