@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import spagree
 from spagree.studies import kernels
 from spagree.studies.datasets import LabelSet, label_set
-from spagree.studies.rounds import annotation_values, checkpoints, laid_out, prior, round_seeds
+from spagree.studies.rounds import annotation_values, checkpoints, laid_out, prior, registered, round_seeds
 
 
 def make(items: list[str]) -> LabelSet:
@@ -33,7 +33,7 @@ def simulated(**design: object) -> LabelSet:
 
 def in_order(data: LabelSet, order: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     out, paired = np.full((len(steps), len(spagree.SCHEMES)), np.nan), np.zeros(len(steps), np.int64)
-    kernels.annotate(order, *laid_out(data), steps, prior(), out, paired)
+    kernels.annotate(order, *laid_out(data), steps, prior(), registered(data.per_item.max()), out, paired)
     return out, paired
 
 
@@ -213,11 +213,12 @@ def test_the_shape_of_inv_var_class_is_spagrees(name: str) -> None:
 def test_a_mean_with_the_weights_of_the_family(scheme: str, shape: tuple[float, float]) -> None:
     data = SETS["varied"]
     expected = spagree.measure(data.tally()).schemes[scheme].value
-    assert kernels._mean(bins_of(data), *shape) == pytest.approx(expected, rel=1e-13)
+    bins = bins_of(data)
+    assert kernels._mean(bins, kernels._family(bins.shape[1], *shape)) == pytest.approx(expected, rel=1e-13)
 
 
 def test_the_mean_of_nothing_is_not_a_number() -> None:
-    assert np.isnan(kernels._mean(np.zeros((4, 5), np.int64), 0.0, 0.0))
+    assert np.isnan(kernels._mean(np.zeros((4, 5), np.int64), np.ones(5)))
 
 
 def test_one_annotation_after_the_other_gives_the_cell_of_the_item() -> None:

@@ -22,7 +22,7 @@ from spagree.estimate.uncertainty import (
     estimate,
     undefined,
 )
-from spagree.estimate.weights import DEFAULT, SCHEMES, Weights, check_scheme, weigh
+from spagree.estimate.weights import DEFAULT, REGISTRY, Weights, check_scheme, weigh
 from spagree.options import CustomWeights
 from spagree.read.annotations import Caution
 from spagree.tally.tally import Tally
@@ -90,7 +90,7 @@ def find(
     check_level(level)
     similar = similar_votes(tally, metric)
     found = item_groups_of(tally, similar if tally.clusters is None else similar_votes(tally, metric, clusters=True))
-    weighed = {scheme: weigh(scheme, tally, similar) for scheme in SCHEMES}
+    weighed = {scheme: weigh(scheme, tally, similar) for scheme in REGISTRY}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
     shape = adaptive_shape(tally, similar.pairable() if similar else None)
 
@@ -99,7 +99,7 @@ def find(
             return undefined(ONE_ANNOTATOR if has_one_annotator(tally) else NOT_PAIRABLE, level, weights.scheme)
         return _estimate(found, weights, shape, level, bootstrap)
 
-    schemes = {scheme: figure(weighed[scheme]) for scheme in SCHEMES}
+    schemes = {scheme: figure(weighed[scheme]) for scheme in REGISTRY}
     spa = schemes[weights] if isinstance(weights, str) else figure(chosen)
     test = missingness(found, level, shape)
     corrected = chance(tally, chosen.by_n, level, chosen.scheme, metric)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, inf
+from typing import Literal
 
 import numpy as np
 
@@ -54,15 +55,19 @@ def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, found
     if not isinstance(scheme, str):
         return Weights(CUSTOM, _custom(scheme, counts))
     check_scheme(scheme)
-    if found is not None and scheme in _BY_METRIC:
-        return Weights(scheme, {n: Fraction(k) for n, k in _BY_METRIC[scheme](found, tally, counts).items()})
-    return _SCHEMES[scheme](tally, counts)
+    entry = REGISTRY[scheme]
+    if found is not None and entry.by_metric is not None:
+        return Weights(scheme, {n: Fraction(k) for n, k in entry.by_metric(found, tally, counts).items()})
+    classes = len(tally.pairable_labels)
+    if entry.needs_classes and classes < 2:
+        return Weights(scheme, _edges(counts), fallback=_one_class(classes))
+    return Weights(scheme, entry.weigh(tally, counts))
 
 
 def check_scheme(scheme: str | CustomWeights) -> None:
     """Refuse a misspelt name before any work is done."""
-    if isinstance(scheme, str) and scheme not in _SCHEMES:
-        raise unknown_name("weighting scheme", scheme, SCHEMES)
+    if isinstance(scheme, str) and scheme not in REGISTRY:
+        raise unknown_name("weighting scheme", scheme, REGISTRY)
 
 
 def family(n: int, a: float, b: float) -> float:
@@ -74,32 +79,22 @@ def family(n: int, a: float, b: float) -> float:
     return comb(n, 2) / (1 + 2 * (n - 2) * a + comb(n - 2, 2) * b)
 
 
-def _simple(scheme: str, weight: Callable[[int], int]) -> Callable[[Tally, list[int]], Weights]:
-    return lambda _, counts: Weights(scheme, {n: Fraction(weight(n)) for n in counts})
-
-
 def _edges(counts: list[int]) -> ByN:
     return {n: Fraction(comb(n, 2)) for n in counts}
 
 
-def _inv_var(tally: Tally, counts: list[int]) -> Weights:
+def _inv_var(tally: Tally, counts: list[int]) -> ByN:
     """1/variance when all C classes are equally likely: exactly proportional to ``edge``."""
     classes = len(tally.pairable_labels)
-    if classes < 2:
-        return Weights("inv_var", _edges(counts), fallback=_one_class(classes))
-    zeta2 = Fraction(classes - 1, classes**2)
-    return Weights("inv_var", {n: edges / zeta2 for n, edges in _edges(counts).items()})
+    return {n: edges * classes**2 / (classes - 1) for n, edges in _edges(counts).items()}
 
 
-def _inv_var_class(tally: Tally, counts: list[int]) -> Weights:
+def _inv_var_class(tally: Tally, counts: list[int]) -> ByN:
     """1/variance under the observed class distribution of the pairable annotations."""
-    classes = len(tally.pairable_labels)
-    if classes < 2:
-        return Weights("inv_var_class", _edges(counts), fallback=_one_class(classes))
     zeta1, zeta2 = zetas(tally.pairable_labels.values())
     exact = {n: edges / (2 * (n - 2) * zeta1 + zeta2) for n, edges in _edges(counts).items()}
     # Rounded once: the exact rationals have a hundred digits, and no data deserves them.
-    return Weights("inv_var_class", {n: Fraction(k.numerator / k.denominator) for n, k in exact.items()})
+    return {n: Fraction(k.numerator / k.denominator) for n, k in exact.items()}
 
 
 def _inverse_variances(found: LabelCounts, shares: Floats, counts: list[int]) -> dict[int, float]:
@@ -127,17 +122,10 @@ def _adaptive_by_metric(found: LabelCounts, tally: Tally, counts: list[int]) -> 
     return {n: family(n, shape.a, shape.b) for n in counts}
 
 
-_BY_METRIC: dict[str, Callable[[LabelCounts, Tally, list[int]], dict[int, float]]] = {
-    "inv_var": _uniform_by_metric,
-    "inv_var_class": _class_by_metric,
-    "adaptive": _adaptive_by_metric,
-}
-
-
-def _adaptive(tally: Tally, counts: list[int]) -> Weights:
+def _adaptive(tally: Tally, counts: list[int]) -> ByN:
     """1/variance with the shape estimated from the items themselves (docs/mathematics.md §7)."""
     shape = adaptive_shape(tally)
-    return Weights("adaptive", {n: Fraction(family(n, shape.a, shape.b)) for n in counts})
+    return {n: Fraction(family(n, shape.a, shape.b)) for n in counts}
 
 
 def _custom(given: CustomWeights, counts: list[int]) -> ByN:
@@ -158,13 +146,51 @@ def _one_class(classes: int) -> str:
     return f"{found}, so the variance is 0 and its inverse undefined; edge, its limit, is used"
 
 
-_SCHEMES: dict[str, Callable[[Tally, list[int]], Weights]] = {
-    "flat": _simple("flat", lambda _: 1),
-    "annotations": _simple("annotations", lambda n: n),
-    "annotations_m1": _simple("annotations_m1", lambda n: n - 1),
-    "edge": _simple("edge", lambda n: comb(n, 2)),
-    "inv_var": _inv_var,
-    "inv_var_class": _inv_var_class,
-    "adaptive": _adaptive,
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """All that spagree knows about a weighting scheme: a new one is one entry of the registry below."""
+
+    about: str
+    """How items count, in words."""
+    weigh: Callable[[Tally, list[int]], ByN]
+    """k(n) on its natural scale, for these numbers of annotations."""
+    by_n: Callable[[int], int] | Literal["classes", "items"]
+    """k(n) up to a factor; or what decides a and b of k(n; a, b), which the paper's rounds compute in compiled code."""
+    by_metric: Callable[[LabelCounts, Tally, list[int]], dict[int, float]] | None = None
+    """k(n) where labels agree by a metric, if it is another one."""
+    needs_classes: bool = False
+    """Undefined where all annotations carry one label; ``edge``, the limit, is then used."""
+
+
+def by_number(about: str, weight: Callable[[int], int]) -> Scheme:
+    """A scheme whose weights depend on the number of annotations alone.
+
+    >>> {n: int(k) for n, k in by_number("squares", lambda n: n * n).weigh(Tally(), [2, 3]).items()}
+    {2: 4, 3: 9}
+    """
+    return Scheme(about, lambda _, counts: {n: Fraction(weight(n)) for n in counts}, weight)
+
+
+PRECISION = "weighted by precision"
+REGISTRY = {
+    "flat": by_number("every item counts the same", lambda _: 1),
+    "annotations": by_number("weighted by number of annotations", lambda n: n),
+    "annotations_m1": by_number("weighted by number of annotations minus one", lambda n: n - 1),
+    "edge": by_number("weighted by number of pairs of annotations", lambda n: comb(n, 2)),
+    "inv_var": Scheme(
+        f"{PRECISION}, assuming equally common classes",
+        _inv_var,
+        lambda n: comb(n, 2),
+        _uniform_by_metric,
+        needs_classes=True,
+    ),
+    "inv_var_class": Scheme(
+        f"{PRECISION}, with classes as common as in these data",
+        _inv_var_class,
+        "classes",
+        _class_by_metric,
+        needs_classes=True,
+    ),
+    "adaptive": Scheme(f"{PRECISION}, estimated from these items", _adaptive, "items", _adaptive_by_metric),
 }
-SCHEMES = tuple(_SCHEMES)
+SCHEMES = tuple(REGISTRY)

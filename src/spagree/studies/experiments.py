@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import unknown_name
-from spagree.estimate.weights import SCHEMES
+from spagree.estimate.weights import REGISTRY
 from spagree.present import charts
 from spagree.present.charts import Axis
 from spagree.studies import curves, tables, unbiased
@@ -175,7 +175,7 @@ def _weighting_rows(study: Study, data: LabelSet) -> Iterator[Row]:
     found = study.annotations(data)
     error, truth = tables.squared_error(found), tables.target(found)
     for step, (number, paired) in enumerate(zip(found.annotations.tolist(), found.paired.tolist(), strict=True)):
-        for place, scheme in enumerate(SCHEMES):
+        for place, scheme in enumerate(REGISTRY):
             yield {
                 **_about(data),
                 "annotations": number,
@@ -227,12 +227,13 @@ def _weighting_table(study: Study) -> list[Path]:
 
 
 def _ordered(sums: Row) -> Row:
-    return {scheme: sums.get(scheme) for scheme in (*tables.COLUMNS, "adaptive")}
+    """The schemes of the paper in its order, then the others."""
+    return {scheme: sums.get(scheme) for scheme in dict.fromkeys((*tables.COLUMNS, *REGISTRY))}
 
 
 def _marked(row: Row) -> Row:
-    known = {scheme: row[scheme] for scheme in (*tables.COLUMNS, "adaptive") if row[scheme] is not None}
-    return {**dict.fromkeys((*tables.COLUMNS, "adaptive"), "–"), **tables.marked(known)}
+    known = {scheme: row[scheme] for scheme in REGISTRY if row[scheme] is not None}
+    return {**dict.fromkeys(_ordered({}), "–"), **tables.marked(known)}
 
 
 def _adaptive(study: Study) -> list[Path]:
@@ -246,7 +247,7 @@ def _adaptive(study: Study) -> list[Path]:
     long = [
         {"title": each.title, "scheme": scheme, "ratio": each.ratios[scheme]}
         for each in found
-        for scheme in SCHEMES
+        for scheme in REGISTRY
         if scheme != "inv_var"
     ]
     x = Axis("ratio", "variance / variance of the best scheme (geometric mean over the curve)")

@@ -16,6 +16,8 @@ from numba import njit, prange
 ITEMS, PAIRS, SQUARES, TRIPLES = range(4)
 # Columns of `state`, one row per item.
 N, A, T, FIRST = range(4)
+# Where the weights of a scheme come from: a row of weights by n, or k(n; a, b) with the shape of classes or of items.
+BY_N, CLASS_SHAPE, ITEM_SHAPE = range(3)
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -72,15 +74,22 @@ def _move(bins: Any, state: Any, n: int, sign: int) -> None:
 
 
 @njit(cache=True)
-def _mean(bins: Any, a: float, b: float) -> float:
-    """SPA with the weights k(n; a, b) of docs/mathematics.md §4."""
+def _family(size: int, a: float, b: float) -> Any:
+    """The weights k(n; a, b) of docs/mathematics.md §4 for n below ``size``."""
+    weights = np.zeros(size)
+    for n in range(2, size):
+        weights[n] = 0.5 * n * (n - 1) / (1.0 + 2.0 * (n - 2) * a + 0.5 * (n - 2) * (n - 3) * b)
+    return weights
+
+
+@njit(cache=True)
+def _mean(bins: Any, weights: Any) -> float:
+    """SPA with these weights by n."""
     above = below = 0.0
     for n in range(2, bins.shape[1]):
         if bins[ITEMS, n] > 0:
-            edges = 0.5 * n * (n - 1)
-            weight = edges / (1.0 + 2.0 * (n - 2) * a + 0.5 * (n - 2) * (n - 3) * b)
-            above += weight * bins[PAIRS, n] / (2.0 * edges)
-            below += weight * bins[ITEMS, n]
+            above += weights[n] * bins[PAIRS, n] / (1.0 * n * (n - 1))
+            below += weights[n] * bins[ITEMS, n]
     return above / below if below > 0 else np.nan
 
 
@@ -103,7 +112,7 @@ def _class_shape(labels: Any) -> float:
 @njit(cache=True)
 def _adaptive_shape(bins: Any, prior: Any) -> Any:
     """(a, b) of docs/mathematics.md §7; ``prior`` is its weight in items, a and b."""
-    theta = _mean(bins, 0.25, 0.0)
+    theta = _mean(bins, _family(bins.shape[1], 0.25, 0.0))
     spread = theta * (1.0 - theta)
     if spread <= 0:
         return prior[1], prior[2]
@@ -126,25 +135,25 @@ def _adaptive_shape(bins: Any, prior: Any) -> Any:
 
 
 @njit(cache=True)
-def _record(bins: Any, labels: Any, prior: Any, out: Any) -> None:
-    """SPA by scheme, in the order of ``spagree.SCHEMES``; nothing (NaN) before the first pair."""
-    paired = 0
-    for n in range(2, bins.shape[1]):
-        paired += bins[ITEMS, n]
-    if paired == 0:
+def _record(bins: Any, labels: Any, prior: Any, schemes: Any, out: Any) -> None:
+    """SPA by scheme: by its row of weights, or by the shape of the classes or items; NaN before the first pair."""
+    shapes, weights = schemes
+    if bins[ITEMS, 2:].sum() == 0:
         return
-    a, b = _adaptive_shape(bins, prior)
-    out[0] = _mean(bins, 1.0, 1.0)
-    out[1] = _mean(bins, 0.5, 0.0)
-    out[2] = _mean(bins, 0.25, 0.0)
-    out[3] = _mean(bins, 0.0, 0.0)
-    out[4] = out[3]  # inv_var is edge
-    out[5] = _mean(bins, _class_shape(labels), 0.0)
-    out[6] = _mean(bins, a, b)
+    for place in range(shapes.size):
+        if shapes[place] == CLASS_SHAPE:
+            out[place] = _mean(bins, _family(bins.shape[1], _class_shape(labels), 0.0))
+        elif shapes[place] == ITEM_SHAPE:
+            a, b = _adaptive_shape(bins, prior)
+            out[place] = _mean(bins, _family(bins.shape[1], a, b))
+        else:
+            out[place] = _mean(bins, weights[place])
 
 
 @njit(cache=True)
-def annotate(order: Any, data: Any, shape: Any, checkpoints: Any, prior: Any, out: Any, paired: Any) -> None:
+def annotate(
+    order: Any, data: Any, shape: Any, checkpoints: Any, prior: Any, schemes: Any, out: Any, paired: Any
+) -> None:
     """Annotations in the given order; a row of ``data`` is item, (item, label) pair and label."""
     items, pairs, classes, most = shape
     state = np.zeros((items, 4), np.int64)
@@ -160,16 +169,18 @@ def annotate(order: Any, data: Any, shape: Any, checkpoints: Any, prior: Any, ou
             given[pair] += 1
         start = checkpoints[step]
         paired[step] = labels.sum()
-        _record(bins, labels, prior, out[step])
+        _record(bins, labels, prior, schemes, out[step])
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def add_annotations(data: Any, shape: Any, checkpoints: Any, prior: Any, seeds: Any, out: Any, paired: Any) -> None:
+def add_annotations(
+    data: Any, shape: Any, checkpoints: Any, prior: Any, schemes: Any, seeds: Any, out: Any, paired: Any
+) -> None:
     """Fill out[round, checkpoint, scheme] and paired[round, checkpoint], the annotations of pairable items."""
     for turn in prange(seeds.size):
         order = np.arange(data.shape[0]).astype(np.int32)
         _shuffle(order, seeds[turn])
-        annotate(order, data, shape, checkpoints, prior, out[turn], paired[turn])
+        annotate(order, data, shape, checkpoints, prior, schemes, out[turn], paired[turn])
 
 
 @njit(cache=True)

@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 
 from spagree.errors import MissingExtraError
 from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS
-from spagree.estimate.weights import SCHEMES
+from spagree.estimate.weights import REGISTRY
 from spagree.studies.datasets import LabelSet
 from spagree.write import write_atomically
 
@@ -102,13 +102,13 @@ def annotation_values(data: LabelSet, rounds: int, seed: int, tick: Tick | None 
 
     kernels = load_kernels()
     steps = checkpoints(data.annotations)
-    values = np.full((rounds, len(steps), len(SCHEMES)), np.nan)
+    values = np.full((rounds, len(steps), len(REGISTRY)), np.nan)
     paired = np.zeros((rounds, len(steps)), np.int64)
     seeds = round_seeds(rounds, seed, 1)
-    laid = laid_out(data)
+    laid, schemes = laid_out(data), registered(int(data.per_item.max()))
     for start in range(0, rounds, AT_ONCE):
         part = slice(start, start + AT_ONCE)
-        kernels.add_annotations(*laid, steps, prior(), seeds[part], values[part], paired[part])
+        kernels.add_annotations(*laid, steps, prior(), schemes, seeds[part], values[part], paired[part])
         if tick:
             tick(len(seeds[part]))
     return steps, values, paired
@@ -128,6 +128,22 @@ def prior() -> Floats:
     import numpy as np
 
     return np.array([PRIOR_ITEMS, PRIOR_A, PRIOR_B])
+
+
+def registered(largest: int) -> tuple[Any, Any]:
+    """Every scheme for the kernels: where its weights come from, and its weights by n up to the largest."""
+    import numpy as np
+
+    kernels = load_kernels()
+    compiled = {"classes": kernels.CLASS_SHAPE, "items": kernels.ITEM_SHAPE}
+    codes, weights = [], np.zeros((len(REGISTRY), largest + 1))
+    for row, scheme in zip(weights, REGISTRY.values(), strict=True):
+        if callable(scheme.by_n):
+            codes.append(kernels.BY_N)
+            row[2:] = [scheme.by_n(n) for n in range(2, largest + 1)]
+        else:
+            codes.append(compiled[scheme.by_n])
+    return np.array(codes), weights
 
 
 def annotation_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> AnnotationCurves:
@@ -243,7 +259,8 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 def result_path(kind: str, data: LabelSet, plan: Plan, folder: Path) -> Path:
     """Where a result is kept: a name for people and a fingerprint of everything it depends on."""
-    about = json.dumps([FORMAT, kind, data.digest, plan.rounds, plan.seed, CHECKPOINTS, BATCHES, prior().tolist()])
+    run = [FORMAT, kind, data.digest, plan.rounds, plan.seed, CHECKPOINTS, BATCHES, prior().tolist(), list(REGISTRY)]
+    about = json.dumps(run)
     return folder / f"{kind}-{data.name}-{hashlib.sha256(about.encode()).hexdigest()[:12]}.npz"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
-from spagree.estimate.weights import SCHEMES
+from spagree.estimate.weights import REGISTRY
 from spagree.studies.rounds import AnnotationCurves
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ PUBLISHED = {
     "dar_main_type": (0.2019, 0.0, 0.0089, 0.0493, 0.2019, 0.1324),
 }
 SCALE = 100.0
-FLAT, ADAPTIVE = SCHEMES.index("flat"), SCHEMES.index("adaptive")
-FIXED = [place for place, scheme in enumerate(SCHEMES) if scheme != "adaptive"]
+FLAT, ADAPTIVE = list(REGISTRY).index("flat"), list(REGISTRY).index("adaptive")
 
 
 def target(curves: AnnotationCurves) -> float:
@@ -44,7 +43,7 @@ def squared_error(curves: AnnotationCurves) -> NDArray[np.float64]:
 def sums_under_curve(values: NDArray[np.float64]) -> dict[str, float]:
     """Σ over the checkpoints of the difference to ``flat``, · 10², by scheme."""
     sums = SCALE * (values - values[:, FLAT : FLAT + 1]).sum(axis=0)
-    return dict(zip(SCHEMES, sums.tolist(), strict=True))
+    return dict(zip(REGISTRY, sums.tolist(), strict=True))
 
 
 def marked(values: Mapping[str, float]) -> dict[str, str]:
@@ -88,14 +87,15 @@ def compare(name: str, title: str, curves: AnnotationCurves) -> Comparison:
     varies = can_compare(curves)
     level = np.log(curves.variance[varies]).mean(axis=0)
     best = int(level.argmin())
-    best_fixed = min(FIXED, key=lambda place: level[place])
+    schemes = list(REGISTRY)
+    best_fixed = min((place for place in range(len(schemes)) if place != ADAPTIVE), key=lambda place: level[place])
     return Comparison(
         name,
         title,
-        dict(zip(SCHEMES, np.exp(level - level[best]).tolist(), strict=True)),
-        dict(zip(SCHEMES, np.exp(level - level[FLAT]).tolist(), strict=True)),
-        SCHEMES[best],
-        SCHEMES[best_fixed],
+        dict(zip(schemes, np.exp(level - level[best]).tolist(), strict=True)),
+        dict(zip(schemes, np.exp(level - level[FLAT]).tolist(), strict=True)),
+        schemes[best],
+        schemes[best_fixed],
         float(level[ADAPTIVE] - level[best_fixed]),
         _noise(curves, best_fixed),
     )
@@ -131,7 +131,7 @@ def summary(found: Sequence[Comparison]) -> list[dict[str, Any]]:
             "worst_on": max(found, key=lambda each: each.ratios[scheme]).name,
             "geometric_mean_to_flat": exp(sum(log(each.to_flat[scheme]) for each in found) / len(found)),
         }
-        for scheme in SCHEMES
+        for scheme in REGISTRY
     ]
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import combinations, product
 from typing import Any
 
-from spagree.estimate.weights import SCHEMES, weigh
+from spagree.estimate.weights import REGISTRY, weigh
 from spagree.tally.tally import Cell, Tally
 
 BALANCED = ("aaaa", "aabb", "abcc")
@@ -102,7 +102,7 @@ def _rows(
     found: Counter[Kept], full: Sequence[str], design: str, removed: int, kept_numbers: str | None
 ) -> Iterator[dict[str, Any]]:
     truth = full_agreement(full)
-    for scheme in SCHEMES:
+    for scheme in REGISTRY:
         bias = expectation(found, scheme) - truth
         yield {
             "design": design,

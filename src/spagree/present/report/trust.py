@@ -8,6 +8,7 @@ from functools import partial
 from spagree.estimate import Findings
 from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
 from spagree.estimate.overlap import Overlap, Team
+from spagree.estimate.weights import REGISTRY
 from spagree.present.charts import board, rows
 from spagree.present.report.figures import drawn
 from spagree.present.report.parts import Column, Figure, Part, Section, Table, Verdicts, table
@@ -20,15 +21,6 @@ MOST_NAMED, MOST_TEAMS = 8, 20
 FEWEST_DRAWN = 3  # annotators up to which a sentence says more than a picture
 
 AGREEMENT = (Column("value", "agreement"), Column("interval", "interval", "interval"))
-SCHEMES = {
-    "flat": "every item counts the same",
-    "annotations": "an item counts by its annotations",
-    "annotations_m1": "an item counts by its annotations less one",
-    "edge": "an item counts by its pairs of annotations",
-    "inv_var": "an item counts by how precisely it speaks, were all classes as common",
-    "inv_var_class": "an item counts by how precisely it speaks, with classes as common as here",
-    "adaptive": "an item counts by how precisely it speaks, estimated from these items",
-}
 COEFFICIENTS = {
     "spa_kappa": "SPA beyond chance; chance: labels as often as they were used here",
     "krippendorff_alpha": "Krippendorff's alpha; chance: two labels drawn from all that were given",
@@ -70,7 +62,7 @@ def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
     yield drawn(
         "schemes",
         "Does it matter how items are weighted?",
-        "The same data under all seven weighting schemes. They should lie close together; the filled dot in the "
+        "The same data under every weighting scheme. They should lie close together; the filled dot in the "
         "accent colour is the one used above.",
         partial(board.schemes, breakdowns),
         partial(_schemes, breakdowns),
@@ -83,9 +75,13 @@ def _by_n(breakdowns: Breakdowns) -> Table:
 
 
 def _schemes(breakdowns: Breakdowns) -> Table:
-    found = [{**row, "means": SCHEMES.get(row["name"], "your own weights")} for row in rows.scheme_rows(breakdowns)]
+    found = [{**row, "means": _meaning(row["name"])} for row in rows.scheme_rows(breakdowns)]
     columns = (Column("name", "scheme", "name"), *AGREEMENT, Column("means", "meaning", "words"))
     return table("schemes", "All weighting schemes", found, columns)
+
+
+def _meaning(scheme: str) -> str:
+    return REGISTRY[scheme].about if scheme in REGISTRY else "your own weights"
 
 
 def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
