@@ -19,7 +19,6 @@ from spagree.estimate import (
 )
 from spagree.estimate.breakdowns import BREAKDOWNS, Absent, Breakdowns, Measurement
 from spagree.estimate.consensus import consensus
-from spagree.estimate.groups import Groups
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.since import check_target
 from spagree.present.document import document
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from spagree.agreement_charts import Charts
     from spagree.assignment.design import Assignment
     from spagree.assignment.returned import Returned
+    from spagree.estimate.groups import Groups
 
 
 @dataclass(frozen=True, slots=True, repr=False)

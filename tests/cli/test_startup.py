@@ -28,10 +28,12 @@ def loaded(*arguments: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Enough items for the series of Student's t; named annotators, so that every question is asked."""
+    """Twelve annotators with two to four annotations per item: both intervals and every check are computed."""
     path = tmp_path_factory.mktemp("startup") / "labels.csv"
     rows = (
-        f"i{i},{who},{'xyz'[(i * i + len(who)) % 3 if i % 5 else 0]}\n" for i in range(600) for who in ("ann", "bo")
+        f"i{i},ann{(5 * i + 3 * k) % 12},{'xyz'[(i * i + k) % 3 if i % 5 else 0]}\n"
+        for i in range(300)
+        for k in range(2 + i % 3)
     )
     path.write_text("item,annotator,label\n" + "".join(rows))
     return path
@@ -42,9 +44,22 @@ def test_help_loads_neither_numbers_nor_options() -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("--json",), ("--duplicates", "first")], ids=" ".join)
-def test_scoring_a_table_loads_neither_pandas_nor_scipy_nor_polars(table: Path, arguments: tuple[str, ...]) -> None:
-    unwanted = {"pandas", "pyarrow", "scipy", "polars", "altair", "asyncio", "msgspec"}
-    assert loaded("score", str(table), *arguments) & unwanted == set()
+def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[str, ...]) -> None:
+    heavy = {"pandas", "pyarrow", "scipy", "polars", "altair", "asyncio", "msgspec", "numpy.ma", "sqlite3", "jinja2"}
+    breakdowns = {"actions", "annotators", "budgets", "comparison", "development", "groups"}
+    unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "planning")}
+    pages = {"spagree.present.report", "spagree.present.charts"}
+    assert loaded("score", str(table), *arguments) & (heavy | unasked | pages) == set()
+
+
+def test_both_intervals_and_every_check_are_among_them(table: Path) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "spagree", "score", "--json", str(table)], capture_output=True, check=True
+    )
+    document = json.loads(shown.stdout)
+    assert set(document["spa"]["intervals"]) == {"items", "annotators"}
+    assert document["missingness"]["p"] is not None
+    assert document["data"]["annotators"] == 12
 
 
 AFTERWARDS = """

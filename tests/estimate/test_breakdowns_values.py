@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import spagree
-from spagree.estimate import breakdowns as module
+from spagree.estimate import annotators, breakdowns, budgets, classes, development, pairs
 from spagree.estimate.breakdowns import BREAKDOWNS, NOT_ASKED, Absent, known
 
-COMPUTED = (
-    "classes",
-    "confusion",
-    "annotators",
-    "pairs",
-    "overlap",
-    "development",
-    "plan_for",
-    "peers",
-    "coded_in_python",
-)
+COMPUTED = {
+    "classes": classes,
+    "confusion": classes,
+    "annotators": annotators,
+    "pairs": pairs,
+    "overlap": breakdowns,
+    "development": development,
+    "plan_for": budgets,
+    "peers": breakdowns,
+    "coded_in_python": breakdowns,
+}  # and the module where it is looked up
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each breakdown is computed."""
     counter: Counter[str] = Counter()
 
-    def counted(name: str) -> Any:
+    def counted(module: ModuleType, name: str) -> Any:
         original = getattr(module, name)
 
         def call(*args: Any, **options: Any) -> Any:
@@ -39,8 +40,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         return call
 
-    for name in COMPUTED:
-        monkeypatch.setattr(module, name, counted(name))
+    for name, module in COMPUTED.items():
+        monkeypatch.setattr(module, name, counted(module, name))
     return counter
 
 
@@ -121,6 +122,6 @@ def test_why_there_is_only_one_interval(case: str) -> None:
 
 
 def test_large_data_does_not_pay_for_the_second_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_FOR_BOTH", 10)
+    monkeypatch.setattr(breakdowns, "MOST_FOR_BOTH", 10)
     found = spagree.measure(rows()).breakdowns(["intervals"]).intervals
     assert isinstance(found, Absent) and "interval_for" in found.reason

@@ -9,9 +9,11 @@ from statistics import NormalDist, mean
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import chdtrc
 
 from oracle import BARS, agreement, parse, tally_of
 from spagree.estimate import Estimate, Missingness, find
+from spagree.estimate.missingness import chi_squared_tail
 from spagree.tally.tally import Tally
 
 
@@ -117,3 +119,13 @@ def test_differences_without_a_trend_are_seen() -> None:
 @pytest.mark.parametrize("data", ["aa " * 12, "aa " * 12 + "aaab " * 9, "a b"])
 def test_differences_need_two_rows_of_enough_items(data: str) -> None:
     assert find(tally_of(parse(data))).missingness.p_of_differences() is None
+
+
+@given(st.integers(1, 300), st.floats(0, 1400))
+def test_the_tail_of_chi_squared_is_scipys(freedom: int, value: float) -> None:
+    assert chi_squared_tail(freedom, value) == pytest.approx(float(chdtrc(freedom, value)), rel=1e-12)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 10])
+def test_no_difference_at_all_is_always_exceeded(freedom: int) -> None:
+    assert chi_squared_tail(freedom, 0.0) == 1.0

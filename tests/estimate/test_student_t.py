@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import acos, cos, inf, pi, sqrt, tan
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from spagree.estimate.student_t import LARGEST, MANY, two_sided, two_sided_each
+from spagree.estimate.student_t import MANY, two_sided, two_sided_each
 
 
 @pytest.mark.parametrize(
@@ -33,26 +33,49 @@ def test_students_t_without_freedom_is_infinite(freedom: float) -> None:
     assert two_sided(0.95, freedom) == inf
 
 
-@given(st.floats(0.001, 0.99993), st.floats(MANY, 1e15))
-def test_the_series_is_scipys_quantile(level: float, freedom: float) -> None:
-    assert two_sided(level, freedom) == pytest.approx(float(stdtrit(freedom, (1 + level) / 2)), rel=1e-12)
+def scipys(level: float, freedom: float) -> float:
+    """From the tail, which keeps its digits at extreme levels."""
+    return -float(stdtrit(freedom, (1 - level) / 2))
+
+
+@given(st.floats(0.01, 0.999999), st.floats(1, 1e15))
+def test_it_is_scipys_quantile(level: float, freedom: float) -> None:
+    assert two_sided(level, freedom) == pytest.approx(scipys(level, freedom), rel=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.9999, 0.99999, 1 - 1e-9, 1 - 2**-40])
+def test_whole_and_fractional_degrees_of_freedom(level: float) -> None:
+    freedom = np.concatenate([np.arange(1, 1200), np.geomspace(0.25, 1200, 400)])
+    expected = [scipys(level, one) for one in freedom]
+    np.testing.assert_allclose(two_sided_each(level, freedom), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99])
 def test_the_series_is_exact_to_the_last_digits_where_it_begins(level: float) -> None:
-    assert two_sided(level, MANY) == pytest.approx(float(stdtrit(MANY, (1 + level) / 2)), rel=2e-15)
+    assert two_sided(level, MANY) == pytest.approx(scipys(level, MANY), rel=2e-15)
 
 
-@given(st.floats(0.001, 0.999999), st.floats(0.1, MANY, exclude_max=True))
-def test_few_degrees_of_freedom_are_left_to_scipy(level: float, freedom: float) -> None:
-    assert two_sided(level, freedom) == float(stdtrit(freedom, (1 + level) / 2))
+@given(st.floats(1e-12, 1 - 1e-12))
+def test_one_two_and_four_degrees_of_freedom_have_closed_forms(level: float) -> None:
+    outside = (1 - level) * (1 + level)
+    middle = 4 * cos(acos(sqrt(outside)) / 3) / sqrt(outside)
+    assert two_sided(level, 1) == pytest.approx(1 / tan(pi * (1 - level) / 2), rel=4e-12)
+    assert two_sided(level, 2) == pytest.approx(level * sqrt(2 / outside), rel=1e-13)
+    assert two_sided(level, 4) == pytest.approx(sqrt(max(middle - 4, 0)), rel=1e-12, abs=1e-7)
+
+
+@pytest.mark.parametrize("level", [1e-9, 0.5, 0.95, 1 - 2**-53])
+def test_hardly_any_freedom_leaves_every_number_possible(level: float) -> None:
+    rising = two_sided_each(level, np.array([1e-300, 1e-9, 1e-3, 0.01, 0.1, 1]))
+    assert (np.diff(rising[np.isfinite(rising)]) < 0).all()
+    assert not np.isnan(rising).any()
+    assert (rising[:2] == inf).all() == (level >= 0.5)
 
 
 @pytest.mark.parametrize("level", [0.99995, 1 - 1e-9, 1 - 2**-53])
-def test_extreme_levels_are_left_to_scipy(level: float) -> None:
-    t = two_sided(level, 1e4)
-    assert t == float(stdtrit(1e4, (1 + level) / 2))
-    assert t > LARGEST
+@pytest.mark.parametrize("freedom", [150, 700, 900, 1e4, 1e12])
+def test_extreme_levels(level: float, freedom: float) -> None:
+    assert two_sided(level, freedom) == pytest.approx(scipys(level, freedom), rel=1e-12)
 
 
 def test_each_of_many_is_what_it_is_alone() -> None:

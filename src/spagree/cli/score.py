@@ -161,12 +161,12 @@ def _about(question: str) -> str:
 def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, assignment: str | None) -> None:
     """The one agreement, or each under the name of its question."""
     from spagree.present import summary
-    from spagree.present.designs import explain_returned, returned_rows
-    from spagree.present.groups import groups_summary
     from spagree.present.wording import printable
 
     came = {question: each.returned(assignment) for question, each in found.items()} if assignment else {}
     if as_json:
+        from spagree.present.designs import returned_rows
+
         checked = {question: {"assignment": returned_rows(each)} for question, each in came.items()}
         documents = {question: each.to_dict() | checked.get(question, {}) for question, each in found.items()}
         print_json(documents.get("", {"questions": documents}))
@@ -177,9 +177,13 @@ def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, ass
         about = agreement.measurement.summary(agreement.findings)
         draw(summary(about, agreement.understood, __version__, verbose=verbose, width=terminal_width()))
         if agreement.groups is not None:
+            from spagree.present.groups import groups_summary
+
             say("")
             draw(groups_summary(agreement.groups, width=terminal_width()))
         if question in came:
+            from spagree.present.designs import explain_returned
+
             say("\n" + explain_returned(came[question], terminal_width()))
 
 

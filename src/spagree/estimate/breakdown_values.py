@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, TypeVar
 
@@ -31,6 +31,20 @@ class Absent:
 
 
 NOT_ASKED = Absent(UsageError("this breakdown was not computed"))
+
+
+def outcome(make: Callable[[], T]) -> T | Absent:
+    """What ``make`` returns, or why it cannot."""
+    try:
+        return make()
+    except SpagreeError as error:
+        return Absent(error)
+
+
+def or_none(make: Callable[[], T]) -> T | None:
+    """What ``make`` returns; None where it cannot."""
+    found = outcome(make)
+    return None if isinstance(found, Absent) else found
 
 
 def known(value: T | Absent) -> T:

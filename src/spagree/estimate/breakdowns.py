@@ -1,7 +1,8 @@
 """Where agreement is lost: by item, class, annotator, pair of annotators and over time.
 
 A :class:`Measurement` holds what was counted and computes each breakdown once, when asked; :class:`Breakdowns` are the
-results as values, which is all that a page, a chart or a table sees.
+results as values, which is all that a page, a chart or a table sees. Each breakdown is imported where it is asked for:
+a score needs hardly any of them, and importing them all takes longer than computing it.
 """
 
 from __future__ import annotations
@@ -9,24 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
-from spagree.errors import SpagreeError, UsageError
-from spagree.estimate.actions import Grounds, actions
+from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape, adaptive_shape
-from spagree.estimate.annotators import annotators
-from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_ASKED, Absent, Action, Breakdowns, known
-from spagree.estimate.budgets import plan_for
+from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_ASKED, Absent, Action, Breakdowns, known, or_none, outcome
 from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.classes import classes, confusion
 from spagree.estimate.concentration import Concentration, concentration, decisive_cautions
-from spagree.estimate.development import development, measured
-from spagree.estimate.disagreement import Disagreement
 from spagree.estimate.findings import Findings
-from spagree.estimate.groups import Groups, find_groups
 from spagree.estimate.item_groups import Floats, profile
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes, votes_of_items
 from spagree.estimate.leave_one_out import Peers, peers
@@ -34,7 +29,6 @@ from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_fo
 from spagree.estimate.option_agreement import are_sets, option_agreement
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
-from spagree.estimate.planning import NEW_ITEMS
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
 from spagree.estimate.uncertainty import WILSON, Estimate, effective_items
 from spagree.estimate.weights import ByN, weigh_at
@@ -48,6 +42,9 @@ from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:
     import polars
+
+    from spagree.estimate.disagreement import Disagreement
+    from spagree.estimate.groups import Groups
 
 __all__ = [
     "BREAKDOWNS",
@@ -70,8 +67,6 @@ NO_MOMENTS = "a tally does not say when annotations were made; measure the annot
 NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
 NO_ITEMS = "a tally holds no single items; measure the annotations themselves"
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -98,17 +93,17 @@ class Measurement:
     def breakdowns(self, findings: Findings, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
         """These breakdowns as values."""
         made = self._made(findings)
-        return Breakdowns(findings, **{name: _value(made[name]) for name in names})
+        return Breakdowns(findings, **{name: outcome(made[name]) for name in names})
 
     def summary(self, findings: Findings) -> Breakdowns:
         """What a headline and the checks need: both intervals and the overlap, where they cost little."""
-        looked = _value(lambda: self.quick_overlap)
+        looked = outcome(lambda: self.quick_overlap)
         return replace(self.breakdowns(findings, ["intervals", "concentration"]), overlap=looked)
 
     def tables(self, findings: Findings) -> dict[str, polars.DataFrame]:
         """Every table in full: all items, all pairs; without those that do not exist."""
         made = self._made(findings) | {"items": self.all_items, "pairs": self.pairs}
-        found = {name: _value(made[name]) for name in TABLES}
+        found = {name: outcome(made[name]) for name in TABLES}
         return {name: frame for name, frame in found.items() if not isinstance(frame, Absent)}
 
     def _made(self, findings: Findings) -> dict[str, Callable[[], Any]]:
@@ -153,6 +148,8 @@ class Measurement:
     @cached_property
     def disagreement(self) -> Disagreement:
         """What all disagreement is made of."""
+        from spagree.estimate.disagreement import Disagreement
+
         return Disagreement(self.votes, self.by_n())
 
     def disputed(self, most: int) -> polars.DataFrame:
@@ -172,19 +169,23 @@ class Measurement:
 
     def actions(self, findings: Findings) -> tuple[Action, ...]:
         """What to do next, the action that gains most first."""
+        from spagree.estimate.actions import Grounds, actions
+
         spa = findings.spa
         half = None if spa.low is None or spa.high is None else (spa.high - spa.low) / 4
         grounds = Grounds(
-            _or_none(lambda: self.annotators(spa.value)),
-            _or_none(lambda: self.disputed(MOST_DISPUTED)),
-            _or_none(self.confused),
-            _or_none(lambda: self.overlap),
-            _or_none(lambda: self._half(half)),
+            or_none(lambda: self.annotators(spa.value)),
+            or_none(lambda: self.disputed(MOST_DISPUTED)),
+            or_none(self.confused),
+            or_none(lambda: self.overlap),
+            or_none(lambda: self._half(half)),
         )
         return actions(findings, grounds)
 
     def _half(self, half_width: float | None) -> dict[str, Any] | None:
         """The cheapest way to half the interval by annotating new items."""
+        from spagree.estimate.planning import NEW_ITEMS
+
         if not half_width:
             return None
         rows = self.plan(half_width=half_width).rows(named=True)
@@ -200,6 +201,10 @@ class Measurement:
     @cached_property
     def groups(self) -> Groups | None:
         """Each group of items or annotators, where a column of groups was named."""
+        if self.tally.grouped is None:
+            return None
+        from spagree.estimate.groups import find_groups
+
         return find_groups(self.tally, self.weights, self.level, self.metric)
 
     def confusion(self) -> polars.DataFrame:
@@ -208,6 +213,8 @@ class Measurement:
 
     def annotators(self, spa: float | None) -> polars.DataFrame:
         """Agreement of each annotator with the others, and SPA without them."""
+        from spagree.estimate.annotators import annotators
+
         return self._once("annotators", lambda: annotators(self.codes, self.peers, self.by_n(), spa, self.level))
 
     def pairs(self, least: int = 1, busiest: int | None = None) -> polars.DataFrame:
@@ -244,6 +251,8 @@ class Measurement:
 
     def development(self, steps: int = 40) -> polars.DataFrame:
         """SPA as it was at the end of each step in time."""
+        from spagree.estimate.development import development
+
         annotations = self.annotations
         if annotations is None:
             raise UsageError(NO_MOMENTS)
@@ -251,6 +260,8 @@ class Measurement:
 
     def plan(self, most: int | None = None, interval_for: str = ITEMS, **wanted: Any) -> polars.DataFrame:
         """What a narrower interval takes, for these annotators or for new ones as well."""
+        from spagree.estimate.budgets import plan_for
+
         check_interval_for(interval_for)
         now = self._now
         variance = float(now.stderr or 0) ** 2
@@ -266,6 +277,8 @@ class Measurement:
         return self._measured(self.tally)
 
     def _measured(self, tally: Tally) -> Estimate:
+        from spagree.estimate.development import measured
+
         return measured(tally, self.weights, self.level, self.metric)
 
     def cautions(self, spa: float | None) -> tuple[Caution, ...]:
@@ -381,16 +394,3 @@ class Measurement:
         occur = [n for n in self.tally.items_by_n if n > 1]
         needed = sorted({m for n in occur for m in (n, n - 1) if m > 1})
         return weigh_at(needed, self.weights if scheme is None else scheme, self.tally, self.similar).by_n
-
-
-def _value(make: Callable[[], T]) -> T | Absent:
-    try:
-        return make()
-    except SpagreeError as error:
-        return Absent(error)
-
-
-def _or_none(make: Callable[[], T]) -> T | None:
-    """What can be computed; None where it cannot."""
-    found = _value(make)
-    return None if isinstance(found, Absent) else found

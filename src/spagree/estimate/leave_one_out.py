@@ -142,7 +142,7 @@ class Sizes(Clustered):
 def sizes(found: Peers) -> Sizes:
     """Items and agreeing pairs for each number of annotations."""
     occur, annotations = counted(found.n)
-    n = np.unique(np.concatenate([occur, occur - 1]))
+    n = counted(np.concatenate([occur, occur - 1]))[0]
     n = n[n > 1]
     items, pairs = np.zeros(len(n)), np.zeros(len(n))
     items[np.searchsorted(n, occur)] = annotations // occur

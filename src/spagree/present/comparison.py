@@ -6,18 +6,20 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from io import StringIO
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from spagree.estimate import Estimate
-from spagree.estimate.comparison import Difference, Figure, Pair, Side
 from spagree.estimate.uncertainty import COVERS
 from spagree.present.document import FORMAT
 from spagree.present.wording import change, count, escape_controls, figure, limits, p_value, printable
 from spagree.version import __version__
+
+if TYPE_CHECKING:
+    from spagree.estimate.comparison import Difference, Figure, Pair, Side
 
 MOST_CLASSES = 12
 UNKNOWN_ITEMS = (
@@ -177,7 +179,7 @@ def sentence(pair: Pair) -> str:
 def span(found: Difference) -> str:
     """The interval of a difference, with true minus signs.
 
-    >>> from spagree.estimate.comparison import Limits
+    >>> from spagree.estimate.comparison import Difference, Limits
     >>> span(Difference(0.01, 0.95, limits={"items": Limits(0.02, -0.03, 0.05)}))
     '−0.030 to 0.050'
     """

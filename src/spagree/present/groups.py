@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -11,12 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from spagree.estimate.breakdowns import Breakdowns
-from spagree.estimate.groups import GroupDifference, Groups
 from spagree.estimate.uncertainty import Estimate
 from spagree.present.comparison import difference_document, plain_table, rendered, span
 from spagree.present.document import document, estimate_document
 from spagree.present.terminal import ROOM_FOR_BARS, IntervalChart
 from spagree.present.wording import change, count, figure, interval, p_value, printable
+
+if TYPE_CHECKING:
+    from spagree.estimate.groups import GroupDifference, Groups
 
 NO_VALUE = "(no value)"
 MOST_DIFFERENCES = 10

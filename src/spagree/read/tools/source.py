@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import FileError, SpagreeError
-from spagree.read.databases import addresses, postgres, sqlite
+from spagree.read.databases import addresses
 from spagree.read.files.compressed import BROKEN_ZIP, zip_members
 from spagree.read.files.encodings import as_utf8
 from spagree.read.files.json_text import DECODER
@@ -63,6 +63,8 @@ def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
     """The origin behind the sources; faults of the file system are explained as for any file."""
     single = _single(sources)
     if addresses.is_server(single):
+        from spagree.read.databases import postgres
+
         return Source(addresses.public(single), SERVER, dict.fromkeys(postgres.tables(single), ""), path=single)
     single = single.removeprefix(addresses.SQLITE)
     if single and Path(single).is_dir():
@@ -112,6 +114,8 @@ def _special(file: File, scratch: Path) -> Source | None:
     except FileError:
         return None
     if start == SQLITE:
+        from spagree.read.databases import sqlite
+
         tables = sqlite.tables(str(file.path), file.name)
         return Source(file.name, DATABASE, dict.fromkeys(tables, ""), path=str(file.path))
     if start.startswith(ZIP):
