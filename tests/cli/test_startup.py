@@ -47,7 +47,7 @@ def test_help_loads_neither_numbers_nor_options() -> None:
 def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[str, ...]) -> None:
     heavy = {"pandas", "pyarrow", "scipy", "polars", "altair", "asyncio", "msgspec", "numpy.ma", "sqlite3", "jinja2"}
     breakdowns = {"actions", "annotators", "budgets", "comparison", "development", "groups"}
-    unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "planning")}
+    unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "planning")}
     pages = {"spagree.present.report", "spagree.present.charts"}
     assert loaded("score", str(table), *arguments) & (heavy | unasked | pages) == set()
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import spagree
-from spagree.estimate import annotators, breakdowns, budgets, classes, development, pairs
+from spagree.estimate import annotators, breakdowns, budgets, development
 from spagree.estimate.breakdowns import BREAKDOWNS, NOT_ASKED, Absent, known
 
 COMPUTED = {
-    "classes": classes,
-    "confusion": classes,
+    "classes": breakdowns,
+    "confusion": breakdowns,
     "annotators": annotators,
-    "pairs": pairs,
+    "pairs": breakdowns,
     "overlap": breakdowns,
     "development": development,
     "plan_for": budgets,

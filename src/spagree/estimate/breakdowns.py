@@ -26,7 +26,6 @@ from spagree.estimate.item_groups import Floats, profile
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes, votes_of_items
 from spagree.estimate.leave_one_out import Peers, peers
 from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for, to_new_annotators, two_way
-from spagree.estimate.option_agreement import are_sets, option_agreement
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
@@ -163,6 +162,8 @@ class Measurement:
 
     def options(self) -> polars.DataFrame:
         """Agreement on each option, where labels are sets of them."""
+        from spagree.estimate.option_agreement import are_sets, option_agreement
+
         if self.metric.rule not in SET_METRICS and not are_sets(self.votes.labels):
             raise UsageError("the labels are not sets of options")
         return self._once("options", lambda: option_agreement(self.votes, self.by_n()))
