@@ -7,13 +7,13 @@ difficulty; labels are changed and annotations deleted while the project runs, w
 watched. An alarm at any moment counts. Beside it: the ordinary 95% interval watched in the same way; a rule that pauses
 whoever is below 80% agreement with the majority after any item from the tenth on; and oracles, likelihood-ratio tests
 that know the distributions before and after (CUSUM) or of careless and careful people, with alarms in 5% of the
-projects where nothing is wrong.
+projects where nothing is wrong; and oracles that have to learn what we have to learn.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -22,16 +22,19 @@ import numpy as np
 from publish import publish
 
 from spagree.estimate.closed_items import ClosedItems, closed_items
+from spagree.estimate.drops import SHORT, drop_evidence
 from spagree.estimate.watched_annotators import watch_annotators
-from spagree.estimate.watching import drop_evidence, safe_sequence
+from spagree.estimate.watching import safe_sequence
 
-ITEMS, PEOPLE, PER_ITEM, CLASSES, BATCH = 1000, 50, 3, 3, 50
+ITEMS, PEOPLE, PER_ITEM, CLASSES = 1000, 50, 3, 3
+ORDERS = (0, 20, 50, 100)  # items in a batch; 0 is random order
 STRETCHES = 5  # after each of them 2% of the labels so far are changed, and 1% of the annotations deleted
 LIMIT = np.log(20)
 UNEQUAL = 0.8  # spread of the difficulty of batches, in logits
 LOOKS = 50  # items between two looks at the annotators
 EARLY, LATE, AFTER = 500, 2000, 1500  # items before a drop, and watched after it
 FALL = 0.1
+LEAST_BEFORE, LEAST_AFTER = 50, 20  # items between which a fall may lie, for the oracle that learns the level
 Array = np.ndarray
 
 
@@ -54,10 +57,12 @@ class Made:
 
 
 def project(
-    random: np.random.Generator, items: int = ITEMS, *, drop: int = 0, shift: float = 0.0, careless: float = 0.0, batches: float = 0.0
+    random: np.random.Generator, items: int = ITEMS, *, drop: int = 0, shift: float = 0.0, careless: float = 0.0, batch: int = 0
 ) -> Made:  # fmt: skip
-    """From item ``drop`` on people are right less often by ``shift``; annotator 0 is careless."""
-    easy = np.repeat(random.normal(1.8, batches, -(-items // BATCH)), BATCH)[:items] + random.normal(0, 1.0, items)
+    """From item ``drop`` on people are right less often by ``shift``; annotator 0 is careless; batches begin anywhere."""
+    easy = random.normal(1.8, 1.0, items)
+    if batch:
+        easy += random.normal(0, UNEQUAL, items // batch + 2).repeat(batch)[random.integers(batch) :][:items]
     right = 1 / (1 + np.exp(-easy))
     if drop:
         right[drop:] = np.maximum(right[drop:] - shift, 0)
@@ -106,7 +111,8 @@ def fixed_wrong(values: Array, truth: Array) -> Array:
     t = np.arange(1, len(values) + 1)
     mean = values.cumsum() / t
     error = np.sqrt(np.maximum((values**2).cumsum() / t - mean**2, 1e-12) / t)
-    return (np.abs(mean - truth) > 1.96 * error) & (t > 20)
+    wrong: Array = (np.abs(mean - truth) > 1.96 * error) & (t > 20)
+    return wrong
 
 
 def paused_at(closed: ClosedItems, who: int) -> int | None:
@@ -131,20 +137,22 @@ def cusum(steps: Array) -> Array:
     return found
 
 
-def quiet(batches: float, seed: int) -> dict[str, float]:
+def quiet(batch: int, seed: int) -> dict[str, float]:
     """Whether anything is ever wrong in a project where nothing is."""
     random = np.random.default_rng([1, seed])
-    made = project(random, batches=batches)
+    made = project(random, batch=batch)
     wrong = dict.fromkeys(("safe", "fixed", "drop", "class", "named", "paused"), False)
     for begin, _, item, who, label in watched(random, made):
         closed, judged = closed_items(item, who, label, 2), closed_items(item, who, label, PER_ITEM)
         values, first = closed.agreement(), found_in(closed, begin)
         truth = made.agree[closed.item].cumsum() / np.arange(1, len(values) + 1)
-        safe = safe_sequence(values)
-        wrong["safe"] |= bool(((safe.low > truth) | (safe.high < truth))[first:].any())
+        safe = safe_sequence(values, at=range(first + 1, len(values) + 1))
+        wrong["safe"] |= bool(((safe.low > truth[first:]) | (safe.high < truth[first:])).any())
         wrong["fixed"] |= bool(fixed_wrong(values, truth)[first:].any())
-        wrong["drop"] |= bool((drop_evidence(values, seed)[first:] >= LIMIT).any())
-        wrong["class"] |= any(_class_dropped(closed, code, first, seed) for code in range(CLASSES))
+        wrong["drop"] |= has_dropped(values, first, LIMIT, seed)
+        for code in range(CLASSES):
+            rows, of_class = closed.of_class(code)
+            wrong["class"] |= has_dropped(of_class, int((rows < first).sum()), LIMIT + np.log(CLASSES), seed)
         wrong["named"] |= any(named.any() for _, named in named_in(judged, begin))
         wrong["paused"] |= any(paused_at(judged, each) is not None for each in range(PEOPLE))
     half = float(safe.high[-1] - safe.low[-1]) / 2
@@ -152,9 +160,10 @@ def quiet(batches: float, seed: int) -> dict[str, float]:
     return {**{name: float(each) for name, each in wrong.items()}, "half": half, "fixed_half": fixed}
 
 
-def _class_dropped(closed: ClosedItems, code: int, first: int, seed: int) -> bool:
-    rows, values = closed.of_class(code)
-    return bool((drop_evidence(values, seed)[rows >= first] >= LIMIT + np.log(CLASSES)).any())
+def has_dropped(values: Array, first: int, limit: float, seed: int) -> bool:
+    """Whether the alert ever opens after the first items; it can do so only when a block is complete."""
+    looks = range(first // SHORT * SHORT + SHORT, len(values) + 1, SHORT)
+    return bool((drop_evidence(values, seed, looks) >= limit).any())
 
 
 def agreements(seed: int, items: int, **more: float) -> Array:
@@ -175,11 +184,34 @@ def shift_for(fall: float) -> float:
     return high
 
 
-def dropped(before: int, shift: float, seen: tuple[Array, Array], limit: float, seed: int) -> tuple[int | None, int | None]:  # fmt: skip
-    """Items until a drop is found, by us and by the oracle."""
+def dropped(before: int, shift: float, seen: tuple[Array, Array], limits: tuple[float, float], seed: int) -> list[int | None]:  # fmt: skip
+    """Items until a drop is found: by us, by the oracle, and by the one that has to learn the level."""
     values = agreements(seed, before + AFTER, drop=before, shift=shift)
-    ours, oracle = drop_evidence(values, seed) >= LIMIT, cusum(ratios(*seen, values)) >= limit
-    return _first(ours[before:]), _first(oracle[before:])
+    looks = range(before + SHORT, before + AFTER + 1, SHORT)
+    ours = _first(drop_evidence(values, seed, looks) >= LIMIT)
+    oracle, learning = cusum(ratios(*seen, values)) >= limits[0], falls(values, looks) >= limits[1]
+    delays = (ours, _first(learning))
+    found, learned = (None if each is None else each * SHORT for each in delays)
+    return [found, _first(oracle[before:]), learned]
+
+
+def falls(values: Array, looks: Sequence[int]) -> Array:
+    """The largest fall of the mean at each look, in standard errors."""
+    total, spread = np.concatenate([[0.0], values.cumsum()]), values.std()
+    found = []
+    for n in looks:
+        before = np.arange(LEAST_BEFORE, n - LEAST_AFTER + 1)
+        fallen = total[before] / before - (total[n] - total[before]) / (n - before)
+        found.append((fallen / np.sqrt(1 / before + 1 / (n - before))).max() / spread)
+    return np.array(found)
+
+
+def calm(items: int, seen: tuple[Array, Array], seed: int) -> tuple[float, float]:
+    """How high the evidence of both oracles ever gets where nothing falls."""
+    values = agreements(10**6 + seed, items)
+    return float(cusum(ratios(*seen, values)).max()), float(
+        falls(values, range(2 * LEAST_BEFORE, items + 1, SHORT)).max()
+    )
 
 
 def _first(found: Array) -> int | None:
@@ -195,26 +227,38 @@ def differences(careless: float, seed: int) -> tuple[Array, Array]:
     return closed.annotator.ravel(), closed.apart().ravel()
 
 
-def people(careless: float, seen: tuple[Array, Array], limit: float, seed: int) -> dict[str, int | bool | None]:
-    """Own items until the careless one is named, by us, the oracle and the threshold; whether others are."""
+def same_item(seen: tuple[Array, Array], apart: Array) -> Array:
+    """The evidence of each annotation about who is the odd one among those of the item, where somebody is."""
+    careless = seen[1][seen[1] != 0]
+    odd = float((careless < 0).mean())
+    steps = np.where(apart < 0, np.log(3 * odd), np.log(1.5 * (1 - odd)))
+    found: Array = np.where(apart != 0, steps, 0.0)
+    return found
+
+
+def people(careless: float, seen: tuple[Array, Array], limits: tuple[float, float], seed: int) -> dict[str, int | bool | None]:  # fmt: skip
+    """Own items until the careless one is named, by us, two oracles and the threshold; whether others are."""
     random = np.random.default_rng([4, seed])
     made = project(random, careless=careless)
-    ours, others, step = None, False, None
+    ours, others = None, False
     for begin, _, item, who, label in watched(random, made):
         judged = closed_items(item, who, label, PER_ITEM)
         for own, named in named_in(judged, begin):
             ours = own if ours is None and named[0] else ours
             others |= bool(named[1:].any())
     mine = judged.annotator.ravel() == 0
-    step = ratios(*seen, judged.apart().ravel()[mine]).cumsum()
-    return {"ours": ours, "others": others, "oracle": _first(step >= limit), "threshold": paused_at(judged, 0)}
+    apart = judged.apart().ravel()[mine]
+    oracle, same = ratios(*seen, apart).cumsum() >= limits[0], same_item(seen, apart).cumsum() >= limits[1]
+    found = {"ours": ours, "others": others, "oracle": _first(oracle), "same": _first(same)}
+    return {**found, "threshold": paused_at(judged, 0)}
 
 
-def highest(seen: tuple[Array, Array], seed: int) -> float:
-    """How high the oracle's evidence about any careful annotator ever gets."""
+def highest(seen: tuple[Array, Array], seed: int) -> tuple[float, float]:
+    """How high the evidence of both oracles about any careful annotator ever gets."""
     who, apart = differences(0.0, 10**6 + seed)
-    steps = ratios(*seen, apart)
-    return max(float(steps[who == each].cumsum().max(initial=0.0)) for each in range(PEOPLE))
+    steps = np.stack([ratios(*seen, apart), same_item(seen, apart)])
+    both = np.max([steps[:, who == each].cumsum(axis=1).max(axis=1, initial=0.0) for each in range(PEOPLE)], axis=0)
+    return float(both[0]), float(both[1])
 
 
 def median(delays: list[int | None]) -> tuple[float, float]:
@@ -228,21 +272,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
-    rounds, fewer = options.rounds, max(10, options.rounds // 5)
-    found: dict[str, float] = {"rounds": rounds, "fewer": fewer}
+    rounds = options.rounds
+    found: dict[str, float] = {"rounds": rounds}
     with ProcessPoolExecutor(options.processes) as pool:
 
-        def ran(what: partial[object], times: int) -> list:  # type: ignore[type-arg]
+        def ran(what: Callable[[int], object], times: int) -> list:  # type: ignore[type-arg]
             return list(pool.map(what, range(times), chunksize=5))
 
-        for name, batches, times in (("random", 0.0, rounds), ("batches", UNEQUAL, fewer)):
-            calm = ran(partial(quiet, batches), times)
-            found |= {f"{name} {key}": float(np.mean([each[key] for each in calm])) for key in calm[0]}
+        for batch in ORDERS:
+            each = ran(partial(quiet, batch), rounds if batch == 0 else -(-rounds // 2))
+            found |= {f"{batch} {key}": float(np.mean([one[key] for one in each])) for key in each[0]}
+            print(batch, found, flush=True)
         shift = shift_for(FALL)
         for before in (EARLY, LATE):
-            found |= _drops(ran, before, shift, fewer)
+            found |= _drops(ran, before, shift, max(20, rounds // 4))
         for careless in (1.0, 0.6, 0.3):
-            found |= _careless(ran, careless, fewer)
+            found |= _careless(ran, careless, max(20, rounds // 4))
     publish("watching", [{"what": what, "value": value} for what, value in found.items()], page(found))
 
 
@@ -251,11 +296,10 @@ def _drops(ran, before: int, shift: float, rounds: int) -> dict[str, float]:  # 
     whole = project(np.random.default_rng(6), size, drop=size // 2, shift=shift)
     values = closed_items(np.repeat(np.arange(size), PER_ITEM), whole.who, whole.label, 2).agreement()
     seen = values[: size // 2], values[size // 2 :]
-    calm = ran(partial(agreements, items=before + AFTER), rounds)
-    limit = float(np.quantile([cusum(ratios(*seen, each)).max() for each in calm], 0.95))
-    delays = ran(partial(dropped, before, shift, seen, limit), rounds)
-    found = {}
-    for place, name in enumerate(("ours", "oracle")):
+    limits = tuple(np.quantile(ran(partial(calm, before + AFTER, seen), rounds), 0.95, axis=0).tolist())
+    delays = ran(partial(dropped, before, shift, seen, limits), rounds)
+    found: dict[str, float] = {"fewer": rounds}
+    for place, name in enumerate(("ours", "oracle", "learning")):
         share, delay = median([each[place] for each in delays])
         found |= {f"drop {before} {name} found": share, f"drop {before} {name} delay": delay}
     return found
@@ -263,13 +307,12 @@ def _drops(ran, before: int, shift: float, rounds: int) -> dict[str, float]:  # 
 
 def _careless(ran, careless: float, rounds: int) -> dict[str, float]:  # type: ignore[no-untyped-def]
     drawn = ran(partial(differences, careless), 200)
-    seen = tuple(
-        np.concatenate([apart[(who == 0) == is_careless] for who, apart in drawn]) for is_careless in (False, True)
-    )
-    limit = float(np.quantile(ran(partial(highest, seen), rounds), 0.95))
-    told = ran(partial(people, careless, seen, limit), rounds)
+    careful, own = (np.concatenate([apart[(who == 0) == is_own] for who, apart in drawn]) for is_own in (False, True))
+    seen = (careful, own)
+    limits = tuple(np.quantile(ran(partial(highest, seen), rounds), 0.95, axis=0).tolist())
+    told = ran(partial(people, careless, seen, limits), rounds)
     found = {f"careless {careless} others": float(np.mean([each["others"] for each in told]))}
-    for name in ("ours", "oracle", "threshold"):
+    for name in ("ours", "oracle", "same", "threshold"):
         share, delay = median([each[name] for each in told])
         found |= {f"careless {careless} {name} found": share, f"careless {careless} {name} delay": delay}
     return found
@@ -285,16 +328,19 @@ def page(found: dict[str, float]) -> str:
         "paused": "a threshold: somebody below 80% agreement with the majority, from the tenth item on",
     }
     quiet_rows = "\n".join(
-        f"| {words} | {found[f'random {name}']:.1%} | {found[f'batches {name}']:.1%} |"
+        f"| {words} | " + " | ".join(_share(found, batch, name) for batch in ORDERS) + " |"
         for name, words in alarms.items()
     )
     drop_rows = "\n".join(
-        f"| {before:,} | {_delay(found, f'drop {before} ours')} | {_delay(found, f'drop {before} oracle')} | {_ratio(found, f'drop {before}')} |"
+        f"| {before:,} | " + " | ".join(_delay(found, f"drop {before} {name}") for name in ("ours", "oracle", "learning"))
+        + f" | {_ratio(found, f'drop {before}', 'oracle')} | {_ratio(found, f'drop {before}', 'learning')} |"
         for before in (EARLY, LATE)
-    )
+    )  # fmt: skip
     careless_rows = "\n".join(
-        f"| {share:.0%} | {_delay(found, f'careless {share} ours')} | {_delay(found, f'careless {share} oracle')} "
-        f"| {_ratio(found, f'careless {share}')} | {_delay(found, f'careless {share} threshold')} | {found[f'careless {share} others']:.1%} |"
+        f"| {share:.0%} | "
+        + " | ".join(_delay(found, f"careless {share} {name}") for name in ("ours", "oracle", "same", "threshold"))
+        + f" | {_ratio(found, f'careless {share}', 'oracle')} | {_ratio(found, f'careless {share}', 'same')} "
+        f"| {found[f'careless {share} others']:.1%} |"
         for share in (1.0, 0.6, 0.3)
     )
     return f"""# Watching: false alarms and delays
@@ -306,38 +352,46 @@ moment counts.
 
 ## Where nothing is wrong
 
-{found["rounds"]:,.0f} projects with items in random order, and {found["fewer"]:,.0f} with items in batches of {BATCH} whose difficulty differs by {UNEQUAL}
-logits. An interval is wrong when it excludes the mean probability of agreement of the items so far.
+Share of projects in which it is wrong at some moment, with its standard error: {found["rounds"]:,.0f} projects with items in random
+order, and half as many for each length of batches, which begin anywhere and differ in difficulty by {UNEQUAL} logits. An
+interval is wrong when it excludes the mean probability of agreement of the items so far.
 
-| looked at all the time | wrong at some moment | in batches |
-|---|--:|--:|
+| looked at all the time | random order | batches of {" | batches of ".join(str(each) for each in ORDERS[1:])} |
+|---|{"--:|" * len(ORDERS)}
 {quiet_rows}
 
-At the end the safe bounds are ± {found["random half"]:.3f}, the ordinary interval ± {found["random fixed_half"]:.3f}. Batches: a harder
-batch does agree less, and an alert that says so is counted as false here.
+At the end the safe bounds are ± {found["0 half"]:.3f}, the ordinary interval ± {found["0 fixed_half"]:.3f}. In batches a
+harder one does agree less, and an alert that says so is counted as false here.
 
 ## Where agreement falls by {FALL}
 
-Median number of items until the fall is found ({found["fewer"]:,.0f} projects each, watched for {AFTER:,} items after the fall), and the share
-of projects where it was. The oracle knows the distribution before and after the fall, which we have to learn, and has
-alarms in 5% of the projects of the same length without a fall; ours holds its 5% however long a project runs.
+Median number of items until the fall is found ({found["fewer"]:,.0f} projects each, in random order, watched for {AFTER:,} items after the
+fall), and the share of projects where it was. The first oracle knows the distributions before and after the fall; the
+second knows only how much agreement varies, and has to learn the level as we have. Both have alarms in 5% of the projects of
+the same length without a fall; ours holds its 5% however long a project runs.
 
-| items before the fall | alert `drop` | oracle | ratio |
-|--:|--:|--:|--:|
+| items before the fall | alert `drop` | oracle | oracle that learns the level | ratio | ratio |
+|--:|--:|--:|--:|--:|--:|
 {drop_rows}
 
 ## Where one of {PEOPLE} annotators answers at random
 
-Median number of their own items until they are named ({found["fewer"]:,.0f} projects each); everybody has about {ITEMS * PER_ITEM // PEOPLE} items. The oracle
-knows how careless they are and how often careful people agree; the threshold is that above, which pauses careful people
-too.
+Median number of their own items until they are named ({found["fewer"]:,.0f} projects each); everybody has about {ITEMS * PER_ITEM // PEOPLE} items. The first
+oracle knows how careless they are and how often careful people agree, and relies on everybody having like items. The second
+knows how careless they are and, as we do, compares people on the same items alone. The threshold is that above, which
+pauses careful people too.
 
-| answers at random | alert `annotator_apart` | oracle | ratio | threshold | anybody else named by us |
-|--:|--:|--:|--:|--:|--:|
+| answers at random | alert `annotator_apart` | oracle | oracle on the same items | threshold | ratio | ratio | anybody else named by us |
+|--:|--:|--:|--:|--:|--:|--:|--:|
 {careless_rows}
 
 "–": fewer than half were found.
 """
+
+
+def _share(found: dict[str, float], batch: int, name: str) -> str:
+    share, rounds = found[f"{batch} {name}"], found["rounds"] if batch == 0 else -(-found["rounds"] // 2)
+    return f"{share:.1%} ± {(share * (1 - share) / rounds) ** 0.5:.1%}"
 
 
 def _delay(found: dict[str, float], name: str) -> str:
@@ -345,9 +399,9 @@ def _delay(found: dict[str, float], name: str) -> str:
     return f"{'–' if delay > 10**8 else f'{delay:.0f}'} ({share:.0%})"
 
 
-def _ratio(found: dict[str, float], name: str) -> str:
-    ours, oracle = found[f"{name} ours delay"], found[f"{name} oracle delay"]
-    return "–" if max(ours, oracle) > 10**8 else f"{ours / oracle:.1f}"
+def _ratio(found: dict[str, float], name: str, oracle: str) -> str:
+    ours, theirs = found[f"{name} ours delay"], found[f"{name} {oracle} delay"]
+    return "–" if max(ours, theirs) > 10**8 else f"{ours / theirs:.1f}"
 
 
 if __name__ == "__main__":

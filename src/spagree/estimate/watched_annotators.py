@@ -17,7 +17,7 @@ from spagree.estimate.closed_items import ClosedItems
 from spagree.estimate.item_groups import Floats
 
 LARGEST_BET = 1.5  # d never exceeds 1/2, so that at most three quarters of the capital are lost at once
-FIRST_BET, WEIGHT = 0.5, 2.0  # before anything is known, and how many items it counts for
+FIRST_BET, WEIGHT = 1.0, 8.0  # before anything is known, and how many items it counts for
 ALPHA = 0.05
 
 

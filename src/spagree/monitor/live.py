@@ -9,10 +9,11 @@ import numpy as np
 
 from spagree.agreement import Agreement
 from spagree.estimate.closed_items import ClosedItems, closed_items
+from spagree.estimate.drops import drop_evidence, steepest_drop
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.overlap import Overlap, overlap
 from spagree.estimate.watched_annotators import WatchedAnnotators, watch_annotators
-from spagree.estimate.watching import SafeSequence, drop_evidence, safe_sequence
+from spagree.estimate.watching import SafeSequence, safe_sequence
 from spagree.measuring import measure
 from spagree.monitor.ledger import Columns
 from spagree.tally.coded import Coded
@@ -60,10 +61,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Evidence that later items agree less: log of the e-value now and at its highest, means before and after."""
+    """Evidence that later items agree less (log of the e-value), and the means before and after."""
 
     evidence: float
-    highest: float
     before: float
     after: float
     items: int
@@ -103,7 +103,7 @@ def look(
     closed = closed_items(columns.item, columns.annotator, columns.label, chosen.first)
     since = _since(closed, columns.time, marks)
     values = closed.agreement()
-    sequence = safe_sequence(values[since:])
+    sequence = safe_sequence(values[since:], at=_shown(len(values) - since))
     judged = closed_items(columns.item, columns.annotator, columns.label, max(TO_JUDGE_PEOPLE, chosen.first))
     people = watch_annotators(judged, len(columns.annotators))
     return Live(
@@ -152,23 +152,22 @@ def _since(closed: ClosedItems, time: Floats, marks: Sequence[Mark]) -> int:
 def _safe(found: SafeSequence) -> Safe:
     if not len(found.mean):
         return Safe(0, undefined="no item has enough annotations yet")
-    return Safe(len(found.mean), float(found.mean[-1]), float(found.low[-1]), float(found.high[-1]))
+    return Safe(int(found.items[-1]), float(found.mean[-1]), float(found.low[-1]), float(found.high[-1]))
+
+
+def _shown(items: int) -> list[int]:
+    """After how many items the trend has a point: a few hundred at most, the last one among them."""
+    return np.unique(np.linspace(1, items, min(items, MOST_STEPS)).astype(int)).tolist() if items else []
 
 
 def _trend(found: SafeSequence, values: Floats, time: Floats) -> tuple[Step, ...]:
-    """The history of the safe number, thinned to a few hundred points."""
-    items = len(values)
-    if not items:
-        return ()
-    places = np.unique(np.linspace(0, items - 1, min(items, MOST_STEPS)).astype(int))
-    window = max(20, items // 20)
+    """The history of the safe number, with the mean of the latest items at each point."""
+    window = max(20, len(values) // 20)
     total = np.concatenate([[0.0], values.cumsum()])
-    first = np.maximum(places + 1 - window, 0)
-    recent = (total[places + 1] - total[first]) / (places + 1 - first)
-    return tuple(
-        Step(float(time[i]), int(i) + 1, float(found.mean[i]), float(found.low[i]), float(found.high[i]), float(last))
-        for i, last in zip(places, recent, strict=True)
-    )
+    first = np.maximum(found.items - window, 0)
+    recent = (total[found.items] - total[first]) / (found.items - first)
+    rows = (time[found.items - 1], found.items, found.mean, found.low, found.high, recent)
+    return tuple(Step(*row) for row in zip(*(each.tolist() for each in rows), strict=True))
 
 
 def _coverage(columns: Columns) -> tuple[int, int, int]:
@@ -187,28 +186,17 @@ def _per_hour(time: Floats) -> float:
 
 
 def _drop(values: Floats) -> Drop | None:
-    """How the latest items compare with those before; the change is put where the evidence began to rise."""
+    """How the latest items compare with those before; the change is put where the mean falls most."""
     if not len(values):
         return None
-    evidence = drop_evidence(values)
-    turn = _turn(values)
+    turn = steepest_drop(values)
     before, after = values[:turn], values[turn:]
     return Drop(
-        float(evidence[-1]),
-        float(evidence.max()),
+        float(drop_evidence(values)[-1]),
         float(before.mean()) if turn else float(after.mean()),
         float(after.mean()),
         len(after),
     )
-
-
-def _turn(values: Floats) -> int:
-    """The place of the largest fall between the mean before and after, in standard errors (CUSUM)."""
-    n = len(values)
-    before = np.arange(1, n)
-    fallen = values.cumsum()[:-1] - before * values.mean()
-    spread = np.sqrt(before * (n - before))
-    return int(np.argmax(fallen / spread)) + 1 if n > 1 else 0
 
 
 def _class_drops(closed: ClosedItems, since: int, labels: Sequence[str]) -> dict[str, Drop]:
