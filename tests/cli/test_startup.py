@@ -64,7 +64,7 @@ def test_both_intervals_and_every_check_are_among_them(table: Path) -> None:
 
 AFTERWARDS = """
 import sys
-from spagree.cli import without_pandas
+from spagree.read.files import without_pandas
 without_pandas.install()
 without_pandas.install()
 import duckdb, narwhals as nw
@@ -78,8 +78,19 @@ assert "pandas" in sys.modules
 
 @pytest.mark.parametrize(
     "then",
-    ["import pandas", "import importlib; importlib.import_module('pandas')", "relation.collect('pandas')"],
+    [
+        "import pandas; frame = pandas.DataFrame({'a': [1]}); assert duckdb.sql('FROM frame').fetchall() == [(1,)]",
+        "import importlib; importlib.import_module('pandas'); assert duckdb.ConstantExpression(sys.modules['pandas'].NaT)",
+        "assert relation.collect('pandas').rows() == [(1,)]",
+        "assert relation.to_native().df()['a'].tolist() == [1]",
+    ],
 )
 def test_everybody_else_imports_pandas_as_usual(then: str) -> None:
     pytest.importorskip("pandas")
     subprocess.run([sys.executable, "-c", AFTERWARDS.format(then=then)], check=True)
+
+
+def test_measuring_a_file_in_python_does_not_load_pandas_either(table: Path) -> None:
+    code = f"import sys, spagree; spagree.measure({str(table)!r}); print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 
 import click
 
-from spagree.cli import without_pandas
 from spagree.cli.console import note, say
 from spagree.cli.help import Group
 from spagree.errors import SpagreeError, unknown_name
@@ -97,7 +96,6 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn every outcome into its documented exit code."""
     _leave_in_order()
-    without_pandas.install()
     if sys.stdout is None:  # closed by whoever started us
         sys.exit(CANNOT_WRITE)
     given = list(sys.argv[1:] if arguments is None else arguments)

@@ -104,10 +104,12 @@ def _settle_repeats(clean: Clean, annotations: Annotations, policy: DuplicatePol
     """One annotation per annotator and item; different labels need a decision by the user."""
     named = clean.frame.filter(~nw.col(ANNOTATOR).is_null())
     candidates = repeat_candidates(named, (ITEM, ANNOTATOR), rows=total)
-    repeats = _count_repeats(candidates, ITEM, ANNOTATOR) if candidates is not None else 0
-    if candidates is None or not repeats:
+    if candidates is None:
         return clean
-    same = _count_repeats(candidates, ITEM, ANNOTATOR, LABEL)
+    few = candidates is not named  # found by their hashes: each look at them is a pass over all rows
+    repeats, same = _few_repeats(candidates) if few else _repeats(candidates)
+    if not repeats:
+        return clean
     if policy == "error" and same < repeats:
         raise _conflict_error(candidates, annotations)
     caution = Caution("repeats", _repeats_message(repeats, same, policy))
@@ -117,14 +119,35 @@ def _settle_repeats(clean: Clean, annotations: Annotations, policy: DuplicatePol
     if policy == "set":
         return clean.without("repeated", repeats, nw.concat([join_sets(named), anonymous]), caution)
     order = _repeat_order(named, policy, annotations.cautions)
-    if candidates is not named and ROW in order:  # few: leave out their rows, and the rest is not touched
-        kept = {row for (row,) in rows(_keep_one(candidates, policy, order).select(ROW))}
-        dropped = sorted({row for (row,) in rows(candidates.select(ROW))} - kept)
-        return clean.without("repeated", repeats, without_rows(clean.frame, dropped), caution)
+    if few and ROW in order:
+        left = without_rows(clean.frame, _again(candidates, policy, order))
+        return clean.without("repeated", repeats, left, caution)
     return clean.without("repeated", repeats, nw.concat([_keep_one(named, policy, order), anonymous]), caution)
 
 
-def _count_repeats(frame: nw.LazyFrame[Any], *keys: str) -> int:
+def _repeats(frame: nw.LazyFrame[Any]) -> tuple[int, int]:
+    """Annotations beyond the first of an annotator on an item, and those of them that repeat a label."""
+    repeats = _beyond_first(frame, ITEM, ANNOTATOR)
+    return repeats, _beyond_first(frame, ITEM, ANNOTATOR, LABEL) if repeats else 0
+
+
+def _few_repeats(frame: nw.LazyFrame[Any]) -> tuple[int, int]:
+    """The same in one pass."""
+    labels = frame.group_by(ITEM, ANNOTATOR, LABEL).agg(nw.len().alias("times"))
+    keys = labels.group_by(ITEM, ANNOTATOR).agg(nw.col("times").sum(), nw.len().alias("labels"))
+    times, different = nw.col("times").cast(nw.Int64), nw.col("labels").cast(nw.Int64)
+    both = keys.select((times - 1).alias("repeats"), (times - different).alias("same"))
+    repeats, same = rows(both.select(nw.col("repeats").sum(), nw.col("same").sum()))[0]
+    return int(repeats), int(same)
+
+
+def _again(candidates: nw.LazyFrame[Any], policy: Literal["error", "first", "last"], order: list[str]) -> list[int]:
+    """The rows that are not the one that counts: the last of its annotator and item, or the first."""
+    place = nw.col(LABEL).cum_count(reverse=policy == "last").over(ITEM, ANNOTATOR, order_by=order).alias("place")
+    return sorted(row for (row,) in rows(candidates.with_columns(place).filter(nw.col("place") > 1).select(ROW)))
+
+
+def _beyond_first(frame: nw.LazyFrame[Any], *keys: str) -> int:
     """Rows beyond the first of each key."""
     times = frame.group_by(*keys).agg(nw.len().alias("times")).filter(nw.col("times") > 1)
     extra = times.with_columns((nw.col("times").cast(nw.Int64) - 1).alias("extra"))

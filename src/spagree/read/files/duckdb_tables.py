@@ -20,7 +20,7 @@ import narwhals as nw
 from spagree import progress
 from spagree.errors import DataError, FileError
 from spagree.read.annotations import ROW
-from spagree.read.files import delimited
+from spagree.read.files import delimited, without_pandas
 from spagree.read.files.delimited import TextFile
 from spagree.read.files.paths import File, refuse_changed, stamps
 from spagree.read.files.scratch import spill_folder
@@ -36,6 +36,7 @@ def connect() -> DuckDBPyConnection:
     """A private database that never fetches anything; it spills to a private folder in the temporary directory."""
     import duckdb
 
+    without_pandas.install()
     connection = duckdb.connect(config={"temp_directory": str(spill_folder()), "autoinstall_known_extensions": False})
     # duckdb knows how far a query is only when it believes in a progress bar.
     connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
