@@ -122,7 +122,13 @@ def test_an_annotator_who_always_says_the_same_has_a_steady_interval(size: int) 
     g_common = 1 - (1 + (size - rare) / size) / 2
     fourth = rare * g_rare**4 + (size - rare) * g_common**4
     equal = (rare * g_rare**2 + (size - rare) * g_common**2) ** 2 / fourth
-    assert row["cohen_kappa_low"] == pytest.approx(0, abs=1e-12)
+    # A few more items on which one says x and the other y could have gone unseen, besides those there are.
+    three = -log(0.05)
+    added = three / 2 + sqrt(three * (rare + three / 4))
+    ann, bob = (added / 2) / (size + added), (rare + added / 2) / (size + added)  # shares of y
+    by_chance = ann * bob + (1 - ann) * (1 - bob)
+    lowest = ((size - rare) / (size + added) - by_chance) / (1 - by_chance)
+    assert row["cohen_kappa_low"] == pytest.approx(lowest, abs=1e-9) and lowest < 0
     more = -log(0.05) / (size - log(0.05))  # items on which both say y that could have gone unseen
     room = (1 - more) * rare / size + 2 * more * (1 - rare / size / 2)
     expected = max(wilson(0.0, 0.0, equal, 0.95, equal)[1], 1 - rare / size / room)
@@ -217,3 +223,18 @@ def test_the_upper_limits_allow_for_items_that_went_unseen() -> None:
     now, then = (spagree.measure(each, level=level).pairs().row(0, named=True) for each in (rows, more))
     for name in ("cohen_kappa", "scott_pi"):
         assert now[f"{name}_high"] == pytest.approx(then[name], abs=1e-12)
+
+
+@pytest.mark.parametrize("rare", [1, 5, 10])
+@pytest.mark.parametrize("metric", ["nominal", "interval"])
+def test_the_lower_limits_allow_for_items_on_which_the_two_differ(metric: str, rare: int) -> None:
+    """Where y never says 3, the limits are the values with a few more items, half of them 1 and 3, half 3 and 1."""
+    said = [("1", "1")] * 30 + [("3", "1")] * rare
+    rows = [(item, who, label) for item, both in enumerate(said) for who, label in zip("xy", both, strict=True)]
+    row = spagree.measure(rows, metric=metric, level=1 - exp(-3)).pairs().row(0, named=True)
+    added = 1.5 + sqrt(3 * (rare + 0.75))
+    whole = 30 + rare + added
+    x, y = (rare + added / 2) / whole, added / 2 / whole  # shares of 3; under both metrics 1 and 3 do not agree at all
+    for name, one, other in (("cohen_kappa", x, y), ("scott_pi", (x + y) / 2, (x + y) / 2)):
+        expected = one * other + (1 - one) * (1 - other)
+        assert row[f"{name}_low"] == pytest.approx((30 / whole - expected) / (1 - expected), abs=1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from math import erfc, sqrt
@@ -19,7 +19,8 @@ from spagree.errors import DataError, UsageError
 from spagree.estimate import cautions
 from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.clusters import ONE_CLUSTER
-from spagree.estimate.uncertainty import wilson
+from spagree.estimate.item_groups import ItemGroups, profile
+from spagree.estimate.uncertainty import wilson, without_each_cluster
 from spagree.tally import group_counts
 
 COLUMNS = ["item", "annotator", "label", "doc"]
@@ -83,12 +84,38 @@ def test_the_standard_error_adds_up_within_clusters_before_it_squares(scheme: st
     variance = Fraction(g, g - 1) * sum(each**2 for each in sums.values()) / whole**2
     assert found.spa.value == pytest.approx(float(spa), abs=1e-15)
     assert found.spa.stderr == pytest.approx(sqrt(variance), rel=1e-12)
-    # Far from perfect agreement the interval is Wilson's on as many equal clusters as these are worth.
+    # The interval leaves out one cluster at a time, and is that of as many equal clusters as these are worth.
+    held = Counter(docs.values())
+    jackknife = Fraction(g - 1, g) * sum((sums[d] / (whole - sizes[d])) ** 2 for d in sums if held[d] > 1)
+    jackknife += Fraction(g, g - 1) * sum((sums[d] / whole) ** 2 for d in sums if held[d] == 1)
+    assert without_each_cluster(float(spa), *_groups_of(found, scheme)) == pytest.approx(sqrt(jackknife), rel=1e-12)
     effective = float(whole**2 / sum(each**2 for each in sizes.values()))
-    low, high = wilson(float(spa), sqrt(variance), effective, 0.95)
+    low, high = wilson(float(spa), sqrt(max(variance, jackknife)), effective, 0.95)
     assert found.spa.low is not None and found.spa.high is not None
     assert found.spa.low <= low + 1e-12
     assert found.spa.high >= high - 1e-12
+
+
+def _groups_of(found: spagree.Agreement, scheme: str) -> tuple[ItemGroups, Any]:
+    groups = profile(found.measurement.tally)
+    return groups, groups.weights(found.findings.weights[scheme].by_n)
+
+
+def test_clusters_of_equal_weight_have_the_same_error_either_way() -> None:
+    same = [row for row in documents(3, clusters=9, items=6) if row[1] in ("a0", "a1") and row[0][-1] in "01"]
+    full = {doc for item, _, _, doc in same if item[-1] == "1"}
+    same = [row for row in same if row[3] in full]
+    found = measured(same, cluster="doc")
+    assert without_each_cluster(float(found.spa), *_groups_of(found, "flat")) == pytest.approx(found.spa.stderr)
+
+
+def test_a_cluster_with_all_weight_leaves_no_other_to_compare_with() -> None:
+    """Next to no weight for the others: nobody knows how clusters differ."""
+    rows = [(f"1-{i}", who, "xy"[i % 2], "d1") for i in range(4) for who in "abc"]
+    rows += [("2-0", "a", "x", "d2"), ("2-0", "b", "y", "d2")]
+    found = measured(rows, cluster="doc", weights={2: 1e-30, 3: 1.0})
+    assert found.spa.value == 1.0 and found.spa.stderr == pytest.approx(0)
+    assert (found.spa.low, found.spa.high) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("metric", ["nominal", "ordinal"])

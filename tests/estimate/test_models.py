@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from spagree.estimate.alternative_test import alternative_test
-from spagree.estimate.comparison import ITEMS, Difference, Figure, Limits
+from spagree.estimate.comparison import ITEMS, Difference, Figure, Limits, difference
 from spagree.estimate.influence import Coded, Sums, pairable
-from spagree.estimate.models import _Beside, among_people, model_verdict
+from spagree.estimate.models import NO_ITEMS, _Beside, among_people, model_verdict
 
 LABELS = ["a", "b", "c"]
 
@@ -50,7 +50,7 @@ def test_sums_equal_counting_again(seed: int) -> None:
     rng = np.random.default_rng(seed)
     run = {item: int(rng.integers(3)) for item in range(8)}
     found = pairable(coded(rows), weight)
-    made_of = _Beside(found, (np.array([run[item] for item in range(8)]),), 3).parts()
+    made_of = _Beside(found, (np.array([run[item] for item in range(8)]),), 3).parts
     for statistic, which in ((Sums.observed, 0), (Sums.beyond_chance, 1)):
         assert statistic(made_of.whole) == pytest.approx(by_hand(rows, run)[which])
         for item, value in enumerate(statistic(made_of.whole.minus(made_of.items))):
@@ -209,3 +209,34 @@ def test_alternative_test_without_variation_and_without_data() -> None:
         2,
         20,
     )
+
+
+def test_the_interval_allows_for_items_that_speak_against_the_model() -> None:
+    """Newcombe's limits, widened by one item where the model alone differs and one where a person does."""
+    rows = [(item, person, item % 2) for item in range(40) for person in (0, 1, 2)]
+    run = {item: item % 2 for item in range(40)}
+    found = among_people("bot", coded(rows), [run], weight, LABELS)
+    error = (1 + 1 / 4) ** 0.5 / 40
+    assert found.difference.value == 0 and found.difference.limits[ITEMS].stderr == pytest.approx(error)
+    newcombe = difference(found.humans, found.with_humans, 0.95).limits[ITEMS]
+    reach = np.hypot(newcombe.low, stats.t.ppf(0.975, 39) * error)
+    assert found.difference.limits[ITEMS].low == pytest.approx(-reach)
+    expected = 0.5 - 0.5 / 39  # the model's label of one item, people's of another
+    beyond = found.kappa_difference.limits[ITEMS]
+    assert beyond.stderr == pytest.approx(error / (1 - expected))
+    assert beyond.high == pytest.approx(-beyond.low)
+
+
+def test_two_items_or_two_people_leave_everything_open() -> None:
+    """Hardly any degrees of freedom: the limits end where a difference must."""
+    rows = [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1), (1, 2, 1), (1, 3, 0), (1, 4, 1)]
+    found = among_people("bot", coded(rows), [{0: 0, 1: 1}], weight, LABELS)
+    gap = found.difference
+    assert gap.low is not None and gap.high is not None and -1 <= gap.low <= gap.high <= 1
+    assert found.verdict == "cannot_tell"
+
+
+def test_no_common_item_leaves_nothing_to_compare() -> None:
+    found = among_people("bot", coded([(0, 0, 0), (0, 1, 0)]), [{7: 1}], weight, LABELS)
+    assert found.difference.value is None and found.difference.undefined == NO_ITEMS
+    assert found.verdict == "cannot_tell" and found.items == 0

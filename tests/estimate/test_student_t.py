@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import stdtrit
+from scipy.special import fdtrc, stdtrit
 
-from spagree.estimate.student_t import MANY, two_sided, two_sided_each
+from spagree.estimate.student_t import MANY, f_tail, two_sided, two_sided_each
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,13 @@ def test_whole_numbers_do_not_overflow() -> None:
 
 def test_each_without_freedom_has_none() -> None:
     assert np.isnan(two_sided_each(0.95, np.array([0.0, -1.0, np.nan]))).all()
+
+
+@given(st.floats(1e-6, 1e4), st.integers(1, 40), st.floats(0.5, 1e5))
+def test_the_tail_of_f_is_scipys(value: float, first: int, second: float) -> None:
+    assert f_tail(value, first, second) == pytest.approx(float(fdtrc(first, second, value)), rel=1e-8, abs=1e-14)
+
+
+def test_the_tail_of_f_at_its_ends() -> None:
+    assert f_tail(0.0, 3, 8) == 1.0 and f_tail(inf, 3, 8) == 0.0
+    assert f_tail(1e300, 1, 1e5) == 0.0

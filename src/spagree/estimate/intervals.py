@@ -59,14 +59,24 @@ def kappa_limits(value: Floats, stderr: Floats, informing: Informing, level: flo
     return lowest + scale * low, np.maximum(lowest + scale * high, _with_unseen(value, informing, level))
 
 
-def _with_unseen(value: Floats, informing: Informing, level: float) -> Floats:
-    """The kappa with as many more items as could have gone unseen, all of which agree on the rarest label.
+def unseen_share(items: Floats, level: float, seen: Floats | float = 0.0) -> Floats:
+    """The share that as many more items of a kind have as could have gone unseen, where ``seen`` of ``items`` are so.
 
-    A kind of item that is missing among I can make up −log(1 − level)/I of all items: 3/I at 95%, the rule of three.
+    None seen leaves room for −log(1 − level) of them: three at 95%, the rule of three. Otherwise it is the upper score
+    limit of a count, which begins there.
+
+    >>> unseen_share(np.array([27.0, 27.0]), 0.95, np.array([0.0, 9.0])).round(3)
+    array([0.1  , 0.204])
     """
-    unseen = -log(1 - level)
+    three = -log(1 - level)
+    unseen = three / 2 + np.sqrt(three * (seen + three / 4))
+    return np.asarray(unseen / (items + unseen))
+
+
+def _with_unseen(value: Floats, informing: Informing, level: float) -> Floats:
+    """The kappa with as many more items as could have gone unseen, all of which agree on the rarest label."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = unseen / (informing.items + unseen)
+        share = unseen_share(informing.items, level)
         chance = informing.room * (1 - share) + 2 * share * informing.rarest
         return np.asarray(1 - (1 - value) * informing.room / chance)
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import erfc, exp, lgamma, log, sqrt
-from statistics import NormalDist
+from math import erfc, sqrt
 
 import numpy as np
 
 from spagree.estimate.adaptive import Shape
-from spagree.estimate.item_groups import ItemGroups, exact_mean, total
-from spagree.estimate.uncertainty import Estimate, estimate
+from spagree.estimate.item_groups import Floats, ItemGroups, exact_mean, total
+from spagree.estimate.student_t import f_tail, two_sided
+from spagree.estimate.uncertainty import Estimate, effective_items, estimate
 
 ALARM = 0.01
-ENOUGH_ITEMS = 10  # with one number of annotations, to be compared with the others
+ENOUGH_ITEMS = 10  # with one number of annotations, or as many equally large clusters, to be compared with others
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class AgreementAt:
     n: int
     items: int
     agreement: Estimate
-    units: int
-    """Items, or the clusters they are in."""
+    effective: float
+    """Items, or the equally large clusters that would tell as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,32 +46,30 @@ class Missingness:
         return self.p is not None and self.p < ALARM
 
     def p_of_differences(self) -> float | None:
-        """How often chance alone would make the rows of ``by_n`` differ so much, in whatever way: Cochran's Q.
+        """How often chance alone would make the rows of ``by_n`` differ so much, in whatever way: Welch's test.
 
         A trend is only one way to depend on n. Rows of few items (or clusters) are left out; None where fewer than two
         are left. The errors come from the intervals, which have a width at full agreement, too. Clusters that hold
         items of several rows make them move together, which only makes the test more careful.
         """
-        rows = [row.agreement for row in self.by_n if row.units >= ENOUGH_ITEMS]
+        rows = [row for row in self.by_n if row.effective >= ENOUGH_ITEMS]
         if len(rows) < 2:
             return None
-        values, errors = np.array([float(row) for row in rows]), np.array([_error(row) for row in rows])
-        centre = np.average(values, weights=errors**-2.0)
-        return chi_squared_tail(len(rows) - 1, float((((values - centre) / errors) ** 2).sum()))
+        values, errors = np.array([float(row.agreement) for row in rows]), np.array([_error(row) for row in rows])
+        return welch(values, errors, np.array([row.effective - 1 for row in rows]))
 
 
-def chi_squared_tail(freedom: int, value: float) -> float:
-    """How often χ² with so many degrees of freedom is larger: Abramowitz and Stegun 26.4.4 and 26.4.5.
+def welch(values: Floats, errors: Floats, freedom: Floats) -> float:
+    """How likely equal means differ so much, if their errors have so many degrees of freedom (Welch, 1951); a p-value.
 
-    >>> round(chi_squared_tail(1, 3.841), 4), round(chi_squared_tail(2, 5.991), 4)
-    (0.05, 0.05)
+    >>> round(welch(np.array([0.5, 0.7]), np.array([0.1, 0.1]), np.array([9.0, 9.0])), 4)  # Student's t
+    0.1743
     """
-    half = value / 2
-    first = erfc(sqrt(half)) if freedom % 2 else 0.0
-    if half == 0:
-        return 1.0
-    powers = (k / 2 for k in range(freedom % 2, freedom - 1, 2))
-    return first + sum(exp(power * log(half) - half - lgamma(power + 1)) for power in powers)
+    size, weight = len(values), errors**-2.0
+    centre = np.average(values, weights=weight)
+    spread = float((weight * (values - centre) ** 2).sum()) / (size - 1)
+    unsure = float(((1 - weight / weight.sum()) ** 2 / freedom).sum()) / (size**2 - 1)
+    return f_tail(spread / (1 + 2 * (size - 2) * unsure), size - 1, 1 / (3 * unsure))
 
 
 def missingness(found: ItemGroups, level: float, shape: Shape) -> Missingness:
@@ -108,9 +106,10 @@ def _agreement_at(found: ItemGroups, n: int, level: float, shape: Shape) -> Agre
     group = found.only(n)
     value = exact_mean(group, {n: Fraction(1)})
     agreement = estimate(value, group, np.ones(len(group.n)), shape, level=level, scheme="flat")
-    return AgreementAt(n, group.size, agreement, group.units)
+    return AgreementAt(n, group.size, agreement, effective_items(group, np.ones(len(group.n))))
 
 
-def _error(found: Estimate) -> float:
+def _error(row: AgreementAt) -> float:
     """The standard error that the interval implies."""
-    return ((found.high or 0) - (found.low or 0)) / 2 / NormalDist().inv_cdf(0.5 + found.level / 2)
+    half = ((row.agreement.high or 0) - (row.agreement.low or 0)) / 2
+    return half / two_sided(row.agreement.level, row.effective - 1)

@@ -10,7 +10,9 @@ A model that always gives the commonest label agrees with people often, too. So 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import hypot, sqrt
 from typing import Literal
 
 import numpy as np
@@ -22,6 +24,7 @@ from spagree.estimate.comparison import (
     POPULATIONS,
     Difference,
     Figure,
+    Limits,
     clustered,
     difference,
     holm,
@@ -42,6 +45,7 @@ from spagree.estimate.influence import (
     per_annotator,
 )
 from spagree.estimate.item_groups import Floats
+from spagree.estimate.student_t import two_sided
 
 AS_GOOD, WORSE, CANNOT_TELL = "as_good", "worse", "cannot_tell"
 ModelVerdict = Literal["as_good", "worse", "cannot_tell"]
@@ -49,6 +53,7 @@ NO_ITEMS = "no item has a label of the model and two people"
 ONE_ITEM = "only one item has a label of the model and two people: how items differ cannot be seen"
 ONE_CLASS = "people and model gave one label only, so agreement by chance is certain"
 MARGIN = 0.05
+UNSEEN = 1.0 + 0.25  # squares: one item where the model alone differs from two people, one where a person does
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,7 @@ class _Beside:
         found = sum(np.where(run >= 0, by_label[run], 0.0) for run in self.runs)
         return np.asarray(found / self.given)
 
+    @cached_property
     def parts(self) -> Parts:
         """O: people and the model on one item. E: the model's label of one item, people's labels of another."""
         people, match = self.people, self.matches()
@@ -192,7 +198,7 @@ def among_people(
     left_out = {"no_model_label": without, "fewer_than_two_people": len(every) - without - len(people.item)}
     beside = _Beside(people, tuple(_said(run, people.item) for run in runs), len(labels))
     mine, theirs = _figures(people, beside, level)
-    gap, kappa_gap = (_gap(theirs[k], mine[k], level) for k in (0, 1))
+    gap, kappa_gap = _gap(theirs[0], mine[0], level, 1.0), _gap(theirs[1], mine[1], level, _room(beside))
     size = len(people.people) if people.coded.has_annotators else None
     return ModelFindings(
         name,
@@ -225,7 +231,7 @@ def _figures(people: Pairable, beside: _Beside, level: float) -> tuple[tuple[Fig
     if not len(people.item):
         none = Figure(None, undefined=NO_ITEMS)
         return (none, none), (none, none)
-    model, persons = beside.parts(), parts(people)
+    model, persons = beside.parts, parts(people)
     mine = _figure(people, model, Sums.observed, level), _figure(people, model, Sums.beyond_chance, level)
     theirs = _figure(people, persons, Sums.observed, level), _figure(people, persons, Sums.beyond_chance, level)
     return mine, theirs
@@ -244,14 +250,35 @@ def _figure(people: Pairable, made_of: Parts, statistic: Statistic, level: float
     return Figure(value, limits, moved)
 
 
+def _room(beside: _Beside) -> float:
+    """1 − E of people and model, in units of which agreement beyond chance is measured."""
+    whole = beside.parts.whole
+    return float(1 - whole.same / whole.all) if whole.all else 1.0
+
+
 def _populations(moved: Influence) -> tuple[str, ...]:
     return POPULATIONS if moved.knows_annotators else (ITEMS,)
 
 
-def _gap(theirs: Figure, mine: Figure, level: float) -> Difference:
-    """For new people as well, where it can be told how people differ."""
+def _gap(theirs: Figure, mine: Figure, level: float, room: float) -> Difference:
+    """For new people as well, where it can be told how people differ; a full point of agreement is 1/``room``.
+
+    Often only a few items tell the model from a person, and those on which the model alone is wrong may be missing by
+    chance. The interval allows for one more of these, and for one more on which a person is (docs/mathematics.md §19).
+    """
     known = ANNOTATORS in theirs.limits and ANNOTATORS in mine.limits
-    return difference(theirs, mine, level, ANNOTATORS if known else ITEMS)
+    found = difference(theirs, mine, level, ANNOTATORS if known else ITEMS)
+    if found.value is None or mine.influence is None:
+        return found
+    wider = {}
+    for population, limits in found.limits.items():
+        error = sqrt(UNSEEN) / mine.influence.equal_items / room
+        reach = two_sided(level, mine.influence.freedom(population == ANNOTATORS)) * error
+        low = found.value - hypot(found.value - limits.low, reach)
+        high = found.value + hypot(limits.high - found.value, reach)
+        ends = min(limits.low, max(low, -1 / room)), max(limits.high, min(high, 1 / room))
+        wider[population] = Limits(hypot(limits.stderr, error), *ends)
+    return replace(found, limits=wider)
 
 
 def model_verdict(gap: Difference, kappa_gap: Difference, kappa: Figure, margin: float) -> ModelVerdict:

@@ -73,6 +73,8 @@ def to_new_annotators(
     items = steadied(figure.value, figure.stderr, whole, whole.weights(by_n), shape)
     error = sqrt(spread.stderr**2 + items**2 - figure.stderr**2)
     low, high = wilson(figure.value, error, spread.equal_items, figure.level, spread.freedom)
+    if figure.low is not None and figure.high is not None:
+        low, high = min(low, figure.low), max(high, figure.high)
     return replace(figure, stderr=spread.stderr, low=low, high=high, interval_for=ANNOTATORS)
 
 

@@ -61,6 +61,6 @@ def _pooled(rows: Sequence[AgreementAt]) -> AgreementWithin:
     usual = sum(size * variance for size, variance in spread) / sum(size for size, _ in spread)
     rest = items - sum(size for size, _ in spread)
     error = sqrt(sum(size * variance for size, variance in spread) + rest * usual) / items
-    low, high = wilson(value, error, sum(row.units for row in rows), first.level)
+    low, high = wilson(value, error, sum(row.effective for row in rows), first.level)
     pooled = replace(first, value=value, stderr=error, low=low, high=high, undefined=None)
     return AgreementWithin(rows[0].n, rows[-1].n, items, pooled)

@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spagree.errors import DataError, UsageError
 from spagree.estimate.grouping import Ints, counted, merged, pairs_within, sums
-from spagree.estimate.intervals import Informing, kappa_limits, mean_error, wilson_each
+from spagree.estimate.intervals import Informing, kappa_limits, mean_error, unseen_share, wilson_each
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.tally.coded import Coded
@@ -85,8 +86,10 @@ def _figures(found: Meetings, similarity: Floats | None, level: float) -> dict[s
     stderr = mean_error(found.shared, found.per_pair((agree - observed[found.pair]) ** 2))
     low, high = wilson_each(observed, stderr, found.shared, level)
     table = _Table(found, agree, observed, similarity, level)
-    kappa = table.coefficient("cohen_kappa", *table.cohen())
-    pi = table.coefficient("scott_pi", *table.scott())
+    one, other = table.shares
+    both = (one + other) / 2
+    kappa = table.coefficient("cohen_kappa", one, other)
+    pi = table.coefficient("scott_pi", both, both)
     return {"agreement": observed, "stderr": stderr, "low": low, "high": high, **kappa, **pi}
 
 
@@ -125,16 +128,6 @@ class _Table:
         table = sums(cells, found.count, len(found.left) * width).reshape(len(found.left), width)
         return table / found.shared[:, None]
 
-    def cohen(self) -> tuple[Floats, Floats]:
-        """By chance: the one's label against all labels of the other, and the other way round."""
-        one, other = self.shares
-        return self._chance(other, self.found.one), self._chance(one, self.found.other)
-
-    def scott(self) -> tuple[Floats, Floats]:
-        """By chance: each label against the labels of both."""
-        both = (self.shares[0] + self.shares[1]) / 2
-        return self._chance(both, self.found.one), self._chance(both, self.found.other)
-
     def _chance(self, table: Floats, label: Ints) -> Floats:
         """How likely a label agrees with one drawn from those in the table for the pair."""
         return np.asarray(self._smoothed(table)[self.found.pair, np.searchsorted(self.labels, label)])
@@ -143,20 +136,45 @@ class _Table:
         return table if self.similarity is None else table @ self.similarity[np.ix_(self.labels, self.labels)]
 
     def coefficient(self, name: str, one: Floats, other: Floats) -> dict[str, Floats]:
-        """Value, standard error by linearisation over the shared items, and limits."""
+        """Value, standard error by linearisation over the shared items, and limits.
+
+        By chance each of the two gives the labels in the shares ``one`` and ``other``: their own for Cohen, those of
+        both together for Scott.
+        """
         found = self.found
-        expected = found.per_pair((one + other) / 2) / found.shared
+        by_chance = self._chance(other, found.one), self._chance(one, found.other)
+        likely = by_chance[0] + by_chance[1]
+        expected = found.per_pair(likely / 2) / found.shared
         beyond = np.where(1 - expected < CERTAIN, np.nan, 1 - expected)
         value = (self.observed - expected) / beyond
-        influence = self.agree - (1 - value)[found.pair] * (one + other)
+        influence = self.agree - (1 - value)[found.pair] * likely
         centre = found.per_pair(influence) / found.shared
         stderr = mean_error(found.shared, found.per_pair((influence - centre[found.pair]) ** 2))
-        unlike = 1 - (one + other) / 2
-        first, second, fourth = (found.per_pair(unlike**power) for power in (1, 2, 4))
+        first, second, fourth = (found.per_pair((1 - likely / 2) ** power) for power in (1, 2, 4))
         most, rarest = self.extremes
         informing = Informing(first, second, fourth, np.ones_like(first), found.shared, beyond, most, rarest)
         low, high = kappa_limits(value, stderr / beyond, informing, self.level)
+        low = np.minimum(low, self._with_unseen(one, other, expected))
         return {name: value, f"{name}_stderr": stderr / beyond, f"{name}_low": low, f"{name}_high": high}
+
+    def _with_unseen(self, one: Floats, other: Floats, expected: Floats) -> Floats:
+        """The kappa with as many more items as could have gone unseen, on which the two give two labels crosswise.
+
+        Of all labels these two raise agreement by chance most. Without such items somebody who gave one label
+        throughout would leave no kappa below 0 possible.
+        """
+        found, likely = self.found, self._smoothed((one + other) / 2)
+        if likely.shape[1] < 2:
+            return np.full(len(expected), np.nan)
+        rows, two = np.arange(len(expected))[:, None], np.argsort(-likely, axis=1, kind="stable")[:, :2]
+        said = self.labels[two][found.pair]
+        differ = (found.one != found.other) & (_either(found.one, said) & _either(found.other, said))
+        share = unseen_share(found.shared, self.level, found.per_pair(differ.astype(np.float64)))
+        alike = 0.0 if self.similarity is None else self.similarity[self.labels[two[:, 0]], self.labels[two[:, 1]]]
+        by_chance = (1 - share) * ((1 - share) * expected + share * likely[rows, two].sum(axis=1))
+        by_chance += share**2 * (1 + alike) / 2
+        agree = (1 - share) * self.observed + share * alike
+        return np.asarray((agree - by_chance) / (1 - by_chance))
 
     @cached_property
     def extremes(self) -> tuple[Floats, Floats]:
@@ -164,6 +182,11 @@ class _Table:
         both = self.shares[0] + self.shares[1]
         chance = np.where(both > 0, self._smoothed(both) / 2, 1.0)
         return np.minimum(1.0, 2 - both.max(axis=1, initial=0.0)), 1 - chance.min(axis=1, initial=1.0)
+
+
+def _either(label: Ints, two: Ints) -> NDArray[np.bool_]:
+    """Whether a label is one of the two."""
+    return np.asarray((label == two[:, 0]) | (label == two[:, 1]))
 
 
 # Who met whom --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Quantiles of Student's t: every interval needs one, and importing scipy for it takes longer than a short run.
+"""Quantiles of Student's t, which every interval needs, and the tail of F: importing scipy takes longer than a run.
 
 With many degrees of freedom the quantile is a short series in the normal quantile (Abramowitz and Stegun 26.7.5,
 continued by two terms). With few it is where the incomplete beta function has the probability asked for (26.5.27).
@@ -7,7 +7,7 @@ continued by two terms). With few it is where the incomplete beta function has t
 from __future__ import annotations
 
 from functools import lru_cache
-from math import ceil, inf, lgamma, log, log1p, sqrt
+from math import ceil, exp, inf, isinf, lgamma, log, log1p, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -94,6 +94,27 @@ def _solved(target: float, a: Floats, b: Floats, logit: Floats) -> Floats:
         if np.abs(step).max() < CLOSE:
             break
     return logit
+
+
+def f_tail(value: float, first: float, second: float) -> float:
+    """How often F with so many degrees of freedom is larger: the incomplete beta function (26.6.2).
+
+    >>> round(f_tail(4.07, 3, 8), 3), f_tail(0.0, 3, 8)
+    (0.05, 1.0)
+    """
+    if value <= 0:
+        return 1.0
+    if isinf(value):
+        return 0.0
+    a, b, x = second / 2, first / 2, second / (second + first * value)
+    upper = x > (a + 1) / (a + b + 2)  # the other side's continued fraction is the fast one
+    if upper:
+        a, b, x = b, a, first * value / (second + first * value)
+    fraction = _continued_fraction(np.array([x]), np.array([a]), np.array([b]))[0]
+    share = (
+        exp(a * log(x) + b * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b) - log(a * fraction)) if x > 0 else 0.0
+    )
+    return 1 - share if upper else share
 
 
 def _continued_fraction(x: Floats, a: Floats, b: Floats) -> Floats:

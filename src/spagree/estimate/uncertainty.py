@@ -82,7 +82,8 @@ def estimate(value: float, found: ItemGroups, weights: Floats, shape: Shape, *, 
         reason = ONE_ITEM if found.size < 2 else ONE_CLUSTER
         return Estimate(value, None, None, None, level, scheme, undefined=reason)
     stderr = standard_error(value, found, weights)
-    low, high = wilson(value, steadied(value, stderr, found, weights, shape), effective_items(found, weights), level)
+    error = stderr if found.cluster is None else max(stderr, without_each_cluster(value, found, weights))
+    low, high = wilson(value, steadied(value, error, found, weights, shape), effective_items(found, weights), level)
     return Estimate(value, stderr, low, high, level, scheme)
 
 
@@ -90,6 +91,20 @@ def standard_error(value: float, found: ItemGroups, weights: Floats) -> float:
     """sqrt(G/(G−1) · Σ_g (Σ k(P − SPA))²) / Σ k, by linearisation; g is an item, or a cluster of them."""
     spread = total(found.unit_sizes * found.per_unit(weights * (found.agreement - value)) ** 2)
     return sqrt(found.units / (found.units - 1) * spread) / total(found.items * weights)
+
+
+def without_each_cluster(value: float, found: ItemGroups, weights: Floats) -> float:
+    """The standard error from leaving out one cluster at a time; the same where all clusters weigh the same.
+
+    A large cluster pulls SPA towards itself, so that it seems to deviate less than it does. A cluster of a single item
+    counts as an item does.
+    """
+    units, whole = found.units, total(found.items * weights)
+    own = found.per_unit(weights) / whole
+    several = (found.per_unit(np.ones(len(found.items))) > 1) & (own < 1)
+    pull = np.where(several, (1 - 1 / units) / np.where(several, 1 - own, 1.0), 1.0)
+    deviation = pull * found.per_unit(weights * (found.agreement - value))
+    return sqrt(units / (units - 1) * total(found.unit_sizes * deviation**2)) / whole
 
 
 class CountedItems(Protocol):
