@@ -106,6 +106,44 @@ def test_before_keeps_the_clusters() -> None:
     }
 
 
+def test_before_and_after_a_date_within_each_group() -> None:
+    first, second = round_of(1, 0.7), round_of(2, 0.95).with_columns(pl.col("item") + "'")
+    timed = pl.concat([first, second]).with_columns(time=pl.int_range(pl.len()))
+    found = spagree.compare(timed, before=first.height, time="time", by="lang", cluster="doc")
+    wanted = spagree.compare(first, second, names=("a", "b"), by="lang", cluster="doc")
+    assert found.difference == wanted.difference
+    assert {name: each.difference for name, each in found.groups.items()} == {
+        name: each.difference for name, each in wanted.groups.items()
+    }
+    assert found.not_compared == {}
+
+
+def test_a_group_that_one_side_lacks_is_named() -> None:
+    first = round_of(1, 0.8)
+    later = pl.concat([first, first.with_columns(pl.col("item") + "fr", lang=pl.lit("fr"))])
+    found = spagree.compare(first, later, names=("a", "b"), by="lang")
+    assert list(found.groups) == ["de", "en"] and found.not_compared == {"fr": ["b"]}
+    assert json.loads(found.to_json())["groups_not_compared"] == {"fr": ["b"]}
+    assert "Not compared: fr, which only b has." in str(found)
+    turned = spagree.compare(later, first, names=("b", "a"), by="lang")
+    assert turned.not_compared == {"fr": ["b"]}
+
+
+def test_a_class_that_one_side_lacks_has_no_difference() -> None:
+    first = [(item, who, "yes" if item % 3 else "no") for item in range(12) for who in ("ann", "bob")]
+    later = [(item, who, label if item else "unsure") for item, who, label in first]
+    classes = {each.label: each for each in spagree.compare(first, later, names=("a", "b")).pairs[0].classes}
+    assert set(classes) == {"yes", "no", "unsure"}
+    assert classes["unsure"].difference.value is None and classes["unsure"].p_holm is None
+    assert classes["unsure"].difference.undefined == "a has no annotation of this class"
+
+
+def test_by_the_annotators_themselves_points_to_their_breakdowns() -> None:
+    rows = round_of(1, 0.8)
+    with pytest.raises(DataError, match="if the column says who annotated, the breakdowns annotators and pairs"):
+        spagree.measure(rows.drop("lang", "doc"), by="annotator")
+
+
 def test_what_cannot_be_compared_by_group_is_refused() -> None:
     frame = round_of(1, 0.8)
     with pytest.raises(DataError, match="the sources have no group in common"):
@@ -113,4 +151,4 @@ def test_what_cannot_be_compared_by_group_is_refused() -> None:
     with pytest.raises(UsageError, match="cluster= is for comparing two sources or more"):
         spagree.compare(frame, model="cyd", cluster="doc")
     with pytest.raises(UsageError, match="by= is for comparing two sources or more"):
-        spagree.compare(frame.with_columns(time=pl.int_range(pl.len())), before=9, time="time", by="lang")
+        spagree.compare(frame, model="cyd", by="lang")

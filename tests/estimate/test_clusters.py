@@ -345,8 +345,8 @@ def test_items_in_several_clusters_are_refused_in_words() -> None:
     with pytest.raises(DataError) as error:
         measured(rows, cluster="doc")
     assert str(error.value) == (
-        "cluster=\"doc\": 2 items are in several clusters (item 'q1' in 'd1' and 'd2'; item 'q2' in 'd1' and no value); "
-        "an item belongs to one: correct the column, or name another"
+        "cluster=\"doc\": 2 items are in several clusters (item 'q1' in 'd1' and 'd2'; item 'q2' in 'd1' and no value), "
+        "and an item belongs to one; correct the column, or name another"
     )
 
 

@@ -217,6 +217,11 @@ def test_the_interval_by_the_formula(name: str, data: str) -> None:
     more = -log(0.05) / (len(pairable(items)) - log(0.05))
     room = (1 - more) * (1 - found.expected) + 2 * more * float(1 - min(pi.values()))
     high = max(high, 1 - (1 - found.observed) / room)
+    three, seen = -log(0.05), len(pairable(items))
+    differing = three / 2 + sqrt(three * (seen * (1 - found.observed) + three / 4))
+    w, likeliest = differing / (seen + differing), float(sum(sorted(pi.values())[-2:]))
+    by_chance = (1 - w) ** 2 * found.expected + w * (1 - w) * likeliest + w**2 / 2
+    low = min(low, ((1 - w) * found.observed - by_chance) / (1 - by_chance))
     assert (found.low, found.high) == pytest.approx((min(low, found.value), max(high, found.value)), abs=1e-9)
 
 
@@ -235,6 +240,21 @@ def test_the_upper_limit_allows_for_items_that_went_unseen() -> None:
     assert found(GUESSED)["fleiss_kappa"].high == pytest.approx(found(more)["fleiss_kappa"].value, abs=1e-12)
     for name in ("spa_kappa", "krippendorff_alpha"):
         assert found(GUESSED)[name].high == pytest.approx(found(more)[name].value, abs=0.01)
+
+
+@pytest.mark.parametrize("differ", [1, 4])
+def test_the_lower_limit_allows_for_items_on_which_people_differ(differ: int) -> None:
+    """Two people who never call b together: kappa is as low as these labels allow, but more of b would lower it."""
+    items = [["a", "a"]] * (40 - differ) + [["a", "b"]] * differ
+    added = 1.5 + sqrt(3 * (differ + 0.75))
+    rare = (differ + added) / 2 / (40 + added)
+    expected = rare**2 + (1 - rare) ** 2  # Fleiss's, with so many more such items
+    lowest = ((40 - differ) / (40 + added) - expected) / (1 - expected)
+    tally = tally_of(items)
+    found = chance(tally, weigh("flat", tally).by_n, THREE, "flat")
+    assert found["fleiss_kappa"].low == pytest.approx(lowest, abs=1e-12)
+    for name in ("spa_kappa", "krippendorff_alpha"):
+        assert found[name].low == pytest.approx(lowest, abs=0.02)
 
 
 def test_common_labels_do_not_move_the_upper_limit() -> None:

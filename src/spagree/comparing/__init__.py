@@ -37,6 +37,8 @@ class Comparison(ShownComparison):
     agreements: Mapping[str, Agreement]
     groups: Mapping[str, Comparison] = field(default_factory=dict)
     """With ``by`` the same comparison within each group that all sources have; Holm over all groups."""
+    not_compared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Groups that some sources lack, and the names of those that have them."""
 
     @property
     def difference(self) -> Difference:
@@ -125,16 +127,14 @@ def compare(
     if before is not None:
         if len(sources) != 1:
             raise UsageError("before: give the one source to be split by time")
-        _refuse_columns(options, "by")
-        return compared(halves(measure(sources[0], **options), before, options), interval_for)
+        return _with_groups(halves(measure(sources[0], **options), before, options), options, interval_for)
     if len(sources) in (0, 1):
         raise UsageError("compare: give two sources or more, one source with before, or one source with model")
     named = names_of(sources) if names is None else list(names)
     if len(named) != len(sources) or len(set(named)) != len(named):
         raise UsageError(f"names {named!r}: give each of the {len(sources)} sources a name of its own")
     measured = {name: measure(source, **options) for name, source in zip(named, sources, strict=True)}
-    groups = {} if options.get("by") is None else _by_group(measured, options, interval_for)
-    return replace(compared(measured, interval_for), groups=groups)
+    return _with_groups(measured, options, interval_for)
 
 
 def _refuse_columns(options: Mapping[str, Any], *names: str) -> None:
@@ -146,12 +146,14 @@ def _refuse_columns(options: Mapping[str, Any], *names: str) -> None:
             )
 
 
-def _by_group(
-    agreements: Mapping[str, Agreement], options: Mapping[str, Any], interval_for: str
-) -> dict[str, Comparison]:
-    """The comparison within each group that all have; p-values hold for all groups together."""
-    known = [dict.fromkeys(each.measurement.tally.groups()) for each in agreements.values()]
-    shared = [group for group in known[0] if all(group in other for other in known)]
+def _with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any], interval_for: str) -> Comparison:
+    """The comparison, and where groups were asked for the same within each that all have; Holm over all groups."""
+    whole = compared(agreements, interval_for)
+    if options.get("by") is None:
+        return whole
+    has = {name: each.measurement.tally.groups() for name, each in agreements.items()}
+    where = {group: [name for name in has if group in has[name]] for each in has.values() for group in each}
+    shared = [group for group, names in where.items() if len(names) == len(has)]
     if not shared:
         raise DataError(f"--by {options['by']}: the sources have no group in common; compare them without it")
     found = {
@@ -159,10 +161,11 @@ def _by_group(
         for group in shared
     }
     adjusted = iter(holm([pair.difference.p for each in found.values() for pair in each.pairs]))
-    return {
+    groups = {
         group: replace(each, pairs=tuple(replace(pair, p_holm=next(adjusted)) for pair in each.pairs))
         for group, each in found.items()
     }
+    return replace(whole, groups=groups, not_compared={group: where[group] for group in where if group not in shared})
 
 
 def compared(agreements: Mapping[str, Agreement], interval_for: str = ITEMS) -> Comparison:

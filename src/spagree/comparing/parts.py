@@ -31,9 +31,9 @@ def measured_part(frame: nw.LazyFrame[Any], options: Mapping[str, Any]) -> Agree
     if COUNT in names:
         counts = to_polars(frame.select(ITEM, LABEL, COUNT))
         return measure(ItemCounts(counts, None, {}), **estimating(options))
-    annotator, cluster = (name if name in names else None for name in (ANNOTATOR, CLUSTER))
+    annotator, cluster, by = (name if name in names else None for name in (ANNOTATOR, CLUSTER, GROUP))
     return measure(
-        frame.to_native(), item=ITEM, annotator=annotator, label=LABEL, cluster=cluster, **estimating(options)
+        frame.to_native(), item=ITEM, annotator=annotator, label=LABEL, cluster=cluster, by=by, **estimating(options)
     )
 
 

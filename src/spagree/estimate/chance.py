@@ -16,7 +16,7 @@ import numpy as np
 
 from spagree.estimate.adaptive import Shape, adaptive_shape
 from spagree.estimate.clusters import ONE_CLUSTER
-from spagree.estimate.intervals import Informing, kappa_limits
+from spagree.estimate.intervals import Informing, kappa_limits, unseen_share, with_differing
 from spagree.estimate.item_groups import Floats, total
 from spagree.estimate.label_counts import LabelCounts, votes
 from spagree.estimate.similarity import Metric
@@ -181,7 +181,16 @@ class _Coefficient:
         given = (first, second, fourth, implied, seen, 1 - float(self.expected[0]), most, rarest)
         informing_sums = Informing(*(np.array([each]) for each in given))
         low, high = kappa_limits(np.array([value]), np.array([stderr]), informing_sums, level)
-        return float(low[0]), float(high[0])
+        return min(float(low[0]), self.with_differing(seen, level)), float(high[0])
+
+    def with_differing(self, seen: float, level: float) -> float:
+        """The coefficient with as many more items as could have gone unseen, on which people differ."""
+        likely, observed = self.found.across(self.shares), self.observed[:1]
+        two = np.argsort(-likely, kind="stable")[:2]
+        similar = self.found.similarity
+        alike = np.zeros(1) if similar is None else similar[two[:1], two[1:]]
+        share = unseen_share(np.array([seen]), level, seen * (1 - observed))
+        return float(with_differing(observed, self.expected[:1], likely[two].sum(), alike, share)[0])
 
     def linearised(self) -> float:
         """Standard error from what each item adds to the ratio, where the jackknife leaves one class."""

@@ -273,7 +273,7 @@ def compare_sides(sides: Sequence[Side], level: float, interval_for: str = ITEMS
 
 def _pair(a: Side, b: Side, level: float, interval_for: str) -> Pair:
     spa, kappa = (difference(one, other, level, interval_for) for one, other in zip(a.figures, b.figures, strict=True))
-    labels = [label for label in a.classes if label in b.classes]
+    labels = dict.fromkeys([*a.classes, *b.classes])
     gaps = [difference(a.class_figure(label), b.class_figure(label), level) for label in labels]
     classes = map(ClassDifference, labels, gaps, holm([gap.p for gap in gaps]))
     return Pair(a, b, spa, kappa, tuple(classes), *_shared(a.found, b.found))

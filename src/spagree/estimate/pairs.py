@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from spagree.errors import DataError, UsageError
 from spagree.estimate.grouping import Ints, counted, merged, pairs_within, sums
-from spagree.estimate.intervals import Informing, kappa_limits, mean_error, unseen_share, wilson_each
+from spagree.estimate.intervals import Informing, kappa_limits, mean_error, unseen_share, wilson_each, with_differing
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.tally.coded import Coded
@@ -170,11 +170,9 @@ class _Table:
         said = self.labels[two][found.pair]
         differ = (found.one != found.other) & (_either(found.one, said) & _either(found.other, said))
         share = unseen_share(found.shared, self.level, found.per_pair(differ.astype(np.float64)))
-        alike = 0.0 if self.similarity is None else self.similarity[self.labels[two[:, 0]], self.labels[two[:, 1]]]
-        by_chance = (1 - share) * ((1 - share) * expected + share * likely[rows, two].sum(axis=1))
-        by_chance += share**2 * (1 + alike) / 2
-        agree = (1 - share) * self.observed + share * alike
-        return np.asarray((agree - by_chance) / (1 - by_chance))
+        none = np.zeros(len(expected))
+        alike = none if self.similarity is None else self.similarity[self.labels[two[:, 0]], self.labels[two[:, 1]]]
+        return with_differing(self.observed, expected, likely[rows, two].sum(axis=1), alike, share)
 
     @cached_property
     def extremes(self) -> tuple[Floats, Floats]:

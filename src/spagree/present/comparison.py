@@ -46,6 +46,11 @@ class Compared(Protocol):
         """The same within each group."""
         ...
 
+    @property
+    def not_compared(self) -> Mapping[str, Sequence[str]]:
+        """Groups that some of the data sets lack, and those that have them."""
+        ...
+
 
 class ShownComparison:
     """What every comparison can show; :class:`spagree.Comparison` is one."""
@@ -105,7 +110,8 @@ def _figures_document(found: Compared) -> dict[str, Any]:
 def _groups_document(found: Compared) -> dict[str, Any]:
     """The same figures for each group, where groups were asked for."""
     groups = {name: _figures_document(each) for name, each in found.groups.items()}
-    return {"groups": groups} if groups else {}
+    apart = {name: list(having) for name, having in found.not_compared.items()}
+    return ({"groups": groups} if groups else {}) | ({"groups_not_compared": apart} if apart else {})
 
 
 def _pair_document(pair: Pair) -> dict[str, Any]:
@@ -248,6 +254,8 @@ def _notes(found: Compared) -> Iterable[str]:
         if each.shared_items:
             shared = count(each.shared_items, "shared item")
             yield f"{_names(each)}: {shared}, compared item by item."
+    for name, having in found.not_compared.items():
+        yield f"Not compared: {printable(name) or '(no value)'}, which only {' and '.join(map(printable, having))} has."
 
 
 def plain_table(*columns: str) -> Table:

@@ -114,6 +114,13 @@ def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
         )
 
 
+REMEDIES = {
+    CLUSTER: "correct the column, or name another",
+    GROUP: "if the column says who annotated, the breakdowns annotators and pairs show each of them; if it groups "
+    "annotators, name who annotated with --annotator",
+}
+
+
 def _in_several(frame: nw.LazyFrame[Any], name: str, named: Mapping[str, str]) -> DataError:
     """The error for items that have several values, with the first of them."""
     grouped = per_key(frame, [ITEM], [name]).filter(has_several(name))
@@ -121,11 +128,9 @@ def _in_several(frame: nw.LazyFrame[Any], name: str, named: Mapping[str, str]) -
     found = rows(grouped.select(ITEM, name, f"{name}_last").sort(ITEM).head(SHOWN))
     examples = "; ".join(f"item {shown(text(item))} in {_both(first, last)}" for item, first, last in found)
     what = "clusters" if name == CLUSTER else "groups"
-    remedy = "name who annotated with --annotator if these are groups of annotators" if name == GROUP else (
-        "correct the column, or name another")  # fmt: skip
     return DataError(
         f"{OPTIONS[name]} {shown(named[name])}: {total:,} {'item is' if total == 1 else 'items are'} in several {what} "
-        f"({examples}); an item belongs to one: {remedy}"
+        f"({examples}), and an item belongs to one; {REMEDIES[name]}"
     )
 
 
