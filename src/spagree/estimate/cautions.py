@@ -17,6 +17,9 @@ SCALE = 3  # different numbers
 LOW_COVERAGE = 0.5
 FEW_CLUSTERS = 10
 LARGE_TALLY = 100_000  # combinations of cluster and labels
+DECISIONS = frozenset(
+    ("gold", "goldstandard", "groundtruth", "truth", "consensus", "majority", "majorityvote", "adjudicated", "final")
+)
 NEAR_CHANCE = 0.1  # a kappa below this, with an interval down to 0
 
 REMEDY = (
@@ -85,7 +88,8 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
     if lost and lost >= tally.annotations:
         yield Caution(
             "many_left_out",
-            f"{lost:,} rows have no label or no item, and only {tally.annotations:,} have: are the columns right?",
+            f"{lost:,} rows have no label or no item, and only {tally.annotations:,} have: are the columns right? "
+            "Cells that a spreadsheet merged are empty but for the first: fill them down",
         )
     if (
         tally.annotators is not None
@@ -93,6 +97,13 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
         and tally.annotations == sum(tally.annotators.values())
     ):
         yield Caution("one_annotator", f"only one annotator ({next(iter(tally.annotators))!r}): nobody to agree with")
+    decided = [name for name in tally.annotators or () if "".join(filter(str.isalnum, name.casefold())) in DECISIONS]
+    if decided and len(tally.annotators or ()) > len(decided):
+        named = ", ".join(map(repr, decided))
+        option = " ".join(f"--exclude-annotator {name!r}" for name in decided)
+        yield Caution(
+            "not_a_person", f"{named} is named like a decision, not like an annotator, and counts as one: {option}"
+        )
     if tally.items == 1:
         yield Caution("one_item", "all annotations belong to one item; is the item column right?")
     elif tally.items == tally.annotations and tally.items > 0:

@@ -25,6 +25,7 @@ COMMON_NAMES: Mapping[str, tuple[str, ...]] = {
         "subjectids subjectid",
         "id",
         "sentence text image filename file question",
+        "stimulus stimulusid case hit essayid essay abstractid abstract imagename utt utterance prompt claim",
     ),
     ANNOTATOR: (
         "annotatorid",
@@ -36,12 +37,14 @@ COMMON_NAMES: Mapping[str, tuple[str, ...]] = {
         "worker rater coder judge labeler labeller labeledby labelledby",
         "userid participantid",
         "user username participant email",
+        "grader reader reviewer evaluator assessor screener moderator curator expert turker respondent rateremail",
     ),
     LABEL: (
         "label",
         "labels",
         "class category answer judgement judgment rating annotation response",
         "value choice tag code score",
+        "verdict decision grade diagnosis vote",
     ),
     TIME: ("createdat submittedat updatedat annotatedat", "timestamp", "time datetime", "date"),
 }

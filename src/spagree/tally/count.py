@@ -18,7 +18,7 @@ from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import find_patterns, size
 from spagree.tally.policies import Clean, Policies, apply_policies
 from spagree.tally.set_labels import caution_sets
-from spagree.tally.spelling import caution_ids, caution_variants
+from spagree.tally.spelling import caution_ids, caution_own_labels, caution_variants
 from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, refuse_overflow, text
 
 LARGEST = 2**63 - 1
@@ -73,6 +73,7 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     tally = replace(_tally(counts, totals, annotators, left_out, patterns), grouped=grouped)
     refuse_changed(annotations.watched)
     cautions = annotations.cautions + caution_variants(totals) + caution_ids(clean.frame, tally) + clean.cautions
+    cautions += caution_own_labels(clean.frame, tally)
     if policies is None or not (policies.of_sets or policies.separator):
         cautions += caution_sets(totals)
     return Counted(tally, counts, cautions, clean.frame)

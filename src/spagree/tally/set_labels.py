@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,24 +16,51 @@ from spagree.tally.engines import column_names, gathered_labels, replaced
 from spagree.tally.tally import text
 
 SEPARATORS = ("|", ";", ",", "\n", "/", "+", "&", "#")
-BAR = "|"
+BAR, BLANK = "|", " "
+BRACKETS = {"[": "]", "{": "}", "(": ")"}
+PART = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,'"][^,'"]*)""")
+MAPPING = re.compile(r"""['"]\s*:""")
+ESCAPED = {r"\n": "\n", r"\t": "\t"}  # as a shell passes them on
 LONGEST_OPTION = 40
 SEEN_AGAIN = 0.6  # of the options inside sets also occur in other labels
 LEAST = 2
 
 
 def options_of(label: str, separator: str) -> list[str]:
-    """The options in a label: of a JSON list, or between separators.
+    """The options in a label: of a list in brackets, or between separators.
 
-    >>> options_of("b; a;", ";"), options_of('["x", "y"]', ";")
-    (['b', 'a'], ['x', 'y'])
+    >>> options_of("b; a;", ";"), options_of('["x", "y"]', ";"), options_of("['x', 'y']", ";")
+    (['b', 'a'], ['x', 'y'], ['x', 'y'])
     """
-    if label.startswith("["):
-        try:
-            return [str(part) for part in json.loads(label)]
-        except (ValueError, TypeError):
-            pass
+    if label[:1] in BRACKETS and label.endswith(BRACKETS[label[0]]):
+        listed = _listed(label)
+        if listed is not None:
+            return listed
     return [part.strip() for part in label.split(separator) if part.strip()]
+
+
+def _listed(label: str) -> list[str] | None:
+    """The options of a list as JSON, Python, numpy and PostgreSQL write it; None for other text in brackets.
+
+    >>> _listed('["a"]'), _listed("['a' 'b']"), _listed("{'a', 'b'}"), _listed('{a,"b c"}'), _listed("[NAME]")
+    (['a'], ['a', 'b'], ['a', 'b'], ['a', 'b c'], None)
+    """
+    try:
+        found = json.loads(label)
+        return [str(part) for part in found] if isinstance(found, list) else None
+    except ValueError:
+        inside = label[1:-1].strip()
+    if MAPPING.search(inside):
+        return None
+    parts = PART.findall(inside)
+    quoted = [one or two for one, two, bare in parts if not bare]
+    if label[0] == "{":
+        return [(one or two or bare).strip() for one, two, bare in parts]
+    if quoted:
+        return quoted if len(quoted) == len(parts) else None
+    bare = inside.split(",") if "," in inside else inside.split()
+    is_list = label[0] == "[" and ("," in inside or inside.replace(" ", "").isdecimal())
+    return [part.strip() for part in bare if part.strip()] if is_list else None
 
 
 def set_label(options: Iterable[str]) -> str:
@@ -49,13 +77,20 @@ def set_label(options: Iterable[str]) -> str:
 def guess_separator(labels: Iterable[Any]) -> str | None:
     """What separates options, where labels with it are made of options that occur again.
 
+    A blank only where the same words come in another order: most labels of two words are no sets.
+
     >>> guess_separator(["a", "b;a", "b"]), guess_separator(["yes, always", "no, never"])
     (';', None)
+    >>> guess_separator(["a b", "b a"]), guess_separator(["not sure", "sure"])
+    (' ', None)
     """
     known = [text(label) for label in labels]
     fitting = {separator: _split(known, separator) for separator in SEPARATORS}
     best = max(fitting, key=lambda separator: fitting[separator])
-    return best if fitting[best] else None
+    if fitting[best]:
+        return best
+    words = {tuple(label.split()) for label in known}
+    return BLANK if len({frozenset(found) for found in words}) < len(words) and _split(known, BLANK) else None
 
 
 def _split(labels: list[str], separator: str) -> int:
@@ -80,7 +115,7 @@ def split_labels(
     frame: nw.LazyFrame[Any], labels: Mapping[Any, int], separator: str | None
 ) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
     """Labels as sets in one spelling; the separator is guessed, and said, where none is named."""
-    found = guess_separator(labels) if separator is None else separator
+    found = guess_separator(labels) if separator is None else ESCAPED.get(separator, separator)
     if found is None:
         return frame, ()
     if not found:
@@ -106,14 +141,15 @@ def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
     example = next(label for label in known if len(set(options_of(label, found))) > 1)
     orders = len(known) - len({set_label(options_of(label, found)) for label in known})
     written = f" ({orders:,} of them are others in another order)" if orders else ""
-    is_list = example.startswith("[")
+    is_list = example[0] in BRACKETS and example.endswith(BRACKETS[example[0]])
     split = "" if is_list else f" --separator {found!r}"
     message = (
         f"labels look like sets of options (such as {example!r}), and are compared whole{written}. To give credit for "
     )
     message += f"shared options: --metric jaccard{split}"
     message += f"; to ignore their order: --separator {found!r}" if orders or not is_list else ""
-    message += "; in the export of a tool, --multi options asks yes or no about each option" if is_list else ""
+    is_json = is_list and example.startswith('["')
+    message += "; in the export of a tool, --multi options asks yes or no about each option" if is_json else ""
     return (Caution("label_sets", message),)
 
 

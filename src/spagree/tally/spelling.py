@@ -19,6 +19,8 @@ NUMBER = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII)
 MOST_RESPELLED = 2_000_000  # distinct items; their names are compared here
 MOST_COMPARED = 5_000  # items, annotators
 SHOWN_GROUPS, SHOWN_SPELLINGS = 3, 4
+MOST_ANNOTATIONS = 200_000  # that are looked through for labels only one annotator uses
+FEWEST_OWN, MOST_OWN = 10, 0.5  # annotations of such an annotator; different labels per annotation
 
 
 def normal_form(label: str) -> str:
@@ -78,17 +80,51 @@ def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
 def caution_ids(frame: nw.LazyFrame[Any], tally: Tally) -> tuple[Caution, ...]:
     """The same for annotators and items.
 
-    Items that are split have fewer annotations than the others: where all have as many there are none. Of more than
-    5,000 items, about as many of the first rows are compared, chosen so that spellings of one item stay together.
+    Items that are split have fewer annotations than the others: where all have as many, and more than one, there are
+    none. Of more than 5,000 items, about as many of the first rows are compared, chosen so that spellings of one item
+    stay together.
     """
     found = []
     people = tally.annotators or {}
     message = _message(people, "annotator") if len(people) <= MOST_COMPARED else None
     found += [Caution("annotator_variants", message)] if message else []
-    if len(tally.items_by_n) > 1 and frame.collect_schema()[ITEM] == nw.String:
+    is_even = len(tally.items_by_n) == 1 and 1 not in tally.items_by_n
+    if tally.items and not is_even and frame.collect_schema()[ITEM] == nw.String:
         message = _message(sampled_items(frame, tally.items, MOST_COMPARED), "item")
         found += [Caution("item_variants", message)] if message else []
     return tuple(found)
+
+
+def caution_own_labels(frame: nw.LazyFrame[Any], tally: Tally) -> tuple[Caution, ...]:
+    """Annotators none of whose labels anybody else uses: probably the same classes in other words."""
+    people = tally.annotators or {}
+    if not 1 < len(people) <= MOST_COMPARED or tally.annotations > MOST_ANNOTATIONS:
+        return ()
+    users: defaultdict[str, set[str]] = defaultdict(set)
+    used: defaultdict[str, list[str]] = defaultdict(list)
+    for annotator, label in rows(frame.select(ANNOTATOR, LABEL).unique(subset=[ANNOTATOR, LABEL])):
+        if annotator is not None:
+            users[text(label)].add(text(annotator))
+            used[text(annotator)].append(text(label))
+    alone = [
+        (annotator, labels)
+        for annotator, labels in sorted(used.items())
+        if people.get(annotator, 0) >= FEWEST_OWN
+        and 1 < len(labels) <= MOST_OWN * people[annotator]
+        and all(len(users[label]) == 1 for label in labels)
+    ]
+    if not alone:
+        return ()
+    who = "; ".join(
+        f"{annotator!r} ({', '.join(map(repr, sorted(labels)[:SHOWN_SPELLINGS]))})"
+        for annotator, labels in alone[:SHOWN_GROUPS]
+    )
+    more = f" and {len(alone) - SHOWN_GROUPS} more" if len(alone) > SHOWN_GROUPS else ""
+    message = (
+        f"annotators whose labels nobody else uses, and who can agree with nobody: {who}{more}. "
+        "If they mean the same classes, write them alike first"
+    )
+    return (Caution("own_labels", message),)
 
 
 def normalized(frame: nw.LazyFrame[Any], labels: Iterable[Any]) -> nw.LazyFrame[Any]:

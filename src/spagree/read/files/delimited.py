@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from spagree.read.tables import shown
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 EXPECTED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|"}
+SEPARATOR = re.compile(r'"?sep=.?"?\s*')  # what Excel wants to be told in the first line
 HEAD = 1 << 16
 SAMPLE_ROWS = 1_000
 
@@ -70,12 +72,12 @@ def _open(file: File, stream: IO[str], header: bool) -> TextFile:
 
 
 def _skip_comments(stream: IO[str]) -> list[str]:
-    """Move behind the lines above the header that begin with # or are blank."""
+    """Move behind the lines above the header that begin with #, are blank, or tell Excel the separator."""
     skipped: list[str] = []
     while True:
         start = stream.tell()
         line = stream.readline()
-        if not line or (line.strip() and not line.startswith("#")):
+        if not line or (line.strip() and not line.startswith("#") and not (SEPARATOR.fullmatch(line) and not skipped)):
             stream.seek(start)
             return skipped
         skipped.append(line)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 
 from spagree.errors import ColumnError, DataError
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
-from spagree.read.columns import Roles
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Caution
+from spagree.read.columns import COMMON_NAMES, Roles
 from spagree.read.contents import OTHER_PEOPLE, Held, held_by, plain_name, sort_out, words, words_of
 from spagree.read.layouts.questions import Asked
 from spagree.read.tables import Table, listed, shown
@@ -21,11 +22,16 @@ PEOPLE_WORDS = words(
 SURELY_PEOPLE = PEOPLE_WORDS - {"r", "a"}  # r1 may be a response, a1 an answer
 ANSWER_WORDS = words("label labels rating score answer annotation judgement judgment class category code vote")
 FEW_ITEMS, FEW_ROWS = 20, 20
+FEWEST_SHARES, ROUNDING = 5, 0.011
+MOST_TRIED = 8  # columns that may be the item or the annotator
 SURELY_ITEMS = words("item itemid")
+USUAL_ITEMS = frozenset(name for group in COMMON_NAMES[ITEM] for name in group.split())
 SPANS = (("start", "end"), ("begin", "end"), ("from", "to"), ("startoffset", "endoffset"), ("startchar", "endchar"),
          ("spanstart", "spanend"), ("startindex", "endindex"), ("startposition", "endposition"), ("startpos", "endpos"),
          ("beginoffset", "endoffset"), ("offsetstart", "offsetend"), ("startidx", "endidx"), ("tokenstart", "tokenend"),
          ("starttoken", "endtoken"), ("charstart", "charend"), ("onset", "offset"))  # fmt: skip
+BOXES = (("x", "y", "w", "h"), ("x", "y", "width", "height"), ("left", "top", "width", "height"),
+         ("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("bboxx", "bboxy", "bboxw", "bboxh"))  # fmt: skip
 LONG_AGO = 1e8  # numbers beyond are unix times
 
 
@@ -93,15 +99,45 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
         question = shown(table.columns[switches[0]])
         return [found, f"if each column of 0 and 1 is a question of its own, choose one: --label {question}"]
     if ITEM in roles.positions and ANNOTATOR in roles.positions:
+        free = [p for p in others if not _follows(table, [roles.positions[ITEM]], p)]
         return [
-            f"if {shown(held[p].name)} holds the labels: --label {shown(held[p].name)}" for p in _labels(held, others)
+            f"if {shown(held[p].name)} holds the labels: --label {shown(held[p].name)}" for p in _labels(held, free)
         ]
+    nested = next((held[p].name for p in others if held[p].values and all(map(_is_object, held[p].values))), None)
+    if nested is not None:
+        return [f"column {shown(nested)} holds objects: write one row per annotation, with its parts as columns"]
+    if found := _as_list(table, roles, held):
+        return [found]
     people = [p for p in held if held[p].is_people and (held[p].is_id or len(held[p].values) == len(held[p].cells))]
     rated = sort_out({p: held[p] for p in held if p not in people}, of_forms=True).rated
     if people and ITEM not in roles.positions:
         person = next((p for p in people if p == roles.positions.get(ANNOTATOR)), people[0])
         return _by_person(table, held[person], len(rated))
     return _broad(table, roles, held, others)
+
+
+def _as_list(table: Table, roles: Roles, held: Mapping[int, Held]) -> str:
+    """The columns of a list of annotations under unusual names: an item and an annotator tell the rows apart."""
+    rows = len(table.sample)
+    known = roles.positions
+    again = [p for p in held if 1 < len(held[p].values) < rows and not held[p].is_elsewhere][:MOST_TRIED]
+    items, people = ([known[role]] if role in known else again for role in (ITEM, ANNOTATOR))
+    for item, person in product(items, people):
+        sizes = len(held[item].values), len(held[person].values)
+        if item == person or sizes[0] <= sizes[1] or different(table, [item, person]) < rows or rows < FEW_ROWS:
+            continue
+        free = [known[LABEL]] if LABEL in known else [p for p in again if p not in (item, person)]
+        labels = [p for p in _labels(held, free) if not _follows(table, [item], p) and not _follows(table, [person], p)]
+        if labels:
+            chosen = {ITEM: item, ANNOTATOR: person, LABEL: labels[0]}
+            told = " ".join(f"--{role} {shown(table.columns[p])}" for role, p in chosen.items())
+            return f"if each row is one annotation: {told}"
+    return ""
+
+
+def _follows(table: Table, keys: Sequence[int], position: int) -> bool:
+    """Whether a column has one value for each value of the others, as the text of an item has."""
+    return different(table, [*keys, position]) == different(table, keys)
 
 
 def _labels(held: Mapping[int, Held], others: Sequence[int]) -> list[int]:
@@ -148,11 +184,23 @@ def _broad(table: Table, roles: Roles, held: Mapping[int, Held], others: Sequenc
     turned = "if each row is an annotator and each column an item: --format transposed"
     turned += f" --annotator {key}" if key else ""
     names = [table.columns[p] for p in rated]
+    if _are_shares([held[p] for p in rated]):
+        return ["every row adds up to 1, as shares do: multiply them by the number of annotations, and --format counts"]
     if all(named_like(name, PEOPLE_WORDS) for name in names):
         return [wide]
     if len(rated) > 1 and all(held[p].is_whole for p in rated) and _may_be_counts([held[p] for p in rated]):
         return [counts, wide]
     return [turned, wide] if all(named_like(name, ITEM_WORDS) for name in names) else [wide, turned]
+
+
+def _are_shares(held: Sequence[Held]) -> bool:
+    """Numbers that add up to 1 in every row."""
+    try:
+        rows = [[float(str(value)) for value in row] for row in zip(*(column.cells for column in held), strict=True)]
+    except ValueError:
+        return False
+    return len(rows) >= FEWEST_SHARES and all(abs(sum(row) - 1) < ROUNDING for row in rows) and (
+        any(value % 1 for row in rows for value in row))  # fmt: skip
 
 
 def _may_identify(column: Held, others: Sequence[Held]) -> bool:
@@ -185,6 +233,46 @@ def refuse_spans(table: Table, places: Mapping[str, Sequence[int]]) -> None:
                 "spagree measures agreement on classes: which spans two annotators share is another question, which "
                 "needs a measure for spans"
             )
+
+
+def refuse_boxes(table: Table, places: Mapping[str, Sequence[int]]) -> None:
+    """Columns of coordinates that vary within an item mark boxes, which are no classes."""
+    plain = {plain_name(name): p for p, name in enumerate(table.columns)}
+    for names in BOXES:
+        corners = [plain[name] for name in names if name in plain]
+        if len(corners) == len(names) and different(table, [*places[ITEM], *corners]) > different(table, places[ITEM]):
+            raise DataError(
+                f"{table.name}: columns {listed([table.columns[p] for p in corners])} mark boxes, and spagree measures "
+                "agreement on classes: which boxes two annotators share is another question, which needs a measure "
+                "for boxes"
+            )
+
+
+def refuse_lists(table: Table, places: Mapping[str, Sequence[int]]) -> None:
+    """All labels of an item in one cell: an item in each row, nobody named, and lists as labels."""
+    if ANNOTATOR in places or len(table.sample) < FEW_ROWS or different(table, places[ITEM]) < len(table.sample):
+        return
+    column = held_by(table, places[LABEL])[places[LABEL][0]]
+    if column.values and all(text.startswith("[") and text.endswith("]") for text in column.values):
+        raise DataError(
+            f"{table.name}: one row per item, and column {shown(column.name)} holds lists, such as "
+            f"{shown(next(iter(column.values)))}; if these are the labels of several annotators, write one row per "
+            "label (in pandas: explode)"
+        )
+
+
+def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> tuple[Caution, ...]:
+    """A guessed item with another value in each row, beside a column of which each annotator has one."""
+    if ANNOTATOR not in places or different(table, places[ITEM]) < len(table.sample) or len(table.sample) < FEW_ROWS:
+        return ()
+    taken = {p for positions in places.values() for p in positions}
+    named = [p for p in range(len(table.columns)) if p not in taken and plain_name(table.columns[p]) in USUAL_ITEMS]
+    for p in named:
+        if different(table, [p]) < len(table.sample) == different(table, [p, *places[ANNOTATOR]]):
+            item, other = (shown(table.columns[q]) for q in (places[ITEM][0], p))
+            message = f"column {item} has another value in each row; if column {other} is the item, say --item {other}"
+            return (Caution("item_unique", message),)
+    return ()
 
 
 def _is_object(text: str) -> bool:
@@ -236,10 +324,10 @@ def refuse_few_items(
     ):
         return
     items, keys = places[ITEM], [*places[ITEM], *places[ANNOTATOR]]
-    few = _different(table, items)
-    if few > FEW_ITEMS or 2 * _different(table, keys) > len(table.sample):
+    few = different(table, items)
+    if few > FEW_ITEMS or 2 * different(table, keys) > len(table.sample):
         return
-    if asked is not None and _different(table, [asked.position]) < few:
+    if asked is not None and different(table, [asked.position]) < few:
         return
     raise ColumnError(
         f"{table.name}: column {shown(name)} has only {few} values, each labelled many times by the same annotator, so "
@@ -247,14 +335,15 @@ def refuse_few_items(
     )
 
 
-def _different(table: Table, positions: Sequence[int]) -> int:
+def different(table: Table, positions: Sequence[int]) -> int:
+    """How many combinations of values these columns have in the first rows."""
     return len({tuple(row[p] for p in positions if p < len(row)) for row in table.sample})
 
 
 def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     """What tells the annotations of one annotator on one item apart, where the first rows show such repeats."""
     keys = [p for role in (ITEM, ANNOTATOR) for p in places.get(role, ())]
-    if ANNOTATOR not in places or _different(table, keys) == len(table.sample):
+    if ANNOTATOR not in places or different(table, keys) == len(table.sample):
         return ""
     found = _telling(table, places)
     if not found:
@@ -272,7 +361,7 @@ def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[int]:
     taken = {p for positions in places.values() for p in positions}
     free = [p for p in range(len(table.columns)) if p not in taken and table.columns[p]]
     for items in [*([p] for p in free), *([*places[ITEM], p] for p in free)]:
-        if len(table.sample) == _different(table, [*items, *places[ANNOTATOR]]) > _different(table, items):
+        if len(table.sample) == different(table, [*items, *places[ANNOTATOR]]) > different(table, items):
             return list(items)
     return []
 

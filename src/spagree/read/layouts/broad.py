@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -14,8 +14,8 @@ import narwhals as nw
 from spagree.errors import ColumnError, UsageError
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, ROW, TIME, Caution
-from spagree.read.contents import PEOPLE, Held, held_by, plain_name, sort_out, without_sums
-from spagree.read.layouts.advice import ITEM_WORDS, PEOPLE_WORDS, is_person, named_like
+from spagree.read.contents import PEOPLE, Held, held_by, plain_name, plain_text, sort_out, without_sums
+from spagree.read.layouts.advice import ANSWER_WORDS, ITEM_WORDS, PEOPLE_WORDS, is_person, named_like
 from spagree.read.layouts.long import joined, role_columns
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.layouts.unpivot import unpivoted
@@ -132,6 +132,10 @@ def _broad(table: Table, question: Question, key: str, what: str) -> _Broad:
         aside += _nameless(table, [i for i in free if i not in every], what)
     if not others:
         raise ColumnError(f"{table.name}: no {what} columns besides the {key}; columns: {listed(table.columns)}")
+    if chosen is None and not keys:
+        _refuse_data_as_names(table, others)
+    if chosen is None:
+        aside += _header_as_data(table, others)
     _refuse_same_names(table, others, what)
     guessed = frozenset({key} if keys and question.named()[key] is None else ())
     return _Broad(table, key, keys, tuple(others), beside, guessed, aside)
@@ -245,6 +249,33 @@ def _refuse_hidden_keys(table: Table, held: dict[int, Held], key: str, what: str
         )
 
 
+def _refuse_data_as_names(table: Table, positions: Sequence[int]) -> None:
+    """A first line that holds labels like the lines below it is no header."""
+    names = [table.columns[p] for p in positions]
+    held = held_by(table, positions)
+    values = set().union(*(column.values for column in held.values()))
+    is_counting = any(names == [str(n) for n in range(start, start + len(names))] for start in (0, 1))
+    if table.is_text and len(names) > 1 and not is_counting and set(names) <= values:
+        raise ColumnError(
+            f"{table.name}: the first line holds what the lines below hold ({listed(names, 5)}), so it looks like data "
+            "and not like a header; say --no-header, or name the columns with --label"
+        )
+
+
+def _header_as_data(table: Table, positions: Sequence[int]) -> tuple[Caution, ...]:
+    """With --no-header: a first line of which no cell occurs again may be a header after all."""
+    held = held_by(table, positions)
+    first = [plain_text(column.cells[0]) for column in held.values() if column.cells]
+    again = Counter(value for column in held.values() for value in column.values.elements())
+    is_numbered = list(table.columns) == [str(n) for n in range(1, len(table.columns) + 1)]
+    if not is_numbered or len(table.sample) < FEWEST_ROWS or any(again[value] != 1 for value in first):
+        return ()
+    message = (
+        f"the first line ({listed(first, 4)}) holds nothing that occurs again: if it is a header, leave out --no-header"
+    )
+    return (Caution("looks_like_header", message),)
+
+
 def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> None:
     """Two columns of one name would be one annotator (or class); engines also fold the case."""
     seen: dict[str, str] = {}
@@ -260,7 +291,7 @@ def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> Non
 def _refuse_grid(table: Table, positions: Sequence[int]) -> None:
     """Names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions, either way round."""
     pairs = {parts: p for p in positions if all(parts := _parts(table.columns[p]))}
-    first, last = sorted({one for one, _ in pairs}), sorted({two for _, two in pairs})
+    first, last = (sorted(side, key=lambda word: (word not in ANSWER_WORDS, word)) for side in _sides(pairs))
     if len(first) < 2 or len(last) < 2 or set(pairs) != set(product(first, last)) or len(pairs) < len(positions):  # noqa: PLR2004
         return
     if all(named_like(word, PEOPLE_WORDS) for word in first) and all(word.isdecimal() for word in last):
@@ -280,6 +311,10 @@ def _refuse_grid(table: Table, positions: Sequence[int]) -> None:
         "name the columns of one question",
         told,
     )
+
+
+def _sides(pairs: Collection[tuple[str, str]]) -> tuple[set[str], set[str]]:
+    return {one for one, _ in pairs}, {two for _, two in pairs}
 
 
 def _parts(name: str) -> tuple[str, str]:

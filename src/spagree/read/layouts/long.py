@@ -9,11 +9,14 @@ import narwhals as nw
 
 from spagree.errors import DataError, UsageError
 from spagree.read import cells, columns, moments
-from spagree.read.annotations import ANNOTATOR, CLUSTER, ITEM, LABEL, ROW, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, ROW, TIME, Caution
+from spagree.read.contents import held_by, plain_name, words
 from spagree.read.layouts import advice, questions
 from spagree.read.layouts.clusters import caution_clusters
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.tables import Table, cell, listed, shown
+
+COUNTS = words("count counts n votes nvotes numvotes freq frequency numannotators annotators nannotators")
 
 
 def long(table: Table, question: Question) -> Layout:
@@ -25,7 +28,10 @@ def long(table: Table, question: Question) -> Layout:
         )
     roles, places = _roles(table, question)
     advice.refuse_spans(table, places)
+    advice.refuse_boxes(table, places)
     advice.refuse_objects(table, places)
+    advice.refuse_lists(table, places)
+    places |= _count_column(table, places)
     asked = questions.column(table, places, question.question)
     advice.refuse_few_items(table, places, roles.guessed, asked)
     needed = [p for positions in places.values() for p in positions]
@@ -35,14 +41,16 @@ def long(table: Table, question: Question) -> Layout:
         *(joined(positions).alias(role) for role, positions in places.items()),
         *([ROW] if table.is_ordered else []),
     )
+    renamed = cells.whole_counts(renamed, table) if COUNT in places else renamed
     hints = () if CLUSTER in places else caution_clusters(table, places)
+    hints += advice.caution_unique_items(table, places) if ITEM in roles.guessed else ()
     names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
     frame, cautions = _timed(renamed, table, names, question, TIME in roles.guessed)
     if TIME not in frame.collect_schema().names():
         names.pop(TIME, None)
     if asked is not None and asked.value is not None:
         names["question"] = f"{table.columns[asked.position]} = {asked.value}"
-    kept = frozenset() if table.is_positional else frozenset(roles.guessed & names.keys())
+    kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT}) & names.keys())
     labelled, apart = cells.with_missing(frame, question.missing), advice.apart(table, places)
     return Layout(labelled, "long", names, kept, cautions + hints, places, apart)
 
@@ -56,6 +64,18 @@ def _roles(table: Table, question: Question) -> tuple[columns.Roles, dict[str, t
     if lacking:
         raise advice.unknown_columns(table, lacking, roles)
     return roles, {role: role_columns(table, question, role, first) for role, first in roles.positions.items()}
+
+
+def _count_column(table: Table, places: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
+    """A column that counts equal annotations, as a query that groups by item and label writes it."""
+    if ANNOTATOR in places or TIME in places or not table.sample:
+        return {}
+    taken = {p for positions in places.values() for p in positions}
+    named = [p for p, name in enumerate(table.columns) if p not in taken and plain_name(name) in COUNTS]
+    found = [p for p, held in held_by(table, named).items() if held.is_whole]
+    keys = (*places[ITEM], *places[LABEL])
+    is_grouped = advice.different(table, places[ITEM]) < advice.different(table, keys) == len(table.sample)
+    return {COUNT: (found[0],)} if len(found) == 1 and is_grouped else {}
 
 
 def several_questions(table: Table, question: Question) -> list[str]:

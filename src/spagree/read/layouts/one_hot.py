@@ -13,6 +13,7 @@ from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Caution
 from spagree.read.contents import OFF, ON, held_by
 from spagree.read.frames import collected
+from spagree.read.layouts.advice import refuse_few_items
 from spagree.read.layouts.long import joined, role_columns
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.tables import Table, cell, listed, shown
@@ -33,6 +34,7 @@ def one_hot(table: Table, question: Question) -> Layout:
     if ITEM not in roles.positions:
         raise ColumnError(f"{table.name}: no column looks like the item; name it with --item ({listed(table.columns)})")
     places = {role: role_columns(table, question, role, first) for role, first in roles.positions.items()}
+    refuse_few_items(table, places, roles.guessed, None)
     used = {p for positions in places.values() for p in positions}
     free = [p for p in range(len(table.columns)) if p not in used and table.columns[p]]
     classes = chosen or tuple(p for p, held in held_by(table, free).items() if held.is_switch)

@@ -23,7 +23,7 @@ from spagree.read.contents import (
     words,
     words_of,
 )
-from spagree.read.layouts.advice import consensus_beside, is_item, is_person
+from spagree.read.layouts.advice import consensus_beside, is_item, is_person, refuse_few_items
 from spagree.read.layouts.question import Question
 from spagree.read.tables import Table, listed
 
@@ -103,6 +103,8 @@ def _one_hot(sight: _Sight) -> Recognised | None:
     rows = list(zip(*(column.cells for column in classes), strict=True))
     if len(rows) < FEWEST_ROWS or any(sum(_is_on(cell) for cell in row) != 1 for row in rows):
         return None
+    guessed = () if sight.question.item else (ITEM,)
+    refuse_few_items(sight.table, {role: [p] for role, p in sight.roles.items()}, guessed, None)
     return sight.answer("one-hot", "one annotation per row, one column of 0 and 1 per class", ITEM, sight.roles[ITEM])
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spagree.errors import DataError
@@ -12,12 +13,13 @@ from spagree.read.tables import shown
 from spagree.read.tools.answers import Record, answer, entries, item_text, known, part, records
 from spagree.read.tools.columnar import column_records
 from spagree.read.tools.source import COLUMNS, OBJECTS, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 USERS, STATUS, RESPONSES = ".responses.users", ".responses.status", ".responses"
 ALONE = ("annotation", "annotation_agent")  # version 1, text classification: one annotation per record
 UNSURE = "this nested form has lost the status: drafts and discarded responses count; export it flat to leave them out"
 V1 = {"user_id", "value", "status"}
+SPANS = ("", "spans")  # stands for an answer that is no class
 
 
 def recognise(source: Source) -> bool:
@@ -48,6 +50,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each response of each record; suggestions are no responses."""
     found = column_records(source) if source.shape == COLUMNS else records(source, options)
     is_unsure = False
+    seen: Counter[str] = Counter()
     for place, number, record in found:
         if all(name in record for name in ALONE):
             raise DataError(
@@ -57,12 +60,45 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         item, text = _item(record, number, options), _text(place, record, options)
         if isinstance(record.get("responses"), dict):
             is_unsure = True
-            yield from (each._replace(text=text) for each in _nested(place, number, record, item))
+            found_here: Sequence[Response] = list(_nested(place, number, record, item))
         else:
             found_here = (*_flat(place, number, record, item), *_lists(place, number, record, item))
-            yield from (each._replace(text=text) for each in found_here)
+        for each in found_here:
+            seen["spans" if SPANS in each.answers.values() else "classes"] += 1
+            if SPANS not in each.answers.values():
+                yield each._replace(text=text)
+    _tell(seen, source, options)
     if is_unsure:
         options.cautions.append(Caution("status_unknown", UNSURE))
+
+
+def _tell(seen: Counter[str], source: Source, options: ReaderOptions) -> None:
+    """Spans are no classes: alone they cannot be compared."""
+    if seen["spans"] and not seen["classes"]:
+        raise DataError(
+            f"{source.name}: {seen['spans']:,} responses mark spans, not classes; spagree compares classes: "
+            "export a dataset with a question for labels or ratings"
+        )
+    if seen["spans"]:
+        message = f"{seen['spans']:,} responses that mark spans were left aside: spagree compares classes"
+        options.cautions.append(Caution("regions_left_aside", message))
+
+
+def _value(value: Any) -> Value:
+    """A label, options, a ranking as text, or SPANS.
+
+    >>> _value([{"value": "b", "rank": 2}, {"value": "a", "rank": 1}]), _value(["x"])
+    ('a > b', 'x')
+    """
+    parts = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    if parts and all("start" in each and "end" in each for each in parts):
+        return SPANS
+    if parts and all("rank" in each and "value" in each for each in parts):
+        ranks: dict[int, list[str]] = {}
+        for each in parts:
+            ranks.setdefault(int(each["rank"]), []).append(as_text(each["value"]))
+        return " > ".join(" = ".join(sorted(ranks[rank])) for rank in sorted(ranks))
+    return answer(value)
 
 
 def _item(record: Record, number: int, options: ReaderOptions) -> str:
@@ -79,7 +115,7 @@ def _text(place: str, record: Record, options: ReaderOptions) -> str | None:
 def _nested(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
     for question, given in part(record, "responses", dict, place).items():
         for each in entries(given, f"{place}: responses to {shown(question)}"):
-            yield Response(item, known(each.get("user_id")), {question: answer(each.get("value"))}, row=number)
+            yield Response(item, known(each.get("user_id")), {question: _value(each.get("value"))}, row=number)
 
 
 def _flat(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
@@ -94,7 +130,7 @@ def _flat(place: str, number: int, record: Record, item: str) -> Iterator[Respon
             sizes = f"{len(values)} responses, {len(users)} users, {len(statuses)} statuses"
             raise DataError(f"{place}: {shown(question)}: lists of different lengths ({sizes}); export it again")
         for value, user, status in zip(values, users, statuses or [""] * len(users), strict=True):
-            yield Response(item, known(user), {question: answer(value)}, status=as_text(status), row=number)
+            yield Response(item, known(user), {question: _value(value)}, status=as_text(status), row=number)
 
 
 def _lists(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
@@ -105,7 +141,7 @@ def _lists(place: str, number: int, record: Record, item: str) -> Iterator[Respo
         for each in entries(value, f"{place}: {shown(question)}"):
             status = as_text(each.get("status"))
             yield Response(
-                item, known(each.get("user_id")), {question: answer(each.get("value"))}, status=status, row=number
+                item, known(each.get("user_id")), {question: _value(each.get("value"))}, status=status, row=number
             )
 
 

@@ -18,6 +18,7 @@ from spagree.read.tools.tool_database import opened, rows
 QUESTION = "label"
 MERGED = "all"  # the stem of the file of a collaborative project
 FASTTEXT = "__label__"
+RELATIONS = ("entities", "relations", "Comments")
 MEMBERS = (".jsonl", ".json")  # unpacked: other tables may be anybody's
 CATEGORIES = """
     SELECT CAST(e.project_id AS TEXT), CAST(e.id AS TEXT), e.text, u.username, t.text,
@@ -37,7 +38,8 @@ def recognise(source: Source) -> bool:
     if source.shape in (DATABASE, SERVER):
         return source.has("labels_category", "examples_example")
     if source.shape == OBJECTS:
-        return source.has("id", "label", "Comments") and isinstance(source.objects[0].get("label"), list)
+        is_classes = source.has("id", "label", "Comments") and isinstance(source.objects[0].get("label"), list)
+        return is_classes or source.has("id", *RELATIONS)
     if source.shape == FOLDER:
         return any(_is_member(file) for file in _files(source)[:1])
     return source.shape == ARCHIVE and any(_is_member(file) for file in source.files)
@@ -59,7 +61,7 @@ def _is_member(file: File) -> bool:
     if file.name.endswith(".csv"):
         return {"id", "label"} <= {name.strip('"') for name in start.partition("\n")[0].strip().split(",")}
     wanted = {"id", "label"} if file.is_temporary else {"id", "label", "Comments"}  # unpacked files may be anybody's
-    return any(wanted <= each.keys() for each in first_objects(file))
+    return any(wanted <= each.keys() or each.keys() >= {"id", *RELATIONS} for each in first_objects(file))
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -70,6 +72,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     files = _files(source)
     for file in files:
         who = Path(file.name).stem
+        _refuse_relations(file)
         if len(files) == 1 and (who == MERGED or source.shape != ARCHIVE):
             raise DataError(
                 f"{file.name}: the labels of one member, or of all members merged, without their names: no agreement "
@@ -93,11 +96,21 @@ def _classes(place: str, record: Record) -> Any:
     found = record.get("label")
     spans = [each for each in found if isinstance(each, list | dict)] if isinstance(found, list) else []
     if spans or record.get("entities") or record.get("relations"):
-        raise DataError(
-            f"{place}: marks spans (sequence labelling), not classes: spagree compares classes; "
-            "export a text classification project"
-        )
+        raise _no_classes(place)
     return found
+
+
+def _refuse_relations(file: File) -> None:
+    """Files of projects for spans and relations, also those in which nobody has marked any yet."""
+    if not file.name.endswith((".csv", ".txt")) and any(each.keys() >= set(RELATIONS) for each in first_objects(file)):
+        raise _no_classes(file.name)
+
+
+def _no_classes(place: str) -> DataError:
+    return DataError(
+        f"{place}: marks spans (sequence labelling), not classes: spagree compares classes; "
+        "export a text classification project"
+    )
 
 
 def _labels(value: Any) -> Value:

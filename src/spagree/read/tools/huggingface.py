@@ -42,6 +42,8 @@ def recognise(source: Source) -> bool:
         return source.has("dataset_info.json") and any(name.endswith(".arrow") for name in source.keys)
     if source.shape == COLUMNS:
         return any(_is_typed(name, kind) for name, kind in source.keys.items())
+    if source.shape == OBJECTS and len(source.objects) == 1 and _is_table(source.objects[0]):
+        return False
     return source.shape == OBJECTS and any(map(_is_telling, source.objects))
 
 
@@ -57,9 +59,15 @@ def _is_telling(record: Record) -> bool:
     together, beside = _together(record), _beside(record)
     inside = record[together] if together else None
     names = list(inside[0] if isinstance(inside, list) else inside) if inside else list(record) if beside else []
-    if together and len(record) == 1 and _fits(names, set(IDS)):
-        return False  # nothing but rows that name their items: a table inside an object
     return _fits(names, TELLING) and _fits(names, LABELS)
+
+
+def _is_table(record: Record) -> bool:
+    """One object whose rows name their items: a table inside an object, such as {"results": […], "count": 7}."""
+    together = _together(record)
+    rows = record[together] if together else ()
+    is_item = _fits(list(_scalars(record)), set(IDS))
+    return not is_item and isinstance(rows, list) and bool(rows) and _fits(list(rows[0]), set(IDS))
 
 
 def _fits(names: Sequence[str], known_names: set[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spagree.errors import DataError
+from spagree.read.annotations import Caution
 from spagree.read.tools.answers import Record, cell, entries, item_text, known, one_or_more, part, records
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
@@ -19,13 +20,25 @@ def recognise(source: Source) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Every label of every data row, in whichever project."""
+    objects, has_classes = 0, False
     for place, number, row in records(source, options):
         _refuse_others(place, row)
         shown = part(row, "data_row", dict, place)
         item, text = cell(shown, options.item or "id", place), item_text(shown, options, place, "row_data")
         for project in part(row, "projects", dict, place).values():
             for label in part(project, "labels", list, place):
-                yield _response(place, number, item, text, label)
+                response = _response(place, number, item, text, label)
+                objects += len(part(part(label, "annotations", dict, place), "objects", list, place))
+                has_classes = has_classes or bool(response.answers)
+                yield response
+    if objects and not has_classes:
+        raise DataError(
+            f"{source.name}: {objects:,} objects marked and no classifications; spagree compares classes: add a "
+            "classification of the whole data row, or compare the objects with a tool for boxes or spans"
+        )
+    if objects:
+        message = f"{objects:,} objects marked were left aside: spagree compares classes"
+        options.cautions.append(Caution("regions_left_aside", message))
 
 
 def _refuse_others(place: str, row: Record) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from spagree.errors import ColumnError, DataError
+from spagree.read.annotations import Caution
 from spagree.read.files.json_text import DECODER
-from spagree.read.tables import listed
+from spagree.read.tables import listed, shown
 from spagree.read.tools import timestamps
 from spagree.read.tools.answers import Record, answer, cell, from_text, one_or_more, table_rows
 from spagree.read.tools.source import TABLE, Source
@@ -19,6 +21,7 @@ from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
 NUMBERED = re.compile(r"(.*?[^0-9])[._-]?([0-9]+)")
 BOXES = {"true", "false", "on", "off"}
+OMITTED = ("Approve", "Reject")  # last columns that files from the website announce and leave out
 OLD = ("hitid", "workerid", "assignmentid")
 TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url")
 STATUSES = {"Submitted": "submitted", "Approved": "approved", "Rejected": "rejected"}
@@ -44,14 +47,16 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     wanted = {"HITId", "WorkerId", "AssignmentStatus", options.time or "SubmitTime", options.item, options.text}
     texts = _texts(source, options)
     wanted.update(texts.values())
-    found = table_rows(source, options, lambda name: name in wanted or name.startswith(ANSWER), ("Approve", "Reject"))
+    found = table_rows(source, options, lambda name: name in wanted or name.startswith(ANSWER), OMITTED)
     given = [_assignment(source, options, texts, row) for row in found]
+    if options.item is None:
+        _tell_repeats(source, options, given)
     kinds = _Boxes([fields for *_, fields in given])
     numbers = _numbers(source, kinds.fields)
-    for line, item, who, time, status, shown, fields in given:
+    for line, item, who, time, status, seen, fields in given:
         for number, answers in _by_item(kinds.ticked(fields), numbers):
             of_item = f"{item} {number}" if number else item
-            yield Response(of_item, who, answers, time, status, row=line, text=shown.get(number, shown.get("")))
+            yield Response(of_item, who, answers, time, status, row=line, text=seen.get(number, seen.get("")))
 
 
 def _assignment(
@@ -63,10 +68,34 @@ def _assignment(
     line, names, cells = found
     row = dict(zip(names, cells, strict=True))
     place = f"{source.name}:{line}"
-    shown = {number: row.get(column) for number, column in texts.items()}
+    seen = {number: row.get(column) for number, column in texts.items()}
     status = STATUSES.get(row.get("AssignmentStatus") or "") or (row.get("AssignmentStatus") or "submitted").lower()
     item, time = cell(row, options.item or "HITId", place), row.get(options.time or "SubmitTime")
-    return line, item, row.get("WorkerId"), time, status, shown, _fields(place, row)
+    return line, item, row.get("WorkerId"), time, status, seen, _fields(place, row)
+
+
+def _tell_repeats(source: Source, options: ReaderOptions, given: Sequence[Assignment]) -> None:
+    """One input in several HITs is one item, which the HIT does not tell."""
+    hits: defaultdict[str, set[str]] = defaultdict(set)
+    for _, item, _, _, _, seen, _ in given:
+        if seen.get(""):
+            hits[str(seen[""])].add(item)
+    if not any(len(found) > 1 for found in hits.values()):
+        return
+    inputs: defaultdict[tuple[str | None, ...], set[str | None]] = defaultdict(set)
+    names: Sequence[str] = ()
+    everything = replace(options, where=None)
+    for _, names, cells in table_rows(source, everything, lambda name: name.startswith(("HITId", INPUT)), OMITTED):
+        row = dict(zip(names, cells, strict=True))
+        inputs[tuple(row[name] for name in names if name != "HITId")].add(row["HITId"])
+    repeated = sum(len(found) > 1 for found in inputs.values())
+    if not repeated:
+        return
+    columns = [name for name in names if name != "HITId"]
+    alone = [name for place, name in enumerate(columns) if len({key[place] for key in inputs}) == len(inputs)]
+    remedy = f"say --item {shown(alone[0])}" if alone else "give each its own id in an Input column, for --item"
+    message = f"{repeated:,} inputs occur in several HITs, and each HIT counts as an item of its own; to join them, "
+    options.cautions.append(Caution("inputs_repeated", message + remedy))
 
 
 def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:

@@ -1,0 +1,142 @@
+"""Exports that hold something beside classes, or hide which item is which."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spagree
+
+LABELS = {1: "aab", 2: "abb", 3: "bbb", 4: "aaa", 5: "bab", 6: "abc"}  # by item, one letter for each of three people
+ROWS = [(item, who, letter) for item, letters in LABELS.items() for who, letter in enumerate(letters)]
+SPA = (1 / 3 + 1 / 3 + 1 + 1 + 1 / 3 + 0) / 6
+
+
+def codes(found: spagree.Agreement) -> dict[str, str]:
+    return {each.code: each.message for each in found.warnings}
+
+
+def lines(path: Path, records: list[Any]) -> Path:
+    path.write_text("\n".join(map(json.dumps, records)))
+    return path
+
+
+def argilla(item: int, **questions: list[Any]) -> dict[str, Any]:
+    record: dict[str, Any] = {"id": f"r{item}", "text": f"text {item}"}
+    for name, values in questions.items():
+        record[f"{name}.responses"] = values
+        record[f"{name}.responses.users"] = [f"u{who}" for who in range(3)]
+        record[f"{name}.responses.status"] = ["submitted"] * 3
+    return record
+
+
+def marks(letters: str) -> list[Any]:
+    return [[{"start": 0, "end": 3, "label": letter}] for letter in letters]
+
+
+def test_spans_of_argilla_are_no_classes(tmp_path: Path) -> None:
+    path = lines(tmp_path / "a.jsonl", [argilla(item, span=marks(letters)) for item, letters in LABELS.items()])
+    with pytest.raises(spagree.DataError, match="18 responses mark spans, not classes"):
+        spagree.measure(path)
+
+
+def test_labels_of_argilla_beside_spans(tmp_path: Path) -> None:
+    records = [argilla(item, span=marks(letters), mood=list(letters)) for item, letters in LABELS.items()]
+    found = spagree.measure(lines(tmp_path / "a.jsonl", records))
+    assert found.spa.value == pytest.approx(SPA)
+    assert "18 responses that mark spans were left aside" in codes(found)["regions_left_aside"]
+
+
+def test_rankings_of_argilla_are_compared_as_a_whole(tmp_path: Path) -> None:
+    def ranking(letter: str) -> list[dict[str, Any]]:
+        order = {"a": "xyz", "b": "yxz", "c": "zyx"}[letter]
+        return [{"value": name, "rank": order.index(name) + 1} for name in "xyz"]
+
+    records = [argilla(item, rank=[ranking(each) for each in letters]) for item, letters in LABELS.items()]
+    found = spagree.measure(lines(tmp_path / "a.jsonl", records))
+    assert found.spa.value == pytest.approx(SPA) and set(found.data.labels) == {"x > y > z", "y > x > z", "z > y > x"}
+
+
+def labelbox(item: int, letters: str, *, classes: bool) -> dict[str, Any]:
+    def label(who: int, letter: str) -> dict[str, Any]:
+        mood = {"name": "mood", "value": "mood", "radio_answer": {"name": letter, "value": letter}}
+        box = {"name": letter, "annotation_kind": "ImageBoundingBox", "bounding_box": {"top": 1}}
+        details = {"created_by": f"u{who}@x.org", "created_at": "2024-01-01T00:00:00Z"}
+        return {
+            "label_details": details,
+            "annotations": {"objects": [box], "classifications": [mood] if classes else []},
+        }
+
+    labels = [label(who, letter) for who, letter in enumerate(letters)]
+    return {"data_row": {"id": f"d{item}"}, "projects": {"p": {"labels": labels}}}
+
+
+def test_objects_of_labelbox_are_no_classes(tmp_path: Path) -> None:
+    path = lines(tmp_path / "l.ndjson", [labelbox(item, letters, classes=False) for item, letters in LABELS.items()])
+    with pytest.raises(spagree.DataError, match="18 objects marked and no classifications"):
+        spagree.measure(path)
+    path = lines(tmp_path / "l.ndjson", [labelbox(item, letters, classes=True) for item, letters in LABELS.items()])
+    found = spagree.measure(path)
+    assert found.spa.value == pytest.approx(SPA)
+    assert "18 objects marked were left aside" in codes(found)["regions_left_aside"]
+
+
+def test_entities_of_doccano_are_no_classes(tmp_path: Path) -> None:
+    empty = {"id": 1, "text": "t", "entities": [], "relations": [], "Comments": []}
+    marked = {**empty, "entities": [{"id": 1, "label": "a", "start_offset": 0, "end_offset": 1}]}
+    for name in ("ann", "bob"):
+        lines(tmp_path / f"{name}.jsonl", [empty, marked])
+    archive = tmp_path / "project.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name in ("ann", "bob"):
+            packed.write(tmp_path / f"{name}.jsonl", f"{name}.jsonl")
+    for source in (archive, tmp_path / "ann.jsonl", [tmp_path / "ann.jsonl", tmp_path / "bob.jsonl"]):
+        with pytest.raises(spagree.DataError, match="marks spans"):
+            spagree.measure(source)
+
+
+HEADER = "HITId,WorkerId,AssignmentStatus,Input.text,Input.topic,Answer.mood,Approve,Reject"
+
+
+def batch(path: Path, text: str, topic: str) -> Path:
+    """Each item in two HITs: one for the first worker, one for the others."""
+    rows = [
+        f"h{item}{min(who, 1)},w{who},Approved,{text.format(item)},{topic.format(item % 2)},{letter}"
+        for item, who, letter in ROWS
+    ]
+    path.write_text("\n".join([HEADER, *rows]))
+    return path
+
+
+def test_one_input_in_several_hits(tmp_path: Path) -> None:
+    path = batch(tmp_path / "batch.csv", "text {}", "topic {}")
+    found = spagree.measure(path)
+    assert "6 inputs occur in several HITs" in codes(found)["inputs_repeated"]
+    assert codes(found)["inputs_repeated"].endswith("'Input.text'")
+    joined = spagree.measure(path, item="Input.text")
+    assert joined.spa.value == pytest.approx(SPA) and "inputs_repeated" not in codes(joined)
+    half = spagree.measure(path, where={"Input.topic": "topic 1"})
+    assert "only records with Input.topic = topic 1: 9 of 18" in str(half)
+
+
+def test_inputs_that_no_column_tells_apart(tmp_path: Path) -> None:
+    path = tmp_path / "batch.csv"
+    rows = [
+        f"h{item}{min(who, 1)},w{who},Approved,text {item % 3},topic {item % 2},{letter},,"
+        for item, who, letter in ROWS
+    ]
+    path.write_text("\n".join([HEADER, *rows]))
+    message = codes(spagree.measure(path))["inputs_repeated"]
+    assert "6 inputs occur in several HITs" in message and "give each its own id in an Input column" in message
+
+
+def test_a_text_that_occurs_twice_is_not_one_input(tmp_path: Path) -> None:
+    path = tmp_path / "batch.csv"
+    rows = [f"h{item},w{who},Approved,same,topic {item},{letter},," for item, who, letter in ROWS]
+    path.write_text("\n".join([HEADER, *rows]))
+    found = spagree.measure(path)
+    assert found.spa.value == pytest.approx(SPA) and "inputs_repeated" not in codes(found)
