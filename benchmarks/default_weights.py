@@ -9,7 +9,6 @@ annotations to most items and all there are to one in twenty. The truth is the m
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars
 from numpy.typing import NDArray
-from publish import publish
+from publish import run
 
 from spagree.estimate.item_groups import exact_mean, profile
 from spagree.estimate.weights import weigh
@@ -130,14 +129,5 @@ all rows are in [default-weights.csv](default-weights.csv). [The decision](../de
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--rounds", type=int, default=200)
-    given = parser.parse_args()
-    rows = list(study(given.folder, given.rounds))
-    publish("default-weights", rows, report(rows, given.rounds))
-
-
 if __name__ == "__main__":
-    main()
+    run("default-weights", __doc__, study, report, rounds=200)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent.parent / "docs" / "studies"
+
+
+def run(
+    name: str,
+    about: str | None,
+    study: Callable[[Path, int], Iterable[dict[str, Any]]],
+    report: Callable[[list[dict[str, Any]], int], str],
+    *,
+    rounds: int,
+) -> None:
+    """A study of a folder of real data: python benchmarks/STUDY.py FOLDER [--rounds N]."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    given = parser.parse_args()
+    rows = list(study(given.folder, given.rounds))
+    publish(name, rows, report(rows, given.rounds))
 
 
 def publish(name: str, rows: Sequence[Mapping[str, Any]], text: str) -> None:

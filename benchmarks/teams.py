@@ -8,14 +8,13 @@ drawn, and measured on what they alone annotated. The truth is SPA of everybody.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars
-from publish import publish
+from publish import run
 
 import spagree
 
@@ -95,14 +94,5 @@ decides, and no team can know of somebody it has not seen. `spagree score` of th
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--rounds", type=int, default=60)
-    given = parser.parse_args()
-    rows = list(study(given.folder, given.rounds))
-    publish("annotator-teams", rows, report(rows, given.rounds))
-
-
 if __name__ == "__main__":
-    main()
+    run("annotator-teams", __doc__, study, report, rounds=60)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import spagree
+from command import on_a_terminal
 
 SCRIPT = """
 import spagree
@@ -30,42 +28,26 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-def ended(*command: object, typed: bytes = b"") -> tuple[int, str]:
-    """The exit code on a pseudo-terminal, and all that was shown."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(list(map(str, command)), stdin=theirs, stdout=theirs, stderr=theirs) as job:
-        os.close(theirs)
-        os.write(ours, typed)
-        seen = b""
-        try:
-            while block := os.read(ours, 4096):
-                seen += block
-        except OSError:  # what Linux says at the end of a terminal
-            pass
-        os.close(ours)
-    return job.returncode, seen.decode()
-
-
 def value(script: Path) -> str:
     return str(round(spagree.measure(script.with_name("votes.csv")).spa.value or 0, 3))
 
 
 def test_a_script_ends_in_order(script: Path) -> None:
-    code, seen = ended(sys.executable, script)
+    code, seen = on_a_terminal(sys.executable, script)
     assert (code, seen.strip()) == (0, value(script))
 
 
 def test_a_session_that_is_left_ends_in_order(script: Path) -> None:
-    code, seen = ended(sys.executable, "-q", "-i", script, typed=b"kept.spa.level\nexit()\n")
+    code, seen = on_a_terminal(sys.executable, "-q", "-i", script, typed=b"kept.spa.level\nexit()\n")
     assert code == 0 and value(script) in seen and "0.95" in seen and "terminate called" not in seen
 
 
 def test_a_script_that_fails_ends_with_its_own_error(script: Path) -> None:
     script.write_text(script.read_text() + "raise SystemExit(7)\n")
-    code, seen = ended(sys.executable, script)
+    code, seen = on_a_terminal(sys.executable, script)
     assert (code, seen.strip()) == (7, value(script))
 
 
 @pytest.mark.slow
 def test_many_scripts_end_in_order(script: Path) -> None:
-    assert {ended(sys.executable, script)[0] for _ in range(6)} == {0}
+    assert {on_a_terminal(sys.executable, script)[0] for _ in range(6)} == {0}

@@ -19,8 +19,9 @@ from spagree.estimate import (
 )
 from spagree.estimate.breakdowns import Measurement
 from spagree.estimate.missing_labels import caution_missing
-from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for
+from spagree.estimate.new_annotators import check_interval_for
 from spagree.estimate.similarity import SET_METRICS, Metric
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.options import Estimating, Reading, given, renamed, shows, split
 from spagree.read import read, read_all
 from spagree.read.annotations import Annotations, Understood

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -16,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import spagree
+from command import on_a_terminal
 from spagree import progress
 from spagree.cli.console import _Display, working
 from spagree.read.files.duckdb_tables import connect
@@ -118,30 +117,21 @@ def test_commands_end_in_order_on_a_terminal(tmp_path: Path, command: str) -> No
     path = tmp_path / "votes.csv"
     spagree.simulate(items=300, annotators=25, seed=1).save(path)
     for _ in range(2):
-        assert "terminate called" not in on_a_terminal(*SPAGREE, command, path)
+        assert "terminate called" not in shown_by(*SPAGREE, command, path)
 
 
-def on_a_terminal(*command: object) -> str:
+def shown_by(*command: object) -> str:
     """What a person sees on standard error."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=theirs, text=True) as job:
-        os.close(theirs)
-        seen = b""
-        try:
-            while block := os.read(ours, 4096):
-                seen += block
-        except OSError:  # what Linux says at the end of a terminal
-            pass
-        os.close(ours)
-    assert job.returncode == 0
-    return seen.decode()
+    code, seen = on_a_terminal(*command, stdout=subprocess.DEVNULL)
+    assert code == 0
+    return seen
 
 
 @pytest.mark.slow
 def test_a_person_sees_the_stages_and_a_pipe_sees_nothing(tmp_path: Path) -> None:
     path = tmp_path / "votes.parquet"
     spagree.simulate(items=400_000, annotators=300, per_item=3, seed=1).frame.write_parquet(path)
-    seen = on_a_terminal(*SPAGREE, "score", path)
+    seen = shown_by(*SPAGREE, "score", path)
     assert re.search(r"(counting (labels|items|annotators)|looking for repeats)", seen)
     assert "0:0" in seen
     piped = subprocess.run([*SPAGREE, "score", path], capture_output=True, text=True, check=True)

@@ -5,20 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spagree.estimate.comparison import (
-    ANNOTATORS,
-    ITEMS,
-    Difference,
-    Figure,
-    Limits,
-    clustered,
-    difference,
-    figure_of,
-    holm,
-    verdict,
-)
+from spagree.estimate.comparison import Difference, Figure, Limits, clustered, difference, figure_of, holm, verdict
 from spagree.estimate.influence import Influence, Moved
-from spagree.estimate.uncertainty import Estimate, undefined
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate, undefined
 
 
 def side(value: float, low: float, high: float, moved: Influence | None = None) -> Figure:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spagree.estimate.comparison import ITEMS, Figure, Limits, Side, compare_sides
+from spagree.estimate.comparison import Figure, Limits, Side, compare_sides
 from spagree.estimate.findings import find
 from spagree.estimate.influence import Coded, pairable
+from spagree.estimate.uncertainty import ITEMS
 from spagree.tally.tally import Tally
 
 Rows = list[tuple[int, int, int]]

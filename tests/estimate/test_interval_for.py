@@ -15,8 +15,8 @@ import spagree
 from breakdown_oracle import Rows, by_item, item_agreement, rows_of, spa, without
 from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.item_groups import profile
-from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, TOO_FEW
-from spagree.estimate.uncertainty import steadied, wilson
+from spagree.estimate.new_annotators import TOO_FEW
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, steadied, wilson
 
 ROWS = [
     (f"q{i}", who, said)

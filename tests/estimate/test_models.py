@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 from spagree.estimate.alternative_test import alternative_test
-from spagree.estimate.comparison import ITEMS, Difference, Figure, Limits, difference
+from spagree.estimate.comparison import Difference, Figure, Limits, difference
 from spagree.estimate.influence import Coded, Sums, pairable
 from spagree.estimate.models import NO_ITEMS, _Beside, among_people, model_verdict
+from spagree.estimate.uncertainty import ITEMS
 
 LABELS = ["a", "b", "c"]
 

@@ -13,8 +13,9 @@ from spagree.comparing.parts import group_part, halves
 from spagree.comparing.people import compare_models
 from spagree.comparing.sides import sides_of
 from spagree.errors import DataError, UsageError, unknown_name
-from spagree.estimate.comparison import ITEMS, POPULATIONS, Difference, Pair, Side, compare_sides, holm
+from spagree.estimate.comparison import Difference, Pair, Side, compare_sides, holm
 from spagree.estimate.models import MARGIN, ModelFindings
+from spagree.estimate.uncertainty import ITEMS, POPULATIONS
 from spagree.measuring import measure
 from spagree.present.comparison import ShownComparison
 from spagree.present.models import ShownModels

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.agreement import Agreement
-from spagree.estimate.comparison import ITEMS, Figure, Limits, Side
+from spagree.estimate.comparison import Figure, Limits, Side
 from spagree.estimate.influence import Coded, Weight, pairable
 from spagree.estimate.similarity import NOMINAL
+from spagree.estimate.uncertainty import ITEMS
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL
 from spagree.tally.engines import column_names, to_polars
 

@@ -25,11 +25,11 @@ from spagree.estimate.findings import Findings
 from spagree.estimate.item_groups import Floats, profile
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes, votes_of_items
 from spagree.estimate.leave_one_out import Peers, peers
-from spagree.estimate.new_annotators import ANNOTATORS, ITEMS, check_interval_for, to_new_annotators, two_way
+from spagree.estimate.new_annotators import check_interval_for, to_new_annotators, two_way
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
-from spagree.estimate.uncertainty import WILSON, Estimate, effective_items
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, WILSON, Estimate, effective_items
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.options import CustomWeights
 from spagree.read.annotations import Caution

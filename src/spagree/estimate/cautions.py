@@ -15,7 +15,6 @@ from spagree.tally.tally import Tally
 FREE_TEXT, FEWEST_LABELS = 0.5, 10  # so many different labels per annotation, and at least so many
 SCALE = 3  # different numbers
 LOW_COVERAGE = 0.5
-FEW_CLUSTERS = 10
 LARGE_TALLY = 100_000  # combinations of cluster and labels
 DECISIONS = frozenset(
     ("gold", "goldstandard", "groundtruth", "truth", "consensus", "majority", "majorityvote", "adjudicated", "final")
@@ -128,7 +127,7 @@ def _clusters(tally: Tally) -> Iterator[Caution]:
             "without_cluster",
             f"{without:,} of {tally.items:,} items have no value in {column!r}: each counts as a cluster of its own",
         )
-    if tally.clusters < FEW_CLUSTERS:
+    if tally.clusters < FEW_ITEMS:
         yield Caution(
             "few_clusters",
             f"only {tally.clusters} clusters in {column!r}: how much they differ is hardly known; the interval is wide",

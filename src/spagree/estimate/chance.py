@@ -16,7 +16,7 @@ import numpy as np
 
 from spagree.estimate.adaptive import Shape, adaptive_shape
 from spagree.estimate.clusters import ONE_CLUSTER
-from spagree.estimate.intervals import Informing, kappa_limits, unseen_share, with_differing
+from spagree.estimate.intervals import Informing, deviations, kappa_limits, unseen_share, with_differing
 from spagree.estimate.item_groups import Floats, total
 from spagree.estimate.label_counts import LabelCounts, votes
 from spagree.estimate.similarity import Metric
@@ -150,10 +150,13 @@ class _Coefficient:
 
     def debiased(self) -> tuple[float, float]:
         """The value, free of its bias where the rule asks for that, and its standard error."""
-        if np.isfinite(self.values).all():
-            return _jackknife(self.found, self.values, debias=self.rule.debias)
-        # Without one of the units all annotations carry one label.
-        return float(self.values[0]), self.linearised()
+        value = float(self.values[0])
+        if not np.isfinite(self.values).all():  # without one of the units all annotations carry one label
+            return value, self.linearised()
+        mean, moved = deviations(self.values[1:], self.found.unit_sizes)
+        size = self.found.units
+        free = size * value - (size - 1) * mean if self.rule.debias else value
+        return min(free, 1.0), sqrt(total(self.found.unit_sizes * moved**2))
 
     def limits(self, value: float, stderr: float, level: float) -> tuple[float, float]:
         """The interval: as the observed agreement has it, or by the items that inform a kappa."""
@@ -171,9 +174,9 @@ class _Coefficient:
         found, shares = self.found, self.shares
         informing = self.weights * found.per_group(_shares(found) * (1 - found.across(shares))[found.label])
         relative = self.shape.variances(found.n)
-        first, second, fourth = (_powers(found.unit_sizes, found.per_unit(informing), power) for power in (1, 2, 4))
+        first, second, fourth = (total(found.unit_sizes * found.per_unit(informing) ** power) for power in (1, 2, 4))
         # What items imply if they are independent: a cluster implies no less.
-        alone, fourths = (_powers(found.items, informing, power) for power in (2, 4))
+        alone, fourths = (total(found.items * informing**power) for power in (2, 4))
         implied = total(found.items * informing**2 * relative) / alone * (second**2 / fourth) / (alone**2 / fourths)
         most = min(1.0, 2 * (1 - float(shares.max())))  # two annotations of an item cannot differ more often
         rarest = 1 - float(found.across(shares)[shares > 0].min())
@@ -202,19 +205,6 @@ class _Coefficient:
         influence = (agreement - (1 - self.observed[0]) / room * chance) / room
         size = found.units
         return sqrt(size / (size - 1) * total(found.unit_sizes * found.per_unit(influence) ** 2))
-
-
-def _powers(sizes: Floats, values: Floats, power: int) -> float:
-    return total(sizes * values**power)
-
-
-def _jackknife(found: LabelCounts, values: Floats, *, debias: bool) -> tuple[float, float]:
-    """The value, freed of its bias on request, and its standard error."""
-    size, left_out = found.units, values[1:]
-    mean = total(found.unit_sizes * left_out) / size
-    stderr = sqrt((size - 1) / size * total(found.unit_sizes * (left_out - mean) ** 2))
-    value = size * float(values[0]) - (size - 1) * mean if debias else float(values[0])
-    return min(value, 1.0), stderr
 
 
 def _without_one(found: LabelCounts, one: Floats) -> Floats:

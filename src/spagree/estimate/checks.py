@@ -10,9 +10,8 @@ from spagree.estimate.breakdown_values import Absent, Breakdowns
 from spagree.estimate.cautions import LOW_COVERAGE
 from spagree.estimate.findings import Findings
 from spagree.estimate.missingness import ALARM
-from spagree.estimate.new_annotators import ANNOTATORS
 from spagree.estimate.overlap import Overlap
-from spagree.estimate.uncertainty import FEW_ITEMS, Estimate
+from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, Estimate
 
 State = Literal["fine", "look", "problem", "cannot_tell"]
 FINE: State = "fine"

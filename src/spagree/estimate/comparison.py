@@ -24,9 +24,8 @@ from spagree.estimate.chance import Corrected
 from spagree.estimate.grouping import Ints, sums
 from spagree.estimate.influence import Influence, Moved, Pairable, Sums, influence, parts
 from spagree.estimate.item_groups import Floats
-from spagree.estimate.uncertainty import Estimate, wilson
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, Estimate, wilson
 
-ITEMS, ANNOTATORS = POPULATIONS = ("items", "annotators")
 Verdict = Literal["agrees_more", "agrees_less", "cannot_tell"]
 
 

@@ -24,12 +24,11 @@ from spagree.estimate.influence import Influence, Moved
 from spagree.estimate.item_groups import total
 from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.similarity import Metric
-from spagree.estimate.uncertainty import Estimate, undefined, wilson
+from spagree.estimate.uncertainty import ITEMS, Estimate, undefined, wilson
 from spagree.options import CustomWeights
 from spagree.tally.grouped import NO_VALUE, Grouped
 from spagree.tally.tally import Tally
 
-ITEMS = "items"
 MOST_GROUPS = 100
 PAIRS = "pairs per annotation"  # the weights between groups
 NO_SHARED_ITEM = "no item has annotations of both groups"

@@ -17,6 +17,7 @@ from math import sqrt
 import numpy as np
 
 from spagree.estimate.grouping import Ints, sums
+from spagree.estimate.intervals import deviations
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts
 
@@ -264,25 +265,14 @@ def parts(found: Pairable) -> Parts:
 def influence(found: Pairable, made_of: Parts, statistic: Statistic) -> Influence:
     """The influence of every item, annotator and annotation: of ``Sums.observed`` or ``Sums.beyond_chance``."""
     whole = made_of.whole
-    items = _moved(found.units[0], statistic(whole.minus(made_of.items)))
+    items = Moved(found.units[0], deviations(statistic(whole.minus(made_of.items)))[1])
     if made_of.annotators is None:
         return Influence(items, equal_items=found.equal_items)
-    people = _moved(found.people, statistic(whole.minus(made_of.annotators)))
-    unit = _cell(found.coded)
+    people = Moved(found.people, deviations(statistic(whole.minus(made_of.annotators)))[1])
+    unit = found.coded.item * 2**31 + found.coded.annotator  # the same code whatever else is in the data
     order = np.argsort(unit)
-    annotations = _moved(unit[order], statistic(whole.minus(made_of.annotations))[order])
+    annotations = Moved(unit[order], deviations(statistic(whole.minus(made_of.annotations))[order])[1])
     return Influence(items, people, annotations, found.equal_items, found.equal_annotators)
-
-
-def _cell(coded: Coded) -> Ints:
-    """One code for an item and an annotator, the same whatever else is in the data."""
-    return coded.item * 2**31 + coded.annotator
-
-
-def _moved(unit: Ints, without: Floats) -> Moved:
-    """√((m − 1)/m)·(x − mean): their squares add up to the jackknife variance."""
-    size = len(without)
-    return Moved(unit, sqrt((size - 1) / size) * (without - without.mean()))
 
 
 def _totals(found: Pairable) -> tuple[Floats, Floats]:

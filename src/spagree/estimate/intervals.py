@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
+from math import log, sqrt
+from typing import TypeVar
 
 import numpy as np
 
-from spagree.estimate.item_groups import Floats
+from spagree.estimate.item_groups import Floats, total
 from spagree.estimate.student_t import two_sided_each
 
 STEADY_ITEMS = 15  # up to so many informative items the implied variance counts in full
+Number = TypeVar("Number", float, Floats)
 AT_THE_END = 1e-9  # closer to the lowest or the highest possible value than this is rounding
 
 
@@ -96,6 +98,13 @@ def _with_unseen(value: Floats, informing: Informing, level: float) -> Floats:
         return np.asarray(1 - (1 - value) * informing.room / chance)
 
 
+def score_limits(value: Number, shrink: Number) -> tuple[Number, Number]:
+    """Wilson's limits of one figure or of many: where (value − p)² = shrink·p(1 − p); shrink is t² over the size."""
+    centre = (value + shrink / 2) / (1 + shrink)
+    half = (shrink * (value * (1 - value) + shrink / 4)) ** 0.5 / (1 + shrink)
+    return centre - half, centre + half
+
+
 def wilson_each(
     value: Floats, stderr: Floats, effective: Floats, level: float, freedom: Floats | None = None
 ) -> tuple[Floats, Floats]:
@@ -110,13 +119,25 @@ def wilson_each(
         t = two_sided_each(level, freedom)
         known = (stderr > 0) & (value > 0) & (value < 1)
         shrink = t * t / np.where(known, value * (1 - value) / stderr**2, effective)
-        centre = (value + shrink / 2) / (1 + shrink)
-        half = np.sqrt(shrink * (value * (1 - value) + shrink / 4)) / (1 + shrink)
-    centre, half = (np.where(np.isinf(shrink), 0.5, each) for each in (centre, half))  # nothing is known
-    low = np.where(value == 0, 0.0, np.maximum(0.0, centre - half))
-    high = np.where(value == 1, 1.0, np.minimum(1.0, centre + half))
-    missing = np.isnan(stderr) | np.isnan(t)
+        low, high = score_limits(value, shrink)
+    unknown, missing = np.isinf(shrink), np.isnan(stderr) | np.isnan(t)
+    low = np.where((value == 0) | unknown, 0.0, np.maximum(0.0, low))
+    high = np.where((value == 1) | unknown, 1.0, np.minimum(1.0, high))
     return np.where(missing, np.nan, low), np.where(missing, np.nan, high)
+
+
+def deviations(left_out: Floats, count: Floats | None = None) -> tuple[float, Floats]:
+    """The jackknife: the mean of the values with one unit left out, and √((m − 1)/m)·(x − mean) of each.
+
+    The squares of the deviations add up to the variance; ``count`` says how many units share a value.
+
+    >>> mean, moved = deviations(np.array([0.5, 0.75, 0.25]), np.array([2.0, 1.0, 1.0]))
+    >>> mean, float(np.sum(np.array([2.0, 1.0, 1.0]) * moved**2))
+    (0.5, 0.09375)
+    """
+    size = float(len(left_out)) if count is None else total(count)
+    mean = float(left_out.mean()) if count is None else total(count * left_out) / size
+    return mean, sqrt((size - 1) / size) * (left_out - mean)
 
 
 def mean_error(size: Floats, squares: Floats) -> Floats:

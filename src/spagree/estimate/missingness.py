@@ -14,10 +14,9 @@ import numpy as np
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.item_groups import Floats, ItemGroups, exact_mean, total
 from spagree.estimate.student_t import f_tail, two_sided
-from spagree.estimate.uncertainty import Estimate, effective_items, estimate
+from spagree.estimate.uncertainty import FEW_ITEMS, Estimate, effective_items, estimate
 
 ALARM = 0.01
-ENOUGH_ITEMS = 10  # with one number of annotations, or as many equally large clusters, to be compared with others
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Missingness:
         are left. The errors come from the intervals, which have a width at full agreement, too. Clusters that hold
         items of several rows make them move together, which only makes the test more careful.
         """
-        rows = [row for row in self.by_n if row.effective >= ENOUGH_ITEMS]
+        rows = [row for row in self.by_n if row.effective >= FEW_ITEMS]
         if len(rows) < 2:
             return None
         values, errors = np.array([float(row.agreement) for row in rows]), np.array([_error(row) for row in rows])

@@ -18,18 +18,7 @@ from typing import Literal
 import numpy as np
 
 from spagree.estimate.alternative_test import AlternativeTest, alternative_test
-from spagree.estimate.comparison import (
-    ANNOTATORS,
-    ITEMS,
-    POPULATIONS,
-    Difference,
-    Figure,
-    Limits,
-    clustered,
-    difference,
-    holm,
-    limits_of,
-)
+from spagree.estimate.comparison import Difference, Figure, Limits, clustered, difference, holm, limits_of
 from spagree.estimate.grouping import Ints, sums
 from spagree.estimate.influence import (
     Coded,
@@ -46,6 +35,7 @@ from spagree.estimate.influence import (
 )
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.student_t import two_sided
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS
 
 AS_GOOD, WORSE, CANNOT_TELL = "as_good", "worse", "cannot_tell"
 ModelVerdict = Literal["as_good", "worse", "cannot_tell"]

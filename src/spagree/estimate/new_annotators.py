@@ -11,26 +11,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, sqrt
-from typing import get_args
 
 import numpy as np
 
 from spagree.errors import UsageError, unknown_name
 from spagree.estimate.adaptive import Shape
-from spagree.estimate.item_groups import Floats
+from spagree.estimate.intervals import deviations
+from spagree.estimate.item_groups import Floats, total
 from spagree.estimate.leave_one_out import Kinds, Peers, Sizes, leave_one_out
-from spagree.estimate.uncertainty import Estimate, effective_items, steadied, wilson
-from spagree.options import IntervalFor
+from spagree.estimate.uncertainty import ANNOTATORS, POPULATIONS, Estimate, effective_items, steadied, wilson
 
-ITEMS: IntervalFor = "items"
-ANNOTATORS: IntervalFor = "annotators"
 TOO_FEW = "without one of the annotators no item has two annotations: how annotators differ cannot be seen"
 
 
 def check_interval_for(given: str) -> None:
     """Refuse a misspelt name before any work is done."""
-    if given not in get_args(IntervalFor):
-        raise unknown_name("value of --interval-for", str(given), get_args(IntervalFor))
+    if given not in POPULATIONS:
+        raise unknown_name("value of --interval-for", str(given), POPULATIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +84,11 @@ def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay 
         return None
     whole, kinds = found.by_size, found.kinds
     k = whole.weights(by_n)
-    noise = jackknife(_without_annotation(kinds, whole, k), kinds.count)
+    _, people = deviations(without)
+    _, single = deviations(_without_annotation(kinds, whole, k), kinds.count)
     equal_annotators = float(np.sum(found.shared) ** 2 / np.sum(found.shared**2))
-    return TwoWay(items, jackknife(without), noise, effective_items(whole, k), equal_annotators)
+    noise = total(kinds.count * single**2)
+    return TwoWay(items, total(people**2), noise, effective_items(whole, k), equal_annotators)
 
 
 def _refuse_unknown(found: Peers) -> None:
@@ -99,20 +98,6 @@ def _refuse_unknown(found: Peers) -> None:
             f"--interval-for annotators: {unknown:,} annotations do not say who made them; leave them out, "
             f"or use --interval-for items"
         )
-
-
-def jackknife(left_out: Floats, count: Floats | None = None) -> float:
-    """(m − 1)/m · Σ(x − mean)² over the m values with one left out; ``count`` where values occur several times.
-
-    >>> jackknife(np.array([0.5, 0.5, 0.75, 0.25]))
-    0.09375
-    >>> jackknife(np.array([0.5, 0.75, 0.25]), np.array([2.0, 1.0, 1.0]))
-    0.09375
-    """
-    count = np.ones(len(left_out)) if count is None else count
-    size = float(count.sum())
-    mean = float(np.sum(count * left_out)) / size
-    return float((size - 1) / size * np.sum(count * (left_out - mean) ** 2))
 
 
 def _without_annotation(kinds: Kinds, whole: Sizes, weights: Floats) -> Floats:

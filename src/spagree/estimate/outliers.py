@@ -19,12 +19,12 @@ from spagree.estimate.grouping import sums
 from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.leave_one_out import Peers
+from spagree.estimate.uncertainty import FEW_ITEMS
 
 if TYPE_CHECKING:
     import polars
 
 ALPHA = 0.05  # how often the list may name anybody who is like the others
-ENOUGH_ITEMS = 10  # with three or more annotations, to be compared with the others
 
 
 def mean_agreement(annotators: polars.DataFrame) -> float | None:
@@ -85,5 +85,5 @@ def against_others(found: Peers, level: float) -> AgainstOthers:
     low, high = (2 * end - 1 for end in wilson_each((1 + mean) / 2, error / 2, items, level))
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.where(mean == 0, 0.0, mean / error)
-        p = np.where(items >= ENOUGH_ITEMS, stdtr(items - 1, distance), np.nan)
+        p = np.where(items >= FEW_ITEMS, stdtr(items - 1, distance), np.nan)
     return AgainstOthers(items, mean, low, high, p)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.clusters import ONE_CLUSTER
+from spagree.estimate.intervals import score_limits
 from spagree.estimate.item_groups import Floats, ItemGroups, total
 from spagree.estimate.student_t import two_sided
 
@@ -21,9 +22,10 @@ ONE_ANNOTATOR = "only one annotator, so no agreement can be seen"
 ONE_ITEM = "only one item has two annotations: how items differ cannot be seen"
 STEADY_ITEMS = 30  # up to so many equally weighted items the implied variance counts in full
 WILSON = "wilson"  # the usual method of intervals
-FEW_ITEMS = 10  # a figure that rests on fewer is marked, and little can be said about it
+FEW_ITEMS = 10  # items or clusters: a figure that rests on fewer is marked, and nobody is compared by it
 REPLICATE_CHUNK = 4_000_000
-COVERS = {"items": "these annotators, new items", "annotators": "new annotators and new items"}
+ITEMS, ANNOTATORS = POPULATIONS = ("items", "annotators")  # what intervals cover
+COVERS = {ITEMS: "these annotators, new items", ANNOTATORS: "new annotators and new items"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def wilson(
     """Wilson's score interval on the effective sample size, with Student's t.
 
     Unlike value ± t·stderr it stays inside [0, 1] and has a width at perfect agreement. The degrees of ``freedom``
-    of the standard error are the effective size − 1, unless said otherwise.
+    of the standard error are the effective size − 1, unless given; without any, nothing is known.
 
     >>> low, high = wilson(1.0, 0.0, 30, 0.95)
     >>> round(low, 3), high
@@ -160,11 +162,8 @@ def wilson(
     shrink = t * t / size
     if not isfinite(shrink):
         return 0.0, 1.0
-    centre = (value + shrink / 2) / (1 + shrink)
-    half = sqrt(shrink * (value * (1 - value) + shrink / 4)) / (1 + shrink)
-    low = 0.0 if value == 0 else max(0.0, centre - half)
-    high = 1.0 if value == 1 else min(1.0, centre + half)
-    return low, high
+    low, high = score_limits(value, shrink)
+    return 0.0 if value == 0 else max(0.0, low), 1.0 if value == 1 else min(1.0, high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from rich.text import Text
 from spagree.estimate import Estimate, Findings
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_chance
-from spagree.estimate.new_annotators import ANNOTATORS, ITEMS
-from spagree.estimate.uncertainty import COVERS
+from spagree.estimate.uncertainty import ANNOTATORS, COVERS, ITEMS
 from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name, kappa_bias
 from spagree.present.verdicts import checked
 from spagree.present.wording import (

@@ -11,6 +11,7 @@ from spagree.errors import DataError, UsageError
 from spagree.estimate import NOMINAL
 from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
 from spagree.estimate.outliers import mean_agreement
+from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.present.charts import heat, intervals, network, rows, spread
 from spagree.present.charts.spec import Spec
 from spagree.present.wording import count
@@ -80,7 +81,7 @@ def pairs(found: Breakdowns) -> Spec:
     _value(found)
     drawn = rows.pair_rows(found)
     if not drawn:
-        raise DataError("no two annotators share 10 items or more, so nothing is said about pairs")
+        raise DataError(f"no two annotators share {FEW_ITEMS} items or more, so nothing is said about pairs")
     return heat.triangle(drawn, {"down": "annotator", "across": "other", **AGREEMENT, "size": "shared"})
 
 

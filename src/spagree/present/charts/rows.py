@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from spagree.errors import DataError
 from spagree.estimate import Estimate
 from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
-from spagree.estimate.missingness import ENOUGH_ITEMS
 from spagree.estimate.number_ranges import in_ranges
 from spagree.estimate.overlap import THIN
 from spagree.estimate.planning import NEW_ITEMS
+from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.present.charts.intervals import CHANCE_KINDS, CHOSEN, FEW, OTHER
 from spagree.present.charts.timeline import DAY, Timeline
 from spagree.present.wording import (
@@ -71,7 +71,7 @@ def by_n_rows(breakdowns: Breakdowns) -> list[Row]:
     """Agreement of the items with n annotations: for each n, or for ranges where there are many."""
     return [
         {"name": row.name, **_ends(row.agreement), **_said(row.agreement), "items": f"{row.items:,}"}
-        | {"many": row.items, "kind": FEW if row.items < ENOUGH_ITEMS else CHOSEN}
+        | {"many": row.items, "kind": FEW if row.items < FEW_ITEMS else CHOSEN}
         for row in in_ranges(breakdowns.findings.missingness.by_n)
     ]
 
@@ -101,7 +101,7 @@ def chosen_lines(found: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Ma
         return defined, "with an agreement"
     sound = [row for row in defined if not row["few"]][:MOST_LINES]
     if sound:
-        return sound, "lowest of those with 10 items or more"
+        return sound, f"lowest of those with {FEW_ITEMS} items or more"
     common = {id(row) for row in sorted(defined, key=lambda row: -row[size])[:MOST_LINES]}
     return [row for row in defined if id(row) in common], "with the most items"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from spagree.estimate import Findings
 from spagree.estimate.breakdowns import Absent, Breakdowns, known
-from spagree.estimate.new_annotators import ANNOTATORS, ITEMS
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.charts.rows import development_steps
 from spagree.present.report.parts import Step
 from spagree.present.report.steps import steps
