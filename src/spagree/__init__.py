@@ -69,39 +69,11 @@ _HOME = {
 }
 
 __all__ = [
-    "SCHEMES",
-    "Agreement",
-    "Assignment",
-    "Cell",
-    "ColumnError",
-    "Comparison",
-    "DataError",
-    "DuplicateError",
-    "Estimate",
-    "FileError",
-    "ItemCounts",
-    "LiveTally",
-    "MissingExtraError",
-    "ModelComparison",
-    "Person",
-    "Simulation",
-    "SpagreeError",
-    "Tally",
-    "UsageError",
-    "__version__",
-    "assign",
-    "compare",
-    "count_items",
-    "example",
-    "item_variance",
-    "load",
-    "measure",
-    "measure_all",
-    "save",
-    "simulate",
-    "tally",
-    "weigh",
-]
+    "SCHEMES", "Agreement", "Assignment", "Cell", "ColumnError", "Comparison", "DataError", "DuplicateError",
+    "Estimate", "FileError", "ItemCounts", "LiveTally", "MissingExtraError", "ModelComparison", "Person",
+    "Simulation", "SpagreeError", "Tally", "UsageError", "__version__", "assign", "compare", "count_items",
+    "example", "item_variance", "load", "measure", "measure_all", "save", "simulate", "tally", "weigh"
+]  # fmt: skip
 
 
 class _Surface(ModuleType):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +20,13 @@ from spagree.estimate.breakdowns import BREAKDOWNS, Absent, Breakdowns, Measurem
 from spagree.estimate.consensus import consensus
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.since import check_target
-from spagree.present.document import document
+from spagree.present.document import document, to_json
 from spagree.present.earlier import earlier_figures, what_changed
-from spagree.present.groups import groups_document, groups_summary, rendered
+from spagree.present.groups import groups_document, groups_summary
 from spagree.present.notebook import to_html
+from spagree.present.tables import rendered
 from spagree.present.terminal import to_text
-from spagree.present.wording import figure, interval, json_escapes
+from spagree.present.wording import figure, interval
 from spagree.read.annotations import ANNOTATOR
 from spagree.tally.engines import column_names, to_polars, write_table
 from spagree.understood import Caution, Understood
@@ -352,7 +352,7 @@ class Agreement:
         >>> json.loads(agreement.to_json())["spa"]["value"]
         1.0
         """
-        return json_escapes(json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False))
+        return to_json(self.to_dict(), indent)
 
     def __repr__(self) -> str:
         data, spa = self.findings.data, self.findings.spa

@@ -33,27 +33,9 @@ _TYPED = re.compile(
 )
 _POLICIES = frozenset(["error", "first", "last", "set", "keep", "drop", "options"])
 _NO_VALUES = frozenset(
-    [
-        "and",
-        "asks",
-        "does",
-        "for",
-        "has",
-        "if",
-        "is",
-        "needs",
-        "only",
-        "or",
-        "out",
-        "reads",
-        "resamples",
-        "takes",
-        "then",
-        "to",
-        "was",
-        "with",
-    ]
-)
+    ("and", "asks", "does", "for", "has", "if", "is", "needs", "only", "or", "out", "reads", "resamples", "takes",
+     "then", "to", "was", "with")
+)  # fmt: skip
 _OTHERS = {"all-questions": "measure_all()", "force": "force=True"}
 
 

@@ -62,7 +62,7 @@ def test_annotators_as_text_and_json(run: Run, source: Path) -> None:
 
 def test_changes_carry_their_sign(run: Run, source: Path) -> None:
     out = run("annotators", source)[1]
-    assert "+0." in out and "-0." in out
+    assert "+0." in out and "−0." in out
 
 
 def test_pairs_as_text_and_json(run: Run, source: Path) -> None:

@@ -16,8 +16,11 @@ from rich.console import Console
 import spagree
 from spagree.estimate import Estimate, find
 from spagree.estimate.breakdowns import Breakdowns
-from spagree.present import document, for_paper, in_words, interval_words, to_html, to_text
+from spagree.present.document import document
+from spagree.present.notebook import to_html
+from spagree.present.sentence import for_paper, in_words, interval_words
 from spagree.present.tables import table
+from spagree.present.terminal import to_text
 from spagree.present.verdicts import checked, verdicts
 from spagree.present.wording import (
     change,

@@ -12,8 +12,9 @@ import spagree
 from spagree.estimate.breakdown_values import Action
 from spagree.estimate.breakdowns import known
 from spagree.present.report.method import source_name
-from spagree.present.report.parts import Cell, Column, cell, table
+from spagree.present.report.parts import table
 from spagree.present.report.steps import steps
+from spagree.present.tables import Cell, Column, cell
 from spagree.present.verdicts import Verdict, in_short, verdicts
 from spagree.read.annotations import Understood
 

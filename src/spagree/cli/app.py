@@ -13,8 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
-from spagree.cli.console import note, say
-from spagree.cli.help import Group
+from spagree.cli.console import Group, note, say
 from spagree.errors import SpagreeError, unknown_name
 from spagree.option_names import command_line
 from spagree.version import __version__

@@ -50,7 +50,7 @@ def assign(
     spagree assign items.csv --annotators people.csv --per-item 3 --top-up labels.csv -o more.csv
     """
     from spagree.assignment import assign as draw
-    from spagree.assignment import save
+    from spagree.assignment import save, write_tasks
     from spagree.assignment.lists import read_list
     from spagree.present.designs import design_rows, explain
     from spagree.write import refuse_existing
@@ -59,12 +59,18 @@ def assign(
     with working("assigning"):
         listed = read_list(items, "item", options["item"]).rows
         people = _people(annotators, options["limit"], options["can"])
-        wanted = _kinds(listed, options["can"]) if options["can"] else list(listed)
+        wanted = (
+            {item: _cell(row, options["can"], "ITEMS") for item, row in listed.items()}
+            if options["can"]
+            else list(listed)
+        )
         done = _annotated(options["top_up"]) if options["top_up"] else []
         kept = _still_open(options["finish"], done, people)
         design = draw(wanted, people, per_item, everyone=options["everyone"], existing=done, kept=kept, seed=seed)
         save(design, output, force=force)
-        written = [output, *_write_tasks(design, listed, options, force=force)]
+        written: list[object] = [output]
+        for tool, folder in (("label-studio", options["label_studio"]), ("potato", options["potato"])):
+            written += write_tasks(design, tool, folder, listed, force=force) if folder else []
     if as_json:
         print_json(design_rows(design))
     else:
@@ -102,10 +108,6 @@ def _people_file(path: str, limit: int | None, can: str | None) -> list[Person]:
     return people
 
 
-def _kinds(listed: Mapping[str, Mapping[str, str]], can: str) -> dict[str, str]:
-    return {item: _cell(row, can, "ITEMS") for item, row in listed.items()}
-
-
 def _cell(row: Mapping[str, str], column: str, place: str) -> str:
     if column not in row:
         raise UsageError(f"--can {column}: {place} has no such column; it has {', '.join(row)}")
@@ -131,17 +133,3 @@ def _still_open(path: str | None, done: Sequence[tuple[str, str]], people: Seque
         return []
     here, finished = {person.name for person in people}, set(done)
     return [pair for pair in read_assignment(path) if pair[1] in here and pair not in finished]
-
-
-def _write_tasks(
-    design: Any, listed: Mapping[str, Mapping[str, str]], options: Mapping[str, Any], *, force: bool
-) -> list[Path]:
-    from spagree.assignment import write_tasks
-
-    folders = {"label-studio": options["label_studio"], "potato": options["potato"]}
-    return [
-        path
-        for tool, folder in folders.items()
-        if folder
-        for path in write_tasks(design, tool, folder, listed, force=force)
-    ]

@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from spagree.cli.console import draw, note, say, working
+from spagree.cli.console import Picture, draw, note, say, working
 from spagree.cli.options import Command, option, options_of, reading_options, to_python
-from spagree.cli.pictures import Picture
 from spagree.errors import UsageError
 from spagree.options import Estimating
 

@@ -1,19 +1,20 @@
-"""What commands print: results at once, JSON in one shape, a spinner on a terminal."""
+"""What commands print: help and results at once, JSON in one shape, pictures, a spinner on a terminal."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import StringIO
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
 
 from spagree import progress
-from spagree.errors import FileError
+from spagree.errors import FileError, UsageError
 
 REFRESHED = 8  # times a second
 PLAIN = str.maketrans(
@@ -119,7 +120,8 @@ def draw(*parts: Any, least: int = 0) -> None:
     drawn = Console(file=page, width=width, force_terminal=terminal.is_terminal, highlight=False)
     drawn.print(*parts, sep="\n")
     text = page.getvalue()
-    say(text if terminal.is_terminal else _without_trailing_blanks(text), newline=False)
+    plain = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    say(text if terminal.is_terminal else plain, newline=False)
 
 
 def terminal_width() -> int:
@@ -129,18 +131,12 @@ def terminal_width() -> int:
     return Console().width
 
 
-def _without_trailing_blanks(text: str) -> str:
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
-
-
 def print_json(value: Any) -> None:
     """Print plain values as JSON; in escapes where the console cannot show every character."""
-    import json
-
-    from spagree.present.wording import json_escapes
+    from spagree.present.document import to_json
 
     is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    say(json_escapes(json.dumps(value, indent=2, ensure_ascii=not is_unicode, allow_nan=False)))
+    say(to_json(value, ascii=not is_unicode))
 
 
 def _silence(stream: TextIO) -> None:
@@ -148,3 +144,49 @@ def _silence(stream: TextIO) -> None:
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class PrintedHelp(click.Command):
+    """A command whose help is printed like any result: a closed pipe or a full disk is an error."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """--help, as click has it, but for how it is printed."""
+
+        def show(context: click.Context, _parameter: click.Parameter, is_asked: bool) -> None:
+            if is_asked and not context.resilient_parsing:
+                say(context.get_help())
+                context.exit()
+
+        found = super().get_help_option(ctx)
+        if found is not None:
+            found.callback = show
+        return found
+
+
+class Group(PrintedHelp, click.Group):
+    """Commands under a common name."""
+
+
+class Picture:
+    """Where a chart goes; a bad name, a missing extra or an existing file is refused before anything is counted."""
+
+    def __init__(self, path: str | None, force: bool) -> None:
+        self.path, self.force = None if path is None else Path(path), force
+        if self.path is None:
+            return
+        from spagree.present.charts import FORMATS, load_altair
+        from spagree.write import refuse_existing
+
+        load_altair()
+        if self.path.suffix.removeprefix(".") not in FORMATS:
+            raise UsageError(f"--chart {path}: end the name with one of .{', .'.join(FORMATS)}")
+        refuse_existing(self.path, force=force)
+
+    def write(self, draw: Callable[[], Any]) -> None:
+        """Draw it, where a file was named."""
+        if self.path is None:
+            return
+        from spagree.present.charts import save
+
+        save(draw(), self.path.with_suffix(""), [self.path.suffix.removeprefix(".")])
+        note(f"wrote {self.path}")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from spagree.cli.help import PrintedHelp
+from spagree.cli.console import PrintedHelp
 from spagree.errors import UsageError
 from spagree.options import (
     CLEANING,

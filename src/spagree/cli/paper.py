@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from spagree.cli.console import print_json, say
-from spagree.cli.help import Group
+from spagree.cli.console import Group, print_json, say
 from spagree.cli.options import Command
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -6,14 +6,12 @@ from typing import Any
 
 import click
 
-from spagree.cli.console import draw, print_json, say, working
+from spagree.cli.console import Picture, draw, print_json, say, working
 from spagree.cli.options import Command, option, options_of, reading_options, to_python
-from spagree.cli.pictures import Picture
 from spagree.errors import SpagreeError, UsageError
 from spagree.options import STATISTICS, Estimating
 
 WIDE = 110
-ANNOTATORS = "annotators"
 NEEDED = ("weights", "metric", "order", "level")
 json_option = option("--json", "as_json", is_flag=True, help="Print the rows as JSON, in full precision.")
 
@@ -42,6 +40,7 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
     spagree plan pilot.csv --interval-for annotators --half-width 0.05     how many people it takes
     spagree plan --agreement 0.7 --half-width 0.03
     """
+    from spagree.estimate.budgets import plan_expected
     from spagree.present.plans import plan_chart, plan_lines, plan_rows, plan_table
 
     wanted = {name: options.pop(name) for name in ("half_width", "budget", "require")}
@@ -53,10 +52,10 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
     with working("counting annotations"):
         if source:
             found, speed = _from_pilot({"source": source, **options}, {**wanted, "interval_for": interval_for}, most)
-        elif interval_for == ANNOTATORS:
+        elif interval_for == "annotators":
             raise UsageError("--interval-for annotators needs a pilot: without one nothing tells how people differ")
         else:
-            found, speed = _from_assumptions(expected, options["level"], wanted, most), None
+            found, speed = plan_expected(**expected, level=options["level"], most=most, **wanted), None
     rows = plan_rows(found, speed)
     if as_json:
         print_json({"rows": rows})
@@ -76,12 +75,6 @@ def _from_pilot(options: dict[str, Any], wanted: dict[str, Any], most: int | Non
     except SpagreeError:  # no times, no pace
         speed = None
     return agreement.plan(most=most, **wanted), speed
-
-
-def _from_assumptions(expected: dict[str, Any], level: float, wanted: dict[str, Any], most: int | None) -> Any:
-    from spagree.estimate.budgets import plan_expected
-
-    return plan_expected(expected["agreement"], expected["classes"], level=level, most=most, **wanted)
 
 
 @click.command(cls=Command)

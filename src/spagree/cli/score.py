@@ -160,7 +160,7 @@ def _about(question: str) -> str:
 
 def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, assignment: str | None) -> None:
     """The one agreement, or each under the name of its question."""
-    from spagree.present import summary
+    from spagree.present.terminal import summary
     from spagree.present.wording import printable
 
     came = {question: each.returned(assignment) for question, each in found.items()} if assignment else {}
@@ -196,8 +196,7 @@ class _Gate:
 
     def is_met(self, found: Mapping[str, Agreement]) -> bool:
         """Whether it is met by every question; says where not."""
-        from spagree.present import figure
-        from spagree.present.wording import escape_controls
+        from spagree.present.wording import escape_controls, figure
 
         of = "" if self.figure == SPA else f" of {self.figure}"
         lows = {

@@ -47,7 +47,7 @@ def _span(kind: type[int] | type[float]) -> Callable[[click.Context, click.Param
 @option("--force", is_flag=True, help="Replace an existing file.")
 def simulate(output: str, force: bool, **parameters: Any) -> None:
     """Write annotation data whose true agreement is known, to try things out and to plan."""
-    from spagree.present import figure
+    from spagree.present.wording import figure
     from spagree.simulate import simulate as draw
     from spagree.write import refuse_existing
 

@@ -6,23 +6,26 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from spagree.agreement import Agreement
 from spagree.comparing.parts import group_part, halves
 from spagree.comparing.people import compare_models
 from spagree.comparing.sides import sides_of
 from spagree.errors import DataError, UsageError, unknown_name
-from spagree.estimate.comparison import Difference, Pair, Side, compare_sides, holm
+from spagree.estimate.comparison import Compared, Difference, Pair, compare_sides, holm
 from spagree.estimate.models import MARGIN, ModelFindings
 from spagree.estimate.uncertainty import ITEMS, POPULATIONS
 from spagree.measuring import measure
-from spagree.present.comparison import ShownComparison
-from spagree.present.models import ShownModels
+from spagree.present.comparison import Shown, comparison_chart, comparison_document, comparison_summary, sentence
+from spagree.present.models import model_sentence, models_chart, models_document, models_summary
+
+if TYPE_CHECKING:
+    from rich.console import Group
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(ShownComparison):
+class Comparison(Compared, Shown):
     """Two or more data sets compared; made by :func:`compare`.
 
     >>> import spagree
@@ -33,13 +36,11 @@ class Comparison(ShownComparison):
     (0.5, 2, 'cannot_tell')
     """
 
-    sides: tuple[Side, ...]
-    pairs: tuple[Pair, ...]
-    agreements: Mapping[str, Agreement]
     groups: Mapping[str, Comparison] = field(default_factory=dict)
     """With ``by`` the same comparison within each group that all sources have; Holm over all groups."""
     not_compared: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Groups that some sources lack, and the names of those that have them."""
+    agreements: Mapping[str, Agreement] = field(default_factory=dict)
 
     @property
     def difference(self) -> Difference:
@@ -65,9 +66,25 @@ class Comparison(ShownComparison):
         """Every other data set minus the first."""
         return tuple(pair for pair in self.pairs if pair.a is self.sides[0])
 
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain values, in full precision."""
+        return comparison_document(self)
+
+    def summary(self) -> Group:
+        """What a terminal shows."""
+        return comparison_summary(self)
+
+    def sentences(self) -> list[str]:
+        """What every two data sets come to."""
+        return [sentence(pair) for pair in self.pairs]
+
+    def chart(self) -> Any:
+        """Every data set with its interval, and below the differences with theirs."""
+        return comparison_chart(self)
+
 
 @dataclass(frozen=True, repr=False)
-class ModelComparison(ShownModels):
+class ModelComparison(Shown):
     """One or more models among people; made by :func:`compare` with ``model``.
 
     >>> labels = [(item, who, "yes" if item % 2 else "no") for item in range(20) for who in ("ann", "bob", "gpt")]
@@ -77,6 +94,22 @@ class ModelComparison(ShownModels):
     """
 
     models: Mapping[str, ModelFindings]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain values, in full precision."""
+        return models_document(self.models)
+
+    def summary(self) -> Group:
+        """What a terminal shows."""
+        return models_summary(self.models)
+
+    def sentences(self) -> list[str]:
+        """What every model comes to."""
+        return [model_sentence(each) for each in self.models.values()]
+
+    def chart(self) -> Any:
+        """People with each other and with each model, and below the differences with the margin."""
+        return models_chart(self.models)
 
 
 @overload
@@ -174,7 +207,7 @@ def compared(agreements: Mapping[str, Agreement], interval_for: str = ITEMS) -> 
     sides = sides_of(agreements)
     level = next(iter(agreements.values())).spa.level
     pairs = compare_sides(sides, level, interval_for)
-    return Comparison(tuple(sides), pairs, dict(agreements))
+    return Comparison(tuple(sides), pairs, agreements=dict(agreements))
 
 
 def names_of(sources: Sequence[Any]) -> list[str]:

@@ -10,26 +10,7 @@ from spagree.estimate.weights import CUSTOM, DEFAULT, SCHEMES, Weights, check_sc
 from spagree.options import CustomWeights
 
 __all__ = [
-    "COEFFICIENTS",
-    "CUSTOM",
-    "DEFAULT",
-    "METRICS",
-    "NOMINAL",
-    "SCHEMES",
-    "AgreementAt",
-    "Bootstrap",
-    "Corrected",
-    "CustomWeights",
-    "Data",
-    "Estimate",
-    "Findings",
-    "Metric",
-    "Missingness",
-    "PerItem",
-    "Weights",
-    "check_level",
-    "check_scheme",
-    "find",
-    "item_variance",
-    "weigh",
-]
+    "COEFFICIENTS", "CUSTOM", "DEFAULT", "METRICS", "NOMINAL", "SCHEMES", "AgreementAt", "Bootstrap", "Corrected",
+    "CustomWeights", "Data", "Estimate", "Findings", "Metric", "Missingness", "PerItem", "Weights", "check_level",
+    "check_scheme", "find", "item_variance", "weigh"
+]  # fmt: skip

@@ -46,16 +46,9 @@ if TYPE_CHECKING:
     from spagree.estimate.groups import Groups
 
 __all__ = [
-    "BREAKDOWNS",
-    "MOST_DISPUTED",
-    "MOST_PEOPLE",
-    "NOT_ASKED",
-    "TABLES",
-    "Absent",
-    "Breakdowns",
-    "Measurement",
-    "known",
-]
+    "BREAKDOWNS", "MOST_DISPUTED", "MOST_PEOPLE", "NOT_ASKED", "TABLES", "Absent", "Breakdowns", "Measurement",
+    "known"
+]  # fmt: skip
 
 MOST_FROM_A_CLUSTER = 50_000_000
 MOST_FOR_BOTH = 500_000  # annotations: above, the second pass is made only when asked for

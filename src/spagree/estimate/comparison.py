@@ -263,6 +263,16 @@ class Pair:
         return verdict(self.difference, self.p_holm)
 
 
+@dataclass(frozen=True)
+class Compared:
+    """Two or more data sets, every two of them compared, and the same within each group."""
+
+    sides: tuple[Side, ...]
+    pairs: tuple[Pair, ...]
+    groups: Mapping[str, Compared] = field(default_factory=dict)
+    not_compared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
 def compare_sides(sides: Sequence[Side], level: float, interval_for: str = ITEMS) -> tuple[Pair, ...]:
     """Every two of the sides, the later one minus the earlier; p-values hold for all pairs together."""
     pairs = [_pair(a, b, level, interval_for) for a, b in combinations(sides, 2)]

@@ -22,7 +22,6 @@ from spagree.estimate.comparison import Difference, Figure, Limits, clustered, d
 from spagree.estimate.grouping import Ints, sums
 from spagree.estimate.influence import (
     Coded,
-    Influence,
     Pairable,
     Parts,
     Statistic,
@@ -236,7 +235,10 @@ def _figure(people: Pairable, made_of: Parts, statistic: Statistic, level: float
         return Figure(value, undefined=ONE_ITEM if len(people.item) < 2 else ONE_CLASS)
     expected = float(made_of.whole.same / made_of.whole.all) if statistic is Sums.beyond_chance else 0.0
     scale = (-expected / (1 - expected), 1.0)
-    limits = {each: limits_of(value, moved, level, each, scale=scale) for each in _populations(moved)}
+    limits = {
+        each: limits_of(value, moved, level, each, scale=scale)
+        for each in (POPULATIONS if moved.knows_annotators else (ITEMS,))
+    }
     return Figure(value, limits, moved)
 
 
@@ -244,10 +246,6 @@ def _room(beside: _Beside) -> float:
     """1 − E of people and model, in units of which agreement beyond chance is measured."""
     whole = beside.parts.whole
     return float(1 - whole.same / whole.all) if whole.all else 1.0
-
-
-def _populations(moved: Influence) -> tuple[str, ...]:
-    return POPULATIONS if moved.knows_annotators else (ITEMS,)
 
 
 def _gap(theirs: Figure, mine: Figure, level: float, room: float) -> Difference:
@@ -315,14 +313,10 @@ def _self_agreement(runs: Sequence[Mapping[int, int]], similarity: Floats | None
         return None
     rows = [(item, number, label) for number, run in enumerate(runs) for item, label in run.items()]
     item, number, label = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
-    found = pairable(Coded(item, np.full_like(number, -1), label), _one_less, similarity)
+    found = pairable(Coded(item, np.full_like(number, -1), label), lambda n: np.asarray(n - 1, np.float64), similarity)
     if not len(found.item):
         return Figure(None, undefined="no item was labelled by two runs of the model")
     return _figure(found, parts(found), Sums.observed, level)
-
-
-def _one_less(n: Ints) -> Floats:
-    return (n - 1).astype(np.float64)
 
 
 def _given(beside: _Beside, labels: Sequence[str]) -> dict[str, int]:

@@ -132,19 +132,9 @@ class Crowd:
 
 
 _COLUMNS = (
-    "half_width",
-    "half_width_low",
-    "half_width_high",
-    "annotators",
-    "more_annotators",
-    "annotations_per_item",
-    "items",
-    "annotations",
-    "more_annotations",
-    "per_annotator",
-    "best",
-    "assumed",
-)
+    "half_width", "half_width_low", "half_width_high", "annotators", "more_annotators", "annotations_per_item",
+    "items", "annotations", "more_annotations", "per_annotator", "best", "assumed"
+)  # fmt: skip
 
 
 def _half(ends: Limits) -> float:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from io import StringIO
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from spagree.estimate import Estimate
 from spagree.estimate.uncertainty import COVERS
-from spagree.present.document import FORMAT
+from spagree.present.document import FORMAT, estimate_document, to_json
+from spagree.present.tables import bare, rendered
 from spagree.present.wording import change, count, escape_controls, figure, limits, p_value, printable
 from spagree.version import __version__
 
 if TYPE_CHECKING:
-    from spagree.estimate.comparison import Difference, Figure, Pair, Side
+    from spagree.estimate.comparison import Compared, Difference, Figure, Pair, Side
 
 MOST_CLASSES = 12
 UNKNOWN_ITEMS = (
@@ -28,67 +28,33 @@ UNKNOWN_ITEMS = (
 )
 
 
-class Compared(Protocol):
-    """Several data sets and the differences between every two of them."""
+class Shown(ABC):
+    """What every comparison can show: figures, a terminal's summary, sentences and a chart."""
 
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """The data sets."""
-        ...
-
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """Every two of them."""
-        ...
-
-    @property
-    def groups(self) -> Mapping[str, Compared]:
-        """The same within each group."""
-        ...
-
-    @property
-    def not_compared(self) -> Mapping[str, Sequence[str]]:
-        """Groups that some of the data sets lack, and those that have them."""
-        ...
-
-
-class ShownComparison:
-    """What every comparison can show; :class:`spagree.Comparison` is one."""
-
-    def to_dict(self: Compared) -> dict[str, Any]:
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
         """All figures as plain values, in full precision."""
-        return comparison_document(self)
 
-    def to_json(self: Compared, indent: int | None = 2) -> str:
-        """All figures as JSON, in the documented format."""
-        return json.dumps(comparison_document(self), indent=indent, ensure_ascii=False, allow_nan=False)
-
-    def chart(self: Compared) -> Any:
-        """Every data set with its interval, and below the differences with theirs."""
-        from spagree.present.charts.differences import compared
-
-        sides = [_chart_row(side.name, side.spa) for side in self.sides]
-        return compared(sides, [_chart_row(_names(pair), pair.difference) for pair in self.pairs])
-
-    def summary(self: Compared) -> Group:
+    @abstractmethod
+    def summary(self) -> Group:
         """What a terminal shows."""
-        return comparison_summary(self)
 
-    def __str__(self: Compared) -> str:
-        return rendered(comparison_summary(self))
+    @abstractmethod
+    def sentences(self) -> list[str]:
+        """What it comes to, a sentence for each comparison."""
 
-    def __repr__(self: Compared) -> str:
-        return f"<Comparison: {' '.join(map(sentence, self.pairs))}>"
+    def to_json(self, indent: int | None = 2) -> str:
+        """All figures as JSON, in the documented format."""
+        return to_json(self.to_dict(), indent)
 
-    def _repr_html_(self: Compared) -> str:
-        return "".join(f"<p>{escape(escape_controls(sentence(pair)))}</p>" for pair in self.pairs)
+    def __str__(self) -> str:
+        return rendered(self.summary())
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {' '.join(self.sentences())}>"
 
-def rendered(shown: RenderableType, width: int = 100) -> str:
-    """A rich renderable as plain text."""
-    page = StringIO()
-    Console(width=width, color_system=None, file=page).print(shown)
-    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(escape_controls(each))}</p>" for each in self.sentences())
 
 
 # JSON ----------------------------------------------------------------------------------------
@@ -96,8 +62,11 @@ def rendered(shown: RenderableType, width: int = 100) -> str:
 
 def comparison_document(found: Compared) -> dict[str, Any]:
     """The contract's JSON: a, b and their difference; with more than two data sets a list of such pairs."""
+    groups = {name: _figures_document(each) for name, each in found.groups.items()}
+    apart = {name: list(having) for name, having in found.not_compared.items()}
+    more = {"groups": groups, "groups_not_compared": apart}
     head = {"format": FORMAT, "spagree": __version__}
-    return {**head, **_figures_document(found), **_groups_document(found)}
+    return {**head, **_figures_document(found), **{name: each for name, each in more.items() if each}}
 
 
 def _figures_document(found: Compared) -> dict[str, Any]:
@@ -105,13 +74,6 @@ def _figures_document(found: Compared) -> dict[str, Any]:
     if len(documents) == 1:
         return documents[0]
     return {"sides": [_side_document(side) for side in found.sides], "pairs": documents}
-
-
-def _groups_document(found: Compared) -> dict[str, Any]:
-    """The same figures for each group, where groups were asked for."""
-    groups = {name: _figures_document(each) for name, each in found.groups.items()}
-    apart = {name: list(having) for name, having in found.not_compared.items()}
-    return ({"groups": groups} if groups else {}) | ({"groups_not_compared": apart} if apart else {})
 
 
 def _pair_document(pair: Pair) -> dict[str, Any]:
@@ -132,24 +94,14 @@ def _pair_document(pair: Pair) -> dict[str, Any]:
 
 
 def _side_document(side: Side) -> dict[str, Any]:
-    return {"name": side.name, "spa": _estimate(side.spa), "spa_kappa": _estimate(side.kappa)}
-
-
-def _estimate(found: Estimate) -> dict[str, Any]:
-    if found.value is None:
-        return {"value": None, "undefined": found.undefined}
-    shown = {"value": found.value, "stderr": found.stderr, "low": found.low, "high": found.high, "level": found.level}
-    return {**shown, "undefined": found.undefined} if found.undefined else shown
+    spa, kappa = (estimate_document(each, level=each.level) for each in (side.spa, side.kappa))
+    return {"name": side.name, "spa": spa, "spa_kappa": kappa}
 
 
 def difference_document(found: Difference) -> dict[str, Any]:
     """A difference with both of its intervals; an undefined one says why in words."""
-    if found.value is None:
-        return {"value": None, "undefined": found.undefined}
-    shown: dict[str, Any] = {"value": found.value, "stderr": found.stderr, "low": found.low, "high": found.high}
-    shown |= {"level": found.level, "p": found.p, "interval_for": found.interval_for}
-    shown["intervals"] = intervals_document(found.limits)
-    return {**shown, "undefined": found.undefined} if found.undefined else shown
+    about = {"level": found.level, "p": found.p, "interval_for": found.interval_for}
+    return estimate_document(found, **about, intervals=intervals_document(found.limits))
 
 
 def intervals_document(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,7 +157,7 @@ def comparison_summary(found: Compared) -> Group:
 
 
 def _sides(sides: Sequence[Side]) -> Table:
-    shown = plain_table("", "SPA", "interval", "kappa", "interval ")
+    shown = bare("", "SPA", "interval", "kappa", "interval")
     for side in sides:
         ends = limits(side.spa.low, side.spa.high), limits(side.kappa.low, side.kappa.high)
         shown.add_row(printable(side.name), figure(side.spa.value), ends[0], figure(side.kappa.value), ends[1])
@@ -215,9 +167,7 @@ def _sides(sides: Sequence[Side]) -> Table:
 def differences(pairs: Sequence[Pair]) -> Table:
     """One line per pair: SPA, kappa, what both share."""
     several = len(pairs) > 1
-    shown = plain_table(
-        "difference", "SPA", "interval", "kappa", "interval ", "shared items", "p (Holm)" if several else "p"
-    )
+    shown = bare("difference", "SPA", "interval", "kappa", "interval", "shared items", "p (Holm)" if several else "p")
     for pair in pairs:
         spa, kappa = pair.difference, pair.kappa_difference
         shown.add_row(
@@ -238,7 +188,7 @@ def _class_table(pair: Pair) -> Iterable[RenderableType]:
     if not told:
         return
     yield Text(f"\nClasses that differ, of {len(pair.classes)} (Holm over all of them)")
-    shown = plain_table("class", "agreement", "interval")
+    shown = bare("class", "agreement", "interval")
     for each in told[:MOST_CLASSES]:
         shown.add_row(printable(each.label), change(each.difference.value), span(each.difference))
     yield shown
@@ -258,16 +208,16 @@ def _notes(found: Compared) -> Iterable[str]:
         yield f"Not compared: {printable(name) or '(no value)'}, which only {' and '.join(map(printable, having))} has."
 
 
-def plain_table(*columns: str) -> Table:
-    """A table without lines, names to the left and figures to the right."""
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for place, column in enumerate(columns):
-        shown.add_column(column.strip(), justify="right" if place else "left", no_wrap=True)
-    return shown
-
-
 def _names(pair: Pair) -> str:
     return f"{printable(pair.b.name)} − {printable(pair.a.name)}"
+
+
+def comparison_chart(found: Compared) -> Any:
+    """Every data set with its interval, and below the differences with theirs."""
+    from spagree.present.charts.differences import compared
+
+    sides = [_chart_row(side.name, side.spa) for side in found.sides]
+    return compared(sides, [_chart_row(_names(pair), pair.difference) for pair in found.pairs])
 
 
 def _chart_row(name: str, found: Estimate | Difference) -> dict[str, Any]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from spagree.estimate import Corrected, Data, Estimate, Missingness
+from spagree.estimate import Data, Estimate, Missingness
 from spagree.estimate.breakdowns import Absent, Breakdowns
 from spagree.estimate.checks import checks
+from spagree.present.wording import json_escapes
+
+if TYPE_CHECKING:
+    from spagree.estimate.comparison import Difference
 
 FORMAT = 1
 
@@ -26,7 +31,10 @@ def document(breakdowns: Breakdowns, version: str) -> dict[str, Any]:
         "spa": {**estimate_document(spa), **named, **_clusters(findings.data), **_intervals(breakdowns.intervals)},
         "schemes": {name: estimate_document(found) for name, found in findings.schemes.items()},
         "missingness": _missingness(findings.missingness),
-        "chance": {name: _corrected(found) for name, found in findings.chance.items()},
+        "chance": {
+            name: estimate_document(found, observed=found.observed, expected=found.expected)
+            for name, found in findings.chance.items()
+        },
         "checks": [{"code": each.code, "state": each.state, **each.figures} for each in checks(breakdowns)],
         "warnings": [{"code": each.code, "message": each.message} for each in findings.warnings],
     }
@@ -49,22 +57,17 @@ def _interval(found: Estimate) -> dict[str, Any]:
     return {**ends, "undefined": found.undefined} if found.undefined else ends
 
 
-def estimate_document(found: Estimate) -> dict[str, Any]:
-    """A figure with its interval, or why it does not exist."""
+def estimate_document(found: Estimate | Difference, **more: Any) -> dict[str, Any]:
+    """A figure with its interval and more about it, or why it does not exist."""
     if found.value is None:
         return {"value": None, "undefined": found.undefined}
-    shown: dict[str, Any] = {
-        "value": found.value,
-        "stderr": found.stderr,
-        "low": found.low,
-        "high": found.high,
-    }
+    shown = {"value": found.value, "stderr": found.stderr, "low": found.low, "high": found.high, **more}
     return {**shown, "undefined": found.undefined} if found.undefined else shown
 
 
-def _corrected(found: Corrected) -> dict[str, Any]:
-    shown = estimate_document(found)
-    return shown if found.value is None else {**shown, "observed": found.observed, "expected": found.expected}
+def to_json(value: Any, indent: int | None = 2, *, ascii: bool = False) -> str:
+    """Plain values as JSON that steers no terminal."""
+    return json_escapes(json.dumps(value, indent=indent, ensure_ascii=ascii, allow_nan=False))
 
 
 def _data(data: Data) -> dict[str, Any]:

@@ -31,14 +31,11 @@ def write_tables(
     for path in paths:
         refuse_existing(path, force=force)
     for path in paths[:-1]:
-        write_atomically(path, partial(_write_csv, neutralised(frames[path.name])), force=force)
+        # Every text quoted, since spreadsheets split lines at other characters as well; the mark tells Excel of UTF-8.
+        write = partial(neutralised(frames[path.name]).write_csv, include_bom=True, quote_style="non_numeric")
+        write_atomically(path, write, force=force)
     write_atomically(paths[-1], lambda beside: beside.write_text(figures, encoding="utf-8"), force=force)
     return paths
-
-
-def _write_csv(frame: polars.DataFrame, path: Path) -> None:
-    """Every text quoted, since spreadsheets split lines at other characters as well; the mark tells Excel of UTF-8."""
-    frame.write_csv(path, include_bom=True, quote_style="non_numeric")
 
 
 def _estimates(findings: Findings) -> dict[str, polars.DataFrame]:

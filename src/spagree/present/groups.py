@@ -12,8 +12,9 @@ from rich.text import Text
 
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.uncertainty import Estimate
-from spagree.present.comparison import difference_document, plain_table, rendered, span
+from spagree.present.comparison import difference_document, span
 from spagree.present.document import document, estimate_document
+from spagree.present.tables import bare
 from spagree.present.terminal import ROOM_FOR_BARS, IntervalChart
 from spagree.present.wording import change, count, figure, interval, p_value, printable
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 NO_VALUE = "(no value)"
 MOST_DIFFERENCES = 10
-
-__all__ = ["groups_document", "groups_summary", "rendered"]
 
 
 def groups_document(found: Groups, version: str) -> dict[str, Any]:
@@ -62,8 +61,7 @@ def _table(found: Groups, *, bars: bool) -> Table:
     ]
     rows += [(f"{shown_name(each.a)} with {shown_name(each.b)}", each.agreement, each.items) for each in found.between]
     chart = IntervalChart([spa for _, spa, _ in rows if spa.value is not None], shown=bars)
-    table = plain_table("group", "items", "agreement", "interval", "")
-    table.columns[-1].justify = "left"
+    table = bare("group", "items", "agreement", "interval", "", left=[""])
     for name, spa, items in rows:
         table.add_row(name, f"{items:,}", figure(spa.value), _interval(spa), chart.draw(spa))
     return table

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from html import escape
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -13,9 +11,10 @@ from rich.text import Text
 from spagree.estimate.comparison import Difference, Figure
 from spagree.estimate.models import AS_GOOD, WORSE, ClassAgreement, ModelFindings
 from spagree.estimate.uncertainty import COVERS
-from spagree.present.comparison import difference_document, figure_document, plain_table, rendered, span
+from spagree.present.comparison import difference_document, figure_document, span
 from spagree.present.document import FORMAT
-from spagree.present.wording import change, count, escape_controls, figure, limits, percent, printable
+from spagree.present.tables import bare
+from spagree.present.wording import change, count, figure, limits, percent, printable
 from spagree.version import __version__
 
 LEFT_OUT = {
@@ -24,54 +23,19 @@ LEFT_OUT = {
 }
 
 
-class Models(Protocol):
-    """One or more models, each compared with people."""
+def models_chart(models: Mapping[str, ModelFindings]) -> Any:
+    """People with each other and with each model, and below the differences with the margin."""
+    from spagree.present.charts.differences import compared
 
-    @property
-    def models(self) -> Mapping[str, ModelFindings]:
-        """What is known about each."""
-        ...
-
-
-class ShownModels:
-    """What every comparison of models with people can show; :class:`spagree.ModelComparison` is one."""
-
-    def to_dict(self: Models) -> dict[str, Any]:
-        """All figures as plain values, in full precision."""
-        return models_document(self.models)
-
-    def to_json(self: Models, indent: int | None = 2) -> str:
-        """All figures as JSON, in the documented format."""
-        return json.dumps(models_document(self.models), indent=indent, ensure_ascii=False, allow_nan=False)
-
-    def chart(self: Models) -> Any:
-        """People with each other and with each model, and below the differences with the margin."""
-        from spagree.present.charts.differences import compared
-
-        found = list(self.models.values())
-        figures = [_row("two people", found[0].humans, found[0].difference.interval_for)] if len(found) == 1 else []
-        figures += [row for each in found for row in _rows_of(each, several=len(found) > 1)]
-        gaps = [_row(each.name, each.difference, "") for each in found]
-        return compared(figures, gaps, margin=found[0].margin)
-
-    def summary(self: Models) -> Group:
-        """What a terminal shows."""
-        return models_summary(self.models)
-
-    def __str__(self: Models) -> str:
-        return rendered(models_summary(self.models))
-
-    def __repr__(self: Models) -> str:
-        return f"<ModelComparison: {' '.join(model_sentence(each) for each in self.models.values())}>"
-
-    def _repr_html_(self: Models) -> str:
-        return "".join(f"<p>{escape(escape_controls(model_sentence(each)))}</p>" for each in self.models.values())
-
-
-def _rows_of(found: ModelFindings, *, several: bool) -> list[dict[str, Any]]:
-    population = found.difference.interval_for
-    mine = _row(f"{found.name} and a person", found.with_humans, population)
-    return [_row(f"two people, items of {found.name}", found.humans, population), mine] if several else [mine]
+    found = list(models.values())
+    figures = [_row("two people", found[0].humans, found[0].difference.interval_for)] if len(found) == 1 else []
+    for each in found:
+        population = each.difference.interval_for
+        if len(found) > 1:
+            figures.append(_row(f"two people, items of {each.name}", each.humans, population))
+        figures.append(_row(f"{each.name} and a person", each.with_humans, population))
+    gaps = [_row(each.name, each.difference, "") for each in found]
+    return compared(figures, gaps, margin=found[0].margin)
 
 
 def _row(name: str, found: Figure | Difference, population: str) -> dict[str, Any]:
@@ -168,7 +132,7 @@ def models_summary(models: Mapping[str, ModelFindings]) -> Group:
 
 
 def _figures(models: Iterable[ModelFindings]) -> RenderableType:
-    shown = plain_table("", "with people", "two people", "difference", "interval", "kappa difference", "interval ")
+    shown = bare("", "with people", "two people", "difference", "interval", "kappa difference", "interval")
     for each in models:
         gap, kappa = each.difference, each.kappa_difference
         shown.add_row(
@@ -189,7 +153,7 @@ def _class_table(found: ModelFindings) -> Iterable[RenderableType]:
         return
     title = f"\nClasses on which {printable(found.name)} differs from a person, of {len(found.classes)}"
     yield Text(f"{title}: how often the second chose it where a person did")
-    shown = plain_table("class", "model", "person", "difference", "interval")
+    shown = bare("class", "model", "person", "difference", "interval")
     for each in told:
         figures = figure(each.with_humans.value), figure(each.humans.value), change(each.difference.value)
         shown.add_row(printable(each.label), *figures, span(each.difference))

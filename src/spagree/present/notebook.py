@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from html import escape
 
+from spagree.estimate import Findings
 from spagree.estimate.breakdowns import Breakdowns
-from spagree.present.card import bar, check_line
+from spagree.estimate.checks import checks
 from spagree.present.sentence import headline, interval_name
 from spagree.present.wording import escape_controls, figure, interval
+
+SIGNS = {"fine": "✓", "look": "!", "problem": "✕", "cannot_tell": "?"}
+MEANS = {"fine": "fine", "look": "have a look", "problem": "a problem", "cannot_tell": "cannot be told"}
+ACCENT, CHANCE = "#0072b2", "#7b8794"
 
 
 def to_html(breakdowns: Breakdowns) -> str:
@@ -32,3 +37,47 @@ def to_html(breakdowns: Breakdowns) -> str:
 
 def _text(value: str) -> str:
     return escape(escape_controls(value))
+
+
+def bar(findings: Findings) -> str:
+    """The number with its interval on a scale from 0 to 1, with agreement by chance; empty without a number."""
+    spa, chance = findings.spa, findings.chance["spa_kappa"].expected
+    if spa.value is None:
+        return ""
+    low, high = (spa.value if end is None else end for end in (spa.low, spa.high))
+    drawn = [
+        _rect(0, 1, "currentColor", 0.15),
+        _rect(low, high - low, ACCENT, 0.55),
+        _line(spa.value, ACCENT, 4),
+    ]
+    spoken = f"On a scale from 0 to 1: {figure(spa.value)}, interval {interval(spa)}"
+    if chance is not None:
+        drawn.append(_line(chance, CHANCE, 2, ' stroke-dasharray="3 2"'))
+        spoken += f", by chance {figure(chance)}"
+    label = escape(spoken, quote=True)
+    return f'<svg width="320" height="22" role="img" aria-label="{label}">{"".join(drawn)}</svg>'
+
+
+def _rect(start: float, width: float, colour: str, opacity: float) -> str:
+    wide = f'x="{100 * start:.2f}%" width="{100 * width:.2f}%"'
+    return f'<rect {wide} y="8" height="6" fill="{colour}" opacity="{opacity}"/>'
+
+
+def _line(place: float, colour: str, width: int, more: str = "") -> str:
+    at = f"{100 * place:.2f}%"
+    return f'<line x1="{at}" x2="{at}" y1="3" y2="19" stroke="{colour}" stroke-width="{width}"{more}/>'
+
+
+def check_line(breakdowns: Breakdowns) -> str:
+    """Every check by its sign and name; the sign needs no colour.
+
+    >>> from spagree.estimate import find
+    >>> from spagree.tally.tally import Tally
+    >>> found = find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))
+    >>> check_line(Breakdowns(found)).split(" · ")[1]
+    '<span title="fine">✓ coverage</span>'
+    """
+    return " · ".join(
+        f'<span title="{MEANS[each.state]}">{SIGNS[each.state]} {each.code.replace("_", " ")}</span>'
+        for each in checks(breakdowns)
+    )

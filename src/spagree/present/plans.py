@@ -12,6 +12,7 @@ from spagree.errors import DataError
 from spagree.estimate.budgets import Pace
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
 from spagree.estimate.recruiting import MORE_PEOPLE
+from spagree.present.tables import bare
 from spagree.present.wording import count, figure, limits, moment
 
 if TYPE_CHECKING:
@@ -43,7 +44,10 @@ def plan_lines(rows: Rows, pace: Pace | None) -> str:
     if not best:
         return f"No plan: {rows[0]['undefined']}."
     lines = [_sentence(row) for row in best]
-    lines += [_unreached(row) for row in rows if row.get("undefined") and row.get("route")]
+    for row in rows:
+        if row.get("undefined") and row.get("route"):
+            known = (_width(row), ROUTES[row["route"]], row["undefined"])
+            lines += [f"{': '.join(filter(None, known))}."]
     if pace is not None:
         lines.append(f"Present pace: {pace.per_day:,.0f} annotations a day.")
     if any(row.get("assumed") for row in best):
@@ -87,11 +91,6 @@ def _wide(row: Mapping[str, Any]) -> str:
     return width if low is None else f"{width} ({limits(low, high)})"
 
 
-def _unreached(row: Mapping[str, Any]) -> str:
-    width = f"± {figure(row['half_width'])}: " if row.get("half_width") is not None else ""
-    return f"{width}{ROUTES[row['route']]}: {row['undefined']}."
-
-
 def plan_table(rows: Rows) -> Table:
     """Every route and number of annotations per item, the best of each marked; only these where rows are many."""
     known = [row for row in rows if not row.get("undefined")]
@@ -108,11 +107,9 @@ def plan_table(rows: Rows) -> Table:
         "between": _between,
         "done": lambda row: row.get("done") or "",
     }
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     filled = {title: [cell(row) for row in listed] for title, cell in columns.items()}
     kept = {title: cells for title, cells in filled.items() if any(cells)}
-    for title in kept:
-        shown.add_column(title, justify="left" if title in ("", "route") else "right", no_wrap=True)
+    shown = bare(*kept, left=["route"])
     for cells in zip(*kept.values(), strict=True):
         shown.add_row(*cells)
     return shown
@@ -143,27 +140,22 @@ def plan_chart(rows: Rows) -> Any:
 
 def development_rows(found: polars.DataFrame) -> list[dict[str, Any]]:
     """Plain rows: moments as text where they are dates."""
-    return [{**row, "time": _moment(row["time"])} for row in found.rows(named=True)]
-
-
-def _moment(time: Any) -> Any:
-    if isinstance(time, datetime):
-        return time.isoformat()
-    return time
+    return [
+        {**row, "time": row["time"].isoformat() if isinstance(row["time"], datetime) else row["time"]}
+        for row in found.rows(named=True)
+    ]
 
 
 def development_table(rows: Rows) -> Table:
     """One row per step: what would have been measured then, and the items finished most recently."""
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("until", "annotations", "items", "SPA so far", "interval", "recent items", "interval"):
-        shown.add_column(title, justify="left" if title in ("until", "interval") else "right", no_wrap=True)
+    titles = ("until", "annotations", "items", "SPA so far", "interval", "recent items", "interval")
+    shown = bare(*titles, left=["interval"])
     for row in rows:
         time = row["time"] if isinstance(row["time"], str) else moment(float(row["time"]))
-        spa = (figure(row["spa"]), limits(row["low"], row["high"])) if row["spa"] is not None else ("–", "–")
-        recent = (
-            (figure(row["recent"]), limits(row["recent_low"], row["recent_high"]))
-            if row["recent"] is not None
-            else ("–", "–")
-        )
-        shown.add_row(time, f"{row['annotations']:,}", f"{row['items']:,}", *spa, *recent)
+        figures = [
+            each
+            for value, low, high in (("spa", "low", "high"), ("recent", "recent_low", "recent_high"))
+            for each in (("–", "–") if row[value] is None else (figure(row[value]), limits(row[low], row[high])))
+        ]
+        shown.add_row(time, f"{row['annotations']:,}", f"{row['items']:,}", *figures)
     return shown

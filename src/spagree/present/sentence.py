@@ -150,9 +150,10 @@ def for_paper(breakdowns: Breakdowns, version: str) -> str:
     if spa.value is None:
         return ""
     chance = chance_words(findings)
+    metric = "" if findings.metric == NOMINAL else f" with the {findings.metric} metric"
     return (
         f"Inter-annotator agreement was {figure(spa.value)} "
-        f"(Sparse Probability of Agreement{_metric(findings)}, {_weights(findings)}{_intervals(breakdowns)}"
+        f"(Sparse Probability of Agreement{metric}, {_weights(findings)}{_intervals(breakdowns)}"
         f"{f'; {chance}' if chance else ''}; spagree {version}), {_basis(breakdowns)}.{_caveat(findings)}"
     )
 
@@ -168,10 +169,6 @@ def _intervals(breakdowns: Breakdowns) -> str:
     shown = f"; {interval_name(both[ITEMS])} {interval(both[ITEMS])} for {own} on new items"
     others = both[ANNOTATORS]
     return shown if others.low is None else f"{shown}, {interval(others)} for other annotators like them"
-
-
-def _metric(findings: Findings) -> str:
-    return "" if findings.metric == NOMINAL else f" with the {findings.metric} metric"
 
 
 def _weights(findings: Findings) -> str:

@@ -1,29 +1,124 @@
-"""Breakdowns → a table for the terminal and plain rows for JSON."""
+"""The one model of a table: a column says how its values are shown, in a terminal, on a page and as rows of JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from types import MappingProxyType
+from typing import Any, Literal
 
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spagree.present.wording import figure, printable
+from spagree.present.wording import change, escape_controls, figure, limits, number, percent, printable
 
-FEW = "few"
-NAMES = ("item", "class", "annotator", "other", "votes", "text", "label", "tied", "commonest")
-INTERVALS = {"interval": ("low", "high"), "kappa interval": ("cohen_kappa_low", "cohen_kappa_high")}
-TITLES = {
-    "cohen_kappa": "kappa",
-    "scott_pi": "pi",
-    "spa_without": "SPA without",
-    "against_others": "against others",
-    "stands_out": "stands out",
-    "probability": "probability",
-    "commonest": "commonest label",
-    "commonest_share": "its share",
+Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval", "truth"]
+NOTHING = "–"
+LONGEST_NAME, LONGEST_WORDS = 60, 240
+MARKED = ("agreement", "cohen_kappa", "scott_pi")  # with * where they rest on few items
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of rows and how it is shown; an interval needs the columns of its two ends."""
+
+    key: str
+    title: str
+    kind: Kind = "figure"
+    ends: tuple[str, str] = ("low", "high")
+    width: int | None = None
+    """The longest text; None for what its kind allows."""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is set to the right and sorted as a number."""
+        return self.kind not in ("name", "words", "interval", "truth")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is shown, and the full value to sort and export by; of an interval both ends.
+
+    Foreign text keeps its own direction; ``chips`` are the options of a label that is a set; ``pick`` is the key by
+    which a click filters the items.
+    """
+
+    shown: str
+    value: float | str | None
+    is_number: bool
+    high: float | None = None
+    is_foreign: bool = False
+    chips: tuple[str, ...] = ()
+    pick: str = ""
+
+
+def cell(row: Mapping[str, Any], column: Column, keys: Mapping[str, str] = MappingProxyType({})) -> Cell:
+    """One value in words."""
+    if column.kind == "interval":
+        low, high = (row[end] for end in column.ends)
+        return Cell(NOTHING if low is None else limits(low, high), low, is_number=False, high=high)
+    value = row[column.key]
+    if value is None:
+        return Cell(NOTHING, None, column.is_number)
+    if column.kind == "name":
+        name = str(value)
+        shown = printable(name, column.width or LONGEST_NAME) or "''"
+        return Cell(
+            shown, escape_controls(name), is_number=False, is_foreign=True, chips=chips(name), pick=keys.get(name, "")
+        )
+    if column.kind == "words":
+        text = printable(str(value), column.width or LONGEST_WORDS)
+        return Cell(text or "''", text, is_number=False)
+    if column.kind == "truth":
+        return Cell("yes" if value else "", str(value), is_number=False)
+    star = "*" if row.get("few") and column.key in MARKED else ""
+    return Cell(_WORDS[column.kind](value) + star, value, is_number=True)
+
+
+_WORDS = {"count": number, "percent": percent, "change": change, "figure": figure}
+
+
+def chips(label: str) -> tuple[str, ...]:
+    """The options of a label that is a list of them; empty for other labels.
+
+    >>> chips('["red", "blue"]'), chips("[]"), chips("red"), chips("[sic]")
+    (('blue', 'red'), ('none',), (), ())
+    """
+    if not (label.startswith("[") and label.endswith("]")):
+        return ()
+    try:
+        options = json.loads(label)
+    except ValueError:
+        return ()
+    return tuple(printable(option, LONGEST_NAME) for option in sorted(map(str, options))) or ("none",)
+
+
+# Terminal and JSON ---------------------------------------------------------------------------
+
+COLUMNS = {
+    column.key: column
+    for column in (
+        Column("item", "item", "name"),
+        Column("votes", "votes", "words", width=60),
+        Column("text", "text", "words", width=60),
+        *(Column(key, key, "name", width=30) for key in ("class", "annotator", "other", "label", "tied")),
+        Column("commonest", "commonest label", "name", width=30),
+        *(Column(key, key, "count") for key in ("annotations", "items", "shared", "pairs")),
+        *(Column(key, key) for key in ("agreement", "entropy", "probability", "share", "kept")),
+        Column("interval", "interval", "interval"),
+        Column("kappa interval", "kappa interval", "interval", ("cohen_kappa_low", "cohen_kappa_high")),
+        Column("cohen_kappa", "kappa"),
+        Column("scott_pi", "pi"),
+        Column("spa_without", "SPA without"),
+        Column("change", "change", "change"),
+        Column("against_others", "against others", "change"),
+        Column("stands_out", "stands out", "truth"),
+        Column("commonest_share", "its share"),
+    )
 }
-LONG, SHORT = 60, 30
 
 
 def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -32,47 +127,47 @@ def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     >>> plain_rows([{"item": 7, "agreement": None, "undefined": "alone"}, {"item": 8, "undefined": None}])
     [{'item': '7', 'agreement': None, 'undefined': 'alone'}, {'item': '8'}]
     """
-    return [{name: _plain(name, value) for name, value in row.items() if _said(name, value)} for row in rows]
+    texts = {key for key, column in COLUMNS.items() if column.kind in ("name", "words")}
+    return [
+        {
+            name: str(value) if name in texts and value is not None else value
+            for name, value in row.items()
+            if name != "undefined" or value is not None
+        }
+        for row in rows
+    ]
 
 
-def _said(name: str, value: Any) -> bool:
-    return name != "undefined" or value is not None
-
-
-def _plain(name: str, value: Any) -> Any:
-    return str(value) if name in NAMES and value is not None else value
-
-
-def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
-    """A table with these columns; figures that rest on little are dim and marked with *."""
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+def table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Table:
+    """These columns of the breakdowns for a terminal; figures that rest on little are dim and marked with *."""
+    columns = [COLUMNS.get(key) or _by_values(key, rows) for key in keys]
+    shown = bare()
     for column in columns:
-        right = column not in (*NAMES, *INTERVALS) and not any(isinstance(row.get(column), str) for row in rows)
-        shown.add_column(
-            TITLES.get(column, column), justify="right" if right else "left", no_wrap=right, overflow="fold"
-        )
+        right = column.is_number
+        shown.add_column(column.title, justify="right" if right else "left", no_wrap=right, overflow="fold")
     for row in rows:
-        few = bool(row.get(FEW))
-        shown.add_row(*(Text(_cell(row, column)) for column in columns), style="dim" if few else "")
+        cells = (Text(cell(row, column).shown) for column in columns)
+        shown.add_row(*cells, style="dim" if row.get("few") else "")
     return shown
 
 
-def _cell(row: Mapping[str, Any], column: str) -> str:
-    if column in INTERVALS:
-        low, high = (row[end] for end in INTERVALS[column])
-        return "–" if low is None else f"{figure(low)} to {figure(high)}"
-    value = row[column]
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    if column in NAMES or isinstance(value, str):
-        return printable(str(value), LONG if column in ("item", "votes", "text") else SHORT)
-    return _number(column, value, few=bool(row.get(FEW)))
+def _by_values(key: str, rows: Sequence[Mapping[str, Any]]) -> Column:
+    """A column nobody described, by the first value it has."""
+    first = next((row[key] for row in rows if row[key] is not None), None)
+    kinds: tuple[tuple[type, Kind], ...] = ((bool, "truth"), (str, "words"), (int, "count"))
+    return Column(key, key, next((kind for type_, kind in kinds if isinstance(first, type_)), "figure"))
 
 
-def _number(column: str, value: float, *, few: bool) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
-    shown = f"{value:+.3f}" if column in ("change", "against_others") else figure(value)
-    return shown + ("*" if few and column in ("agreement", "cohen_kappa", "scott_pi") else "")
+def bare(*titles: str, left: Collection[str] = ()) -> Table:
+    """A table without lines; the first column and those named are set to the left, the others to the right."""
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for place, title in enumerate(titles):
+        shown.add_column(title, justify="left" if not place or title in left else "right", no_wrap=True)
+    return shown
+
+
+def rendered(shown: RenderableType, width: int = 100) -> str:
+    """What a terminal would show, as plain text."""
+    page = StringIO()
+    Console(width=width, color_system=None, file=page).print(shown)
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())

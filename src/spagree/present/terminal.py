@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from io import StringIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +14,7 @@ from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_chance
 from spagree.estimate.uncertainty import ANNOTATORS, COVERS, ITEMS
 from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name, kappa_bias
+from spagree.present.tables import rendered
 from spagree.present.verdicts import checked
 from spagree.present.wording import (
     count,
@@ -56,9 +56,7 @@ def summary(
 
 def to_text(breakdowns: Breakdowns, understood: Understood | None, version: str, width: int = 100) -> str:
     """The summary as plain text."""
-    page = StringIO()
-    Console(width=width, color_system=None, file=page).print(summary(breakdowns, understood, version, width=width))
-    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+    return rendered(summary(breakdowns, understood, version, width=width), width)
 
 
 def _headline(breakdowns: Breakdowns) -> Text:
@@ -126,13 +124,10 @@ def _coverage_lines(findings: Findings) -> list[str]:
     used = f"{data.pairable_items:,} of {count(data.items, 'item')} can be used{share}"
     spread = data.annotations_per_item
     if spread:
-        used += f"; annotations per item: {_range(spread.min, spread.max)}, median {number(spread.median)}"
+        ends = f"{spread.min:,}" if spread.min == spread.max else f"{spread.min:,}–{spread.max:,}"
+        used += f"; annotations per item: {ends}, median {number(spread.median)}"
     once = f"{count(data.unpairable_items, 'item')} with a single annotation: nothing to compare it with"
     return [used, once] if data.unpairable_items else [used]
-
-
-def _range(low: int, high: int) -> str:
-    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
 def _checks(breakdowns: Breakdowns, *, every: bool) -> Iterator[RenderableType]:
@@ -162,7 +157,8 @@ def _figures(findings: Findings, *, bars: bool) -> Iterator[RenderableType]:
     yield _chance_table(findings)
     if findings.spa.interval_for == ANNOTATORS:
         yield Padding(Text(f"These intervals cover {COVERS[ITEMS]}."), (0, 2))
-    yield from _chance_gap(findings)
+    for words in filter(None, (chance_gap(findings), kappa_bias(findings))):
+        yield Padding(Text(words), (0, 2))
     if len(findings.missingness.by_n) > 1:
         yield Text("\nAgreement by number of annotations", style="bold")
         yield _by_n_table(findings, bars=bars)
@@ -194,13 +190,6 @@ def _chance_table(findings: Findings) -> Table:
             made_of = (figure(found.observed), figure(found.expected))
             table.add_row(f"  {name}", figure(found.value), interval(found), *made_of)
     return table
-
-
-def _chance_gap(findings: Findings) -> Iterator[RenderableType]:
-    """Why kappa can be low although people agree, and differ from its parts: said where it is so."""
-    for words in (chance_gap(findings), kappa_bias(findings)):
-        if words:
-            yield Padding(Text(words), (0, 2))
 
 
 def _by_n_table(findings: Findings, *, bars: bool) -> Table:

@@ -8,7 +8,6 @@ from typing import Literal
 
 from spagree.estimate import NOMINAL, Findings, checks
 from spagree.estimate.breakdowns import Breakdowns, known
-from spagree.estimate.chance import Corrected
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
 from spagree.present.wording import (
@@ -185,7 +184,8 @@ def _chance(findings: Findings) -> Verdict | None:
     if kappa.value is None or kappa.expected is None or kappa.low is None:
         return None
     more = "more often" if findings.metric == NOMINAL else "more"
-    blindly = f"{more} than labels picked blindly would ({percent(kappa.expected)}){_kappa(kappa)}"
+    ends = f"spa_kappa is {figure(kappa.value, 2)} ({limits(kappa.low, kappa.high, 2)})"
+    blindly = f"{more} than labels picked blindly would ({percent(kappa.expected)}): {ends}"
     state = checks.beyond_chance(findings).state
     if state == checks.PROBLEM:
         return Verdict("problem", "Beyond chance", f"People do not clearly agree {blindly}.", "chance")
@@ -196,10 +196,6 @@ def _chance(findings: Findings) -> Verdict | None:
         poor = "much of the agreement is what chance alone would give"
         return Verdict("look", "Beyond chance", f"People agree {blindly}, but {poor}.", "chance")
     return Verdict("ok", "Beyond chance", f"People agree clearly {blindly}.", "chance")
-
-
-def _kappa(kappa: Corrected) -> str:
-    return f": spa_kappa is {figure(kappa.value, 2)} ({limits(kappa.low, kappa.high, 2)})"
 
 
 def _overlap(breakdowns: Breakdowns) -> Verdict:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from spagree.estimate.breakdowns import MOST_DISPUTED, Breakdowns, known
 from spagree.estimate.similarity import SET_METRICS, as_set
 from spagree.present.charts.rows import annotator_keys, class_keys, seconds
-from spagree.present.report.parts import Card, Cards, Figure, Name, Section, Vote, chips
+from spagree.present.report.parts import Card, Cards, Figure, Name, Section, Vote
+from spagree.present.tables import chips
 from spagree.present.wording import count, escape_controls, figure, is_date, moment, percent, printable, sentence
 
 if TYPE_CHECKING:

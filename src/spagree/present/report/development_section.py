@@ -8,7 +8,8 @@ from spagree.estimate.breakdowns import Breakdowns, known
 from spagree.estimate.development import window
 from spagree.present.charts import board, rows
 from spagree.present.report.figures import drawn
-from spagree.present.report.parts import Column, Section, Table, table
+from spagree.present.report.parts import Section, Table, table
+from spagree.present.tables import Column
 from spagree.present.wording import moment, without_midnight
 
 DEVELOPMENT = (

@@ -12,7 +12,8 @@ from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
 from spagree.estimate.similarity import SCALES
 from spagree.present.charts import board, rows
 from spagree.present.report.figures import drawn
-from spagree.present.report.parts import MOST_ROWS, Column, Figure, Picks, Section, Table, table
+from spagree.present.report.parts import MOST_ROWS, Figure, Picks, Section, Table, table
+from spagree.present.tables import Column
 from spagree.present.wording import count, percent, sentence
 
 TELLING = 0.2  # of the pairs have enough items to be drawn

@@ -12,9 +12,10 @@ from spagree.estimate.breakdowns import Absent, Breakdowns, known
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
 from spagree.present.charts import board
 from spagree.present.report.figures import drawn
-from spagree.present.report.parts import Actions, Column, Facts, Quote, Section, Table, table
+from spagree.present.report.parts import Actions, Facts, Quote, Section, Table, table
 from spagree.present.report.steps import steps
 from spagree.present.sentence import REFERENCE, for_paper, interval_name
+from spagree.present.tables import Column
 from spagree.present.wording import count, plus_minus, printable
 from spagree.understood import Understood
 

@@ -2,53 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
+from spagree.estimate.uncertainty import FEW_ITEMS
+from spagree.present.tables import Cell, Column, cell
 from spagree.present.verdicts import Verdict
-from spagree.present.wording import change, escape_controls, figure, limits, number, percent, printable
 
-Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval"]
 Picks = Mapping[str, Mapping[str, str]]
 """Column → name → the key by which a click on it filters the items."""
-NOTHING = "–"
 MOST_ROWS = 100
-LONGEST_NAME, LONGEST_WORDS = 60, 240
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of rows and how it is shown; an interval needs the columns of its two ends."""
-
-    key: str
-    title: str
-    kind: Kind = "figure"
-    ends: tuple[str, str] = ("low", "high")
-
-    @property
-    def is_number(self) -> bool:
-        """Whether it is set to the right and sorted as a number."""
-        return self.kind not in ("name", "words", "interval")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What is shown, and the full value to sort and export by; of an interval both ends.
-
-    Foreign text keeps its own direction; ``chips`` are the options of a label that is a set; ``pick`` is the key by
-    which a click filters the items.
-    """
-
-    shown: str
-    value: float | str | None
-    is_number: bool
-    high: float | None = None
-    is_foreign: bool = False
-    chips: tuple[str, ...] = ()
-    pick: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,51 +179,5 @@ def table(
     keys = picks or {}
     filled = tuple(tuple(cell(row, column, keys.get(column.key, {})) for column in columns) for row in rows)
     marked = any(each.shown.endswith("*") and each.is_number for row in filled for each in row)
-    stars = "* rests on fewer than 10 items." if marked else ""
+    stars = f"* rests on fewer than {FEW_ITEMS} items." if marked else ""
     return Table(id, caption, tuple(columns), filled, " ".join(part for part in (note, stars) if part), whole)
-
-
-def cell(row: Mapping[str, Any], column: Column, keys: Mapping[str, str] = MappingProxyType({})) -> Cell:
-    """One value in words."""
-    if column.kind == "interval":
-        low, high = (row[end] for end in column.ends)
-        return Cell(NOTHING if low is None else limits(low, high), low, is_number=False, high=high)
-    value = row[column.key]
-    if value is None:
-        return Cell(NOTHING, None, column.is_number)
-    if column.kind == "name":
-        return _name(str(value), keys.get(str(value), ""))
-    if column.kind == "words":
-        text = printable(str(value), LONGEST_WORDS)
-        return Cell(text or "''", text, is_number=False)
-    star = "*" if row.get("few") and column.key in ("agreement", "cohen_kappa") else ""
-    return Cell(_number(column.kind, value) + star, value, is_number=True)
-
-
-def _name(name: str, key: str) -> Cell:
-    """A class, an annotator or an item; the options of a set as chips."""
-    shown = printable(name, LONGEST_NAME) or "''"
-    return Cell(shown, escape_controls(name), is_number=False, is_foreign=True, chips=chips(name), pick=key)
-
-
-def chips(label: str) -> tuple[str, ...]:
-    """The options of a label that is a list of them; empty for other labels.
-
-    >>> chips('["red", "blue"]'), chips("[]"), chips("red"), chips("[sic]")
-    (('blue', 'red'), ('none',), (), ())
-    """
-    if not (label.startswith("[") and label.endswith("]")):
-        return ()
-    try:
-        options = json.loads(label)
-    except ValueError:
-        return ()
-    return tuple(printable(option, LONGEST_NAME) for option in sorted(map(str, options))) or ("none",)
-
-
-def _number(kind: Kind, value: float) -> str:
-    if kind == "count":
-        return number(value)
-    if kind == "percent":
-        return percent(value)
-    return change(value) if kind == "change" else figure(value)

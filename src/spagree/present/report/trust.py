@@ -11,8 +11,9 @@ from spagree.estimate.overlap import Overlap, Team
 from spagree.estimate.weights import REGISTRY
 from spagree.present.charts import board, rows
 from spagree.present.report.figures import drawn
-from spagree.present.report.parts import Column, Figure, Part, Section, Table, Verdicts, table
+from spagree.present.report.parts import Figure, Part, Section, Table, Verdicts, table
 from spagree.present.sentence import chance_gap, kappa_bias
+from spagree.present.tables import Column
 from spagree.present.verdicts import Verdict
 from spagree.present.wording import count, printable, sentence
 from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
