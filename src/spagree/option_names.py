@@ -40,7 +40,7 @@ _OTHERS = {"all-questions": "measure_all()", "force": "force=True"}
 
 
 def spelled(message: str) -> str:
-    """A message that names options as they are typed, for whoever reads it: in Python as keyword arguments.
+    """A message that names options as its reader writes them: typed on the command line, keyword arguments in Python.
 
     A value that is no plain word, such as the name of a column, is quoted in messages.
 

@@ -1,7 +1,7 @@
-"""What long work is doing and how far it has come, for whoever wants to show it; nobody need listen.
+"""What long work is doing and how far along it is, for anyone who wants to show it; it works without a listener.
 
-Stages say what they do with :func:`stage`, engines offer how far a query is with :func:`watch`, and a command that
-shows both runs its work inside :func:`watched`.
+Stages announce themselves with :func:`stage`, engines report how far a query is with :func:`watch`, and a command
+that shows both runs its work inside :func:`watched`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _listening: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 @contextmanager
 def watched() -> Iterator[Progress]:
-    """Collect what is said inside.
+    """Collect the stages and engines announced inside.
 
     >>> with watched() as progress:
     ...     stage("counting labels")
@@ -52,14 +52,14 @@ def watched() -> Iterator[Progress]:
 
 
 def stage(name: str) -> None:
-    """Say what begins now."""
+    """Announce the stage that begins now."""
     progress = _listening.get()
     if progress is not None:
         progress.stage = name
 
 
 def watch(share: Share) -> None:
-    """Offer a way to ask how far the query of an engine is; it is asked from another thread."""
+    """Register a function that tells how far the query of an engine is; it is called from another thread."""
     progress = _listening.get()
     if progress is not None:
         progress.engines.append(share)

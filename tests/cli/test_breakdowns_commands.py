@@ -30,7 +30,7 @@ def test_classes_as_text(run: Run, source: Path) -> None:
     assert lines[1][0] == "0.333*" and lines[1][-1] == "yes"
     assert lines[3] == ["–", "–", "1", "0.125", "1", "odd"]
     assert "* rests on fewer than 10 items" in out
-    assert "Taken for one another" in out and "0.667" in out
+    assert "Confused classes" in out and "0.667" in out
 
 
 def test_classes_as_json(run: Run, source: Path) -> None:

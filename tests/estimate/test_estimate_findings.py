@@ -193,7 +193,7 @@ def test_low_coverage_is_said_below_half() -> None:
     found = cautions(find(tally_of([*half, ["b"]])))
     assert found == {
         "low_coverage": "fewer than half of the items have two annotations; if they were chosen at random that is "
-        "fine, otherwise the figure speaks for them alone"
+        "fine, otherwise the figure describes only those"
     }
     assert codes(parse("ab a b")) == ["few_items", "low_coverage"]
     assert "low_coverage" not in codes(parse("a b c"))

@@ -70,7 +70,7 @@ def test_coverage() -> None:
     singles = [(f"single{number}", "a", "x") for number in range(70)]
     fine, thin = judged(rows)["Coverage"], judged([*rows, *singles])["Coverage"]
     assert fine.state == "ok" and "30 of 30 items (100%)" in fine.words and "per item: 2, median 2" in fine.words
-    assert thin.state == "look" and "30 of 100 items (30%)" in thin.words and "speaks for these alone" in thin.words
+    assert thin.state == "look" and "30 of 100 items (30%)" in thin.words and "describes only these" in thin.words
     assert judged(singles)["Coverage"].state == "problem"
 
 

@@ -90,7 +90,7 @@ def _people(given: str, limit: int | None, can: str | None) -> list[Person]:
     else:
         names = [name.strip() for name in given.split(",") if name.strip()]
     if can is not None:
-        raise UsageError(f"--can {can}: who can do what stands in a file; give --annotators a file with that column")
+        raise UsageError(f"--can {can}: skills are read from a file; give --annotators a file with that column")
     return [Person(name, limit) for name in names]
 
 

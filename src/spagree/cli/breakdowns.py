@@ -69,7 +69,7 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
 @_worst("classes, and how many pairs of classes")
 @json_option
 def classes(worst: int, as_json: bool, **options: Any) -> None:
-    """List the classes of SOURCE that annotators agree least on, and the classes taken for one another.
+    """List the classes of SOURCE that annotators agree least on, and which classes are confused.
 
     Agreement is the probability that a second annotator chose the class too, given that a first one did.
     """
@@ -84,7 +84,7 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
         return
     _draw(table(rows, ("agreement", "interval", "annotations", "share", "items", "class")))
     _footnote(rows)
-    say("\nTaken for one another: probability that the second annotator says other, given class")
+    say("\nConfused classes: probability that a second annotator chooses other, given that a first chose class")
     _draw(table(together, ("probability", "pairs", "items", "class", "other")))
 
 

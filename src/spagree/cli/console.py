@@ -91,7 +91,7 @@ def say(text: str, *, newline: bool = True) -> None:
 
 
 def note(text: str) -> None:
-    """Say something on standard error; whoever closed it does not want to know."""
+    """Print on standard error; if it is closed, nobody wants to know."""
     if sys.stderr is None:
         return
     try:

@@ -86,7 +86,7 @@ def _run(names: Sequence[str], *, data: str | None, out: str, as_json: bool, **p
     from spagree.studies.study import KEPT, Study, progress_bars
 
     experiments = {name: find(name) for name in names}
-    load_altair()  # a missing extra is said before any work is done
+    load_altair()  # report a missing extra before any work is done
     load_kernels()
     with progress_bars() as bar:
         study = Study(Path(out), Path(data) if data else None, Plan(folder=Path(out) / KEPT, **plan), bar)

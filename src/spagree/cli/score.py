@@ -124,7 +124,7 @@ class _Written:
             from spagree.present.earlier import earlier_figures
             from spagree.present.report.page import template
 
-            template("page.html.j2")  # a missing extra is said now, not after an hour of counting
+            template("page.html.j2")  # report a missing extra now, not after an hour of counting
             refuse_existing(self.report, force=self.force)
             check_target(self.target)
             if self.since:

@@ -141,7 +141,7 @@ def compare(
     """Compare the agreement of two or more sources, or that of a model with people.
 
     ``options`` are those of :func:`measure` and hold for every source. ``before`` splits one source in two by time.
-    ``model`` names annotators of the one source that are models (``*`` stands for the runs of one), or maps
+    ``model`` names annotators of the one source that are models (``*`` matches the runs of one), or maps
     the name of a model to a source with its labels, ``item, label``.
 
     >>> import spagree

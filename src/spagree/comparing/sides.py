@@ -94,7 +94,7 @@ def as_text(rows: polars.DataFrame) -> polars.DataFrame:
 
 
 def _text(values: polars.Series) -> polars.Series:
-    """Whole numbers without a decimal point, so that 7 and 7.0 are the same item whoever wrote them."""
+    """Whole numbers without a decimal point, so that 7 and 7.0 are the same item in every source."""
     import polars
 
     if values.dtype.is_float() and (values.drop_nulls() % 1 == 0).all():

@@ -113,7 +113,7 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
         yield Caution(
             "low_coverage",
             "fewer than half of the items have two annotations; if they were chosen at random that is "
-            "fine, otherwise the figure speaks for them alone",
+            "fine, otherwise the figure describes only those",
         )
 
 

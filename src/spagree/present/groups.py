@@ -72,7 +72,7 @@ def _interval(found: Estimate) -> str:
 
 
 def _differences(found: Groups) -> Iterator[RenderableType]:
-    """Which groups differ, all comparisons taken together; what cannot be told is said in one line."""
+    """Which groups differ, corrected for all comparisons; what cannot be told is summed up in one line."""
     level = next((each.difference.level for each in found.differences), 0.95)
     differ = [each for each in found.differences if each.p_holm is not None and each.p_holm <= 1 - level]
     for each in differ[:MOST_DIFFERENCES]:

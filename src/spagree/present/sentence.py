@@ -62,7 +62,7 @@ def _new_items(breakdowns: Breakdowns) -> str:
 
 
 def headline(breakdowns: Breakdowns) -> tuple[str, ...]:
-    """What is said below the number: its meaning, what its intervals cover, and chance where it matters."""
+    """The sentences below the number: its meaning, what its intervals cover, and chance where it matters."""
     chance = chance_words(breakdowns.findings)
     said = (in_words(breakdowns.findings), " ".join(interval_words(breakdowns)))
     return tuple(words for words in (*said, f"{chance.capitalize()}." if chance else "") if words)

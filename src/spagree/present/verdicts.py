@@ -126,9 +126,7 @@ def _coverage(findings: Findings) -> Verdict:
         words += f"; annotations per item: {ends}, median {number(spread.median)}"
     if checks.coverage(findings).state == checks.FINE:
         return Verdict("ok", "Coverage", f"{words}.")
-    return Verdict(
-        "look", "Coverage", f"{words}. The number speaks for these alone, unless they were chosen at random."
-    )
+    return Verdict("look", "Coverage", f"{words}. The number describes only these, unless they were chosen at random.")
 
 
 def _assumption(findings: Findings) -> Verdict | None:

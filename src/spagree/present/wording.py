@@ -111,7 +111,7 @@ def change(value: float | None) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p-value as it stands in a paper.
+    """A p-value as papers print it.
 
     >>> p_value(0.0321), p_value(0.00004)
     ('p = 0.032', 'p < 0.001')

@@ -4,8 +4,8 @@
     count      annotations → tally, one expression on the native engine
     policies   what counts: spelling, repeats, the first k in time
     items      item × class counts, for parts that cut through items
-    live       a tally that grows and shrinks by one annotation
-    store      saved tallies
+    state      a tally that grows and shrinks by one annotation
+    saved      tallies in files
     engines    what differs between engines when a result is fetched
 
 Nothing is imported here: the name ``spagree.tally`` belongs to the function users call.

@@ -24,7 +24,7 @@ Moment = float | datetime | str | None
 
 
 class Annotation(NamedTuple):
-    """One annotation in codes; −1 stands for what is missing, NaN for a time that is not known."""
+    """One annotation in codes; −1 where something is missing, NaN where the time is unknown."""
 
     item: int
     annotator: int
@@ -39,7 +39,7 @@ class Annotation(NamedTuple):
 
 
 class Names:
-    """Texts, and the integers that stand for them."""
+    """Texts and their integer codes."""
 
     def __init__(self, known: Sequence[str] = ()) -> None:
         self.known = list(known)
@@ -56,7 +56,7 @@ class Names:
         return code
 
     def name(self, code: int) -> str | None:
-        """What a code stands for."""
+        """The text of a code; None for a missing one."""
         return self.known[code] if code >= 0 else None
 
 

@@ -112,7 +112,7 @@ def is_saved_tally(path: str | Path) -> bool:
                 return f'"kind": "{KIND}"'.encode() in file.read(200)
         if source.suffix == ".parquet" and source.is_file():
             return PARQUET_KEY.encode() in _footer(source)
-    except (OSError, ValueError):  # no permission, a name too long, a NUL in it: said by who reads the data
+    except (OSError, ValueError):  # no permission, a name too long, a NUL in it: the reader of the data reports it
         return False
     return False
 

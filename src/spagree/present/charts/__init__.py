@@ -5,7 +5,7 @@ the lines and points of the studies; beside it one module per kind of chart an a
 
     theme      colours and fonts, for paper and for pages that are light or dark
     intervals  figures with their intervals: schemes, numbers of annotations, coefficients, classes, annotators
-    heat       classes taken for one another, pairs of annotators
+    heat       confused classes, pairs of annotators
     network    who annotated items together
     spread     how item agreement is distributed, how it developed, what more annotations would bring
     board      agreement.charts: one method per chart
