@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ import spagree
 
 SECRET = "only-for-loopback"
 SECONDS = 120
+NAMES = ("ann", "bob", "cyd")
 
 
 @contextmanager
@@ -136,7 +138,7 @@ def test_potato(started: Starter, folder: Path) -> None:
     (folder / "secret").write_text(SECRET)
     output = service.folder / "annotation_output"
     words = ("--potato-secret-file", str(folder / "secret"))
-    everyone = [Person(service, name, sent) for name in ("ann", "bob", "cyd")]
+    everyone = [Person(service, name, sent) for name in NAMES]
 
     def annotate() -> None:
         for person in everyone:
@@ -150,6 +152,11 @@ def test_potato(started: Starter, folder: Path) -> None:
     with monitoring(folder, *words, "--follow", str(output)) as client:
         until(lambda: shows(client, "potato", "sentiment", sent["sentiment"]))
         annotate()
+        for item, name in list(sent["sentiment"])[::4]:  # potato sends no event for what somebody takes back
+            everyone[NAMES.index(name)].save(item, {"sentiment": frozenset()})
         until(lambda: shows(client, "potato", "sentiment", sent["sentiment"]))
+        shutil.rmtree(output / NAMES[-1])  # nor for somebody whose work is deleted
+        left = {key: answer for key, answer in sent["sentiment"].items() if key[1] != NAMES[-1]}
+        until(lambda: shows(client, "potato", "sentiment", left))
         final = spagree.measure(output, question="sentiment")
         assert agreement(client, "potato", "sentiment")["spa"]["value"] == final.spa.value

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import tracemalloc
 from pathlib import Path
@@ -229,6 +231,46 @@ def test_a_store_locked_by_somebody_else_is_waited_for(tmp_path: Path) -> None:
         connection.rollback()
     assert done.result(30) == 1
     other.dispose()
+    writer.close()
+    store.close()
+
+
+def test_whoever_hangs_up_neither_stops_the_writer_nor_loses_the_annotation(tmp_path: Path) -> None:
+    """One request is cancelled while the disk is slow, another one's event loop is closed by then."""
+    store, ledger = Store(str(tmp_path / "s.sqlite")), Ledger()
+    writer, may_write, write = Writer(ledger, store, lambda changed: None), threading.Event(), store.write
+
+    def slow(rows: list[Row]) -> None:
+        may_write.wait(30)
+        write(rows)
+
+    store.write = slow  # type: ignore[method-assign]
+
+    async def hang_up(item: str) -> None:
+        task = asyncio.create_task(writer.take([given(item, "ann", "yes")]))
+        await asyncio.sleep(0)
+        task.cancel()
+
+    async def stay() -> int:
+        await hang_up("1")
+        task = asyncio.create_task(writer.take([given("2", "ann", "yes")]))
+        await asyncio.sleep(0)
+        may_write.set()
+        return await task
+
+    asyncio.run(hang_up("0"))
+    assert asyncio.run(stay()) == 1
+    writer.close()
+    assert sorted(row.given.item for row in store.rows()) == ["0", "1", "2"]
+    store.close()
+
+
+def test_a_request_that_waits_is_told_of_a_failure(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "s.sqlite"))
+    writer = Writer(Ledger(), store, lambda changed: None)
+    store.write = lambda rows: 1 / 0  # type: ignore[assignment, method-assign, return-value]
+    with pytest.raises(StoreError, match="ZeroDivisionError"):
+        asyncio.run(writer.take([given("1", "ann", "yes")]))
     writer.close()
     store.close()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log, sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ BETS = (0.6, 1.4)  # drops that are bet on, in standard deviations of a long blo
 HORIZON = 1000.0  # bets begin anew with every block, spread over about as many items
 LAGS = 4  # short blocks that a long one spans beside the first
 MEMORY, ERRORS = 0.4, 2.0  # short blocks count if the sum of LAGS autocorrelations + 2 standard errors is no more
+NORMAL = NormalDist()
 TIES = 0x7135  # ties are broken by a stream of its own, which no simulated data shares
 
 
@@ -81,10 +83,9 @@ def _is_memoryless(means: Floats) -> bool:
 
 def _evidence(values: Floats, length: int, seed: int) -> Floats:
     """The log of the average of all bets before the first block and after each."""
-    from scipy.special import ndtri
-
     means, horizon = _means(values, length), HORIZON / length
-    scores = -ndtri(_ranks(means, np.random.default_rng([seed, TIES, length]).random(len(means))))
+    ranks = _ranks(means, np.random.default_rng([seed, TIES, length]).random(len(means)))
+    scores = np.array([-NORMAL.inv_cdf(rank) for rank in ranks.tolist()])
     t = np.arange(len(means))
     start = np.log(horizon / ((horizon + t) * (horizon + t + 1)))  # telescoping: the weights sum to 1
     idle = np.log(horizon / (horizon + np.arange(len(means) + 1)))  # what has not yet been bet

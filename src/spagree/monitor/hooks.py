@@ -21,6 +21,7 @@ from spagree.read.tools.timestamps import usual
 from spagree.read.tools.tool import ReaderOptions, Value
 
 LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "question": 300, "id": 1000}
+SHORT = min(LONGEST.values())
 LARGEST_VERSION = 1e15
 MOST_IN_A_BODY = 50_000
 NUMBERS = ("version", "time", "deleted")
@@ -64,12 +65,11 @@ def _annotation(record: Any) -> Given:
     deleted = record.get("deleted", False)
     if not isinstance(deleted, bool):
         raise DataError(f"deleted is true or false, found {shown(as_text(deleted))}")
-    item, annotator, label, project, question, id = (_text(record.get(name), name) for name in LONGEST)
-    needed = {"item": item, "annotator": annotator, "label": label or deleted}
-    if not (deleted and id) and not all(needed.values()):
-        missing = next(name for name, value in needed.items() if not value)
+    item, annotator, label, project, question, id = [_text(record.get(name), name) for name in LONGEST]
+    if not (deleted and id) and not (item and annotator and (label or deleted)):
+        missing = "label" if item and annotator else "annotator" if item else "item"
         raise DataError(f"{missing} is missing; an annotation has item, annotator and label")
-    version, time = (_number(record.get(name), name) for name in ("version", "time"))
+    version, time = _number(record.get("version"), "version"), _number(record.get("time"), "time")
     key = (project or PROJECT, question or QUESTION, API, id or item + APART + annotator)
     return Given(*key, item, annotator, label, version, time, deleted)
 
@@ -77,6 +77,8 @@ def _annotation(record: Any) -> Given:
 def _text(value: Any, name: str) -> str:
     if value is None:
         return ""
+    if type(value) is str and len(value) <= SHORT and value.isprintable():
+        return value  # nothing to check: most texts are like this
     if not isinstance(value, str):  # numbers come as the text that was written
         raise DataError(f"{name} is a text or a number, found {shown(as_text(value))}")
     return checked(value, name)

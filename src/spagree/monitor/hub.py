@@ -62,7 +62,7 @@ class Hub:
 
     async def take(self, events: Sequence[Event]) -> int:
         """Keep events; returns once they are durable."""
-        done = await asyncio.wrap_future(self.writer.send(events))
+        done = await self.writer.take(events)
         self._count(len(events))
         return done
 

@@ -84,23 +84,32 @@ class Sheet:
 
     def put(self, row: Row) -> None:
         """A new annotation at the end, or a known one in its place."""
-        _, _, source, id, item, annotator, label, version, time, deleted = row.given
+        given, seq, arrived = row
+        _, _, source, id, item, annotator, label, version, time, deleted = given
+        codes = self.items.code(item), self.annotators.code(annotator), self.labels.code(label)
+        moments = NO_NUMBER if version is None else version, NO_NUMBER if time is None else time, arrived
         end = len(self._seq)
         place = self.places.setdefault((source, id), end)
-        if place == end:
-            for whole in (self._item, self._annotator, self._label, self._deleted, self._seq):
-                whole.append(0)
-            for real in (self._version, self._time, self._arrived):
-                real.append(0.0)
-        elif not self._deleted[place]:
-            self.alive -= 1
         self.alive += not deleted
-        self._item[place] = self.items.code(item)
-        self._annotator[place] = self.annotators.code(annotator)
-        self._label[place] = self.labels.code(label)
-        self._version[place] = NO_NUMBER if version is None else version
-        self._time[place] = NO_NUMBER if time is None else time
-        self._deleted[place], self._seq[place], self._arrived[place] = deleted, row.seq, row.arrived
+        if place == end:
+            self._append(codes, moments, deleted, seq)
+            return
+        self.alive -= not self._deleted[place]
+        self._item[place], self._annotator[place], self._label[place] = codes
+        self._version[place], self._time[place], self._arrived[place] = moments
+        self._deleted[place], self._seq[place] = deleted, seq
+
+    def _append(
+        self, codes: tuple[int, int, int], moments: tuple[float, float, float], deleted: bool, seq: int
+    ) -> None:
+        self._item.append(codes[0])
+        self._annotator.append(codes[1])
+        self._label.append(codes[2])
+        self._version.append(moments[0])
+        self._time.append(moments[1])
+        self._arrived.append(moments[2])
+        self._deleted.append(deleted)
+        self._seq.append(seq)
 
     def row(self, key: Key) -> Row | None:
         """An annotation as it is kept."""
@@ -132,7 +141,8 @@ class Sheet:
               later: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:  # fmt: skip
         """One annotation for each item and annotator: the latest, then that of the highest version and greatest id."""
         pair = item[here].astype(np.int64) * max(1, len(self.annotators.texts)) + annotator[here]
-        if len(np.unique(pair)) == len(pair):
+        ordered = np.sort(pair)  # np.unique is a hundred times slower on a million of them
+        if (ordered[1:] != ordered[:-1]).all():
             return here
         ids = sorted(self.places, key=lambda key: (len(key[1]), key[1], key[0]))  # numbers in the order of numbers
         rank = np.empty(len(ids), np.int64)

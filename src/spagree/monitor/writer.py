@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 
 from spagree.monitor.events import Event, Key, Row
@@ -25,10 +27,13 @@ class BusyError(Exception):
     """Too many events are waiting for the disk; send them again later."""
 
 
+Done = Future[int] | asyncio.Future[int]
+
+
 @dataclass(frozen=True, slots=True)
 class _Request:
     events: Sequence[Event]
-    done: Future[int]
+    done: Done
 
 
 class Writer:
@@ -43,13 +48,22 @@ class Writer:
         self._thread.start()
 
     def send(self, events: Sequence[Event]) -> Future[int]:
-        """Ask for events to be kept."""
+        """Ask for events to be kept, from any thread."""
+        done: Future[int] = Future()
+        self._ask(events, done)
+        return done
+
+    async def take(self, events: Sequence[Event]) -> int:
+        """Keep events; returns once they are durable."""
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._ask(events, done)
+        return await done
+
+    def _ask(self, events: Sequence[Event], done: Done) -> None:
         if self._waiting > WAITING:
             raise BusyError
         self._waiting += len(events)
-        done: Future[int] = Future()
         self._queue.put(_Request(events, done))
-        return done
 
     def close(self) -> None:
         """Write what waits, then end."""
@@ -82,13 +96,11 @@ class Writer:
         try:
             fresh, sizes = self._kept(requests)
         except Exception as error:  # whatever it is, nobody may believe it was kept
-            for request in requests:
-                failed = StoreError(f"{type(error).__name__}")
-                failed.__cause__ = error
-                request.done.set_exception(failed)
+            failed = StoreError(f"{type(error).__name__}")
+            failed.__cause__ = error
+            _answer([(request.done, failed) for request in requests])
             return
-        for request, size in zip(requests, sizes, strict=True):
-            request.done.set_result(size)
+        _answer([(request.done, size) for request, size in zip(requests, sizes, strict=True)])
         if fresh:
             self._changed({key[:2] for key in fresh})
 
@@ -105,3 +117,29 @@ class Writer:
             self._store.write(list(fresh.values()))
             self._ledger.put(fresh.values())
         return fresh, sizes
+
+
+Answer = tuple[Done, int | StoreError]
+
+
+def _answer(answers: Sequence[Answer]) -> None:
+    """Tell every request; each event loop is woken once for all of its own."""
+    loops: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
+    for done, answer in answers:
+        if isinstance(done, Future):
+            _settle([(done, answer)])
+        else:
+            loops.setdefault(done.get_loop(), []).append((done, answer))
+    for loop, own in loops.items():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_settle, own)
+
+
+def _settle(answers: Sequence[Answer]) -> None:
+    for done, answer in answers:
+        if done.done():  # whoever asked has hung up
+            continue
+        if isinstance(answer, StoreError):
+            done.set_exception(answer)
+        else:
+            done.set_result(answer)
