@@ -64,6 +64,11 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 check: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# The same tests with branches counted, which doubles their time.
+.PHONY: coverage
+coverage: $(READY) system
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov --cov-report=
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include='*/spagree/tally/*,*/spagree/estimate/*' --fail-under=99

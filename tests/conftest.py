@@ -1,6 +1,7 @@
 """Settings all tests share."""
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,10 @@ from hypothesis import settings
 
 import postgres as servers
 from command import Run
+
+# A run in the background may have been told to ignore Ctrl-C, and so would every command that the tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The machines are shared and noisy: no time limits. Derandomised, so that a red run can be repeated.
 settings.register_profile("spagree", deadline=None, derandomize=True)

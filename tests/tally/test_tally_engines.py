@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -120,11 +120,24 @@ FIRST_K = {
 }
 
 
+ONE_PROCESS = pytest.mark.xdist_group("spark")  # Spark takes seconds to start
+
+
 def on(*engines: str) -> Any:
-    """Run the test on each engine; Spark in one process, for it takes seconds to start."""
-    one_process = pytest.mark.xdist_group("spark")
-    found = [pytest.param(engine, marks=one_process if engine == "spark" else ()) for engine in engines]
+    """Run the test on each engine."""
+    found = [pytest.param(engine, marks=ONE_PROCESS if engine == "spark" else ()) for engine in engines]
     return pytest.mark.parametrize("engine", found)
+
+
+def on_each(name: str, cases: Iterable[Any], *engines: str, modin: Collection[Any]) -> Any:
+    """Run the test on each engine in each case, on modin in a few: it takes two seconds for a dozen rows."""
+    found = [
+        pytest.param(case, engine, marks=ONE_PROCESS if engine == "spark" else (), id=f"{case}-{engine}")
+        for case in cases
+        for engine in engines
+        if engine != "modin" or case in modin
+    ]
+    return pytest.mark.parametrize((name, "engine"), found)
 
 
 every_engine = on(*ENGINES)
@@ -142,8 +155,7 @@ def everything(frame: Any, policies: Policies) -> tuple[Any, ...]:
 
 
 @pytest.mark.slow
-@every_engine
-@pytest.mark.parametrize("case", CASES)
+@on_each("case", CASES, *ENGINES, modin=("text ids and nulls", "whole numbers", "counts", "conflicts: first row"))
 def test_every_engine_gives_what_polars_gives(case: str, engine: str) -> None:
     frame, policies = CASES[case]
     wanted, found = everything(frame, policies), everything(ENGINES[engine](frame), policies)
@@ -179,8 +191,7 @@ def test_every_engine_needs_an_order_for_first_and_last(engine: str) -> None:
 
 
 @pytest.mark.slow
-@on(*(engine for engine in ENGINES if engine not in ("pyarrow", "dask")))
-@pytest.mark.parametrize("case", FIRST_K)
+@on_each("case", FIRST_K, *(each for each in ENGINES if each not in ("pyarrow", "dask")), modin=("in time",))
 def test_the_first_k_are_the_same_on_every_engine_that_can(case: str, engine: str) -> None:
     frame, policies = FIRST_K[case], Policies(first=2)
     assert everything(ENGINES[engine](frame), policies) == everything(frame, policies)
@@ -402,9 +413,8 @@ def test_other_faults_are_left_as_they_are() -> None:
 
 
 @pytest.mark.slow
-@every_engine
-@pytest.mark.parametrize("times", [63, 64, 511, 513, 70_000])
-def test_counters_that_overflow_are_counted_again_with_more_room(engine: str, times: int) -> None:
+@on_each("times", (63, 64, 511, 513, 70_000), *ENGINES, modin=(513,))
+def test_counters_that_overflow_are_counted_again_with_more_room(times: int, engine: str) -> None:
     """The last of ten classes has the highest bits of its word: 512 annotations of it leave 64 bits."""
     others = [(f"r{item}", place) for item in range(30) for place in range(10)]
     frame = pl.DataFrame([*others, *[("x", 9)] * times, ("x", 3)], schema=["item", "label"], orient="row")

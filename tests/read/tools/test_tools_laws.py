@@ -353,7 +353,7 @@ def test_a_file_that_was_cut_anywhere_is_refused_or_shorter(name: str, tmp_path:
     path = WRITERS[name](tmp_path, PROJECT)
     question = {"question": "q"} if name == "label_studio_csv" else {}
     whole, content = labels(path, **question), path.read_bytes()
-    sizes = range(1, len(content) - 1, max(1, len(content) // 120))
+    sizes = random.Random(0).sample(range(1, len(content) - 1), 40)
     refused = 0
     for size in sizes:
         path.write_bytes(content[:size])
@@ -364,7 +364,7 @@ def test_a_file_that_was_cut_anywhere_is_refused_or_shorter(name: str, tmp_path:
             continue
         may_shorten_the_last = path.suffix in (".csv", ".tsv") or name == "potato_histories"  # no one can know
         assert len(found - whole) <= may_shorten_the_last, size
-    assert refused == len(sizes) if path.suffix == ".json" else refused > 10
+    assert refused == len(sizes) if path.suffix == ".json" else refused > 3
 
 
 WRONG: list[Any] = [None, 5, -1.5, "text", True, [], [[]], {}, {"x": {"y": []}}, [None], [{"x": 1}], ""]
