@@ -145,7 +145,7 @@ class Agreement:
     def hardest(self, most: int = 20) -> polars.DataFrame:
         """The items with the least agreement, on any source: ``item, annotations, agreement, entropy, votes``.
 
-        They are found where the data lives. Of equal agreement, more annotations come first.
+        Found where the data lives. Among equals, items with more annotations come first.
         Where a column of text was named, also ``text`` and ``texts``, the number of different texts an item has.
 
         >>> import spagree
@@ -160,7 +160,7 @@ class Agreement:
         """The items that add most to all disagreement: ``item, annotations, agreement, share, entropy, votes``.
 
         ``share`` is their part of all disagreement under the weights and the metric in use, ``agreement`` that of the
-        metric; unanimous items are never among them. Of equal shares, those with the commonest confusion come first.
+        metric; unanimous items are never among them. Among equals, the commonest confusion comes first.
 
         >>> import spagree
         >>> spagree.measure("example:sparse").disputed(1).select("item", "annotations", "share").rows()
@@ -211,7 +211,7 @@ class Agreement:
     def pairs(self, least: int = 1, busiest: int | None = None) -> polars.DataFrame:
         """Agreement, Cohen's kappa and Scott's pi of every two annotators who share ``least`` items, least first.
 
-        ``busiest`` looks only at so many annotators, those who made most annotations.
+        ``busiest`` limits it to the annotators who made most annotations.
         """
         return self.measurement.pairs(least, busiest)
 
@@ -251,9 +251,9 @@ class Agreement:
 
         One row per half-width, ``route`` (a ``fresh`` data set, ``new_items`` beside those there are, the
         ``same_items``) and number of annotations per item; ``best`` marks the fewest annotations of each route. Without
-        a half-width, the round ones next below what there is. With ``budget``, the half-width that so many more
-        annotations bring; with ``require``, how many it takes until the interval lies above or below it, if
-        agreement stays as it is. ``half_width_low`` and ``half_width_high`` say how far the plan may be off. With
+        a half-width, the next smaller round ones. With ``budget``, the half-width that this many more annotations
+        bring; with ``require``, how many it takes until the interval lies above or below it, if agreement stays as
+        it is. ``half_width_low`` and ``half_width_high`` say how far the plan may be off. With
         ``interval_for="annotators"`` the interval is for new annotators as well, and rows say how many people it takes.
 
         >>> import spagree

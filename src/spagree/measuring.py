@@ -110,7 +110,7 @@ def measure(
         separator: What separates the options of a label that is a set, as ``";"`` in ``a;b``.
         normalize: Treat labels, annotators and items as equal that differ in case, blanks, Unicode form, or as 1, 1.0.
         duplicates: Labels given again by an annotator: ``"error"``, ``"first"``, ``"last"``, ``"set"``, ``"keep"``.
-        first: Use only the first so many annotations of each item, by time.
+        first: Use only the first k annotations of each item, by time.
         pseudonymise: Replace the names of annotators by stable pseudonyms; a text is used as a secret for them.
         question: Which question of a table or of a tool's export, where it has several.
         status: Which status, or statuses, count in a tool's export.
@@ -125,7 +125,7 @@ def measure(
         order: The labels from low to high, for ordinal metrics.
         level: Confidence level of the intervals.
         interval_for: The intervals cover new ``"items"`` by these annotators, or new ``"annotators"`` as well.
-        bootstrap: Intervals from so many resamples of the items instead of Wilson's.
+        bootstrap: Intervals from this many resamples of the items instead of Wilson's.
         seed: Seed of the bootstrap.
     """
     options = dict(locals())  # exactly the parameters: their names are those of the records

@@ -18,6 +18,7 @@ from oracle import BARS, agreement, parse, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import SCHEMES, Bootstrap, Estimate, find, uncertainty, weigh
 from spagree.estimate.adaptive import adaptive_shape
+from spagree.estimate.intervals import wilson_each
 from spagree.estimate.item_groups import exact_mean, profile, total
 from spagree.estimate.student_t import two_sided
 from spagree.estimate.uncertainty import (
@@ -364,3 +365,22 @@ def test_what_is_no_seed_is_refused(seed: Any) -> None:
 
 def test_the_smallest_bootstrap_is_allowed() -> None:
     assert (Bootstrap(100).replicates, Bootstrap(100).seed, Bootstrap(100, 0)) == (100, 0, Bootstrap(100))
+
+
+def test_one_figure_and_many_have_the_same_wilson_interval() -> None:
+    """To the last bits, at the ends of the scale, and without degrees of freedom."""
+    grid = [
+        (value, stderr, effective, freedom)
+        for value in (0.0, 0.02, 0.5, 0.97, 1.0)
+        for stderr in (0.0, 0.003, 0.2)
+        for effective in (1.5, 12.0, 4000.0)
+        for freedom in (None, 1.0, 30.0)
+    ]
+    for value, stderr, effective, freedom in grid:
+        free = None if freedom is None else np.array([freedom])
+        each = wilson_each(np.array([value]), np.array([stderr]), np.array([effective]), 0.9, free)
+        assert [float(end[0]) for end in each] == pytest.approx(
+            wilson(value, stderr, effective, 0.9, freedom), rel=1e-14
+        )
+    assert np.isnan(wilson_each(np.array([0.5]), np.array([0.1]), np.array([1.0]), 0.9)).all()
+    assert wilson(0.5, 0.1, 1.0, 0.9) == (0.0, 1.0)

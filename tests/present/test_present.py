@@ -18,8 +18,10 @@ from spagree.estimate import Estimate, find
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.present.document import document
 from spagree.present.notebook import to_html
+from spagree.present.report.parts import table as page_table
 from spagree.present.sentence import for_paper, in_words, interval_words
-from spagree.present.tables import table
+from spagree.present.tables import COLUMNS, cell, rendered
+from spagree.present.tables import table as terminal_table
 from spagree.present.terminal import to_text
 from spagree.present.verdicts import checked, verdicts
 from spagree.present.wording import (
@@ -287,7 +289,7 @@ def test_json_spells_out_what_would_steer_a_terminal() -> None:
 
 def test_a_table_shows_any_column_of_a_plan_with_texts_to_the_left() -> None:
     rows = spagree.measure("example:sparse").plan(half_width=0.02).rows(named=True)
-    shown = table(rows, list(rows[0]))
+    shown = terminal_table(rows, list(rows[0]))
     sides = {str(column.header): column.justify for column in shown.columns}
     assert sides["route"] == "left" and sides["half_width"] == "right"
     page = StringIO()
@@ -324,3 +326,24 @@ def test_every_state_of_the_overlap_has_words_without_further_breakdowns() -> No
     assert "shares only 1 item" in overlap(
         [*shared, *((50 + i, who, "x") for i in range(9) for who in "de"), (0, "d", "x")]
     )
+
+
+def test_a_column_is_worded_alike_in_the_terminal_and_on_the_page() -> None:
+    row = {
+        "agreement": 0.5,
+        "few": True,
+        "annotations": 1200,
+        "change": -0.25,
+        "stands_out": True,
+        "class": "",
+        "low": None,
+    }
+    row |= {"high": None, "item": 7, "share": None}
+    keys = ("agreement", "annotations", "change", "stands_out", "class", "interval", "item", "share")
+    wanted = ["0.500*", "1,200", "−0.250", "yes", "''", "–", "7", "–"]
+    assert [cell(row, COLUMNS[key]).shown for key in keys] == wanted
+    shown = rendered(terminal_table([row], keys))
+    assert shown.splitlines()[1].split() == wanted
+    page = page_table("t", "Rows", [row], [COLUMNS[key] for key in keys])
+    assert [each.shown for each in page.rows[0]] == wanted
+    assert page.note == "* rests on fewer than 10 items."
