@@ -2,7 +2,8 @@
 
     make screenshots            (or: python benchmarks/screenshots.py FOLDER)
 
-Writes NAME.html, NAME-top.png (the first screen) and NAME.png (the whole page) into build/screenshots.
+Writes NAME.html, NAME-top.png (the first screen) and NAME.png (the whole page) into build/screenshots, and the same of
+a phone: NAME-phone-top.png and NAME-phone.png.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 import shutil
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ import spagree
 
 FOLDER = Path(__file__).parent.parent / "build" / "screenshots"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
-WIDTH, HEIGHT = 1280, 900
+SCREENS = {"": (1280, 900), "-phone": (390, 844)}
 DRAWN = "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart[data-drawn]').length"
 OPTIONS = ("price", "quality", "delivery", "support")
 WORDS = ("שלום", "להתראות", "אולי")
@@ -108,15 +110,15 @@ def main() -> None:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        for page in pages:
-            tab = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        for page, (screen, (width, height)) in product(pages, SCREENS.items()):
+            tab = browser.new_page(viewport={"width": width, "height": height})
             tab.goto(page.as_uri())
             while not tab.evaluate(DRAWN):  # asked from outside: the page's policy evaluates no text
                 tab.wait_for_timeout(50)
-            tab.screenshot(path=page.with_name(f"{page.stem}-top.png"))
-            tab.screenshot(path=page.with_suffix(".png"), full_page=True)
+            tab.screenshot(path=page.with_name(f"{page.stem}{screen}-top.png"))
+            tab.screenshot(path=page.with_name(f"{page.stem}{screen}.png"), full_page=True)
             tab.close()
-            print(page.with_suffix(".png"))
+            print(page.with_name(f"{page.stem}{screen}.png"))
         browser.close()
 
 

@@ -38,6 +38,10 @@ class Charts:
         """Agreement of each class, least first."""
         return to_altair(board.classes(self._compute(["classes"])))
 
+    def groups(self) -> Any:
+        """Agreement of each group of ``by``, and between groups of annotators."""
+        return to_altair(board.groups(self._compute(["groups"])))
+
     def confusion(self) -> Any:
         """Which classes are confused, as a heat map."""
         return to_altair(board.confusion(self._compute(["classes", "confusion"])))

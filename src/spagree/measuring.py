@@ -219,4 +219,4 @@ class _Estimation(Estimating):
         return found if self.interval_for == ITEMS else behind.to_new_annotators(found)
 
     def measurement(self, tally: Tally, items: ItemTable | None) -> Measurement:
-        return Measurement(tally, self.weights, self.level, self.similarity(), items)
+        return Measurement(tally, items, self.weights, self.level, self.similarity())

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 import spagree
 from breakdown_oracle import Rows, by_item, rows_of
 from spagree.estimate.overlap import Bridge, Overlap, Team
+from spagree.estimate.pairs import acquaintances
+from spagree.read import read
+from spagree.tally.coded import coded_in_python
 
 Label = "x"
 
@@ -162,3 +165,20 @@ def test_renaming_people_and_items_changes_only_names() -> None:
 def test_pairs_of_a_team_are_all_pairs() -> None:
     found = spagree.measure(team("a", 4, 5)).pairs()
     assert found.select("annotator", "other").rows() == list(combinations([f"a-{j}" for j in range(4)], 2))
+
+
+@given(rows_of(), st.integers(1, 3))
+@settings(max_examples=20)
+def test_acquaintances_are_the_pairs_who_share_enough_items(rows: Rows, least: int) -> None:
+    codes = coded_in_python(read(rows).frame)
+    expected = [
+        (left, right)
+        for left, right, shared in spagree.measure(rows).pairs().select("annotator", "other", "shared").rows()
+        if shared >= least
+    ]
+    for cells in (1_000, 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("spagree.estimate.pairs.MOST_CELLS", cells)
+            left, right = acquaintances(codes, least)
+        named = [(codes.annotators[one], codes.annotators[other]) for one, other in zip(left, right, strict=True)]
+        assert named == sorted(expected)

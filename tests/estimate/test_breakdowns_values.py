@@ -7,10 +7,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import polars
 import pytest
 
 import spagree
-from spagree.estimate import annotators, breakdowns, budgets, development
+from spagree.estimate import annotators, breakdowns, budgets, development, evidence
 from spagree.estimate.breakdowns import BREAKDOWNS, NOT_ASKED, Absent, known
 
 COMPUTED = {
@@ -22,7 +23,8 @@ COMPUTED = {
     "development": development,
     "plan_for": budgets,
     "peers": breakdowns,
-    "coded_in_python": breakdowns,
+    "coded": evidence,
+    "coded_in_python": evidence,
 }  # and the module where it is looked up
 
 
@@ -64,6 +66,23 @@ def test_nothing_is_computed_twice_for_a_page_all_tables_and_json(calls: Counter
     assert calls == {**once, "pairs": 2}  # a page shows those of the busiest, a table all
 
 
+def test_much_is_coded_once_for_a_page_all_tables_and_json(calls: Counter[str], tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 10)
+        agreement = spagree.measure(rows())
+        agreement.to_json()
+        agreement.report(tmp_path / "page.html")
+        agreement.export(tmp_path / "tables")
+    assert calls["coded"] == 1 and calls["coded_in_python"] == 0
+
+
+def test_much_without_annotators_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 10)
+    frame = polars.DataFrame([(item, label) for item, _, label, _ in rows()], schema=["item", "label"], orient="row")
+    found = spagree.measure(frame).breakdowns(["annotators", "disputed"])
+    assert "who annotated is not known" in str(found.lacks("annotators")) and found.lacks("disputed") is None
+
+
 def test_a_chart_computes_only_what_it_draws(calls: Counter[str]) -> None:
     charts = spagree.measure([row[:3] for row in rows(3)]).charts
     charts.schemes()
@@ -76,9 +95,10 @@ def test_a_chart_computes_only_what_it_draws(calls: Counter[str]) -> None:
 def test_everything_is_there_or_absent_with_its_reason() -> None:
     everything = spagree.measure(rows()).breakdowns()
     absent = {name: everything.lacks(name) for name in BREAKDOWNS if everything.lacks(name)}
-    assert absent == {"options": "the labels are not sets of options"}
+    assert set(absent) == {"options", "groups"} and absent["options"] == "the labels are not sets of options"
     of_a_tally = spagree.measure(spagree.tally(rows())).breakdowns()
-    absent = {name: of_a_tally.lacks(name) for name in BREAKDOWNS if of_a_tally.lacks(name) and name != "options"}
+    absent = {name: of_a_tally.lacks(name) for name in BREAKDOWNS if of_a_tally.lacks(name)}
+    del absent["options"], absent["groups"]
     by_items, by_people = {"disputed", "answers"}, {"annotators", "pairs", "overlap", "intervals"}
     assert set(absent) == by_items | by_people | {"development"}
     assert all("measure the annotations themselves" in str(reason) for reason in absent.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from itertools import combinations
 
@@ -205,3 +206,26 @@ def test_a_change_needs_two_errors() -> None:
 def test_a_target_is_an_agreement(target: object) -> None:
     with pytest.raises(spagree.UsageError, match="agreement lies between 0 and 1"):
         check_target(target)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_items_are_the_same_where_the_data_lives_and_in_codes(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = polars.DataFrame(ROWS, schema=["item", "annotator", "label"], orient="row")
+    frame = frame.with_columns(text=polars.format("about {}", "item"), time=polars.int_range(polars.len()))
+    options = {"metric": metric, "text": "text", "time": "time", **METRICS[metric]}
+    here = spagree.measure(frame, **options)
+    in_codes = here.disputed(5), known(here.breakdowns(["answers"]).answers)
+    monkeypatch.setattr("spagree.estimate.evidence.MOST_FROM_A_CLUSTER", 0)
+    there = spagree.measure(frame, **options)
+    where_it_lives = there.disputed(5), known(there.breakdowns(["answers"]).answers)
+    assert in_codes[0].equals(where_it_lives[0]) and "text" in in_codes[0].columns
+    assert in_codes[1].sort("item", "annotator").equals(where_it_lives[1].sort("item", "annotator"))
+
+
+def test_votes_of_many_combinations_of_labels_come_from_the_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = spagree.measure(ROWS)
+    monkeypatch.setattr(sys.modules["spagree.tally.patterns"], "MOST_PATTERNS", 0)
+    found = spagree.measure(ROWS)
+    assert found.measurement.tally.patterns is None
+    assert found.classes().equals(expected.classes()) and found.disputed(5).equals(expected.disputed(5))
+    assert found.confusion().equals(expected.confusion())

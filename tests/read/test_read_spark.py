@@ -21,7 +21,7 @@ import pytest
 import spagree
 from command import Run
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
-from spagree.estimate import breakdowns
+from spagree.estimate import evidence
 from spagree.read import read
 from spagree.read.spark import java
 from spagree.read.spark import session as spark_module
@@ -191,7 +191,7 @@ def test_breakdowns_by_annotator_come_home_from_a_cluster_only_while_they_are_fe
 ) -> None:
     found = spagree.measure(session("local[2]").createDataFrame(VOTES.to_arrow()))
     assert found.annotators().equals(spagree.measure(VOTES).annotators())
-    monkeypatch.setattr(breakdowns, "MOST_FROM_A_CLUSTER", VOTES.height - 1)
+    monkeypatch.setattr(evidence, "MOST_FROM_A_CLUSTER", VOTES.height - 1)
     again = spagree.measure(session("local[2]").createDataFrame(VOTES.to_arrow()))
     with pytest.raises(UsageError, match=f"bring all {VOTES.height} annotations to this machine"):
         again.pairs()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from itertools import combinations
 
 import numpy as np
@@ -13,11 +15,13 @@ from hypothesis import strategies as st
 import spagree
 from breakdown_oracle import Rows, rows_of
 from oracle import counted
+from spagree.estimate import grouping
 from spagree.estimate.grouping import counted as count_keys
 from spagree.estimate.grouping import merged, pairs_within, run_of_each
 from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.uncertainty import wilson
-from spagree.tally.coded import UNKNOWN, Coded, coded, coded_in_python
+from spagree.read import read
+from spagree.tally.coded import UNKNOWN, Coded, code_items, coded, coded_in_python
 from spagree.tally.items import SHOWN_LABELS, said_of
 from spagree.tally.policies import Policies
 
@@ -83,8 +87,72 @@ def test_policies_come_before_codes() -> None:
 
 
 def test_without_an_annotator_column() -> None:
+    found = coded(counted(FRAMES["text"].drop("annotator")).annotations)
+    assert found.annotators == () and found.annotator.tolist() == [UNKNOWN] * 3
     with pytest.raises(spagree.UsageError, match="name the column of the annotator"):
-        coded(counted(FRAMES["text"].drop("annotator")).annotations)
+        coded_in_python(counted(FRAMES["text"].drop("annotator")).annotations)
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Int64, pl.Float64])
+def test_items_are_numbered_in_their_order(kind: type[pl.DataType]) -> None:
+    values = pl.Series([10, 9, 10, 7, 9], dtype=pl.Int64).cast(kind)
+    codes, known = code_items(values)
+    assert known.to_list() == sorted(set(values)) and known.gather(codes).equals(values)
+    missing, known = code_items(pl.Series([None, 2, 1]).cast(kind))
+    assert missing.tolist() == [UNKNOWN, 1, 0] and len(known) == 2
+
+
+def test_items_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pl.Series, "hash", lambda self: pl.Series([7] * len(self)))
+    codes, known = code_items(pl.Series(["b", "a", "b", "a", "c"]))
+    assert codes.tolist() == [1, 0, 1, 0, 2] and known.to_list() == ["a", "b", "c"]
+
+
+@given(rows_of())
+@settings(max_examples=20)
+def test_more_codes_than_one_number_holds(rows: Rows) -> None:
+    annotations = counted(frame_of(rows)).annotations
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[Coded.__module__], "LARGEST_KEY", 1)
+        assert decoded(coded(annotations)) == decoded(coded_in_python(annotations))
+
+
+def test_codes_keep_names_and_times() -> None:
+    rows = pl.DataFrame(
+        {"item": ["b", "a", "b"], "annotator": ["x", None, "y"], "label": ["2", "1", "1"], "time": [3, 2, 1]}
+    )
+    found = coded(read(rows).frame)
+    assert found.names.to_list() == ["a", "b"] and found.time is not None and found.time.to_list() == [2, 1, 3]
+    expected = [("b", "y", "1", 1, 1), ("b", "x", "2", 3, 1), ("a", None, "1", 2, 1)]
+    assert found.answers(pl.Series(["b", "a"])).rows() == expected
+    timeless = coded(read(rows.drop("time")).frame).answers(pl.Series(["a"]))
+    assert timeless.columns == ["item", "annotator", "label", "time", "count"]
+    assert timeless.rows() == [("a", None, "1", None, 1)]
+    assert found.answers(pl.Series([], dtype=pl.String)).is_empty()
+    assert found.named(pl.DataFrame({"item": [1, 0], "n": [2, 1]})).rows() == [("b", 2), ("a", 1)]
+
+
+@given(rows_of())
+@settings(max_examples=20)
+def test_counts_are_those_of_each_item_and_label(rows: Rows) -> None:
+    found = coded(counted(frame_of(rows)).annotations)
+    item, label, count = found.counts
+    given_ = Counter(
+        (found.names[int(i)], found.labels[k]) for i, k in zip(found.item.tolist(), found.label.tolist(), strict=True)
+    )
+    assert {(found.names[int(i)], found.labels[k]): n for i, k, n in zip(item, label, count, strict=True)} == given_
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(0, 5)), min_size=1, max_size=30))
+def test_numbers_of_rows_that_are_alike(rows: list[tuple[int, int, int]]) -> None:
+    columns = [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)]
+    for cells, largest in ((10_000, 2**62), (1, 2**62), (1, 50)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(grouping, "MOST_CELLS", cells)
+            patch.setattr(grouping, "LARGEST_KEY", largest)
+            first, number = grouping.numbered(*columns)
+        assert [rows[place] for place in first[number]] == rows
+        assert len(first) == len(set(rows)) and set(number.tolist()) == set(range(len(first)))
 
 
 @given(st.lists(st.integers(0, 6), max_size=8))

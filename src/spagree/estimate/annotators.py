@@ -41,9 +41,7 @@ def annotators(
     low, high = wilson_each(value, stderr, shared, level)
     without = leave_one_out(found, by_n).spa if by_n else np.full(found.size, np.nan)
     annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=found.size)
-    given = label_shares(
-        codes.item.astype(np.int64), codes.annotator.astype(np.int64), codes.label.astype(np.int64), found.size
-    )
+    given = label_shares(codes)
     against = against_others(found, level)
     tested = zip(against.stands_out.tolist(), np.isnan(against.p).tolist(), strict=True)
     reasons = [NO_OVERLAP if m < 1 else ONE_ITEM if m < 2 else None for m in shared.tolist()]

@@ -15,6 +15,8 @@ from spagree.estimate.uncertainty import Estimate
 if TYPE_CHECKING:
     import polars
 
+    from spagree.estimate.groups import Groups
+
 T = TypeVar("T")
 
 
@@ -93,6 +95,8 @@ class Breakdowns:
     """Pairs of classes by their share of all disagreement."""
     options: polars.DataFrame | Absent = NOT_ASKED
     """Agreement on each option, where labels are sets of them."""
+    groups: Groups | Absent = NOT_ASKED
+    """Agreement of each group, where a column of groups was named."""
     actions: tuple[Action, ...] | Absent = NOT_ASKED
     """What to do next, the action that gains most first."""
 

@@ -21,9 +21,10 @@ from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_ASKED, Absent, Act
 from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.classes import classes, confusion
 from spagree.estimate.concentration import Concentration, concentration, decisive_cautions
+from spagree.estimate.evidence import NO_ANNOTATIONS, Evidence
 from spagree.estimate.findings import Findings
 from spagree.estimate.item_groups import Floats, profile
-from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes, votes_of_items
+from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes, votes_in_codes, votes_of_items
 from spagree.estimate.leave_one_out import Peers, peers
 from spagree.estimate.new_annotators import check_interval_for, to_new_annotators, two_way
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
@@ -32,11 +33,9 @@ from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, WILSON, Estimate, effective_items
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.options import CustomWeights
-from spagree.read.annotations import Caution
-from spagree.read.frames import is_spark
-from spagree.tally.coded import NO_ANNOTATORS, Coded, coded, coded_in_python
-from spagree.tally.engines import to_polars
-from spagree.tally.items import ItemTable
+from spagree.read.annotations import TIME, Caution
+from spagree.tally.coded import NO_ANNOTATORS
+from spagree.tally.engines import column_names, to_polars
 from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -50,37 +49,23 @@ __all__ = [
     "known"
 ]  # fmt: skip
 
-MOST_FROM_A_CLUSTER = 50_000_000
 MOST_FOR_BOTH = 500_000  # annotations: above, the second pass is made only when asked for
 FEWEST_IN_TEAMS = 3  # annotators: up to here they cannot form two teams
 MOST_PEOPLE = 40  # annotators among whom a page compares every two
 MOST_DISPUTED = 60  # items on a page, by their share of all disagreement
+NO_GROUPS = "no column of groups was named; name one with --by (by=)"
 NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"
-NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
-NO_ITEMS = "a tally holds no single items; measure the annotations themselves"
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """What was counted: a tally, and the items and annotations behind it where they are at hand."""
+class Measurement(Evidence):
+    """What was counted and how it is measured; computes each breakdown once."""
 
-    tally: Tally
     weights: str | CustomWeights
     level: float
     metric: Metric
-    items: ItemTable | None = None
     _frames: dict[Any, polars.DataFrame] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def counts(self) -> nw.LazyFrame[Any] | None:
-        """How often each item got each label."""
-        return None if self.items is None else self.items.counts
-
-    @property
-    def annotations(self) -> nw.LazyFrame[Any] | None:
-        """Who gave which item which label."""
-        return None if self.items is None else self.items.annotations
 
     def breakdowns(self, findings: Findings, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
         """These breakdowns as values."""
@@ -111,9 +96,10 @@ class Measurement:
             "intervals": lambda: self.intervals(findings.spa),
             "concentration": self.concentration,
             "disputed": lambda: self.disputed(MOST_DISPUTED),
-            "answers": lambda: self.item_table().answers(self.disputed(MOST_DISPUTED)["item"]),
+            "answers": self.answers,
             "confused": self.confused,
             "options": self.options,
+            "groups": self._known_groups,
             "actions": lambda: self.actions(findings),
         }
 
@@ -122,12 +108,6 @@ class Measurement:
         if key not in self._frames:
             self._frames[key] = make()
         return self._frames[key].clone()
-
-    def item_table(self) -> ItemTable:
-        """The items, which a tally does not keep."""
-        if self.items is None:
-            raise UsageError(NO_ITEMS)
-        return self.items
 
     def all_items(self) -> polars.DataFrame:
         """Agreement of each item."""
@@ -146,8 +126,13 @@ class Measurement:
 
     def disputed(self, most: int) -> polars.DataFrame:
         """The items that add most to all disagreement."""
-        table = self.item_table()
-        return self._once(("disputed", most), lambda: table.described(self.disagreement.items(table, most)))
+        items, here = self.item_table(), self.table if self.is_brought_here else None
+        return self._once(("disputed", most), lambda: self.disagreement.disputed(items, here, most))
+
+    def answers(self) -> polars.DataFrame:
+        """Who said what about the items that add most to all disagreement."""
+        items = self.disputed(MOST_DISPUTED)["item"]
+        return self.table.answers(items) if self.is_brought_here else self.item_table().answers(items)
 
     def confused(self) -> polars.DataFrame:
         """Pairs of classes by their share of all disagreement."""
@@ -201,6 +186,11 @@ class Measurement:
 
         return find_groups(self.tally, self.weights, self.level, self.metric)
 
+    def _known_groups(self) -> Groups:
+        if self.groups is None:
+            raise UsageError(NO_GROUPS)
+        return self.groups
+
     def confusion(self) -> polars.DataFrame:
         """Pairs of classes given to one item."""
         return self._once("confusion", lambda: confusion(self.votes))
@@ -245,12 +235,13 @@ class Measurement:
 
     def development(self, steps: int = 40) -> polars.DataFrame:
         """SPA as it was at the end of each step in time."""
-        from spagree.estimate.development import development
+        from spagree.estimate.development import NO_TIMES, development
 
-        annotations = self.annotations
-        if annotations is None:
+        if self.annotations is None:
             raise UsageError(NO_MOMENTS)
-        return self._once(("development", steps), lambda: development(annotations, steps, self._measured, self.metric))
+        if TIME not in column_names(self.annotations):
+            raise UsageError(NO_TIMES)
+        return self._once(("development", steps), lambda: development(self.table, steps, self._measured, self.metric))
 
     def plan(self, most: int | None = None, interval_for: str = ITEMS, **wanted: Any) -> polars.DataFrame:
         """What a narrower interval takes, for these annotators or for new ones as well."""
@@ -289,12 +280,7 @@ class Measurement:
 
     def _may_look(self) -> bool:
         """Few annotations, on an engine that answers at once."""
-        return is_small(self.tally.annotations) and not self._is_cluster()
-
-    def _is_cluster(self) -> bool:
-        return self.annotations is not None and (
-            is_spark(self.annotations) or self.annotations.implementation.is_dask()
-        )
+        return is_small(self.tally.annotations) and not self.is_cluster
 
     def to_new_annotators(self, findings: Findings) -> Findings:
         """The same findings with the intervals of all schemes for new annotators, too."""
@@ -350,6 +336,8 @@ class Measurement:
         found = votes(self.tally, self.metric)
         if found is not None:
             return found
+        if self.is_brought_here:
+            return votes_in_codes(self.table)
         if self.counts is None:
             raise UsageError(f"{NO_PATTERNS}; measure the annotations themselves")
         return votes_of_items(to_polars(self.counts))
@@ -363,20 +351,6 @@ class Measurement:
     def similarity(self) -> Floats | None:
         """How much two labels agree under the metric; None where only equal ones do."""
         return None if self.similar is None else self.similar.similarity
-
-    @cached_property
-    def codes(self) -> Coded:
-        """The annotations as integers."""
-        if self.annotations is None:
-            raise UsageError(NO_ANNOTATIONS)
-        if self.tally.annotations > MOST_FROM_A_CLUSTER and self._is_cluster():
-            raise UsageError(
-                f"breakdowns by annotator bring all {self.tally.annotations:,} annotations to this machine, which "
-                f"is done from a cluster up to {MOST_FROM_A_CLUSTER:,}; measure a sample of the items instead"
-            )
-        if is_small(self.tally.annotations) and not self._is_cluster():
-            return coded_in_python(self.annotations)
-        return coded(self.annotations)
 
     @cached_property
     def peers(self) -> Peers:

@@ -10,26 +10,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from spagree.errors import DataError, UsageError
 from spagree.estimate.adaptive import adaptive_shape
-from spagree.estimate.grouping import Ints, counted, run_of_each
+from spagree.estimate.grouping import Ints, counted, numbered, run_of_each
 from spagree.estimate.item_groups import exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, estimate, undefined
 from spagree.estimate.weights import CUSTOM, weigh
 from spagree.options import CustomWeights
-from spagree.read.annotations import ITEM, LABEL, TIME
-from spagree.tally.coded import places
-from spagree.tally.engines import column_names, to_polars
+from spagree.read.annotations import TIME
+from spagree.tally.coded import CodedTable
 from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import pattern
-from spagree.tally.tally import Cell, Tally, text
+from spagree.tally.tally import Cell, Tally
 
 if TYPE_CHECKING:
     import polars
@@ -43,11 +42,11 @@ Tallies = tuple[list[Tally], list[Tally]]
 
 
 def development(
-    annotations: nw.LazyFrame[Any], steps: int, measure: Callable[[Tally], Estimate], metric: Metric
+    table: CodedTable, steps: int, measure: Callable[[Tally], Estimate], metric: Metric
 ) -> polars.DataFrame:
     """One row per step; ``measure`` turns the tally of a step into its figure."""
     _check_steps(steps)
-    timed = _in_steps(annotations, steps)
+    timed = _in_steps(table, steps)
     so_far, finished = _tallies(timed) if metric.rule == NOMINAL else _pattern_tallies(timed)
     recent = _recent(finished)
     rows = [_row(measure(whole), whole, measure(late), late) for whole, late in zip(so_far, recent, strict=True)]
@@ -98,30 +97,23 @@ class Timed:
         return len(self.ends)
 
 
-def _in_steps(frame: nw.LazyFrame[Any], steps: int) -> Timed:
-    """Bring items, labels and times home; annotations of one moment stay in one step."""
-    if TIME not in column_names(frame):
+def _in_steps(table: CodedTable, steps: int) -> Timed:
+    """Cut the annotations that have a time; those of one moment stay in one step."""
+    if table.time is None:
         raise UsageError(NO_TIMES)
-    home = to_polars(frame.select(ITEM, LABEL, TIME))
-    known = home.filter(home[TIME].is_finite() if home[TIME].dtype.is_float() else home[TIME].is_not_null())
-    if not known.height:
-        raise DataError(f"none of the {home.height:,} annotations has a time; name another column with --time (time=)")
-    size = min(steps, known.height)
-    last = -(-np.arange(1, size + 1) * known.height // size) - 1
-    ordered = known[TIME].sort()
+    is_known = table.time.is_finite() if table.time.dtype.is_float() else table.time.is_not_null()
+    time, chosen = table.time.filter(is_known), is_known.fill_null(value=False).to_numpy()
+    if not len(time):
+        raise DataError(f"none of the {len(chosen):,} annotations has a time; name another column with --time (time=)")
+    size = min(steps, len(time))
+    last = -(-np.arange(1, size + 1) * len(time) // size) - 1
+    ordered = time.sort()
     ends = ordered.gather(last).unique(maintain_order=True)
     after = ordered.search_sorted(ends[:-1], side="right").to_list()
     starts = ordered.gather([0, *after])
-    step = ends.search_sorted(known[TIME], side="left").to_numpy().astype(np.int64)
-    item, _ = _coded(known[ITEM])
-    label, labels = _coded(known[LABEL])
-    return Timed(item, label, step, [text(each) for each in labels], starts, ends, home.height - known.height)
-
-
-def _coded(values: polars.Series) -> tuple[Ints, polars.Series]:
-    """Values as numbers, in any order, and what the numbers stand for."""
-    known = values.unique()
-    return places(values, known).to_numpy().astype(np.int64), known
+    step = ends.search_sorted(time, side="left").to_numpy().astype(np.int64)
+    item, label = run_of_each(table.item[chosen]), table.label[chosen].astype(np.int64)
+    return Timed(item, label, step, table.labels, starts, ends, len(chosen) - len(time))
 
 
 # Items in time -------------------------------------------------------------------------------
@@ -139,13 +131,29 @@ class States:
 
     def cells(self, step: Ints, chosen: Ints | slice = slice(None)) -> list[Counter[Cell]]:
         """How many of the chosen states fall into each cell, for each ``step`` given beside them."""
-        import polars
-
-        columns = {"step": step, "n": self.n[chosen], "pairs": self.pairs[chosen], "triples": self.triples[chosen]}
+        size, number = len(self.kinds), self.kind[chosen]
         found: list[Counter[Cell]] = [Counter() for _ in range(int(self.step.max()) + 1)]
-        for place, *cell, items in polars.DataFrame(columns).group_by(list(columns)).len().iter_rows():
-            found[place][Cell(*cell)] += items
+        for key, items in zip(*(each.tolist() for each in counted(step * size + number)), strict=True):
+            found[key // size][self.kinds[key % size]] += items
         return found
+
+    @cached_property
+    def kind(self) -> Ints:
+        """The cell of each state, as a place among ``kinds``."""
+        return self._in_cells[1]
+
+    @cached_property
+    def kinds(self) -> list[Cell]:
+        """The cells that occur."""
+        first = self._in_cells[0]
+        return [
+            Cell(*cell)
+            for cell in zip(*(each[first].tolist() for each in (self.n, self.pairs, self.triples)), strict=True)
+        ]
+
+    @cached_property
+    def _in_cells(self) -> tuple[Ints, Ints]:
+        return numbered(self.n, self.pairs, self.triples)
 
 
 def _tallies(timed: Timed) -> Tallies:
@@ -173,10 +181,10 @@ def _states(item: Ints, step: Ints, given: Ints, after: Ints) -> States:
     before = after - given
     pairs = after * (after - 1) - before * (before - 1)
     triples = after * (after - 1) * (after - 2) - before * (before - 1) * (before - 2)
-    order = np.lexsort((step, item))
-    item, step = item[order], step[order]
-    starts = np.flatnonzero((np.diff(item, prepend=-1) != 0) | (np.diff(step, prepend=-1) != 0))
-    item, step = item[starts], step[starts]
+    key = item * (int(step.max()) + 1) + step
+    order = np.argsort(key)
+    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    item, step = item[order[starts]], step[order[starts]]
     n, pairs, triples = (_running(item, np.add.reduceat(each[order], starts)) for each in (given, pairs, triples))
     return States(item, step, n, pairs, triples)
 

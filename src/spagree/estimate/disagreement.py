@@ -20,8 +20,9 @@ import numpy as np
 from spagree.estimate.grouping import counted, pairs_within, sums
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts
+from spagree.tally.coded import CodedTable
 from spagree.tally.engines import to_polars
-from spagree.tally.items import ItemTable, spelled
+from spagree.tally.items import ItemTable, items_in_codes, spelled
 
 if TYPE_CHECKING:
     import polars
@@ -110,6 +111,13 @@ class Disagreement:
         by_chance = chance + beyond * (chance * (1 - chance) / max(items, 1.0)).sqrt()
         frame = frame.with_columns((polars.col("share") > by_chance).alias("more"))
         return frame.sort("share", "class", "other", descending=[True, False, False])
+
+    def disputed(self, table: ItemTable, codes: CodedTable | None, most: int) -> polars.DataFrame:
+        """The same as ``items`` with votes and texts; from the codes where the annotations were brought here."""
+        if codes is None:
+            return table.described(self.items(table, most))
+        here = items_in_codes(codes)
+        return table.with_texts(codes.named(here.with_votes(self.items(here, most))))
 
     def items(self, table: ItemTable, most: int) -> polars.DataFrame:
         """``item, annotations, agreement, share``: the items that add most to all disagreement, largest first.

@@ -13,6 +13,7 @@ from spagree.errors import DataError
 from spagree.estimate.clusters import Clustered, numbered, renumbered
 from spagree.estimate.item_groups import Floats, ItemGroups, profile, total
 from spagree.estimate.similarity import NOMINAL, Metric
+from spagree.tally.coded import Coded
 from spagree.tally.grouped import NO_VALUE, Pattern
 from spagree.tally.tally import Tally
 
@@ -149,6 +150,13 @@ def votes_of_items(counts: polars.DataFrame) -> LabelCounts:
     ).sort("item", "label")
     item, label, count = (coded[name].to_numpy() for name in ("item", "label", "count"))
     return LabelCounts(tuple(names), np.ones(item[-1] + 1 if len(item) else 0), item, label, count)
+
+
+def votes_in_codes(codes: Coded) -> LabelCounts:
+    """The same from coded annotations."""
+    item, label, count = codes.counts
+    each = np.ones(codes.items)
+    return LabelCounts(codes.labels, each, item.astype(np.int64), label.astype(np.int64), count.astype(np.float64))
 
 
 def _in_order(tally: Tally, *, clusters: bool) -> tuple[list[str], list[tuple[Pattern, int]]]:

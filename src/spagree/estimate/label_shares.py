@@ -11,10 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spagree.estimate.comparison import holm
-from spagree.estimate.grouping import Ints, sums
+from spagree.estimate.grouping import Ints, counted, sums
 from spagree.estimate.item_groups import Floats
+from spagree.tally.coded import Coded
 
 ALPHA = 0.05
 
@@ -28,47 +30,45 @@ class LabelShares:
     one_label: list[bool]
 
 
-def label_shares(item: Ints, annotator: Ints, label: Ints, annotators: int) -> LabelShares:
-    """From parallel codes of annotations; an annotator of −1 is one of the others of an item.
+def label_shares(codes: Coded) -> LabelShares:
+    """An annotator of −1 is one of the others of an item.
 
-    >>> item = np.repeat(np.arange(9), 3)
-    >>> annotator = np.tile([0, 1, 2], 9)
-    >>> label = np.where(annotator == 2, 1, item % 2)
-    >>> found = label_shares(item, annotator, label, 3)
+    >>> item, annotator = np.repeat(np.arange(9, dtype=np.int32), 3), np.tile(np.array([0, 1, 2], dtype=np.int32), 9)
+    >>> label = np.where(annotator == 2, np.int32(1), item % 2)
+    >>> order = np.lexsort((annotator, label, item))
+    >>> found = label_shares(Coded(item, annotator[order], label[order], ("ann", "bob", "cyd"), ("no", "yes")))
     >>> found.commonest.tolist(), found.share.round(2).tolist(), found.one_label
     ([0, 0, 1], [0.56, 0.56, 1.0], [False, False, True])
     """
-    known = annotator >= 0
-    width = int(label.max(initial=0)) + 1
-    table = np.unique(annotator[known] * width + label[known], return_counts=True)
-    who, what, count = table[0] // width, table[0] % width, table[1].astype(np.float64)
+    annotators, width = len(codes.annotators), max(1, len(codes.labels))
+    known = codes.annotator >= 0
+    annotator = codes.annotator[known].astype(np.int64)
+    keys, times = counted(annotator * width + codes.label[known])
+    who, what, count = keys // width, keys % width, times.astype(np.float64)
     order = np.lexsort((what, -count, who))
     first = order[np.flatnonzero(np.diff(who[order], prepend=-1))]
     commonest, most = np.full(annotators, -1, dtype=np.int64), np.zeros(annotators)
     commonest[who[first]], most[who[first]] = what[first], count[first]
-    made = sums(annotator[known], np.ones(int(known.sum())), annotators)
+    made = np.bincount(annotator, minlength=annotators)
     share = np.divide(most, made, out=np.full(annotators, np.nan), where=made > 0)
-    return LabelShares(commonest, share, _blind(item, annotator, label, share == 1.0))
+    return LabelShares(commonest, share, _blind(codes, share == 1.0))
 
 
-def _blind(
-    item: Ints, annotator: Ints, label: Ints, candidate: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> list[bool]:
+def _blind(codes: Coded, candidate: NDArray[np.bool_]) -> list[bool]:
     """Who gives one label beyond what their items explain."""
-    width = int(label.max(initial=0)) + 1
-    keys, entry, count = np.unique(item * width + label, return_inverse=True, return_counts=True)
-    _, place, n = np.unique(item, return_inverse=True, return_counts=True)
-    firsts = np.flatnonzero(np.diff(keys // width, prepend=-1))
-    choices, rarest = np.diff(firsts, append=len(keys)), np.minimum.reduceat(count, firsts) / n
-    used = (annotator >= 0) & (n[place] > 1)
-    who, where = annotator[used], place[used]
+    item, _, count = codes.counts
+    n = np.bincount(codes.item)
+    firsts = np.flatnonzero(np.diff(item, prepend=-1))
+    choices, rarest = np.diff(firsts, append=len(item)), np.minimum.reduceat(count, firsts) / n
+    used = (codes.annotator >= 0) & (n[codes.item] > 1)
+    who, where = codes.annotator[used], codes.item[used]
 
     def product(shares: Floats) -> Floats:
         return np.exp(sums(who, np.log(shares), len(candidate)))
 
-    options = np.full(len(candidate), width)
+    options = np.full(len(candidate), max(1, len(codes.labels)))
     np.minimum.at(options, who, choices[where])
-    p = np.minimum(1.0, options * product(count[entry[used]] / n[where]))
+    p = np.minimum(1.0, options * product(np.repeat(count, count)[used] / n[where]))
     shared = sums(who, np.ones(len(who)), len(candidate))
     # Annotators whose items cannot make p small are no part of the family: nothing could ever be found.
     tested = (shared > 1) & (options * product(rarest[where]) <= ALPHA)

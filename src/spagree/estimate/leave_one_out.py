@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from spagree.estimate.clusters import Clustered
-from spagree.estimate.grouping import Ints, counted, run_of_each, sums
+from spagree.estimate.grouping import Ints, counted, sums
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts
 from spagree.tally.coded import Coded
@@ -38,6 +38,8 @@ class Peers:
     def known(self) -> Peers:
         """Without the annotations by somebody unknown, who still are the others of their item."""
         known = self.annotator >= 0
+        if known.all():
+            return self
         return Peers(self.size, self.annotator[known], self.n[known], self.agree[known], self.pairs[known])
 
     @cached_property
@@ -67,7 +69,7 @@ class Peers:
     @cached_property
     def remaining(self) -> tuple[Floats, Floats]:
         """What is left without each annotator, whatever the weights."""
-        return _remaining(self.known, self.order, 0, self.size, self.by_size)
+        return _remaining(self.known, slice(None), 0, self.size, self.by_size)
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -110,14 +112,13 @@ def peers(codes: Coded, similarity: Floats | None = None) -> Peers:
 
 def _agreeing(codes: Coded, similarity: Floats | None) -> Floats:
     """How much the other annotations of its item agree with each annotation."""
-    entry = run_of_each(codes.item.astype(np.int64) * len(codes.labels) + codes.label)
-    count = np.bincount(entry).astype(np.float64)
-    if similarity is None:
-        return count[entry] - 1
-    first = np.flatnonzero(np.diff(entry, prepend=-1))
-    label, group = codes.label[first].astype(np.int64), codes.item[first].astype(np.int64)
-    table = LabelCounts(codes.labels, np.ones(codes.items), group, label, count, similarity)
-    return table.smoothed(count, similarity)[entry] - 1
+    item, label, times = codes.counts
+    count = times.astype(np.float64)
+    if similarity is not None:
+        group, number = item.astype(np.int64), label.astype(np.int64)
+        table = LabelCounts(codes.labels, np.ones(codes.items), group, number, count, similarity)
+        count = table.smoothed(count, similarity)
+    return np.repeat(count - 1, times)
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,7 @@ def _blocks(found: Peers) -> Iterator[tuple[int, Floats, Floats]]:
         yield start, *_remaining(found.known, found.order[first:last], start, size, whole)
 
 
-def _remaining(known: Peers, rows: Ints, start: int, size: int, whole: Sizes) -> tuple[Floats, Floats]:
+def _remaining(known: Peers, rows: Ints | slice, start: int, size: int, whole: Sizes) -> tuple[Floats, Floats]:
     """Items and their agreeing pairs for each number of annotations, without each annotator of a block."""
     width = len(whole.n)
     place = (known.annotator[rows] - start) * width + whole.place(known.n[rows])
@@ -203,7 +204,7 @@ def _remaining(known: Peers, rows: Ints, start: int, size: int, whole: Sizes) ->
     def table(values: Floats) -> Floats:
         return sums(place, values, size * width).reshape(size, width)
 
-    own_items, own_pairs = table(np.ones(len(rows))), table(known.pairs[rows])
+    own_items, own_pairs = table(np.ones(len(place))), table(known.pairs[rows])
     items, pairs = whole.items - own_items, whole.pairs - own_pairs
     # What had n annotations has n − 1 now; what had two is gone.
     before = np.flatnonzero(whole.n > 2)

@@ -75,10 +75,10 @@ def against_others(found: Peers, level: float) -> AgainstOthers:
     from scipy.special import stdtr
 
     rows = found.known.n > 2
-    annotator, n = found.known.annotator[rows], found.known.n[rows]
+    annotator, n = found.known.annotator[rows], found.known.n[rows].astype(np.float64)
     agree, pairs = found.known.agree[rows], found.known.pairs[rows]
     difference = agree / (n - 1) - (pairs - 2 * agree) / ((n - 1) * (n - 2))
-    items = sums(annotator, np.ones(len(n)), found.size)
+    items = np.bincount(annotator, minlength=found.size).astype(np.float64)
     mean = np.divide(sums(annotator, difference, found.size), items, out=np.full(found.size, np.nan), where=items > 0)
     error = mean_error(items, sums(annotator, (difference - mean[annotator]) ** 2, found.size))
     # The difference lies between −1 and 1: on the scale of a share its interval has a width at the ends, too.

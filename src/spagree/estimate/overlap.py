@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spagree.estimate.grouping import AnyInts, Ints, counted
-from spagree.estimate.pairs import meetings
+from spagree.estimate.pairs import acquaintances
 from spagree.read.annotations import Caution
 from spagree.tally.coded import Coded
 
@@ -128,10 +128,10 @@ def _footprints(codes: Coded, group: Ints) -> tuple[Ints, Ints]:
 
 def _bridges(codes: Coded, whole: Ints) -> Iterator[Bridge]:
     """Teams that pairs with five shared items hold together, and fewer items connect with the other such teams."""
-    found = meetings(codes, THIN)
-    pair = np.repeat(np.arange(len(found.left)), 2)
-    who = np.stack([found.left, found.right], axis=1).ravel()
-    teams = _teams(codes, _connected(pair, who, len(found.left), len(codes.annotators)))
+    left, right = acquaintances(codes, THIN)
+    pair = np.repeat(np.arange(len(left)), 2)
+    who = np.stack([left, right], axis=1).ravel()
+    teams = _teams(codes, _connected(pair, who, len(left), len(codes.annotators)))
     within = Counter(int(whole[first]) for first, _, _ in teams)
     for first, team, between in teams:
         if within[int(whole[first])] > 1 and between < THIN:

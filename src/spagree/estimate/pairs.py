@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.grouping import Ints, counted, merged, pairs_within, sums
+from spagree.estimate.grouping import MOST_CELLS, Ints, counted, merged, pairs_within, sums
 from spagree.estimate.intervals import Informing, kappa_limits, mean_error, unseen_share, wilson_each, with_differing
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.uncertainty import FEW_ITEMS
@@ -208,6 +208,28 @@ def meetings(codes: Coded, least: int = 1) -> Meetings:
     one, other = np.divmod(said[rows], labels)
     number = (np.cumsum(enough) - 1)[pair[rows]]
     return Meetings(left, right, shared[enough], number, one, other, count[rows].astype(np.float64))
+
+
+def acquaintances(codes: Coded, least: int) -> tuple[Ints, Ints]:
+    """The two annotators of every pair who share at least so many items, whatever they said."""
+    people = max(1, len(codes.annotators))
+    meetings = (_met(codes, rows, sizes) for rows, sizes in _blocks(codes))
+    if people**2 <= MOST_CELLS:
+        table = sum(
+            (np.bincount(block, minlength=people**2) for block in meetings), np.zeros(people**2, dtype=np.int64)
+        )
+        keys = np.flatnonzero(table >= least)
+    else:
+        found, shared = merged([counted(block) for block in meetings])
+        keys = found[shared >= least]
+    left, right = np.divmod(keys, people)
+    return left, right
+
+
+def _met(codes: Coded, rows: Ints, sizes: Ints) -> Ints:
+    """Each meeting as one number: the two annotators, the lower code first."""
+    first, second = (codes.annotator[rows[each]].astype(np.int64) for each in pairs_within(sizes))
+    return np.minimum(first, second) * len(codes.annotators) + np.maximum(first, second)
 
 
 def _blocks(codes: Coded) -> Iterator[tuple[Ints, Ints]]:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.uncertainty import Estimate
-from spagree.present.comparison import difference_document, span
+from spagree.present.comparison import difference_document
 from spagree.present.document import document, estimate_document
+from spagree.present.group_words import differences_in_words, group_lines
 from spagree.present.tables import bare
 from spagree.present.terminal import ROOM_FOR_BARS, IntervalChart
-from spagree.present.wording import change, count, figure, interval, p_value, printable
+from spagree.present.wording import figure, interval, printable
 
 if TYPE_CHECKING:
-    from spagree.estimate.groups import GroupDifference, Groups
-
-NO_VALUE = "(no value)"
-MOST_DIFFERENCES = 10
+    from spagree.estimate.groups import Groups
 
 
 def groups_document(found: Groups, version: str) -> dict[str, Any]:
@@ -46,54 +43,18 @@ def groups_summary(found: Groups, width: int = 100) -> Group:
     """One line per group, agreement between groups of annotators, and which groups differ."""
     title = f"By {printable(found.column)} (groups of {found.of})"
     bars = width >= ROOM_FOR_BARS
-    return Group(Text(title, style="bold"), Padding(_table(found, bars=bars), (0, 2)), *_differences(found))
-
-
-def shown_name(name: str) -> str:
-    """A group as it is called; those without a value have a name, too."""
-    return printable(name) if name else NO_VALUE
+    words = [Padding(Text(sentence), (0, 2)) for sentence in differences_in_words(found)]
+    return Group(Text(title, style="bold"), Padding(_table(found, bars=bars), (0, 2)), *words)
 
 
 def _table(found: Groups, *, bars: bool) -> Table:
-    within = "within " if found.between else ""
-    rows = [
-        (f"{within}{shown_name(name)}", each.spa, each.data.pairable_items) for name, each in found.findings.items()
-    ]
-    rows += [(f"{shown_name(each.a)} with {shown_name(each.b)}", each.agreement, each.items) for each in found.between]
-    chart = IntervalChart([spa for _, spa, _ in rows if spa.value is not None], shown=bars)
+    lines = group_lines(found)
+    chart = IntervalChart([line.spa for line in lines if line.spa.value is not None], shown=bars)
     table = bare("group", "items", "agreement", "interval", "", left=[""])
-    for name, spa, items in rows:
+    for name, spa, items, _ in lines:
         table.add_row(name, f"{items:,}", figure(spa.value), _interval(spa), chart.draw(spa))
     return table
 
 
 def _interval(found: Estimate) -> str:
     return interval(found) if found.low is not None else f"none: {found.undefined}"
-
-
-def _differences(found: Groups) -> Iterator[RenderableType]:
-    """Which groups differ, corrected for all comparisons; what cannot be told is summed up in one line."""
-    level = next((each.difference.level for each in found.differences), 0.95)
-    differ = [each for each in found.differences if each.p_holm is not None and each.p_holm <= 1 - level]
-    for each in differ[:MOST_DIFFERENCES]:
-        yield Padding(Text(_sentence(each)), (0, 2))
-    if len(differ) > MOST_DIFFERENCES:
-        yield Padding(Text(f"… and {len(differ) - MOST_DIFFERENCES:,} more differences (--json lists all)"), (0, 2))
-    if len(found.differences) == 1 and not differ and found.differences[0].difference.low is not None:
-        yield Padding(Text(f"Whether the groups differ cannot be told: {_figures(found.differences[0])}."), (0, 2))
-        return
-    rest = count(len(found.differences) - len(differ), "pair")
-    if len(differ) < len(found.differences):
-        others = "other groups" if differ else "groups"
-        yield Padding(Text(f"Whether the {others} differ cannot be told ({rest}, Holm over all)."), (0, 2))
-
-
-def _sentence(each: GroupDifference) -> str:
-    more = "more" if (each.difference.value or 0) > 0 else "less"
-    return f"{shown_name(each.b)} agrees {more} than {shown_name(each.a)}: {_figures(each)}."
-
-
-def _figures(each: GroupDifference) -> str:
-    """The second minus the first, with its interval and p."""
-    gap = each.difference
-    return f"{change(gap.value)}, {span(gap)} ({p_value(each.p_holm or 0.0)})"

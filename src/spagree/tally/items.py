@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, TEXT, TIME
+from spagree.tally.coded import Coded
 from spagree.tally.count import Counted, item_agreement, tally_counts
 from spagree.tally.engines import column_names, to_polars
 from spagree.tally.tally import Tally, add_counts, same_counting, text
@@ -87,14 +88,24 @@ class ItemTable:
 
     def described(self, found: polars.DataFrame) -> polars.DataFrame:
         """These items with their votes, and with their text and address where the source has them."""
-        chosen = nw.col(ITEM).is_in(found[ITEM].to_list())
-        said = said_of(to_polars(self.counts.filter(chosen)))
-        joined = found.join(said, on=ITEM, how="left", maintain_order="left")
-        for column, several in ((TEXT, "texts"), (LINK, "links")):
-            if self.annotations is not None and column in column_names(self.annotations):
-                texts = texts_of(to_polars(self.annotations.filter(chosen).select(ITEM, column)), column, several)
-                joined = joined.join(texts, on=ITEM, how="left", maintain_order="left")
-        return joined
+        return self.with_texts(self.with_votes(found))
+
+    def with_votes(self, found: polars.DataFrame) -> polars.DataFrame:
+        """These items with what was said about them."""
+        said = said_of(to_polars(self.counts.filter(nw.col(ITEM).is_in(found[ITEM].to_list()))))
+        return found.join(said, on=ITEM, how="left", maintain_order="left")
+
+    def with_texts(self, found: polars.DataFrame) -> polars.DataFrame:
+        """These items with their text and address where the source has them."""
+        here = [] if self.annotations is None else column_names(self.annotations)
+        wanted = [(column, several) for column, several in ((TEXT, "texts"), (LINK, "links")) if column in here]
+        if self.annotations is None or not wanted:
+            return found
+        chosen = self.annotations.filter(nw.col(ITEM).is_in(found[ITEM].to_list()))
+        table = to_polars(chosen.select(ITEM, *(column for column, _ in wanted)))
+        for column, several in wanted:
+            found = found.join(texts_of(table, column, several), on=ITEM, how="left", maintain_order="left")
+        return found
 
     def answers(self, items: polars.Series) -> polars.DataFrame:
         """``item, annotator, label, time, count``: who said what about these items, null where that is not known."""
@@ -135,6 +146,16 @@ class ItemTable:
         """Entropy and votes, in the order of the items."""
         found = said_of(to_polars(self.counts))
         return items.select("item").join(found, on="item", how="left", maintain_order="left").drop("item")
+
+
+def items_in_codes(codes: Coded) -> ItemTable:
+    """The items of coded annotations, which are called by their codes."""
+    import polars
+
+    item, label, count = codes.counts
+    labels = polars.Series(codes.labels, dtype=polars.String).gather(label)
+    frame = polars.DataFrame({ITEM: item, LABEL: labels, COUNT: count})
+    return ItemTable(nw.from_native(frame.lazy()), frame)
 
 
 def said_of(counts: polars.DataFrame) -> polars.DataFrame:

@@ -55,6 +55,11 @@ def classes(found: Breakdowns) -> Spec:
     return _lines(found, drawn, "class", title)
 
 
+def groups(found: Breakdowns) -> Spec:
+    """Agreement of each group, and of every two groups of annotators."""
+    return _lines(found, rows.group_rows(known(found.groups)), "group", "agreement")
+
+
 def confusion(found: Breakdowns) -> Spec:
     """Which classes are confused, as a heat map."""
     _value(found)

@@ -17,6 +17,7 @@ from spagree.estimate.planning import NEW_ITEMS
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.present.charts.intervals import CHANCE_KINDS, CHOSEN, FEW, OTHER
 from spagree.present.charts.timeline import DAY, Timeline
+from spagree.present.group_words import group_lines
 from spagree.present.wording import (
     count,
     figure,
@@ -33,6 +34,8 @@ from spagree.present.wording import (
 
 if TYPE_CHECKING:
     import polars
+
+    from spagree.estimate.groups import Groups
 
 MOST_CLASSES = 30
 MOST_LINES = 40
@@ -128,6 +131,17 @@ def line_rows(
             "pick": (keys or {}).get(row[column], ""),
         }
         for row in some
+    ]
+
+
+def group_rows(found: Groups) -> list[Row]:
+    """Each group with its agreement; hollow where it rests on few items, left out where it has none."""
+    lines = [line for line in group_lines(found) if line.spa.value is not None]
+    names = short_names((line.name for line in lines), NAME)
+    return [
+        {"name": names[line.name], **_ends(line.spa), **_said(line.spa)}
+        | {"kind": FEW if line.items < FEW_ITEMS else CHOSEN, "size": count(line.items, "item")}
+        for line in lines
     ]
 
 

@@ -2,8 +2,8 @@
 
 ``parts`` is what a page is made of: tables, figures, verdicts, cards, all plain values. ``top`` is the first screen,
 ``verdicts`` says whether the number was measured well, and ``trust``, ``disagreement``, ``cards``,
-``development_section`` and ``method`` make the sections; ``questions`` puts several questions on one page. ``page``
-turns them into HTML, one template each, that fetches nothing and runs only what it brings.
+``group_section``, ``development_section`` and ``method`` make the sections; ``questions`` puts several questions on
+one page. ``page`` turns them into HTML, one template each, that fetches nothing and runs only what it brings.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from spagree.estimate.breakdowns import Breakdowns
 from spagree.present.report.cards import items
 from spagree.present.report.development_section import course
 from spagree.present.report.disagreement import where, who
+from spagree.present.report.group_section import group_section
 from spagree.present.report.method import following, method, source_name
 from spagree.present.report.page import Chapter, Page, render
 from spagree.present.report.parts import Figure, Section
@@ -78,6 +79,7 @@ def sections(
     made = [
         trust(breakdowns, verdicts(breakdowns) if found is None else found),
         chance(breakdowns),
+        *group_section(breakdowns),
         where(breakdowns),
         items(breakdowns),
         who(breakdowns),

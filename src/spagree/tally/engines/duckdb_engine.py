@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -85,10 +84,8 @@ class DuckDB(Engine):
         frame.to_native().write_csv(str(path), header=True)
 
     def to_polars(self, frame: Frame) -> polars.DataFrame:
-        """Through a Parquet file."""
+        """As a stream of Arrow arrays; a relation gives it once, so a new one is made."""
         import polars
 
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "result.parquet"
-            frame.to_native().write_parquet(str(path))
-            return polars.read_parquet(path, memory_map=False, glob=False)
+        native: Any = frame.to_native()
+        return polars.DataFrame(native.project("*"))

@@ -1,0 +1,83 @@
+"""A tally and what is behind it: items where they live, and annotations as integers, brought here once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+
+from spagree.errors import UsageError
+from spagree.estimate.overlap import is_small
+from spagree.read.annotations import ANNOTATOR
+from spagree.read.frames import is_spark
+from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_in_python
+from spagree.tally.engines import column_names
+from spagree.tally.items import ItemTable
+from spagree.tally.tally import Tally
+
+MOST_FROM_A_CLUSTER = 50_000_000
+NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
+NO_ITEMS = "a tally holds no single items; measure the annotations themselves"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A tally, and the items and annotations behind it where they are at hand."""
+
+    tally: Tally
+    items: ItemTable | None
+
+    @property
+    def counts(self) -> nw.LazyFrame[Any] | None:
+        """How often each item got each label."""
+        return None if self.items is None else self.items.counts
+
+    @property
+    def annotations(self) -> nw.LazyFrame[Any] | None:
+        """Who gave which item which label."""
+        return None if self.items is None else self.items.annotations
+
+    def item_table(self) -> ItemTable:
+        """The items, which a tally does not keep."""
+        if self.items is None:
+            raise UsageError(NO_ITEMS)
+        return self.items
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether the annotations live on an engine that takes seconds to answer."""
+        return self.annotations is not None and (
+            is_spark(self.annotations) or self.annotations.implementation.is_dask()
+        )
+
+    @cached_property
+    def codes(self) -> Coded:
+        """The annotations as integers."""
+        if self.annotations is None:
+            raise UsageError(NO_ANNOTATIONS)
+        if self.tally.annotations > MOST_FROM_A_CLUSTER and self.is_cluster:
+            raise UsageError(
+                f"breakdowns by annotator bring all {self.tally.annotations:,} annotations to this machine, which "
+                f"is done from a cluster up to {MOST_FROM_A_CLUSTER:,}; measure a sample of the items instead"
+            )
+        if is_small(self.tally.annotations) and not self.is_cluster:
+            return coded_in_python(self.annotations)
+        if ANNOTATOR not in column_names(self.annotations):
+            raise UsageError(NO_ANNOTATORS)
+        return self.table
+
+    @cached_property
+    def table(self) -> CodedTable:
+        """The annotations as integers, with names and times: brought here once for all that looks at each of them."""
+        if self.annotations is None:
+            raise UsageError(NO_ANNOTATIONS)
+        return coded(self.annotations)
+
+    @property
+    def is_brought_here(self) -> bool:
+        """Whether items are looked at in the coded annotations rather than where the data lives."""
+        if self.annotations is None or ANNOTATOR not in column_names(self.annotations):
+            return False
+        return self.tally.annotations <= MOST_FROM_A_CLUSTER and not self.is_cluster

@@ -1,0 +1,67 @@
+"""Groups of items or annotators in words: what they are called, and which of them differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from spagree.estimate import Corrected, Estimate
+from spagree.present.wording import change, count, limits, p_value, printable
+
+if TYPE_CHECKING:
+    from spagree.estimate.groups import GroupDifference, Groups
+
+NO_VALUE = "(no value)"
+MOST_DIFFERENCES = 10
+
+
+class GroupLine(NamedTuple):
+    """A group, or two groups of annotators with one another: agreement, the items it rests on, and kappa."""
+
+    name: str
+    spa: Estimate
+    items: int
+    kappa: Corrected | None
+
+
+def shown_name(name: str) -> str:
+    """A group as it is called; those without a value have a name, too."""
+    return printable(name) if name else NO_VALUE
+
+
+def group_lines(found: Groups) -> list[GroupLine]:
+    """Each group by itself, then every two groups of annotators."""
+    within = "within " if found.between else ""
+    lines = [
+        GroupLine(f"{within}{shown_name(name)}", each.spa, each.data.pairable_items, each.chance["spa_kappa"])
+        for name, each in found.findings.items()
+    ]
+    return lines + [
+        GroupLine(f"{shown_name(each.a)} with {shown_name(each.b)}", each.agreement, each.items, None)
+        for each in found.between
+    ]
+
+
+def differences_in_words(found: Groups, most: int = MOST_DIFFERENCES) -> Iterator[str]:
+    """Which groups differ, corrected for all comparisons; what cannot be told is summed up in one sentence."""
+    level = next((each.difference.level for each in found.differences), 0.95)
+    differ = [each for each in found.differences if each.p_holm is not None and each.p_holm <= 1 - level]
+    for each in differ[:most]:
+        more = "more" if (each.difference.value or 0) > 0 else "less"
+        yield f"{shown_name(each.b)} agrees {more} than {shown_name(each.a)}: {difference_figures(each)}."
+    if len(differ) > most:
+        yield f"… and {len(differ) - most:,} more differences (--json lists all)"
+    if len(found.differences) == 1 and not differ and found.differences[0].difference.low is not None:
+        yield f"Whether the groups differ cannot be told: {difference_figures(found.differences[0])}."
+        return
+    rest = count(len(found.differences) - len(differ), "pair")
+    if len(differ) < len(found.differences):
+        others = "other groups" if differ else "groups"
+        yield f"Whether the {others} differ cannot be told ({rest}, Holm over all)."
+
+
+def difference_figures(each: GroupDifference) -> str:
+    """The second minus the first, with its interval and p."""
+    gap = each.difference
+    span = limits(gap.low, gap.high).replace("-", "−")
+    return f"{change(gap.value)}, {span} ({p_value(each.p_holm or 0.0)})"
