@@ -53,10 +53,14 @@ def pages(folder: Path) -> dict[str, spagree.Agreement]:
 
 def draw_gallery() -> None:
     """Each chart that docs/gallery.md shows, as its code draws it."""
+    table = spagree.simulate(items=400, annotators=8, per_item=3, quality=(0.5, 1.0), seed=7).frame
+    batch = polars.format("batch {}", polars.col("item").str.slice(4, 1))
+    by_batch = spagree.measure(table.with_columns(batch=batch), by="batch").charts
     charts = spagree.measure("example:sparse").charts
     (PICTURES / "charts").mkdir(exist_ok=True)
     for name in re.findall(r"\(images/charts/(\w+)\.svg\)", (DOCS / "gallery.md").read_text("utf-8")):
-        getattr(charts, name)().save(PICTURES / "charts" / f"{name}.svg")
+        chart = getattr(by_batch if name == "groups" else charts, name)()
+        chart.save(PICTURES / "charts" / f"{name}.svg")
 
 
 def main() -> None:

@@ -28,6 +28,31 @@ def sparse() -> spagree.Agreement:
     return spagree.measure("example:sparse")
 
 
+def in_batches() -> spagree.Agreement:
+    """Three batches of items, the last of them a single item, and one without a pair."""
+    table = spagree.simulate(items=41, annotators=5, per_item=3, seed=5).frame
+    number = polars.col("item").str.slice(4).cast(polars.Int64)
+    batch = polars.when(number == 41).then(polars.lit("last")).otherwise(polars.format("batch {}", number % 2))
+    alone = polars.DataFrame({"item": ["x"], "annotator": ["a1"], "label": ["A"], "batch": ["none"]})
+    table = table.with_columns(batch=batch).select("item", "annotator", "label", "batch")
+    return spagree.measure(polars.concat([table, alone]), by="batch")
+
+
+def test_groups_with_few_items_are_hollow_and_those_without_a_pair_left_out() -> None:
+    found = in_batches()
+    assert found.groups is not None
+    rows = values(found.charts.groups(), 1)
+    assert [(row["name"], row["kind"]) for row in rows] == [
+        ("batch 0", "chosen"),
+        ("batch 1", "chosen"),
+        ("last", "few"),
+    ]
+    spa = {name: each.spa.value for name, each in found.groups.findings.items()}
+    assert spa.pop("none") is None and {row["name"]: row["value"] for row in rows} == spa
+    with pytest.raises(spagree.UsageError, match="no column of groups was named; name one with by="):
+        spagree.measure("example:sparse").charts.groups()
+
+
 def values(chart: Any, layer: int) -> list[dict[str, Any]]:
     """The rows behind a layer; Altair names rows that several layers share."""
     spec = chart.to_dict()
@@ -36,14 +61,15 @@ def values(chart: Any, layer: int) -> list[dict[str, Any]]:
 
 
 def test_these_are_the_charts() -> None:
-    expected = "schemes by_n chance classes confusion items annotators pairs overlap development plan"
+    expected = "schemes by_n chance classes confusion groups items annotators pairs overlap development plan"
     assert sorted(NAMES) == sorted(expected.split())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_chart_is_drawn_without_a_browser(sparse: spagree.Agreement, name: str, tmp_path: Path) -> None:
     path = tmp_path / "chart.svg"
-    getattr(sparse.charts, name)().save(str(path))
+    found = in_batches() if name == "groups" else sparse
+    getattr(found.charts, name)().save(str(path))
     drawn = path.read_text("utf-8")
     assert drawn.startswith("<svg") and drawn.count("<path") > 8
     assert "var(--" not in drawn  # colours of paper, not of a page
@@ -217,7 +243,7 @@ def test_a_negative_coefficient_is_on_the_scale() -> None:
 # What cannot be drawn ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"plan"}))
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"plan", "groups"}))
 def test_nothing_pairable_is_nothing_to_draw(name: str) -> None:
     found = spagree.measure([("q1", "ann", "yes", 1), ("q2", "bob", "no", 2)])
     with pytest.raises(spagree.SpagreeError, match="no item has two annotations"):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SECOND_ANNOTATION, EARLY_ANNOTATIONS, SHARED_ITEMS = "second_annotation", "early_annotations", "shared_items"
 PRECISION, ANNOTATORS, ITEMS, CLASSES = "precision", "annotators", "items", "classes"
 THIRD_ANNOTATION = "third_annotation"
+SHARP = 0.02  # half of an interval that no decision needs narrower
 MUCH = 0.1  # of all disagreement: worth an afternoon
 FEWEST_ITEMS, MOST_ITEMS = 3, 10
 MOST_NAMED = 3
@@ -102,9 +103,9 @@ def _classes(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
 
 
 def _precision(findings: Findings, grounds: Grounds) -> Iterator[Action]:
-    """How many annotations of new items would halve the interval."""
+    """How many annotations of new items would halve the interval, unless it is narrow."""
     spa, row = findings.spa, grounds.half
-    if row is None or spa.low is None or spa.high is None:
+    if row is None or spa.low is None or spa.high is None or (spa.high - spa.low) / 2 <= SHARP:
         return
     yield Action(
         PRECISION,

@@ -136,7 +136,7 @@ def _assumption(findings: Findings) -> Verdict | None:
         return None
     if len(test.by_n) == 1:
         words = f"Every item used has {count(test.by_n[0].n, 'annotation')}, so it cannot be broken."
-        return Verdict("ok", title, words, short="Cannot be broken: every item has as many annotations.")
+        return Verdict("ok", title, words, short="Not at risk: every item has the same number.")
     if test.p is None or test.z is None:
         return Verdict("look", title, f"It cannot be tested: {test.undefined}.", link)
     more = f"items with more annotations agree {'less' if test.z < 0 else 'more'} ({p_value(test.p)})"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from spagree.estimate.groups import Groups
 
-MOST_CLASSES = 30
+MOST_CLASSES = 16  # of a table in which names can be read
 MOST_LINES = 40
 SIZES = {"classes": "items", "annotators": "shared"}
 BINS = 20
@@ -146,12 +146,13 @@ def group_rows(found: Groups) -> list[Row]:
 
 
 def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Every two of the commonest classes: the probability of the one given the other; the same one on the diagonal.
+    """Every two of the most confused classes: the probability of the one given the other; the diagonal is the same one.
 
     ``excess`` is how much more often the second class is given than its share of all other labels would bring.
     """
     everything = known(breakdowns.classes)
-    some = everything.sort("annotations", "class", descending=[True, False]).head(MOST_CLASSES)
+    some = everything.filter(everything["class"].is_in(most_confused(breakdowns)))
+    some = some.sort("annotations", "class", descending=[True, False])
     classes = {row["class"]: row for row in in_order(some.rows(named=True), breakdowns.findings.order)}
     names, keys = short_names(classes, NAME), class_keys(breakdowns)
     both = known(breakdowns.confusion).join(some.select("class"), on="class", maintain_order="left")
@@ -168,6 +169,14 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
             place = {"down": names[given], "across": names[other], "same": given == other}
             rows.append(place | _cell(value) | {"excess": excess, "pick": f"{keys[given]} {keys[other]}"})
     return rows
+
+
+def most_confused(breakdowns: Breakdowns) -> list[str]:
+    """All classes; of many those of the most frequent confusions, then the commonest."""
+    found = known(breakdowns.confusion).sort("pairs", "class", "other", descending=[True, False, False])
+    given = known(breakdowns.classes).sort("annotations", "class", descending=[True, False])
+    names = [name for pair in found.select("class", "other").rows() for name in pair]
+    return list(dict.fromkeys([*names, *given["class"]]))[:MOST_CLASSES]
 
 
 def class_keys(breakdowns: Breakdowns) -> dict[str, str]:

@@ -90,7 +90,7 @@ def where(breakdowns: Breakdowns) -> Section:
         "What a second annotator says when the first one says the class on the left. "
         + _adds_up(breakdowns)
         + "Grey: the same label again. Coloured: given more often than the shares of the other classes would bring; "
-        "the stronger, the more. Click on a cell to see its items." + _commonest(breakdowns),
+        "the stronger, the more. Click on a cell to see its items." + _most_confused(breakdowns),
         partial(board.confusion, breakdowns),
         lambda: _cut(
             "confusion", "Confused classes", known(breakdowns.confusion), CONFUSION, "pairs of classes", picks=picks
@@ -177,9 +177,11 @@ def _adds_up(breakdowns: Breakdowns) -> str:
     return "" if breakdowns.findings.data.classes > rows.MOST_CLASSES else "Each row adds up to 100%. "
 
 
-def _commonest(breakdowns: Breakdowns) -> str:
+def _most_confused(breakdowns: Breakdowns) -> str:
     size = breakdowns.findings.data.classes
-    return f" The {rows.MOST_CLASSES} commonest of {size:,} classes are drawn." if size > rows.MOST_CLASSES else ""
+    if size <= rows.MOST_CLASSES:
+        return ""
+    return f" Of {size:,} classes the {rows.MOST_CLASSES} with the most frequent confusions are drawn."
 
 
 def _cut(

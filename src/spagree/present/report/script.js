@@ -40,7 +40,8 @@
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     const script = document.createElement("script");
     script.textContent = await new Response(stream).text();
-    document.head.append(script);
+    document.head.append(script); // runs at once
+    script.remove();
     return window.vegaEmbed;
   };
   let embed;

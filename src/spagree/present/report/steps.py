@@ -12,6 +12,7 @@ from spagree.present.report.parts import Step
 from spagree.present.wording import count, figure, percent, plus_minus, printable, sentence
 
 NAME = 32
+LITTLE = 0.05  # of all disagreement: no few items explain it
 
 
 def steps(found: Sequence[Action]) -> tuple[Step, ...]:
@@ -69,6 +70,9 @@ def _annotators(action: Action) -> Step:
 
 def _items(action: Action) -> Step:
     share, size = percent(action.figures["share"]), int(action.figures["items"])
+    if action.figures["share"] < LITTLE:
+        gain = f"Disagreement is spread over many items: the {size} largest hold {share} of it."
+        return Step("Read a few items to see the pattern:", gain, "", _names(action), "items")
     first = "Read this item first:" if size == 1 else f"Read these {size} items first:"
     more = f"and {size - len(action.names)} more " if size > len(action.names) else ""
     gain = f"{more}hold {share} of all disagreement." if size > 1 else f"holds {share} of all disagreement."

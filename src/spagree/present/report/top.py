@@ -153,9 +153,11 @@ def _against(findings: Findings, target: float) -> str:
     spa = findings.spa
     goal = figure(target)
     if spa.low is not None and spa.low >= target:
-        return f"Above the target of {goal}: the whole interval is."
+        blindly = findings.chance["spa_kappa"].expected
+        easy = " But labels picked blindly would reach it, too." if blindly is not None and blindly >= target else ""
+        return f"Above the target of {goal}, with the whole interval.{easy}"
     if spa.high is not None and spa.high < target:
-        return f"Below the target of {goal}: the whole interval is."
+        return f"Below the target of {goal}, with the whole interval."
     return f"Too close to the target of {goal} to call: the interval contains it."
 
 
