@@ -260,7 +260,7 @@ def test_many_annotators_get_a_table_instead_of_a_picture() -> None:
 def test_many_classes_are_cut_and_said() -> None:
     rows = [(item, who, f"c{(item + who * (item % 2)) % 130:03}") for item in range(400) for who in range(2)]
     html = page_of(rows)
-    assert "The 30 commonest of 130 classes are drawn." in section(html, "where")
+    assert "Of 130 classes the 16 with the most frequent confusions are drawn." in section(html, "where")
     assert "The first 100 of 130 classes." in section(html, "where")
     assert "Of 130 classes the 40 with the most items are drawn." in section(html, "where")
     assert 'data-file="classes-first-100"' in html and 'data-file="chance"' in html
