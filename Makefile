@@ -133,6 +133,11 @@ real-data-studies: $(READY)
 naming-study: $(READY)
 	$(BIN)/python benchmarks/naming.py
 
+# Intervals on generators that no other study has.
+.PHONY: audit-study
+audit-study: $(READY)
+	$(BIN)/python benchmarks/audit.py
+
 rare-study: $(READY)
 	$(BIN)/python benchmarks/rare_and_uneven.py
 	$(BIN)/python benchmarks/kappa_validation.py

@@ -50,6 +50,22 @@ def test_kappas_on_other_data() -> None:
     assert "cohen_kappa" in study.report([*rows, pair], 2)
 
 
+def test_the_audit() -> None:
+    """One setting of every part; the kappa and agreement of the generators are what they are called."""
+    study = module("audit")
+    random = study.np.random.default_rng(1)
+    for kind in study.KINDS.values():
+        p = kind(0.05, 0.5, 200_000, random)
+        assert p.mean() == pytest.approx(0.05, abs=0.005)
+        assert p.var() / (0.05 * 0.95) == pytest.approx(0.5, abs=0.03)
+    rows = []
+    for part, draws in study.PARTS.items():
+        rows += [row for _, row in zip(range(3 if part == "kappas" else 1), draws(2), strict=False)]
+    assert [row["part"] for row in rows] == [*study.KAPPAS, "cohen_kappa", "spa", "clusters"]
+    usual = {"part": "cohen_kappa", "data": "0.3 and 0.3", "kappa": 0.6, "items": 40, "each": "2", "covers": 1.0}
+    assert "lowest coverage" in study.report([*rows, usual | {"times plain": 1.0}], 2)
+
+
 def test_naming() -> None:
     study = module("naming")
     rows = [study.study(study.NOBODY[0], 0, 2), study.study(study.SOMEBODY[-3], 1, 2)]

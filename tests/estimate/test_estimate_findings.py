@@ -187,6 +187,20 @@ def test_few_items_are_counted() -> None:
     assert "few_items" in codes(parse("ab a"))
 
 
+def test_a_few_items_that_outweigh_the_rest_are_named() -> None:
+    """Three items with fifty annotations among sixty: (3·49 + 57)²/(3·49² + 57) = 5.7 of equal weight."""
+    often = [["a"] * 40 + ["b"] * 10] * 3
+    rest = [["a", "a"], ["a", "b"], ["b", "b"]] * 19
+    found = cautions(find(tally_of(often + rest)))
+    assert found["few_items_decide"] == (
+        "3 of 60 items, with 50 annotations or more, carry 72% of the weight: the interval rests on no more than 6 items "
+        'and may be too narrow; let every item count the same (weights="flat"), or annotate more items as often'
+    )
+    assert "few_items_decide" not in cautions(find(tally_of(often + rest), "flat"))
+    assert "few_items_decide" not in codes(often * 4 + rest)  # twelve of them are enough
+    assert "few_items_decide" not in codes(parse("aaaaa ab ab aa bb aab abb ab aa bb bb"))
+
+
 def test_low_coverage_is_said_below_half() -> None:
     half = GOOD + [["a"]] * len(GOOD)
     assert codes(half) == []

@@ -15,6 +15,7 @@ from spagree.tally.tally import Tally
 FREE_TEXT, FEWEST_LABELS = 0.5, 10  # so many different labels per annotation, and at least so many
 SCALE = 3  # different numbers
 LOW_COVERAGE = 0.5
+OUTWEIGHED = 4  # so many items are worth no more than one
 LARGE_TALLY = 100_000  # combinations of cluster and labels
 DECISIONS = frozenset(
     ("gold", "goldstandard", "groundtruth", "truth", "consensus", "majority", "majorityvote", "adjudicated", "final")
@@ -32,7 +33,8 @@ def cautions(
     tally: Tally, schemes: Mapping[str, Estimate], test: Missingness, weights: Weights, metric: str = NOMINAL
 ) -> tuple[Caution, ...]:
     """All warnings that apply, the weightiest first."""
-    return (*_assumption(schemes, test), *_coverage(tally), *_clusters(tally), *_labels(tally, weights, metric))
+    said = (*_assumption(schemes, test), *_coverage(tally), *_heavy(tally, weights), *_clusters(tally))
+    return (*said, *_labels(tally, weights, metric))
 
 
 def near_chance(tally: Tally, kappa: Corrected) -> tuple[Caution, ...]:
@@ -115,6 +117,24 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
             "fewer than half of the items have two annotations; if they were chosen at random that is "
             "fine, otherwise the figure describes only those",
         )
+
+
+def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:
+    """A few items with very many annotations that outweigh the rest."""
+    found = sorted(((n, items) for n, items in tally.items_by_n.items() if n > 1), reverse=True)
+    whole = sum(items * weights.by_n[n] for n, items in found)
+    squares = sum(items * weights.by_n[n] ** 2 for n, items in found)
+    if not found or whole**2 >= min(FEW_ITEMS, tally.pairable_items / OUTWEIGHED) * squares:
+        return
+    heaviest = max(weights.by_n[n] for n, _ in found)
+    most = [(n, items) for n, items in found if 2 * weights.by_n[n] > heaviest]
+    size, share = sum(items for _, items in most), sum(items * weights.by_n[n] for n, items in most) / whole
+    yield Caution(
+        "few_items_decide",
+        f"{size:,} of {tally.pairable_items:,} items, with {most[-1][0]:,} annotations or more, carry "
+        f"{float(share):.0%} of the weight: the interval rests on no more than {float(whole**2 / squares):.0f} items "
+        "and may be too narrow; let every item count the same (--weights flat), or annotate more items as often",
+    )
 
 
 def _clusters(tally: Tally) -> Iterator[Caution]:
