@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from math import exp, log, sqrt
+from math import comb, exp, log, sqrt
+from random import Random
 
 import numpy as np
 import pytest
@@ -218,10 +219,13 @@ def test_the_interval_by_the_formula(name: str, data: str) -> None:
     room = (1 - more) * (1 - found.expected) + 2 * more * float(1 - min(pi.values()))
     high = max(high, 1 - (1 - found.observed) / room)
     three, seen = -log(0.05), len(pairable(items))
-    differing = three / 2 + sqrt(three * (seen * (1 - found.observed) + three / 4))
+    halves = [(weight(n), (comb(n // 2, 2) + comb(n - n // 2, 2)) / comb(n, 2)) for n in map(len, pairable(items))]
+    divided = sum(k * same for k, same in halves) / sum(k for k, _ in halves)
+    differ = min(seen, seen * (1 - found.observed) / (1 - divided))
+    differing = three / 2 + sqrt(three * (differ + three / 4))
     w, likeliest = differing / (seen + differing), float(sum(sorted(pi.values())[-2:]))
     by_chance = (1 - w) ** 2 * found.expected + w * (1 - w) * likeliest + w**2 / 2
-    low = min(low, ((1 - w) * found.observed - by_chance) / (1 - by_chance))
+    low = min(low, ((1 - w) * found.observed + w * divided - by_chance) / (1 - by_chance))
     assert (found.low, found.high) == pytest.approx((min(low, found.value), max(high, found.value)), abs=1e-9)
 
 
@@ -255,6 +259,17 @@ def test_the_lower_limit_allows_for_items_on_which_people_differ(differ: int) ->
     assert found["fleiss_kappa"].low == pytest.approx(lowest, abs=1e-12)
     for name in ("spa_kappa", "krippendorff_alpha"):
         assert found[name].low == pytest.approx(lowest, abs=0.02)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_common_labels_do_not_move_the_lower_limit(n: int) -> None:
+    """Where both labels are common the interval is no wider than without such items, whatever the number of people."""
+    rng = Random(n)
+    items = [[rng.choice("ab") if rng.random() < 0.5 else "ab"[item % 2] for _ in range(n)] for item in range(200)]
+    tally = tally_of(items)
+    found = chance(tally, weigh("flat", tally).by_n, 0.95, "flat")["fleiss_kappa"]
+    assert found.value is not None and found.stderr is not None and found.low is not None
+    assert found.low == pytest.approx(found.value - 1.96 * found.stderr, abs=0.01)
 
 
 def test_common_labels_do_not_move_the_upper_limit() -> None:

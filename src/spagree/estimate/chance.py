@@ -187,13 +187,15 @@ class _Coefficient:
         return min(float(low[0]), self.with_differing(seen, level)), float(high[0])
 
     def with_differing(self, seen: float, level: float) -> float:
-        """The coefficient with as many more items as could have gone unseen, on which people differ."""
-        likely, observed = self.found.across(self.shares), self.observed[:1]
+        """The coefficient with as many more items as could have gone unseen, on which people are divided."""
+        found, likely, observed = self.found, self.found.across(self.shares), self.observed[:1]
         two = np.argsort(-likely, kind="stable")[:2]
-        similar = self.found.similarity
-        alike = np.zeros(1) if similar is None else similar[two[:1], two[1:]]
-        share = unseen_share(np.array([seen]), level, seen * (1 - observed))
-        return float(with_differing(observed, self.expected[:1], likely[two].sum(), alike, share)[0])
+        alike = np.zeros(1) if found.similarity is None else found.similarity[two[:1], two[1:]]
+        pairs = np.maximum(found.n * (found.n - 1), 1)
+        same = (np.ceil(found.n**2 / 2) - found.n) / pairs  # half and half, or nearly so
+        divided = total(found.items * self.weights * same) / total(found.items * self.weights)
+        share = unseen_share(np.array([seen]), level, np.minimum(seen, seen * (1 - observed) / (1 - divided)))
+        return float(with_differing(observed, self.expected[:1], likely[two].sum(), alike, share, divided=divided)[0])
 
     def linearised(self) -> float:
         """Standard error from what each item adds to the ratio, where the jackknife leaves one class."""

@@ -75,17 +75,20 @@ def unseen_share(items: Floats, level: float, seen: Floats | float = 0.0) -> Flo
     return np.asarray(unseen / (items + unseen))
 
 
-def with_differing(observed: Floats, expected: Floats, likely: Floats, alike: Floats, share: Floats) -> Floats:
-    """A kappa with a ``share`` of items more, on which annotators give two labels crosswise.
+def with_differing(
+    observed: Floats, expected: Floats, likely: Floats, alike: Floats, share: Floats, *, divided: float = 0.0
+) -> Floats:
+    """A kappa with a ``share`` of items more, on which annotators are divided between two labels.
 
-    ``likely`` adds up how often each of the two labels agrees by chance, ``alike`` is how much the two agree.
+    ``likely`` adds up how often each of the two labels agrees by chance, ``alike`` is how much the two agree, and
+    ``divided`` the share of pairs of annotations of such an item that carry the same label: none of two annotations.
 
     >>> one = np.ones(1)
     >>> with_differing(0.9 * one, 0.9 * one, one, 0 * one, one / 6).round(3)  # somebody who gives one label throughout
     array([-0.125])
     """
     by_chance = (1 - share) * ((1 - share) * expected + share * likely) + share**2 * (1 + alike) / 2
-    agree = (1 - share) * observed + share * alike
+    agree = (1 - share) * observed + share * (divided + (1 - divided) * alike)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((agree - by_chance) / (1 - by_chance))
 
