@@ -36,7 +36,7 @@ SHOW := $(DEMO)/bin/spagree
 $(DEMO)/.ready: pyproject.toml $(LOCK)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "spagree needs Python 3.11 or newer; try: make PYTHON=python3.11 demo")'
 	$(PYTHON) -m venv $(DEMO)
-	$(call install,$(DEMO)/bin/python,--editable '.[report]')
+	$(call install,$(DEMO)/bin/python,--no-compile --editable '.[report]')
 	touch $@
 
 demo: $(DEMO)/.ready
