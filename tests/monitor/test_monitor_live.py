@@ -70,6 +70,16 @@ def test_a_drop_is_told_with_where_it_fell() -> None:
     assert "class_drop" in found and found["class_drop"].subject == "x"
 
 
+def test_evidence_of_a_drop_lasts_for_some_items_and_then_ends() -> None:
+    """An alert does not flicker with every block, and agreement that recovers ends it."""
+    generator = np.random.default_rng(1)
+    shares = np.repeat([0.9, 0.5, 0.9], [600, 300, 600])
+    agree = generator.random(len(shares)) < shares
+    rows = [(item, who, 0 if who == 0 or same else 1) for item, same in enumerate(agree) for who in (0, 1)]
+    told = {items: "drop" in codes(live_of(columns(rows[: 2 * items]))) for items in (600, 900, 940, 1100, 1500)}
+    assert told == {600: False, 900: True, 940: True, 1100: True, 1500: False}
+
+
 def test_a_mark_begins_anew() -> None:
     found = project(900, [0.97, 0.97, 0.5])
     live = look("p", "q", found, [(found.time[-1] * 2 / 3, "new")])

@@ -23,7 +23,7 @@ from spagree.estimate.item_groups import Floats
 
 BETS = np.geomspace(0.005, 2.0, 16)  # λ: the best ones for fifty items to a million
 STAKES = 0.03 + np.exp(-(np.log(BETS / 0.25) ** 2) / 2.9)  # most on those for hundreds and thousands of items
-HALVINGS = 40
+HALVINGS = 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def safe_sequence(values: Floats, level: float = 0.95, at: Sequence[int] | None 
 
 
 def _lower(total: Floats, items: NDArray[np.int64], level: float) -> Floats:
-    """The largest mean, to 40 bits, at which the average over the bets reaches 2/α, or 0."""
+    """The largest mean, to 26 bits, at which the average over the bets reaches 2/α, or 0."""
     rewards = BETS * total[:, None] + np.log(STAKES / STAKES.sum())
     low, high = np.zeros(len(items)), total / items
     for _ in range(HALVINGS):

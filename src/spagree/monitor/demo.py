@@ -44,7 +44,7 @@ def _label(chance: random.Random, truth: str, who: str, done: float) -> str:
     if who == CARELESS and chance.random() < 0.7:  # noqa: PLR2004
         return chance.choice(LABELS)
     is_drifting = DRIFT <= done < HELP and truth != "negative"
-    if chance.random() < (0.35 if is_drifting else 0.04 if done >= HELP else 0.08):
+    if chance.random() < (0.45 if is_drifting else 0.04 if done >= HELP else 0.08):
         return "neutral" if truth != "neutral" else "positive"
     return truth
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from spagree.agreement import Agreement
 from spagree.estimate.closed_items import ClosedItems, closed_items
-from spagree.estimate.drops import drop_evidence, steepest_drop
+from spagree.estimate.drops import LONG, drop_evidence, steepest_drop
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.overlap import Overlap, overlap
 from spagree.estimate.watched_annotators import WatchedAnnotators, watch_annotators
@@ -23,6 +23,7 @@ FIRST = 2  # annotations that close an item, unless the user says otherwise
 TO_JUDGE_PEOPLE = 3  # annotations of an item, without which a person cannot be told from the item
 MOST_STEPS = 200  # points of the trend
 HOUR = 3600.0
+STAYS = 250  # items for which evidence of a drop counts
 SURE = 4.9  # standard errors: less than one in a million by chance, because people look again and again
 
 Mark = tuple[float, str]
@@ -61,7 +62,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Evidence that later items agree less (log of the e-value), and the means before and after."""
+    """Evidence that later items agree less, and the means before and after.
+
+    Evidence is the log of the e-value, the highest of those while the latest 250 items closed.
+    """
 
     evidence: float
     before: float
@@ -192,11 +196,17 @@ def _drop(values: Floats) -> Drop | None:
     turn = steepest_drop(values)
     before, after = values[:turn], values[turn:]
     return Drop(
-        float(drop_evidence(values)[-1]),
+        float(drop_evidence(values, at=_latest(len(values))).max()),
         float(before.mean()) if turn else float(after.mean()),
         float(after.mean()),
         len(after),
     )
+
+
+def _latest(items: int) -> list[int]:
+    """When to ask for evidence of a drop: now, and while the latest items closed, so that an alert does not flicker."""
+    last = items // LONG * LONG
+    return [items, *range(last, max(last - STAYS, 0), -LONG)]
 
 
 def _class_drops(closed: ClosedItems, since: int, labels: Sequence[str]) -> dict[str, Drop]:
