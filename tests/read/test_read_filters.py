@@ -129,9 +129,8 @@ def test_exports_of_tools_are_filtered_by_their_fields(tmp_path: Path) -> None:
     assert f"only records with Input.language = de: {kept.height} of {FRAME.height}" in str(german)
     with pytest.raises(spagree.DataError, match=r"no record has it; field 'Input\.language' holds 'de', 'en'"):
         spagree.measure(path, where={"Input.language": "fr"})
-    for name in ("cluster", "by"):
-        with pytest.raises(spagree.UsageError, match=f"{name}= names a column of a table, and this is a mturk export"):
-            spagree.measure(path, **{name: "Input.language"})
+    groups = spagree.measure(path, by="Input.language").to_dict()["groups"]
+    assert groups["de"]["spa"]["value"] == german.spa.value
 
 
 def test_the_data_of_tasks_can_be_chosen(tmp_path: Path) -> None:

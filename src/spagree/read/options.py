@@ -66,15 +66,6 @@ class Request(Reading):
                     "leave it out, or name the tool with --format"
                 )
 
-    def refuse_columns(self, tool: str) -> None:
-        """Clusters and groups are columns of a table; an export of a tool has none."""
-        for name in ("cluster", "by"):
-            if getattr(self, name) is not None:
-                raise UsageError(
-                    f"--{name} names a column of a table, and this is a {tool} export; leave it out, use --where, or "
-                    "write the annotations as a table first"
-                )
-
     def refuse_tool(self) -> None:
         """A tool writes files with names for what is in them: nothing else can be read as its export."""
         if self.format != "auto" and self.format not in layouts.FORMATS:
@@ -133,7 +124,17 @@ class Request(Reading):
 
         item, annotator = (self._single(role) for role in ("item", "annotator"))
         return ReaderOptions(
-            scratch, self.encoding, item, annotator, self.time, self.question, self.text, self.config, self._chosen()
+            scratch,
+            self.encoding,
+            item,
+            annotator,
+            self.time,
+            self.question,
+            self.text,
+            self.config,
+            self._chosen(),
+            self.cluster,
+            self.by,
         )
 
     def _chosen(self) -> Chosen | None:

@@ -112,7 +112,6 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
         origin = tools.look(_paths(source), request.encoding, scratch)
         tool = tools.find(origin, request.format)
         if tool is not None and not request.is_plain(tool.name):
-            request.refuse_columns(tool.name)
             asked = request.asked(scratch)
             return tools.read_export(origin, tool, asked, request.rules(), missing=request.missing_texts, every=every)
     if request.query is not None:

@@ -17,7 +17,7 @@ import narwhals as nw
 
 from spagree.errors import DataError, FileError, SpagreeError, UsageError
 from spagree.read import cells
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME, Annotations, Understood
+from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TIME, Annotations, Understood
 from spagree.read.layouts import SHOWN_EXAMPLES
 from spagree.read.tools.export import Export, Rules, gather
 from spagree.read.tools.registry import MODULES, find
@@ -41,7 +41,7 @@ def read_export(
     _refuse_renames(tool, options)
     with _refused_otherwise(source, tool):
         try:
-            export = gather(tool.responses(source, options), tool, rules, source.name)
+            export = gather(tool.responses(source, options), tool, rules, source.name, _named(options))
         finally:
             if options.where is not None:  # why nothing was found, where that is why
                 options.where.refuse_nothing(tool.title)
@@ -86,6 +86,12 @@ def _refuse_renames(tool: Tool, options: ReaderOptions) -> None:
             )
 
 
+def _named(options: ReaderOptions) -> dict[str, str]:
+    """The fields of clusters and groups, as far as the user named them."""
+    named = {CLUSTER: options.cluster, GROUP: options.by}
+    return {role: name for role, name in named.items() if name is not None}
+
+
 def _annotations(
     export: Export, question: str, options: ReaderOptions, understood: Understood, missing: tuple[str, ...]
 ) -> Annotations:
@@ -105,7 +111,7 @@ def _understood(source: Source, export: Export, question: str, options: ReaderOp
     """Where each role came from: as the tool calls it, or as the user did; and what counted."""
     tool = export.tool
     found = {role: getattr(options, role) or tool.fields.get(role, "") for role in (ITEM, ANNOTATOR, TIME)}
-    columns = {ITEM: found[ITEM], ANNOTATOR: found[ANNOTATOR], LABEL: question, TIME: found[TIME]}
+    columns = {ITEM: found[ITEM], ANNOTATOR: found[ANNOTATOR], LABEL: question, TIME: found[TIME], **_named(options)}
     others = [name for name in export.questions if name != question]
     more = [f"other questions: {', '.join(others)}"] if others else []
     counted = f"counted: {rules.in_words(tool, export.statuses)}"

@@ -44,7 +44,7 @@ def file_records(
     text, chosen = as_utf8(file, asked.encoding, asked.scratch), asked.where
 
     def needed(name: str) -> bool:
-        return wanted(name) or (chosen is not None and chosen.names(name))
+        return wanted(name) or asked.needs(name)
 
     try:
         found = objects(text) if file.kind.startswith("json") else rows(text, asked.scratch, needed, omitted)
@@ -73,7 +73,7 @@ def table_rows(
     chosen = asked.where
 
     def needed(name: str) -> bool:
-        return wanted(name) or (chosen is not None and chosen.names(name))
+        return wanted(name) or asked.needs(name)
 
     for file in origin.files:
         try:

@@ -45,6 +45,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             is_gold=row.get("_golden", "").lower() == "true",
             row=line,
             text=item_text(row, options, place, *(name for name in TEXTS if name not in questions)),
+            fields=row,
         )
 
 

@@ -48,7 +48,7 @@ def _is_v1(value: Any) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each response of each record; suggestions are no responses."""
-    found = column_records(source) if source.shape == COLUMNS else records(source, options)
+    found = column_records(source, options) if source.shape == COLUMNS else records(source, options)
     is_unsure = False
     seen: Counter[str] = Counter()
     for place, number, record in found:
@@ -66,7 +66,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         for each in found_here:
             seen["spans" if SPANS in each.answers.values() else "classes"] += 1
             if SPANS not in each.answers.values():
-                yield each._replace(text=text)
+                yield each._replace(text=text, fields=record)
     _tell(seen, source, options)
     if is_unsure:
         options.cautions.append(Caution("status_unknown", UNSURE))

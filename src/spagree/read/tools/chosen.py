@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spagree.errors import ColumnError, DataError, UsageError
-from spagree.read.files.json_text import as_text
+from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import listed, shown
 
 MOST_SHOWN = 10
@@ -77,10 +77,27 @@ class Chosen:
 
 
 def _flat(record: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of a record, and those of objects in it, such as the data of a task; values as text."""
-    inner = {name: each for part in record.values() if isinstance(part, dict) for name, each in part.items()}
+    """The fields of a record, and those of objects in it, such as the data of a task; values as text.
+
+    >>> _flat({"id": 7, "data": {"language": "en"}, "subject_data": '{"9": {"site": "A"}}'})["site"]
+    'A'
+    """
+    found: dict[str, Any] = {}
+    for part in map(_object, record.values()):
+        for name, each in part.items():
+            found |= each if isinstance(each, dict) else {name: each}
     return {
         name: as_text(value) if value is not None else ""
-        for name, value in (inner | dict(record)).items()
+        for name, value in (found | dict(record)).items()
         if not isinstance(value, dict | list)
     }
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """An object, also one that a cell holds as JSON."""
+    if isinstance(value, str) and value.startswith('{"'):
+        try:
+            value = DECODER.decode(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, dict) else {}

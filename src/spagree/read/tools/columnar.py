@@ -11,12 +11,18 @@ from typing import Any
 from spagree.errors import DataError, FileError
 from spagree.read.files.paths import File
 from spagree.read.tools.source import FOLDER, Source
+from spagree.read.tools.tool import ReaderOptions
 
 Names = Mapping[str, Any]  # a feature: {"_type": "ClassLabel", "names": […]}, or what holds such features
 
 
-def column_records(source: Source) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """The rows of all files with their numbers."""
+def column_records(source: Source, options: ReaderOptions) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    """The rows of all files with their numbers, of which the user may have chosen some."""
+    found = _every_record(source)
+    return found if options.where is None else options.where.some(found)
+
+
+def _every_record(source: Source) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
     files = _folder_files(source) if source.shape == FOLDER else source.files
     for file in files:
         frame, features = _loaded(file)

@@ -88,7 +88,7 @@ def _records(file: File, who: str, options: ReaderOptions) -> Iterator[Response]
     for place, number, record in file_records(file, options):
         item = cell(record, options.item or "id", place)
         text = item_text(record, options, place, "text", "data", "filename")
-        yield Response(item, who, {QUESTION: _labels(_classes(place, record))}, row=number, text=text)
+        yield Response(item, who, {QUESTION: _labels(_classes(place, record))}, row=number, text=text, fields=record)
 
 
 def _classes(place: str, record: Record) -> Any:
@@ -141,6 +141,10 @@ def _from_database(source: Source, options: ReaderOptions) -> Iterator[Response]
     labels: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     times: dict[tuple[str, str, str], str] = {}
     texts: dict[str, str | None] = {}
+    if options.where is not None:
+        records = ({"id": row[1], "project": row[0], "text": row[2], "username": row[3]} for row in found)
+        kept = {number for _, number, _ in options.where.some([("", n, record) for n, record in enumerate(records)])}
+        found = [row for number, row in enumerate(found) if number in kept]
     for project, example, text, who, label, time in found:
         key = (project, example, who)
         texts[example] = _text(text, options)
@@ -149,7 +153,13 @@ def _from_database(source: Source, options: ReaderOptions) -> Iterator[Response]
     for (project, example, who), given in labels.items():
         question = f"{project}/{QUESTION}" if many else QUESTION
         time = times[project, example, who]
-        yield Response(example, who, {question: one_or_more(given)}, time, text=texts[example])
+        yield Response(
+            example, who, {question: one_or_more(given)}, time, text=texts[example], fields=_fields(project, who)
+        )
+
+
+def _fields(project: str, who: str) -> Record:
+    return {"project": project, "username": who}
 
 
 TOOL = Tool(

@@ -6,18 +6,19 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spagree.errors import ColumnError, DataError, UsageError, unknown_name
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TEXT, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, LINK, ROW, TEXT, TIME, Caution
 from spagree.read.tables import listed, shown
+from spagree.read.tools.fields import field_in, fields_of
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
 if TYPE_CHECKING:
     import polars
 
 CHOICES = {"ground_truth": ("keep", "drop"), "multi": ("set", "options"), "empty": ("drop", "keep")}
-SHOWN_QUESTIONS = 12
+SHOWN_QUESTIONS, SHOWN_FIELDS = 12, 30
 MOST_ANSWERS = 20_000_000
 LONGEST_TEXT = 2_000  # of an item, which is there to be recognised
 
@@ -72,6 +73,7 @@ class Rows:
     times: list[float | None] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     no_times: list[str] = field(default_factory=list)  # what is there instead of a time
+    named: dict[str, list[str | None]] = field(default_factory=dict)  # cluster and group, where they were asked for
 
     def append(self, item: str | None, annotator: str | None, label: str, seconds: float | None, number: int) -> None:
         """One more annotation."""
@@ -80,6 +82,11 @@ class Rows:
         self.labels.append(label)
         self.times.append(seconds)
         self.numbers.append(number)
+
+    def name(self, values: Mapping[str, str | None]) -> None:
+        """The cluster and the group of the annotation that was added last."""
+        for role, value in values.items():
+            self.named.setdefault(role, []).append(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,7 @@ class Export:
     rows: Mapping[str, Rows]
     left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
     statuses: frozenset[str] = frozenset()
 
     @property
@@ -131,21 +139,22 @@ class Export:
         if _has_times(rows, asked):
             frame = frame.with_columns(polars.Series(TIME, rows.times, polars.Float64))
         frame = frame.with_columns(polars.Series(ROW, rows.numbers, polars.Int64))
+        frame = frame.with_columns(polars.Series(role, values, polars.String) for role, values in rows.named.items())
         if self.tool.is_numbered:
             frame = frame.sort(ROW, maintain_order=True)
             frame = frame.with_columns(polars.int_range(1, polars.len() + 1, dtype=polars.Int64).alias(ROW))
         return self._with_texts(frame)
 
     def _with_texts(self, frame: polars.DataFrame) -> polars.DataFrame:
-        """Each item's text, held once however many annotations it has."""
+        """Each item's text and address, held once however many annotations it has."""
         import polars
 
-        if not self.texts or ITEM not in frame.columns:
-            return frame
-        texts = polars.DataFrame(
-            {ITEM: list(self.texts), TEXT: list(self.texts.values())}, schema={ITEM: polars.String, TEXT: polars.String}
-        )
-        return frame.join(texts, on=ITEM, how="left", maintain_order="left")
+        for name, values in ((TEXT, self.texts), (LINK, self.links)):
+            if values and ITEM in frame.columns:
+                schema = {ITEM: polars.String, name: polars.String}
+                known = polars.DataFrame({ITEM: list(values), name: list(values.values())}, schema=schema)
+                frame = frame.join(known, on=ITEM, how="left", maintain_order="left")
+        return frame
 
 
 def quoted(name: str) -> str:
@@ -166,8 +175,10 @@ def _has_times(rows: Rows, asked: ReaderOptions) -> bool:
     return any(seconds is not None for seconds in rows.times)
 
 
-def gather(responses: Iterable[Response], tool: Tool, rules: Rules, name: str) -> Export:
-    """Apply the rules to all responses, as they come where the rules allow."""
+def gather(
+    responses: Iterable[Response], tool: Tool, rules: Rules, name: str, named: Mapping[str, str] | None = None
+) -> Export:
+    """Apply the rules to all responses, as they come where they allow it; ``named``: fields of --cluster and --by."""
     options: Mapping[str, Sequence[str]] = {}
     if rules.empty == "keep":
         responses = _filled(list(responses))
@@ -175,7 +186,7 @@ def gather(responses: Iterable[Response], tool: Tool, rules: Rules, name: str) -
         responses = list(responses)
         options = _options(responses)
         _refuse_too_many(len(responses), options, name)
-    gathering = _Gathering(tool, rules)
+    gathering = _Gathering(tool, rules, named or {})
     for number, response in enumerate(responses, 1):
         gathering.add(number, response, options)
     return gathering.export(name)
@@ -195,7 +206,7 @@ def _refuse_too_many(responses: int, options: Mapping[str, Sequence[str]], name:
 class _Gathering:
     """What was seen so far. Empty answers are counted at the end, when all questions are known."""
 
-    def __init__(self, tool: Tool, rules: Rules) -> None:
+    def __init__(self, tool: Tool, rules: Rules, named: Mapping[str, str]) -> None:
         self.tool, self.rules, self.counted = tool, rules, rules.counted(tool)
         self.keeps_empty = rules.empty == "keep"
         self.rows: dict[str, Rows] = {}
@@ -203,11 +214,15 @@ class _Gathering:
         self.complete: defaultdict[str, int] = defaultdict(int)
         self.answered: defaultdict[tuple[str, str], int] = defaultdict(int)
         self.texts: dict[str, str] = {}
+        self.links: dict[str, str | None] = {}
+        self.named = named
+        self.unknown = dict(named)  # fields that no record had so far
+        self.known: dict[str, None] = {}
         self.statuses: set[str] = set()
         self.labels = _Labels()
 
     def add(self, number: int, response: Response, options: Mapping[str, Sequence[str]]) -> None:
-        item, annotator, answers, time, status, is_gold, row, text, is_complete = response
+        item, annotator, answers, time, status, is_gold, row, text, is_complete, fields = response
         reason = self._reason(status, is_gold)
         is_complete = is_complete or not answers
         if is_complete:
@@ -215,6 +230,7 @@ class _Gathering:
         if options:
             answers = _split(answers, options, self.rules)
         seconds = None if reason or time is None else self.tool.clock(time)
+        values = self._named(fields) if self.named else {}
         for question, value in answers.items():
             rows = self.rows.get(question) or self.rows.setdefault(question, Rows())
             if is_complete:
@@ -223,10 +239,38 @@ class _Gathering:
                 self.left_out[question, reason or "empty"] += 1
                 continue
             rows.append(item, annotator, self.labels[value], seconds, number if row is None else row)
+            rows.name(values)
             if seconds is None and time is not None:
                 rows.no_times.append(time)
-        if text is not None and item is not None and item not in self.texts:
+        if item is not None:
+            self._describe(item, text, fields)
+
+    def _describe(self, item: str, text: str | None, fields: Mapping[str, Any]) -> None:
+        """What an item shows and where it is, as the first responses tell it."""
+        if text is not None and item not in self.texts:
             self.texts[item] = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+        if fields and item not in self.links:
+            self.links[item] = self.tool.link(fields)
+
+    def _named(self, fields: Mapping[str, Any]) -> dict[str, str | None]:
+        """The cluster and the group of a response."""
+        found = {role: field_in(fields, name) for role, name in self.named.items()}
+        self.unknown = {role: name for role, name in self.unknown.items() if found[role] is None}
+        if len(self.known) < SHOWN_FIELDS:
+            self.known.update(dict.fromkeys(fields_of(fields)))
+        return found
+
+    def refuse_unknown(self) -> None:
+        """A field that no record has."""
+        for role, name in self.unknown.items():
+            if not self.known:
+                raise UsageError(
+                    f"--{role} {shown(name)}: a {self.tool.title} export has no other fields for its items; "
+                    "leave it out, or write the annotations as a table first"
+                )
+            raise ColumnError(
+                f"--{role} {shown(name)}: no record has this field; fields: {listed(list(self.known), SHOWN_FIELDS)}"
+            )
 
     def _reason(self, status: str, is_gold: bool) -> str:
         """Why a response does not count, or nothing."""
@@ -237,11 +281,13 @@ class _Gathering:
         return "ground_truth" if is_gold and self.rules.ground_truth == "drop" else ""
 
     def export(self, name: str) -> Export:
+        self.refuse_unknown()
         left_out = {question: found for question in self.rows if (found := self._left_out(question))}
         answered = {question: rows for question, rows in self.rows.items() if rows.items}
         if not answered:
             raise self._nothing(left_out, name)
-        return Export(self.tool, answered, left_out, self.texts, frozenset(self.statuses))
+        links = {item: link for item, link in self.links.items() if link}
+        return Export(self.tool, answered, left_out, self.texts, links, frozenset(self.statuses))
 
     def _left_out(self, question: str) -> dict[str, int]:
         """What the rules left out; who saw all questions and did not answer this one left it empty."""

@@ -65,7 +65,7 @@ def _response(place: str, number: int, score: Record, fields: Fields, options: R
     item = cell(score, options.item, place) if options.item else first(score, fields.items)
     text = item_text(score, options, place) if options.text else None
     label, time = first(score, fields.labels), first(score, fields.times)
-    return Response(item, who, {question: label}, time, status, row=number, text=text)
+    return Response(item, who, {question: label}, time, status, row=number, text=text, fields=score)
 
 
 def first(record: Record, names: tuple[str, ...]) -> str | None:

@@ -104,7 +104,9 @@ def _custom(place: str, number: int, record: Record, options: ReaderOptions) -> 
     text = item_text(record, options, place, "source", "source-ref")
     for name, workers in _workers(record):
         for each in workers:
-            yield Response(item, _worker(each, options), _content(place, name, each), row=number, text=text)
+            yield Response(
+                item, _worker(each, options), _content(place, name, each), row=number, text=text, fields=record
+            )
 
 
 def _content(place: str, name: str, found: Record) -> Mapping[str, Any]:

@@ -82,7 +82,7 @@ def _is_who(name: str) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The annotations of each row, whichever way they are laid out."""
-    found = records(source, options) if source.shape == OBJECTS else column_records(source)
+    found = records(source, options) if source.shape == OBJECTS else column_records(source, options)
     for place, number, record in found:
         item, text = _item(record, number, options), item_text(_scalars(record), options, place, *TEXTS)
         together = _together(record)
@@ -91,7 +91,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             if who is None:
                 raise DataError(f"{place}: an annotation without an annotator; fields: {listed(list(each))}")
             answers = {name: answer(value) for name, value in each.items() if name != who}
-            yield Response(item, known(each[who]), answers, row=number, text=text)
+            yield Response(item, known(each[who]), answers, row=number, text=text, fields=record)
 
 
 def _item(record: Record, number: int, options: ReaderOptions) -> str:

@@ -29,7 +29,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         for name in row:
             if name and name not in OWN and not _is_absent(row, name):
                 value = None if row[name] == EMPTY else known(row[name])
-                yield Response(item, name, {question: value}, row=line, text=shown)
+                yield Response(item, name, {question: value}, row=line, text=shown, fields=row)
 
 
 def _is_absent(row: Record, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import shown
 from spagree.read.tools import guess, label_studio_database
 from spagree.read.tools.answers import Record, answer, cell, item_text, known, part, records
+from spagree.read.tools.fields import address_in
 from spagree.read.tools.label_studio_results import (
     AFTER_ALL,
     REGIONS,
@@ -25,6 +27,7 @@ from spagree.read.tools.label_studio_results import (
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
+UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")
 OWN = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})
 
 
@@ -113,13 +116,13 @@ def task_responses(place: str, task: Record, options: ReaderOptions, named: Alia
     for position, found in enumerate(part(task, "annotations", list, place), 1):
         if not isinstance(found, dict) or "result" not in found:
             raise _incomplete(f"{place}: annotation {position}", found)
-        yield from _annotation(place, item, text, found, options, named, seen)
+        yield from _annotation(place, item, text, found, options, named, seen, task)
     for draft in part(task, "drafts", list, place):
         if isinstance(draft, dict):
             given = answers(place, part(draft, "result", list, place), named, seen)
             who = person(draft.get("user"), options)
             yield from (
-                Response(item + of_item, who, values, None, "draft", row=AFTER_ALL, text=text)
+                Response(item + of_item, who, values, None, "draft", row=AFTER_ALL, text=text, fields=task)
                 for of_item, values in given.items()
             )
 
@@ -131,7 +134,14 @@ def _incomplete(place: str, found: Any) -> DataError:
 
 
 def _annotation(  # noqa: PLR0917 - called for each annotation: by name it takes a tenth longer
-    place: str, item: str, text: str | None, found: Record, options: ReaderOptions, named: Aliases, seen: Seen
+    place: str,
+    item: str,
+    text: str | None,
+    found: Record,
+    options: ReaderOptions,
+    named: Aliases,
+    seen: Seen,
+    task: Record,
 ) -> list[Response]:
     """One annotation: a response, or one for each item of a list."""
     made_by, changed_by = found.get("completed_by"), found.get("updated_by")
@@ -143,12 +153,26 @@ def _annotation(  # noqa: PLR0917 - called for each annotation: by name it takes
     status = "cancelled" if found.get("was_cancelled") is True else "submitted"
     is_gold, number = found.get("ground_truth") is True, _number(found.get("id"))
     if len(given) == 1:
-        return [Response(item, by, given[""], time, status, is_gold, number, text, status == "submitted")]
+        return [Response(item, by, given[""], time, status, is_gold, number, text, status == "submitted", task)]
     return [
-        Response(item + of_item, by, values, time, status, is_gold, number, text)
+        Response(item + of_item, by, values, time, status, is_gold, number, text, fields=task)
         for of_item, values in given.items()
         if values
     ]
+
+
+def link(task: Record) -> str | None:
+    """The task in Label Studio, where a file that was uploaded to it tells the address; otherwise that of the data.
+
+    >>> link({"id": 7, "project": 2, "data": {"image": "http://localhost:8080/data/upload/2/a.jpg"}})
+    'http://localhost:8080/projects/2/data?task=7'
+    """
+    data, project, number = task.get("data"), task.get("project"), task.get("id")
+    for value in data.values() if isinstance(data, dict) and project is not None else ():
+        host = UPLOADED.match(value) if isinstance(value, str) else None
+        if host:
+            return f"{host[1]}/projects/{as_text(project)}/data?task={as_text(number)}"
+    return address_in(task)
 
 
 def _number(text: Any) -> int:
@@ -172,7 +196,7 @@ def _row_response(  # noqa: PLR0917 - called for each annotation, as above
     time = known(row.get(options.time or "created_at"))
     text = item_text(row, options, place, *(name for name in TEXTS if name not in controls))
     who, number = known(row.get("annotator")), _number(row.get("annotation_id"))
-    return Response(item, who, found, time, row=number, text=text, is_complete=True)
+    return Response(item, who, found, time, row=number, text=text, is_complete=True, fields=row)
 
 
 def _classes(control: str, value: Any, seen: Seen) -> tuple[Value, bool]:
@@ -217,4 +241,5 @@ TOOL = Tool(
     renames=frozenset({"item", "annotator", "time"}),
     shapes=frozenset({DATABASE, SERVER}),
     is_numbered=True,
+    link=link,
 )

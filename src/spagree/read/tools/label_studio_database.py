@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spagree.errors import DataError
 from spagree.read.files.json_text import DECODER
-from spagree.read.tools.answers import cell, item_text
+from spagree.read.tools.answers import Record, cell, item_text
 from spagree.read.tools.label_studio_results import AFTER_ALL, TEXTS, Aliases, Seen, aliases, answers, given_aliases
 from spagree.read.tools.source import Source
 from spagree.read.tools.tool import ReaderOptions, Response
@@ -35,37 +35,54 @@ def responses(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Re
     given = given_aliases(options)
     named = {project: given if given.by_control else aliases(config or "") for project, config in configs.items()}
     many = len({row[2] for row in (*annotations, *drafts)}) > 1
-    for row in annotations:
-        yield from _annotation(row, options, named.get(row[2], Aliases()), f"{row[2]}/" if many else "", seen)
-    for number, task, project, data, result, user, email in drafts:
+    for row, record in _chosen(annotations, "annotation", options):
+        prefix = f"{row[2]}/" if many else ""
+        yield from _annotation((row, record), options, named.get(row[2], Aliases()), prefix, seen)
+    for row, record in _chosen(drafts, "draft", options):
+        number, _, project, _, result, user, email = row
         place = f"draft {number}"
         found = _answers(place, result, named.get(project, Aliases()), f"{project}/" if many else "", seen)
-        item, text = _item(place, task, data, options)
+        item, text = _item(place, record, options)
         by = email if options.annotator == "email" else user
         for of_item, values in found.items():
-            yield Response(item + of_item, by, values, None, "draft", row=AFTER_ALL, text=text)
+            yield Response(item + of_item, by, values, None, "draft", row=AFTER_ALL, text=text, fields=record)
+
+
+def _chosen(
+    found: Sequence[tuple[Any, ...]], what: str, options: ReaderOptions
+) -> Iterator[tuple[tuple[Any, ...], Record]]:
+    """The rows with the task each is about, of which the user may have chosen some."""
+    for row in found:
+        data = _decoded(f"{what} {row[0]}", row[3] or "{}")
+        record = {"id": row[1], "project": row[2], "data": data}
+        if options.where is None or any(True for _ in options.where.some([("", 0, record)])):
+            yield row, record
 
 
 def _annotation(
-    row: tuple[Any, ...], options: ReaderOptions, named: Aliases, prefix: str, seen: Seen
+    found: tuple[tuple[Any, ...], Record], options: ReaderOptions, named: Aliases, prefix: str, seen: Seen
 ) -> Iterator[Response]:
-    number, task, _, data, result, cancelled, gold, created, by, editor, email = row
+    row, record = found
+    number, _, _, _, result, cancelled, gold, created, by, editor, email = row
     place = f"annotation {number}"
-    item, text = _item(place, task, data, options)
+    item, text = _item(place, record, options)
     seen.edited += editor is not None and editor != by
     who = email if options.annotator == "email" else by
     status = "cancelled" if is_true(cancelled) else "submitted"
-    found = _answers(place, result, named, prefix, seen)
-    is_complete = status == "submitted" and len(found) == 1
-    for of_item, values in found.items():
-        if values or len(found) == 1:
-            yield Response(item + of_item, who, values, created, status, is_true(gold), int(number), text, is_complete)
+    given = _answers(place, result, named, prefix, seen)
+    is_complete = status == "submitted" and len(given) == 1
+    for of_item, values in given.items():
+        if values or len(given) == 1:
+            number_of, is_gold = int(number), is_true(gold)
+            yield Response(
+                item + of_item, who, values, created, status, is_gold, number_of, text, is_complete, fields=record
+            )
 
 
-def _item(place: str, task: str, data: str, options: ReaderOptions) -> tuple[str, str | None]:
+def _item(place: str, record: Record, options: ReaderOptions) -> tuple[str, str | None]:
     """The item and what it shows."""
-    shown = _decoded(place, data or "{}")
-    item = cell(shown, options.item, place) if options.item else task
+    shown = record["data"]
+    item = cell(shown, options.item, place) if options.item else str(record["id"])
     return item, item_text(shown, options, place, *TEXTS) if isinstance(shown, dict) else None
 
 

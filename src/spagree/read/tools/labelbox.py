@@ -30,7 +30,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
                 response = _response(place, number, item, text, label)
                 objects += len(part(part(label, "annotations", dict, place), "objects", list, place))
                 has_classes = has_classes or bool(response.answers)
-                yield response
+                yield response._replace(fields=shown)
     if objects and not has_classes:
         raise DataError(
             f"{source.name}: {objects:,} objects marked and no classifications; spagree compares classes: add a "

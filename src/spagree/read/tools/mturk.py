@@ -11,10 +11,12 @@ from typing import Any
 
 from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import Caution
+from spagree.read.contents import plain_name
 from spagree.read.files.json_text import DECODER
 from spagree.read.tables import listed, shown
 from spagree.read.tools import timestamps
 from spagree.read.tools.answers import Record, answer, cell, from_text, one_or_more, table_rows
+from spagree.read.tools.fields import LINKS
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
 
@@ -27,8 +29,8 @@ TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url")
 STATUSES = {"Submitted": "submitted", "Approved": "approved", "Rejected": "rejected"}
 REGIONS = ("entities", "boundingBoxes", "polygons", "keypoints", "polylines", "cuboids", "labeledImage")
 
-# line, item, annotator, time, status, what each item of the HIT shows, answers by field
-Assignment = tuple[int, str, str | None, str | None, str, dict[str, str | None], dict[str, Value]]
+# line, item, annotator, time, status, what each item of the HIT shows, answers by field, other fields
+Assignment = tuple[int, str, str | None, str | None, str, dict[str, str | None], dict[str, Value], Record]
 
 
 def recognise(source: Source) -> bool:
@@ -47,16 +49,20 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     wanted = {"HITId", "WorkerId", "AssignmentStatus", options.time or "SubmitTime", options.item, options.text}
     texts = _texts(source, options)
     wanted.update(texts.values())
-    found = table_rows(source, options, lambda name: name in wanted or name.startswith(ANSWER), OMITTED)
+    found = table_rows(
+        source, options, lambda name: name in wanted or name.startswith(ANSWER) or _is_link(name), OMITTED
+    )
     given = [_assignment(source, options, texts, row) for row in found]
     if options.item is None:
         _tell_repeats(source, options, given)
-    kinds = _Boxes([fields for *_, fields in given])
+    kinds = _Boxes([fields for *_, fields, _ in given])
     numbers = _numbers(source, kinds.fields)
-    for line, item, who, time, status, seen, fields in given:
+    for line, item, who, time, status, seen, fields, others in given:
         for number, answers in _by_item(kinds.ticked(fields), numbers):
             of_item = f"{item} {number}" if number else item
-            yield Response(of_item, who, answers, time, status, row=line, text=seen.get(number, seen.get("")))
+            yield Response(
+                of_item, who, answers, time, status, row=line, text=seen.get(number, seen.get("")), fields=others
+            )
 
 
 def _assignment(
@@ -68,16 +74,18 @@ def _assignment(
     line, names, cells = found
     row = dict(zip(names, cells, strict=True))
     place = f"{source.name}:{line}"
+    others = {name.removeprefix(INPUT): text for name, text in row.items() if options.needs(name) or _is_link(name)}
+    others.update({name: text for name, text in row.items() if name in (options.by, options.cluster)})
     seen = {number: row.get(column) for number, column in texts.items()}
     status = STATUSES.get(row.get("AssignmentStatus") or "") or (row.get("AssignmentStatus") or "submitted").lower()
     item, time = cell(row, options.item or "HITId", place), row.get(options.time or "SubmitTime")
-    return line, item, row.get("WorkerId"), time, status, seen, _fields(place, row)
+    return line, item, row.get("WorkerId"), time, status, seen, _fields(place, row), others
 
 
 def _tell_repeats(source: Source, options: ReaderOptions, given: Sequence[Assignment]) -> None:
     """One input in several HITs is one item, which the HIT does not tell."""
     hits: defaultdict[str, set[str]] = defaultdict(set)
-    for _, item, _, _, _, seen, _ in given:
+    for _, item, _, _, _, seen, *_ in given:
         if seen.get(""):
             hits[str(seen[""])].add(item)
     if not any(len(found) > 1 for found in hits.values()):
@@ -96,6 +104,10 @@ def _tell_repeats(source: Source, options: ReaderOptions, given: Sequence[Assign
     remedy = f"say --item {shown(alone[0])}" if alone else "give each its own id in an Input column, for --item"
     message = f"{repeated:,} inputs occur in several HITs, and each HIT counts as an item of its own; to join them, "
     options.cautions.append(Caution("inputs_repeated", message + remedy))
+
+
+def _is_link(name: str) -> bool:
+    return plain_name(name.removeprefix(INPUT)) in LINKS
 
 
 def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:

@@ -41,7 +41,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             time = known(row.get(roles[TIME])) if TIME in roles else None
             item = known(cell(row, roles[ITEM], place))
             text = item_text(row, options, place, *(name for name in TEXTS if name not in roles.values()))
-            yield Response(item, _who(file), {roles[LABEL]: label}, time, row=number, text=text)
+            yield Response(item, _who(file), {roles[LABEL]: label}, time, row=number, text=text, fields=row)
 
 
 def _files(source: Source, options: ReaderOptions) -> Sequence[File]:
@@ -64,7 +64,7 @@ def _refuse_same(files: Sequence[File]) -> None:
 
 def _records(file: File, source: Source, options: ReaderOptions) -> Iterator[tuple[str, int, Record]]:
     if file.kind in ("parquet", "arrow"):
-        return column_records(Source(source.name, COLUMNS, files=(file,)))
+        return column_records(Source(source.name, COLUMNS, files=(file,)), options)
     return file_records(file, options)
 
 

@@ -23,12 +23,12 @@ def responses(entries: Sequence[tuple[str, str, Record]], options: ReaderOptions
         item, text = cell(record, "id", place), item_text(record, options, place, "displayed_text", "text")
         plain = {name: _value(values) for name, values in labels.items() if name not in grids}
         if plain or not labels:
-            yield Response(item, who, plain, text=text)
+            yield Response(item, who, plain, text=text, fields=record)
         rows: defaultdict[str, dict[str, Value]] = defaultdict(dict)
         for name in grids & labels.keys():
             for row, rating in labels[name].items():
                 rows[row][name] = rating or None
-        yield from (Response(f"{item} {row}", who, answers, text=text) for row, answers in rows.items())
+        yield from (Response(f"{item} {row}", who, answers, text=text, fields=record) for row, answers in rows.items())
 
 
 def annotator(path: Path) -> str:

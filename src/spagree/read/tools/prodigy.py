@@ -63,7 +63,7 @@ def _response(place: str, number: int, task: Record, name: str | None, options: 
         known(task.get("_timestamp")),
         item_text(task, options, place, *TEXTS),
     )
-    return Response(item, who, answers, time, status, row=number, text=text)
+    return Response(item, who, answers, time, status, row=number, text=text, fields=task)
 
 
 def _refuse_others(place: str, task: Record, is_choice: bool) -> None:

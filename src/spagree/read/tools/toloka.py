@@ -55,6 +55,7 @@ def _response(task: Entry, assignment: Record, options: ReaderOptions) -> Respon
         is_gold=any(text for name, text in row.items() if name.startswith(GOLDEN)),
         row=line,
         text=item_text(row, options, place, *(INPUT + name for name in TEXTS)),
+        fields={**row, **{name: text for name, text in assignment.items() if text}},
     )
 
 

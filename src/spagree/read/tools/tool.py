@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from spagree.read.annotations import Caution
+from spagree.read.contents import plain_name
 from spagree.read.tools.chosen import Chosen
+from spagree.read.tools.fields import LINKS, address_in
 from spagree.read.tools.source import Source
 from spagree.read.tools.timestamps import usual
 
 Value = str | tuple[str, ...] | None
+NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 KEPT = ""  # the status of a response that always counts
 
 
@@ -21,7 +25,8 @@ class Response(NamedTuple):
 
     A value is a text, several options, or nothing (an empty answer). A question that is not in ``answers``
     was not asked; with ``is_complete`` it was, and stayed empty. ``status`` is the tool's own word, ``time``
-    the tool's own text, ``row`` a line of the file where there is one, ``text`` what the item shows.
+    the tool's own text, ``row`` a line of the file where there is one, ``text`` what the item shows, ``fields`` the
+    record it comes from, for what else the user may name.
     """
 
     item: str | None
@@ -33,6 +38,7 @@ class Response(NamedTuple):
     row: int | None = None
     text: str | None = None
     is_complete: bool = False
+    fields: Mapping[str, Any] = NO_FIELDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +57,15 @@ class ReaderOptions:
     text: str | None = None
     config: Any = None
     where: Chosen | None = None
+    cluster: str | None = None
+    by: str | None = None
     cautions: list[Caution] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
+
+    def needs(self, name: str) -> bool:
+        """Whether the user named this field of a record, or it may hold the address of the task."""
+        is_asked = self.where is not None and self.where.names(name)
+        return is_asked or name in (self.cluster, self.by) or plain_name(name) in LINKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +76,7 @@ class Tool:
     code under which responses of a status are left out; ``counted``: the statuses that count unless the
     user says otherwise. ``renames``: the roles for which the user may name another field. ``shapes``:
     what else than plain files it can read, such as folders. ``is_numbered``: the row of a response is the
-    number of the annotation, by which they are put in order.
+    number of the annotation, by which they are put in order. ``link``: the address of the task that a record is about.
     """
 
     name: str
@@ -77,3 +90,4 @@ class Tool:
     shapes: frozenset[str] = frozenset()
     clock: Callable[[str], float | None] = usual
     is_numbered: bool = False
+    link: Callable[[Mapping[str, Any]], str | None] = address_in

@@ -40,7 +40,8 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         answered = answered or bool(answers)
         item, is_gold = cell(row, options.item or "subject_ids", place), row.get("gold_standard", "").lower() == "true"
         time, text = known(row.get(options.time or "created_at")), _text(place, row, options)
-        yield Response(known(item), who, answers, time, is_gold=is_gold, row=line, text=text)
+        fields = {**row, "subject": _subject(place, row)}
+        yield Response(known(item), who, answers, time, is_gold=is_gold, row=line, text=text, fields=fields)
     _tell(seen, answered, source, options)
 
 
@@ -104,10 +105,16 @@ def _survey(task: str, choices: Sequence[Record]) -> Iterator[tuple[str, Value]]
 
 
 def _text(place: str, row: Record, options: ReaderOptions) -> str | None:
-    """What the subject shows, from the manifest of its upload."""
+    """What the subject shows."""
+    subject = _subject(place, row)
+    return item_text(subject, options, place, *TEXTS) if subject else None
+
+
+def _subject(place: str, row: Record) -> Record:
+    """The manifest of the subject's upload."""
     data = _decoded(row.get("subject_data") or "{}", place, "subject_data")
-    subjects = [part(data, name, dict, place) for name in data] if isinstance(data, dict) else []
-    return item_text(subjects[0], options, place, *TEXTS) if subjects else None
+    found: list[Record] = [part(data, name, dict, place) for name in data] if isinstance(data, dict) else []
+    return found[0] if found else {}
 
 
 def _decoded(text: str, place: str, column: str) -> Any:

@@ -1,0 +1,46 @@
+"""Other fields of a record: what --by and --cluster name, and the address of the task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from spagree.read.contents import plain_name, words
+from spagree.read.files.json_text import as_text
+
+ADDRESSES = ("http://", "https://")
+LINKS = words("url link taskurl tasklink itemurl itemlink permalink href weburl pageurl viewlabel assignmentlink")
+
+
+def field_in(record: Mapping[str, Any], name: str) -> str | None:
+    """A field as text: of the record, of an object in it such as the data of a task, or by its path.
+
+    >>> task = {"id": 7, "data": {"language": "en"}}
+    >>> field_in(task, "id"), field_in(task, "language"), field_in(task, "data.language"), field_in(task, "tongue")
+    ('7', 'en', 'en', None)
+    """
+    outer, _, inner = name.partition(".")
+    parts = [record, *(part for part in record.values() if isinstance(part, dict))]
+    found = next((part[name] for part in parts if name in part), None)
+    if found is None and isinstance(record.get(outer), dict):
+        found = record[outer].get(inner)
+    return None if found is None or isinstance(found, dict | list) else as_text(found) or None
+
+
+def fields_of(record: Mapping[str, Any]) -> list[str]:
+    """The names that :func:`field_in` knows."""
+    parts = [record, *(part for part in record.values() if isinstance(part, dict))]
+    return [name for part in parts for name, value in part.items() if not isinstance(value, dict | list)]
+
+
+def address_in(record: Mapping[str, Any]) -> str | None:
+    """The address in a field called url, link and the like.
+
+    >>> address_in({"meta": {"URL": "https://example.org/7"}}), address_in({"url": "/7"})
+    ('https://example.org/7', None)
+    """
+    for part in [record, *(part for part in record.values() if isinstance(part, dict))]:
+        for name, value in part.items():
+            if isinstance(value, str) and value.startswith(ADDRESSES) and plain_name(name) in LINKS:
+                return str(value)
+    return None
