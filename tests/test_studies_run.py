@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import sys
 from pathlib import Path
@@ -64,6 +65,33 @@ def test_the_audit() -> None:
     assert [row["part"] for row in rows] == [*study.KAPPAS, "cohen_kappa", "spa", "clusters"]
     usual = {"part": "cohen_kappa", "data": "0.3 and 0.3", "kappa": 0.6, "items": 40, "each": "2", "covers": 1.0}
     assert "lowest coverage" in study.report([*rows, usual | {"times plain": 1.0}], 2)
+
+
+WHOLE = {"items", "sets"}
+WORDS = {"part", "data", "each"}
+
+
+def test_the_page_of_the_audit_is_made_of_its_table() -> None:
+    study, folder = module("audit"), FOLDER.parent / "docs" / "studies"
+    with (folder / "audit.csv").open(newline="") as file:
+        rows = [{name: value for name, value in row.items() if value} for row in csv.DictReader(file)]
+    kinds = {name: int if name in WHOLE else str if name in WORDS else float for row in rows for name in row}
+    table = [{name: kinds[name](value) for name, value in row.items()} for row in rows]
+    assert (folder / "audit.md").read_text("utf-8") == study.report(table, 1000)
+
+
+def test_the_page_of_comparisons_is_made_of_its_tables() -> None:
+    study = module("comparison_coverage")
+    page = (study.FOLDER / "comparisons.md").read_text("utf-8")
+    assert study.differences_text() in page and study.few_text() in page
+    verdicts = study.table("verdicts")
+    for row in verdicts:
+        row["second round"] = f"{float(row['gap']):+.3f}".replace("-", "−") if float(row["gap"]) else "the same"
+    for figure in ("agrees_less", "gate_passes"):
+        assert study.grid(verdicts, "second round", "items", figure) in page
+    wrong = [float(row["agrees_less"]) + float(row["agrees_more"]) for row in verdicts if not float(row["gap"])]
+    assert f"a difference is reported in {study.span(wrong)}" in page
+    assert max(wrong) <= 0.05 + 2 * (0.05 * 0.95 / 2500) ** 0.5
 
 
 def test_naming() -> None:
