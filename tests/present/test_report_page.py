@@ -8,17 +8,20 @@ import json
 import re
 import sys
 import zlib
+from dataclasses import replace
 from html import unescape
 from itertools import combinations
 from pathlib import Path
 
 import duckdb
+import narwhals
 import pandas
 import polars
 import pytest
 
 import spagree
 from command import Run
+from spagree.estimate.breakdowns import known
 from spagree.present.report import page
 from spagree.present.report.page import _environment, packed_library
 
@@ -458,3 +461,22 @@ def test_many_groups_have_a_table_of_their_differences(tmp_path: Path) -> None:
     assert "Differences between groups" in said and "in the table below." in said and "--json lists all)" not in said
     assert "(no value)" in said and "remark" in said
     assert "The surest 100 of 136 differences" in said
+
+
+def test_links_to_tasks_reach_the_cards_and_only_those_of_the_web() -> None:
+    """Of a source with a column of addresses: the first card leads to its task, others say nothing."""
+    rows = [(f"q{item}", f"p{who}", "yes" if who else "no") for item in range(4) for who in range(3)]
+    agreement = spagree.measure(polars.DataFrame(rows, schema=["item", "annotator", "label"], orient="row"))
+    measured = agreement.measurement
+    assert measured.items is not None and measured.annotations is not None
+    addresses = {"q0": "https://tool.example/q0?a=1&b=2", "q1": "javascript:alert(1)", "q2": "//tool.example/q2"}
+    frame = measured.annotations.to_native().collect()
+    linked = frame.with_columns(link=polars.col("item").replace_strict(addresses, default=None))
+    items = replace(measured.items, annotations=narwhals.from_native(linked.lazy()))
+    found = replace(measured, items=items).breakdowns(agreement.findings)
+    assert dict(known(found.disputed).select("item", "links").rows()) == {"q0": 1, "q1": 1, "q2": 1, "q3": 0}
+    html = page(found, agreement.understood, {}, agreement.to_dict(), VERSION)
+    assert re.findall(r'<a href="(?!#)([^"]*)" rel="noopener noreferrer" target="_blank">', html) == [
+        "https://tool.example/q0?a=1&amp;b=2"
+    ]
+    assert "javascript:" not in html.replace(packed_library(), "")
