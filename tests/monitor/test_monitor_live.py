@@ -188,6 +188,13 @@ def test_alerts_keep_when_they_began_and_end_once() -> None:
     assert len(register.of("p", "q")[1]) == 1
 
 
+def test_alerts_about_the_whole_project_come_first() -> None:
+    register = Register([])
+    register.update("p", "q", [alert("annotator_apart", subject="kim")], 1.0)
+    register.update("p", "q", [alert("annotator_apart", subject="kim"), alert("class_drop"), alert("drop")], 2.0)
+    assert [each.code for each in register.of("p", "q")[0]] == ["drop", "annotator_apart", "class_drop"]
+
+
 def test_alerts_come_back_from_the_store() -> None:
     first = Register([])
     began = first.update("p", "q", [alert("drop", figures={"before": 0.9})], 1.0)

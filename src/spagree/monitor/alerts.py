@@ -20,6 +20,7 @@ ALPHA = 0.05
 OPEN, ENDED = "open", "ended"
 ENOUGH = 20  # annotations before missing overlap is reported
 LONGEST = 60
+ABOUT_ALL = ("below_target", "drop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +211,11 @@ class Register:
         return changed
 
     def of(self, project: str, question: str) -> tuple[list[Alert], list[Alert]]:
-        """The open alerts of a question, and its past ones, the latest first."""
+        """The open alerts of a question, those about all of it first, and its past ones, the latest first."""
         own = (project, question)
         past = [alert for alert in self.past if (alert.project, alert.question) == own]
-        return [alert for key, alert in self.open.items() if key[:2] == own], past[::-1]
+        found = [alert for key, alert in self.open.items() if key[:2] == own]
+        return sorted(found, key=lambda alert: alert.code not in ABOUT_ALL), past[::-1]
 
 
 def _known(document: dict[str, Any]) -> dict[str, Any]:
