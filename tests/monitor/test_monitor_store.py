@@ -199,7 +199,7 @@ def test_a_full_disk_keeps_nothing_of_the_batch_and_goes_on_once_there_is_room(t
 
 
 def test_a_million_annotations_fit_on_a_small_machine(tmp_path: Path) -> None:
-    """About 50 B on disk and 400 B in memory for each, as docs/monitor.md says; the bar is 1,000 B."""
+    """About 50 B on disk for each, as docs/monitor.md says, and 400 B in memory before anything is measured."""
     size, path = 20_000, tmp_path / "s.sqlite"
     whole = [
         Given("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 48}", "xyz"[i % 3], 1.0, 5.0) for i in range(size)
