@@ -61,7 +61,7 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     usable = _drop_missing(frame, found)
     clean = apply_policies(usable, annotations, found.usable, policies or Policies())
     # Most data needs no policy: then the labels need not be counted again.
-    totals = found.usable if clean is usable else _labels(clean.frame).usable
+    totals = found.usable if clean is usable else _commonest_first(clean.labels or _labels(clean.frame).usable)
     counts = item_label_counts(clean.frame)
     left_out = {**annotations.left_out, **clean.left_out}
     progress.stage("counting annotators")
@@ -111,8 +111,11 @@ def _labels(frame: nw.LazyFrame[Any]) -> _Labels:
     sums = {label: (int(total), int(gone)) for label, total, gone in found}
     missing = sums.pop(None, (0, 0))[0]
     usable = {label: total - gone for label, (total, gone) in sums.items() if total > gone}
-    ordered = dict(sorted(usable.items(), key=lambda pair: (-pair[1], text(pair[0]))))
-    return _Labels(ordered, missing, sum(gone for _, gone in sums.values()))
+    return _Labels(_commonest_first(usable), missing, sum(gone for _, gone in sums.values()))
+
+
+def _commonest_first(labels: Mapping[Any, int]) -> dict[Any, int]:
+    return dict(sorted(labels.items(), key=lambda pair: (-pair[1], text(pair[0]))))
 
 
 def _drop_missing(frame: nw.LazyFrame[Any], labels: _Labels) -> Clean:

@@ -5,7 +5,7 @@ Each policy is explicit, works on the native engine, and counts what it leaves o
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -74,6 +74,8 @@ class Clean:
     frame: nw.LazyFrame[Any]
     left_out: Mapping[str, int]
     cautions: tuple[Caution, ...] = ()
+    labels: Mapping[Any, int] | None = None
+    """Annotations per label, where they are known without counting again."""
 
     def without(self, reason: str, count: int, frame: nw.LazyFrame[Any], *cautions: Caution) -> Clean:
         """The same with ``count`` annotations left out for ``reason``."""
@@ -91,7 +93,9 @@ def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, 
         clean = replace(clean, frame=frame, cautions=clean.cautions + cautions)
     if annotations.has_annotators:
         progress.stage("looking for repeats")
-        clean = _settle_repeats(clean, annotations, policies.duplicates, sum(labels.values()))
+        clean = _settle_repeats(clean, annotations, policies.duplicates, labels)
+        if policies.normalize or policies.separator is not None or policies.of_sets:
+            clean = replace(clean, labels=None)
     if policies.first is not None:
         clean = _keep_first(clean, policies.first)
     return clean
@@ -100,10 +104,12 @@ def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, 
 # Repeats -------------------------------------------------------------------------------------
 
 
-def _settle_repeats(clean: Clean, annotations: Annotations, policy: DuplicatePolicy, total: int) -> Clean:
+def _settle_repeats(
+    clean: Clean, annotations: Annotations, policy: DuplicatePolicy, labels: Mapping[Any, int]
+) -> Clean:
     """One annotation per annotator and item; different labels need a decision by the user."""
     named = clean.frame.filter(~nw.col(ANNOTATOR).is_null())
-    candidates = repeat_candidates(named, (ITEM, ANNOTATOR), rows=total)
+    candidates = repeat_candidates(named, (ITEM, ANNOTATOR), rows=sum(labels.values()))
     if candidates is None:
         return clean
     few = candidates is not named  # found by their hashes: each look at them is a pass over all rows
@@ -120,8 +126,9 @@ def _settle_repeats(clean: Clean, annotations: Annotations, policy: DuplicatePol
         return clean.without("repeated", repeats, nw.concat([join_sets(named), anonymous]), caution)
     order = _repeat_order(named, policy, annotations.cautions)
     if few and ROW in order:
-        left = without_rows(clean.frame, _again(candidates, policy, order))
-        return clean.without("repeated", repeats, left, caution)
+        again = _again(candidates, policy, order)
+        left = clean.without("repeated", repeats, without_rows(clean.frame, sorted(again)), caution)
+        return replace(left, labels=_labels_left(labels, again.values()))
     return clean.without("repeated", repeats, nw.concat([_keep_one(named, policy, order), anonymous]), caution)
 
 
@@ -141,10 +148,24 @@ def _few_repeats(frame: nw.LazyFrame[Any]) -> tuple[int, int]:
     return int(repeats), int(same)
 
 
-def _again(candidates: nw.LazyFrame[Any], policy: Literal["error", "first", "last"], order: list[str]) -> list[int]:
-    """The rows that are not the one that counts: the last of its annotator and item, or the first."""
+def _again(
+    candidates: nw.LazyFrame[Any], policy: Literal["error", "first", "last"], order: list[str]
+) -> dict[int, Any]:
+    """The rows that do not count, with their labels: all but the last of an annotator on an item, or the first."""
     place = nw.col(LABEL).cum_count(reverse=policy == "last").over(ITEM, ANNOTATOR, order_by=order).alias("place")
-    return sorted(row for (row,) in rows(candidates.with_columns(place).filter(nw.col("place") > 1).select(ROW)))
+    return dict(rows(candidates.with_columns(place).filter(nw.col("place") > 1).select(ROW, LABEL)))
+
+
+def _labels_left(labels: Mapping[Any, int], gone: Iterable[Any]) -> dict[Any, int] | None:
+    """Annotations per label without these; None where they are not those that were counted.
+
+    >>> _labels_left({"yes": 2, "no": 1}, ["no"]), _labels_left({"yes": 2}, ["Yes"])
+    ({'yes': 2}, None)
+    """
+    lost = Counter(gone)
+    if not lost.keys() <= labels.keys():
+        return None
+    return {label: count - lost[label] for label, count in labels.items() if count > lost[label]}
 
 
 def _beyond_first(frame: nw.LazyFrame[Any], *keys: str) -> int:
