@@ -104,7 +104,7 @@ def _with_unseen(value: Floats, informing: Informing, level: float) -> Floats:
 def score_limits(value: Number, shrink: Number) -> tuple[Number, Number]:
     """Wilson's limits of one figure or of many: where (value − p)² = shrink·p(1 − p); shrink is t² over the size."""
     centre = (value + shrink / 2) / (1 + shrink)
-    half = (shrink * (value * (1 - value) + shrink / 4)) ** 0.5 / (1 + shrink)
+    half = np.sqrt(shrink * (value * (1 - value) + shrink / 4)) / (1 + shrink)
     return centre - half, centre + half
 
 
@@ -135,7 +135,7 @@ def deviations(left_out: Floats, count: Floats | None = None) -> tuple[float, Fl
     The squares of the deviations add up to the variance; ``count`` says how many units share a value.
 
     >>> mean, moved = deviations(np.array([0.5, 0.75, 0.25]), np.array([2.0, 1.0, 1.0]))
-    >>> mean, float(np.sum(np.array([2.0, 1.0, 1.0]) * moved**2))
+    >>> mean, round(float(moved**2 @ [2.0, 1.0, 1.0]), 12)
     (0.5, 0.09375)
     """
     size = float(len(left_out)) if count is None else total(count)

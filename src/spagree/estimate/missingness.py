@@ -62,7 +62,7 @@ def welch(values: Floats, errors: Floats, freedom: Floats) -> float:
     """How likely equal means differ so much, if their errors have so many degrees of freedom (Welch, 1951); a p-value.
 
     >>> round(welch(np.array([0.5, 0.7]), np.array([0.1, 0.1]), np.array([9.0, 9.0])), 4)  # Student's t
-    0.1743
+    0.1744
     """
     size, weight = len(values), errors**-2.0
     centre = np.average(values, weights=weight)

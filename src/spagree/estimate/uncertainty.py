@@ -163,7 +163,7 @@ def wilson(
     if not isfinite(shrink):
         return 0.0, 1.0
     low, high = score_limits(value, shrink)
-    return 0.0 if value == 0 else max(0.0, low), 1.0 if value == 1 else min(1.0, high)
+    return 0.0 if value == 0 else max(0.0, float(low)), 1.0 if value == 1 else min(1.0, float(high))
 
 
 @dataclass(frozen=True, slots=True)
