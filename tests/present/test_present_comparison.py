@@ -46,9 +46,13 @@ MORE = gap(0.06, 0.02, 0.10)
         (
             gap(0.01, -0.03, 0.05),
             0.6,
-            "Whether round 2 agrees more than round 1 cannot be told: +0.010, −0.030 to 0.050.",
+            "There is not enough data to tell whether round 2 agrees more than round 1: +0.010, −0.030 to 0.050.",
         ),
-        (MORE, 0.2, "Whether round 2 agrees more than round 1 cannot be told: +0.060, 0.020 to 0.100."),
+        (
+            MORE,
+            0.2,
+            "There is not enough data to tell whether round 2 agrees more than round 1: +0.060, 0.020 to 0.100.",
+        ),
         (Difference(None, 0.95, undefined="no pairs"), None, "round 2 and round 1 cannot be compared: no pairs."),
         (Difference(0.1, 0.95, undefined="one item"), None, "round 2 and round 1 cannot be compared: one item."),
     ],
@@ -181,7 +185,7 @@ def model(**changes: object) -> ModelFindings:
         ({}, "gpt agrees with people as well as a person does, within 0.05: +0.020, −0.010 to 0.050."),
         (
             {"verdict": "cannot_tell"},
-            "Whether gpt agrees with people as well as a person does cannot be told: +0.020, −0.010 to 0.050.",
+            "There is not enough data to tell whether gpt agrees with people as well as a person: +0.020, −0.010 to 0.050.",
         ),
         (
             {"verdict": "worse", "difference": gap(-0.1, -0.14, -0.06)},

@@ -61,8 +61,8 @@ def test_a_handful_of_items_cannot_tell() -> None:
     rows = [(0, "a", "x"), (0, "b", "x"), *((1, who, label) for who, label in zip("abc", "xyy", strict=True))]
     found = judged([*rows, *((2, who, "y") for who in "abc"), *((3, who, "x") for who in "abcd")])
     assert found["Weights"].state == found["Beyond chance"].state == "look"
-    assert "On 4 items it cannot be told whether the choice matters" in found["Weights"].words
-    assert "It cannot be told whether people agree more often than" in found["Beyond chance"].words
+    assert "With 4 items there is no telling whether the choice matters" in found["Weights"].words
+    assert "There is not enough data to tell whether people agree more often than" in found["Beyond chance"].words
 
 
 def test_coverage() -> None:

@@ -130,7 +130,7 @@ def sentence(pair: Pair) -> str:
         return f"{b} and {a} cannot be compared: {found.undefined}."
     figures = f"{change(found.value)}, {span(found)}"
     if pair.verdict == "cannot_tell":
-        return f"Whether {b} agrees more than {a} cannot be told: {figures}."
+        return f"There is not enough data to tell whether {b} agrees more than {a}: {figures}."
     return f"{b} agrees {'more' if pair.verdict == 'agrees_more' else 'less'} than {a}: {figures}."
 
 

@@ -43,7 +43,7 @@ def group_lines(found: Groups) -> list[GroupLine]:
 
 
 def differences_in_words(found: Groups, most: int = MOST_DIFFERENCES) -> Iterator[str]:
-    """Which groups differ, corrected for all comparisons; what cannot be told is summed up in one sentence."""
+    """Which groups differ, corrected for all comparisons; the undecided are summed up in one sentence."""
     level = next((each.difference.level for each in found.differences), 0.95)
     differ = [each for each in found.differences if each.p_holm is not None and each.p_holm <= 1 - level]
     for each in differ[:most]:
@@ -52,12 +52,12 @@ def differences_in_words(found: Groups, most: int = MOST_DIFFERENCES) -> Iterato
     if len(differ) > most:
         yield f"… and {len(differ) - most:,} more differences (--json lists all)"
     if len(found.differences) == 1 and not differ and found.differences[0].difference.low is not None:
-        yield f"Whether the groups differ cannot be told: {difference_figures(found.differences[0])}."
+        yield f"There is not enough data to tell whether the groups differ: {difference_figures(found.differences[0])}."
         return
     rest = count(len(found.differences) - len(differ), "pair")
     if len(differ) < len(found.differences):
         others = "other groups" if differ else "groups"
-        yield f"Whether the {others} differ cannot be told ({rest}, Holm over all)."
+        yield f"There is not enough data to tell whether the {others} differ ({rest}, Holm over all)."
 
 
 def difference_figures(each: GroupDifference) -> str:

@@ -113,7 +113,7 @@ def model_sentence(found: ModelFindings) -> str:
     if found.verdict == AS_GOOD:
         return f"{name} agrees with people as well as a person does, within {found.margin:g}: {figures}."
     if found.verdict != WORSE:
-        return f"Whether {name} agrees with people as well as a person does cannot be told: {figures}."
+        return f"There is not enough data to tell whether {name} agrees with people as well as a person: {figures}."
     if gap.high is not None and gap.high < -found.margin:
         return f"{name} agrees with people less than a person does: {figures}."
     kappa = found.kappa_difference

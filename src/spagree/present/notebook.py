@@ -11,7 +11,7 @@ from spagree.present.sentence import headline, interval_name
 from spagree.present.wording import escape_controls, figure, interval
 
 SIGNS = {"fine": "✓", "look": "!", "problem": "✕", "cannot_tell": "?"}
-MEANS = {"fine": "fine", "look": "have a look", "problem": "a problem", "cannot_tell": "cannot be told"}
+MEANS = {"fine": "fine", "look": "have a look", "problem": "a problem", "cannot_tell": "cannot tell"}
 ACCENT, CHANCE = "#0072b2", "#7b8794"
 
 

@@ -173,7 +173,7 @@ def _schemes(findings: Findings) -> Verdict | None:
         return Verdict("problem", "Weights", f"{words} The answer depends on the choice.", link)
     if checks.weights(findings).state == checks.CANNOT_TELL:
         few = count(findings.data.pairable_items, "item")
-        return Verdict("look", "Weights", f"{words} On {few} it cannot be told whether the choice matters.")
+        return Verdict("look", "Weights", f"{words} With {few} there is no telling whether the choice matters.")
     return Verdict("ok", "Weights", f"{words} The choice hardly matters.", link)
 
 
@@ -188,7 +188,7 @@ def _chance(findings: Findings) -> Verdict | None:
     if state == checks.PROBLEM:
         return Verdict("problem", "Beyond chance", f"People do not clearly agree {blindly}.", "chance")
     if state == checks.CANNOT_TELL:
-        words = f"It cannot be told whether people agree {blindly}: more items would tell."
+        words = f"There is not enough data to tell whether people agree {blindly}: annotate more items."
         return Verdict("look", "Beyond chance", words, "chance")
     if state == checks.LOOK:
         poor = "much of the agreement is what chance alone would give"
