@@ -108,9 +108,9 @@ class Agreement:
     def items(self) -> Any:
         """Agreement of each item, least first: ``item, annotations, agreement, entropy, votes``.
 
-        On a lazy source (polars LazyFrame, duckdb, dask, PySpark) a lazy frame of the same kind, without
-        entropy and votes; on a dataframe one of the same kind; on files and triples a polars DataFrame. Items with a
-        single annotation have no agreement and come last. Entropy is in bits.
+        A polars DataFrame, like every other table. Only for a lazy source (polars LazyFrame, duckdb relation, dask,
+        PySpark), whose items may not fit on this machine, it is a lazy frame of that engine, without entropy and
+        votes. Items with a single annotation have no agreement and come last. Entropy is in bits.
 
         >>> import spagree
         >>> agreement = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "no")])

@@ -293,7 +293,30 @@ def test_every_engine_finds_the_worst_items_itself(engine: str) -> None:
 @on("polars lazy", "duckdb", "dask", "spark")
 def test_lazy_frames_stay_lazy(engine: str) -> None:
     frame = ENGINES[engine](MANY)
-    assert type(spagree.measure(frame).items()) is type(frame)
+    items = spagree.measure(frame).items()
+    assert type(items) is type(frame)
+    fetched = to_polars(nw.from_native(items).lazy())
+    assert fetched.select("item", "annotations", "agreement").rows() == worst_rows(MANY, 1_000)
+
+
+@pytest.mark.slow
+def test_the_items_of_a_modin_frame_are_a_polars_frame() -> None:
+    few = MANY.head(12)
+    assert spagree.measure(to_modin(few)).items().equals(spagree.measure(few).items())
+
+
+@on("pandas", "pandas on arrow", "pyarrow")
+@pytest.mark.parametrize("ids", ["text", "category", "number"])
+def test_every_table_of_a_frame_in_memory_is_a_polars_frame(ids: str, engine: str) -> None:
+    kind = {"text": pl.String, "category": pl.Categorical, "number": pl.Int64}[ids]
+    frame = MANY.with_columns(pl.col("item").str.extract(r"(\d+)").cast(kind))
+    agreement, same = spagree.measure(ENGINES[engine](frame)), spagree.measure(frame)
+    assert agreement.items().select(pl.exclude("item")).equals(same.items().select(pl.exclude("item")))
+    assert agreement.items()["item"].cast(pl.String).equals(same.items()["item"].cast(pl.String))
+    for table in ("annotators", "classes", "confusion", "pairs", "hardest", "distribution", "consensus"):
+        found = getattr(agreement, table)()
+        assert isinstance(found, pl.DataFrame), table
+        assert found.height == getattr(same, table)().height
 
 
 @pytest.mark.slow

@@ -121,31 +121,17 @@ class ItemTable:
         return found.with_columns(*texts, *absent, *once).select(ITEM, ANNOTATOR, LABEL, TIME, COUNT)
 
     def frame(self) -> Any:
-        """In the kind of frame the user came with; polars for files and triples. A lazy one knows agreement only."""
+        """A polars DataFrame; for a lazy source a lazy frame of its engine, which knows agreement only."""
         agreement = self.agreement()
-        try:
-            came_as = nw.from_native(self.source)
-        except TypeError:
-            found = to_polars(agreement)
-            return found.with_columns(self._said(found).get_columns())
-        if isinstance(came_as, nw.LazyFrame):
+        if isinstance(nw.from_native(self.source, pass_through=True), nw.LazyFrame):
             return agreement.to_native()
-        here = agreement.collect()
-        said = self._said(here.select("item").to_polars())
-        entropy, votes = said["entropy"].to_list(), said["votes"].to_list()
-        return here.with_columns(
-            nw.new_series("entropy", entropy, nw.Float64, backend=here.implementation),
-            nw.new_series("votes", votes, nw.String, backend=here.implementation),
-        ).to_native()
+        found = to_polars(agreement)
+        said = said_of(to_polars(self.counts))
+        return found.join(said, on=ITEM, how="left", maintain_order="left")
 
     def agreement(self) -> nw.LazyFrame[Any]:
         """(item, annotations, agreement), least agreement first, still on the engine."""
         return item_agreement(self.counts)
-
-    def _said(self, items: polars.DataFrame) -> polars.DataFrame:
-        """Entropy and votes, in the order of the items."""
-        found = said_of(to_polars(self.counts))
-        return items.select("item").join(found, on="item", how="left", maintain_order="left").drop("item")
 
 
 def items_in_codes(codes: Coded) -> ItemTable:
