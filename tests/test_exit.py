@@ -1,7 +1,8 @@
-"""Python ends in order after measure(): no thread of an engine is left that would abort it, on a terminal or not."""
+"""Python ends in order after measure(), on a terminal, in a session or in a notebook: no thread is left to abort it."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -51,3 +52,18 @@ def test_a_script_that_fails_ends_with_its_own_error(script: Path) -> None:
 @pytest.mark.slow
 def test_many_scripts_end_in_order(script: Path) -> None:
     assert {on_a_terminal(sys.executable, script)[0] for _ in range(6)} == {0}
+
+
+# How duckdb recognises the kernel of a notebook; without ipywidgets it refuses to change its progress bar there.
+KERNEL = """
+import sys, types
+sys.modules["IPython"] = types.ModuleType("IPython")
+sys.modules["IPython"].get_ipython = lambda: types.SimpleNamespace(config={"IPKernelApp": {}})
+sys.modules["ipywidgets"] = None
+"""
+
+
+def test_a_notebook_without_widgets_measures_a_file(script: Path) -> None:
+    command = [sys.executable, "-c", KERNEL + script.read_text()]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stdout.strip(), ended.stderr) == (0, value(script), "")

@@ -63,3 +63,12 @@ def watch(share: Share) -> None:
     progress = _listening.get()
     if progress is not None:
         progress.engines.append(share)
+
+
+def is_watched() -> bool:
+    """Whether anyone shows how far the work is.
+
+    >>> is_watched()
+    False
+    """
+    return _listening.get() is not None

@@ -38,9 +38,11 @@ def connect() -> DuckDBPyConnection:
 
     without_pandas.install()
     connection = duckdb.connect(config={"temp_directory": str(spill_folder()), "autoinstall_known_extensions": False})
-    # duckdb knows how far a query is only when it believes in a progress bar.
-    connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-    progress.watch(lambda: _share(connection))
+    if progress.is_watched():
+        # duckdb tells how far a query is only with its progress bar on, and in a Jupyter kernel without ipywidgets
+        # it refuses any change of that setting.
+        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+        progress.watch(lambda: _share(connection))
     return connection
 
 
