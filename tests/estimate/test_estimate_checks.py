@@ -186,7 +186,8 @@ def test_overlap_is_told_where_it_was_looked_at() -> None:
     assert by_code(apart)["overlap"].state == "problem"
     thin = spagree.measure(team("abc", 0) + team("def", 100) + [(200, "a", "x"), (200, "d", "x")])
     assert by_code(thin)["overlap"].state == "look"
-    assert by_code(measured([{"a": 2}] * 3))["overlap"].state == "cannot_tell"
+    unknown = by_code(measured([{"a": 2}] * 3))["overlap"]
+    assert unknown.state == "cannot_tell" and "a tally does not say who annotated" in str(unknown.reason)
     assert by_code(spagree.measure(team("abcd", 0)))["overlap"].state == "fine"
 
 

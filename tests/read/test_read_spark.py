@@ -192,6 +192,7 @@ def test_breakdowns_by_annotator_come_home_from_a_cluster_only_while_they_are_fe
     found = spagree.measure(session("local[2]").createDataFrame(VOTES.to_arrow()))
     assert found.annotators().equals(spagree.measure(VOTES).annotators())
     monkeypatch.setattr(evidence, "MOST_FROM_A_CLUSTER", VOTES.height - 1)
+    monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 0)
     again = spagree.measure(session("local[2]").createDataFrame(VOTES.to_arrow()))
     with pytest.raises(UsageError, match=f"bring all {VOTES.height} annotations to this machine"):
         again.pairs()

@@ -19,6 +19,7 @@ import spagree
 from oracle import BARS, annotations, counted, long_frame, parse
 from spagree.errors import DataError, DuplicateError, FileError, UsageError
 from spagree.estimate import find
+from spagree.estimate.breakdowns import NOT_LOOKED
 from spagree.read.spark.session import session
 from spagree.tally import engines
 from spagree.tally.count import count, item_agreement
@@ -336,6 +337,53 @@ def test_every_engine_writes_its_items_itself(engine: str, tmp_path: Path) -> No
 def test_a_list_of_the_hardest_items_needs_a_length() -> None:
     with pytest.raises(UsageError, match=r"hardest\(0\): how many items to list, 1 or more"):
         spagree.measure(MANY).hardest(0)
+
+
+# Warnings --------------------------------------------------------------------------------------------------
+
+
+def _two_teams() -> pl.DataFrame:
+    """Two teams that never met; one member of the first answers blindly, and one of the second in words of their own."""
+    random = np.random.default_rng(5)
+    found = []
+    for item in range(160):
+        team = "ab"[item % 2]
+        for who in random.choice(6, 3, replace=False).tolist():
+            blind = (team, who) == ("a", 2)
+            label = str(random.integers(3)) if blind else str(item % 3)
+            found.append((f"q{item}", f"{team}{who}", f"class {label}" if (team, who) == ("b", 1) else label))
+    return pl.DataFrame(found, ["item", "annotator", "label"], orient="row")
+
+
+@pytest.mark.slow
+@every_engine
+def test_every_engine_gives_the_same_warnings(engine: str) -> None:
+    wanted = spagree.measure(_two_teams().rows()).warnings
+    assert {"disconnected_teams", "own_labels"} <= {each.code for each in wanted}
+    assert spagree.measure(ENGINES[engine](_two_teams())).warnings == wanted
+
+
+@pytest.mark.slow
+@every_engine
+def test_every_engine_names_who_decides(engine: str) -> None:
+    team = _two_teams().filter(pl.col("annotator").str.starts_with("a"))
+    wanted = spagree.measure(team.rows()).warnings
+    assert [each.message[:4] for each in wanted if each.code == "one_annotator_decides"] == ["'a2'"]
+    assert spagree.measure(ENGINES[engine](team)).warnings == wanted
+
+
+@on("polars lazy", "dask")
+def test_what_is_not_looked_for_in_large_data_is_told(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 479)
+    agreement = spagree.measure(ENGINES[engine](_two_teams()))
+    assert "disconnected_teams" not in {each.code for each in agreement.warnings}
+    told = next(check for check in agreement.to_dict()["checks"] if check["code"] == "overlap")
+    assert told["state"] == "cannot_tell" and told["reason"] == NOT_LOOKED
+    assert "above 100,000 annotations it is not checked" in NOT_LOOKED
+    words = " ".join(str(agreement).split())
+    assert f"Overlap: Not known: {told['reason']}." in words
+    assert len(agreement.overlap().teams) == 2  # the remedies work
+    assert agreement.annotators().filter(pl.col("annotator") == "b1")["agreement"].to_list() == [0.0]
 
 
 # Hashes prove that nobody annotated an item twice ------------------------------------------------------------------

@@ -36,6 +36,7 @@ from spagree.options import CustomWeights
 from spagree.read.annotations import TIME, Caution
 from spagree.tally.coded import NO_ANNOTATORS
 from spagree.tally.engines import column_names, to_polars
+from spagree.tally.spelling import MOST_ANNOTATIONS
 from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -53,6 +54,11 @@ MOST_FOR_BOTH = 500_000  # annotations: above, the second pass is made only when
 FEWEST_IN_TEAMS = 3  # annotators: up to here they cannot form two teams
 MOST_PEOPLE = 40  # annotators among whom a page compares every two
 MOST_DISPUTED = 60  # items on a page, by their share of all disagreement
+NOT_LOOKED = (
+    f"above {CHEAP_ANNOTATIONS:,} annotations it is not checked whether annotators form teams that share no item or "
+    f"one annotator decides, and above {MOST_ANNOTATIONS:,} not whether somebody uses labels nobody else uses; a "
+    "report (--report FILE), agreement.overlap() and agreement.annotators() show it"
+)
 NO_GROUPS = "no column of groups was named; name one with --by (by=)"
 NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
@@ -228,9 +234,7 @@ class Measurement(Evidence):
     def quick_overlap(self) -> Overlap:
         """The same where looking costs little; thin bridges only among few meetings."""
         if self.annotations is not None and not is_small(self.tally.annotations):
-            raise UsageError(
-                f"not computed above {CHEAP_ANNOTATIONS:,} annotations; see a report or agreement.overlap()"
-            )
+            raise UsageError(NOT_LOOKED)
         return self.overlap if is_cheap(self.codes) else overlap(self.codes, bridges=False)
 
     def development(self, steps: int = 40) -> polars.DataFrame:
@@ -269,7 +273,7 @@ class Measurement(Evidence):
     def cautions(self, spa: float | None) -> tuple[Caution, ...]:
         """What to say about the overlap and about who decides, where looking at it costs little."""
         people = len(self.tally.annotators or ())
-        if self.annotations is None or people <= FEWEST_IN_TEAMS or not self._may_look():
+        if self.annotations is None or people <= FEWEST_IN_TEAMS or not is_small(self.tally.annotations):
             return ()
         apart = tuple(overlap_cautions(self.quick_overlap))
         try:
@@ -277,10 +281,6 @@ class Measurement(Evidence):
         except UsageError:  # own weights that say nothing about items with one annotation less
             return apart
         return (*apart, *decisive_cautions(self.peers, by_n, self.codes.annotators, spa))
-
-    def _may_look(self) -> bool:
-        """Few annotations, on an engine that answers at once."""
-        return is_small(self.tally.annotations) and not self.is_cluster
 
     def to_new_annotators(self, findings: Findings) -> Findings:
         """The same findings with the intervals of all schemes for new annotators, too."""

@@ -34,6 +34,8 @@ class Check:
     code: str
     state: State
     figures: Mapping[str, float | int | None] = field(default_factory=dict)
+    reason: str | None = None
+    """Why it was not checked, and how to check it; None where it was."""
 
 
 def checks(breakdowns: Breakdowns) -> tuple[Check, ...]:
@@ -177,7 +179,7 @@ def overlap(breakdowns: Breakdowns) -> Check:
     """Whether annotators can be compared with one another; cannot tell where nobody looked, or nobody is named."""
     found = breakdowns.overlap
     if isinstance(found, Absent):
-        return Check("overlap", CANNOT_TELL)
+        return Check("overlap", CANNOT_TELL, reason=found.reason)
     share = found.alone_annotations / max(breakdowns.findings.data.annotations, 1)
     figures = {
         "teams": len(found.teams),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.estimate import Data, Estimate, Missingness
 from spagree.estimate.breakdowns import Absent, Breakdowns
-from spagree.estimate.checks import checks
+from spagree.estimate.checks import Check, checks
 from spagree.present.wording import json_escapes
 
 if TYPE_CHECKING:
@@ -35,9 +35,14 @@ def document(breakdowns: Breakdowns, version: str) -> dict[str, Any]:
             name: estimate_document(found, observed=found.observed, expected=found.expected)
             for name, found in findings.chance.items()
         },
-        "checks": [{"code": each.code, "state": each.state, **each.figures} for each in checks(breakdowns)],
+        "checks": [_check(each) for each in checks(breakdowns)],
         "warnings": [{"code": each.code, "message": each.message} for each in findings.warnings],
     }
+
+
+def _check(found: Check) -> dict[str, Any]:
+    reason = {} if found.reason is None else {"reason": found.reason}
+    return {"code": found.code, "state": found.state, **found.figures, **reason}
 
 
 def _clusters(data: Data) -> dict[str, Any]:
