@@ -242,7 +242,7 @@ class _Gathering:
             rows.name(values)
             if seconds is None and time is not None:
                 rows.no_times.append(time)
-        if item is not None:
+        if item is not None and (item not in self.texts or item not in self.links):
             self._describe(item, text, fields)
 
     def _describe(self, item: str, text: str | None, fields: Mapping[str, Any]) -> None:

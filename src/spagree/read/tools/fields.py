@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from spagree.read.contents import plain_name, words
@@ -39,8 +40,14 @@ def address_in(record: Mapping[str, Any]) -> str | None:
     >>> address_in({"meta": {"URL": "https://example.org/7"}}), address_in({"url": "/7"})
     ('https://example.org/7', None)
     """
-    for part in [record, *(part for part in record.values() if isinstance(part, dict))]:
-        for name, value in part.items():
-            if isinstance(value, str) and value.startswith(ADDRESSES) and plain_name(name) in LINKS:
-                return str(value)
+    for part in [record, *[part for part in record.values() if isinstance(part, dict)]]:
+        for name in _link_names(tuple(part)):
+            if isinstance(part[name], str) and part[name].startswith(ADDRESSES):
+                return str(part[name])
     return None
+
+
+@lru_cache(maxsize=100)
+def _link_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the names under which tools keep addresses: the records of an export share their names."""
+    return tuple(name for name in names if plain_name(name) in LINKS)

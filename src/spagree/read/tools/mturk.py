@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -15,10 +15,10 @@ from spagree.read.contents import plain_name
 from spagree.read.files.json_text import DECODER
 from spagree.read.tables import listed, shown
 from spagree.read.tools import timestamps
-from spagree.read.tools.answers import Record, answer, cell, from_text, one_or_more, table_rows
+from spagree.read.tools.answers import Record, answer, from_text, one_or_more, table_rows
 from spagree.read.tools.fields import LINKS
 from spagree.read.tools.source import TABLE, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
 
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
 NUMBERED = re.compile(r"(.*?[^0-9])[._-]?([0-9]+)")
@@ -29,6 +29,7 @@ TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url")
 STATUSES = {"Submitted": "submitted", "Approved": "approved", "Rejected": "rejected"}
 REGIONS = ("entities", "boundingBoxes", "polygons", "keypoints", "polylines", "cuboids", "labeledImage")
 
+Row = tuple[int, Sequence[str], Sequence[str | None]]  # line, names, cells
 # line, item, annotator, time, status, what each item of the HIT shows, answers by field, other fields
 Assignment = tuple[int, str, str | None, str | None, str, dict[str, str | None], dict[str, Value], Record]
 
@@ -52,7 +53,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     found = table_rows(
         source, options, lambda name: name in wanted or name.startswith(ANSWER) or _is_link(name), OMITTED
     )
-    given = [_assignment(source, options, texts, row) for row in found]
+    given = list(_assignments(source, options, texts, found))
     if options.item is None:
         _tell_repeats(source, options, given)
     kinds = _Boxes([fields for *_, fields, _ in given])
@@ -65,21 +66,39 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             )
 
 
-def _assignment(
-    source: Source,
-    options: ReaderOptions,
-    texts: Mapping[str, str],
-    found: tuple[int, Sequence[str], Sequence[str | None]],
-) -> Assignment:
-    line, names, cells = found
-    row = dict(zip(names, cells, strict=True))
-    place = f"{source.name}:{line}"
-    others = {name.removeprefix(INPUT): text for name, text in row.items() if options.needs(name) or _is_link(name)}
-    others.update({name: text for name, text in row.items() if name in (options.by, options.cluster)})
-    seen = {number: row.get(column) for number, column in texts.items()}
-    status = STATUSES.get(row.get("AssignmentStatus") or "") or (row.get("AssignmentStatus") or "submitted").lower()
-    item, time = cell(row, options.item or "HITId", place), row.get(options.time or "SubmitTime")
-    return line, item, row.get("WorkerId"), time, status, seen, _fields(place, row), others
+def _assignments(
+    source: Source, options: ReaderOptions, texts: Mapping[str, str], rows: Iterable[Row]
+) -> Iterator[Assignment]:
+    columns = None
+    for line, names, cells in rows:
+        place = f"{source.name}:{line}"
+        if columns is None or columns.names is not names:  # the first row of a file
+            columns = _Columns(names, options, texts, place)
+        yield columns.assignment(line, dict(zip(names, cells, strict=True)), place)
+
+
+class _Columns:
+    """Which columns of a file hold what: the same for all its rows."""
+
+    def __init__(self, names: Sequence[str], options: ReaderOptions, texts: Mapping[str, str], place: str) -> None:
+        self.names, self.texts = names, texts
+        self.item, self.time = options.item or "HITId", options.time or "SubmitTime"
+        if self.item not in names:
+            raise ColumnError(f"{place}: there is no field {shown(self.item)}; fields: {listed(list(names))}")
+        others = {name.removeprefix(INPUT): name for name in names if options.needs(name) or _is_link(name)}
+        self.others = others | {name: name for name in names if name in (options.by, options.cluster)}
+        self.answers = {name[len(ANSWER) :]: name for name in names if name.startswith(ANSWER) and name != CROWD}
+
+    def assignment(self, line: int, row: Mapping[str, str | None], place: str) -> Assignment:
+        """One row of the file."""
+        seen = {number: row.get(column) for number, column in self.texts.items()}
+        fields = {field: _cell(row[name]) for field, name in self.answers.items()}
+        crowd = row.get(CROWD)  # the crowd elements write all answers in one cell
+        if crowd:
+            fields |= _crowd(place, crowd)
+        others = {field: row[name] for field, name in self.others.items()} if self.others else NO_FIELDS
+        who, time, status = row.get("WorkerId"), row.get(self.time), row.get("AssignmentStatus") or "Submitted"
+        return line, row[self.item] or "", who, time, STATUSES.get(status) or status.lower(), seen, fields, others
 
 
 def _tell_repeats(source: Source, options: ReaderOptions, given: Sequence[Assignment]) -> None:
@@ -171,14 +190,6 @@ def _is_joined(values: set[str]) -> bool:
     chosen = Counter(option for text in values for option in text.split("|"))
     options = {option for each in several for option in each}
     return 2 * sum(chosen[option] > 1 for option in options) >= len(options)
-
-
-def _fields(place: str, row: Record) -> dict[str, Value]:
-    """The answers of an assignment by field; the crowd elements write all of them in one cell."""
-    plain = {name[len(ANSWER) :]: _cell(text) for name, text in row.items() if name.startswith(ANSWER)}
-    crowd = row.get(CROWD)
-    plain.pop(CROWD[len(ANSWER) :], None)
-    return {**plain, **_crowd(place, crowd)} if crowd else plain
 
 
 @lru_cache(maxsize=10_000)
