@@ -22,7 +22,7 @@ def test_the_score_is_short_unless_asked(run: Run) -> None:
 
 def test_a_doubtful_assumption_and_warnings_are_never_left_out(run: Run) -> None:
     short = run("score", "example:adaptive")[1]
-    assert "Broken: items with more annotations agree less" in short
+    assert "Broken: people agree less on items with more annotations" in short
     assert short.count("! ") == len(spagree.measure("example:adaptive").warnings) > 0
 
 

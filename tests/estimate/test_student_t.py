@@ -100,3 +100,10 @@ def test_the_tail_of_f_is_scipys(value: float, first: int, second: float) -> Non
 def test_the_tail_of_f_at_its_ends() -> None:
     assert f_tail(0.0, 3, 8) == 1.0 and f_tail(inf, 3, 8) == 0.0
     assert f_tail(1e300, 1, 1e5) == 0.0
+
+
+def test_a_quantile_has_the_same_bits_alone_and_beside_others() -> None:
+    freedom = np.random.default_rng(3).uniform(0.3, 260, 2_000)
+    together = two_sided_each(0.95, freedom)
+    assert together.tolist() == [two_sided_each(0.95, freedom[i : i + 1])[0] for i in range(len(freedom))]
+    assert together[::7].tolist() == two_sided_each(0.95, freedom[::7]).tolist()

@@ -67,9 +67,9 @@ def test_what_is_no_report_is_refused_before_counting(tmp_path: Path, run: Run) 
 def test_a_gate_is_the_target_of_the_page(tmp_path: Path, run: Run) -> None:
     page = tmp_path / "page.html"
     assert run("score", "example:sparse", "--require", "0.9", "--report", page)[0] == 1
-    assert "Below the target of 0.900" in page.read_text("utf-8")
+    assert "Below the target of 0.90," in page.read_text("utf-8")
     assert run("score", "example:sparse", "--target", "0.5", "--report", page, "--force")[0] == 0
-    assert "Above the target of 0.500" in page.read_text("utf-8")
+    assert "Above the target of 0.50," in page.read_text("utf-8")
 
 
 def test_all_questions_since_last_time(tmp_path: Path, run: Run) -> None:

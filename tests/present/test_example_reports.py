@@ -49,8 +49,8 @@ def test_a_page_says_what_is_measured_today(name: str, pages: dict[str, spagree.
 def test_one_of_them_shows_a_broken_assumption(pages: dict[str, spagree.Agreement]) -> None:
     assert [name for name, found in pages.items() if found.missingness.broken] == ["broken-assumption"]
     page = (ROOT / "docs" / "examples" / "broken-assumption.html").read_text("utf-8")
-    assert "Broken: items with more annotations agree less" in page
-    assert "Measure again with the first annotations of each item only." in page
+    assert "Broken: people agree less on items with more annotations" in page
+    assert "Score again with only the first annotations of each item." in page
 
 
 def test_one_of_them_has_texts_and_dates() -> None:
@@ -61,4 +61,4 @@ def test_one_of_them_has_texts_and_dates() -> None:
 def test_pictures_are_small() -> None:
     pictures = list((ROOT / "docs" / "images").glob("*.png"))
     assert len([path for path in pictures if path.name.startswith("report-")]) == 4
-    assert all(path.stat().st_size < 200_000 for path in pictures)
+    assert all(path.stat().st_size < 250_000 for path in pictures)

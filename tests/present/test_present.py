@@ -134,7 +134,7 @@ def test_long_tables_are_cut_and_say_so() -> None:
 def test_a_broken_assumption_is_said_in_every_place() -> None:
     found = spagree.measure("example:adaptive").breakdowns(["intervals"])
     shown = to_text(found, None, "9.9")
-    assert "✕ Assumption: Broken: items with more annotations agree less (p < 0.001)" in shown
+    assert "✕ Assumption: Broken: people agree less on items with more annotations (p < 0.001)" in shown
     assert "first=2" in shown and "! the weighting schemes differ" in shown
     assert "Agreement depended on the number of annotations" in for_paper(found, "9.9")
 

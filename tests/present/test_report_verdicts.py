@@ -83,7 +83,7 @@ def test_an_assumption_that_is_broken_and_weights_that_matter() -> None:
     drawn = spagree.simulate(items=600, per_item=5, adaptive=True, seed=1)
     found = judged(drawn.frame)
     assert found["Assumption"].state == "problem"
-    assert "items with more annotations agree less (p < 0.001)" in found["Assumption"].words
+    assert "people agree less on items with more annotations (p < 0.001)" in found["Assumption"].words
     assert found["Weights"].state == "problem" and "depends on the choice" in found["Weights"].words
 
 
@@ -92,7 +92,7 @@ def test_an_assumption_in_doubt() -> None:
     p = spagree.measure(drawn.frame).missingness.p
     assert p is not None and 0.01 < p < 0.05
     found = judged(drawn.frame)["Assumption"]
-    assert found.state == "look" and found.words.startswith("Doubtful: items with more annotations agree ")
+    assert found.state == "look" and found.words.startswith("Doubtful: people agree ")
 
 
 def test_an_assumption_that_cannot_be_tested() -> None:
@@ -257,6 +257,15 @@ def test_with_two_annotations_per_item_nobody_is_named_and_it_says_why() -> None
     assert "nobody is named here" in " ".join(step.words for step in steps(actions(rows)))
 
 
+def test_weak_agreement_asks_for_a_better_guideline_and_not_for_more_annotations() -> None:
+    weak = mixed_up({"xx": 180, "yy": 180, "xy": 240})
+    assert kinds(weak)[0] == "guideline" and "precision" not in kinds(weak)
+    assert "they do not raise it" in steps(actions(weak))[0].gain
+    few = mixed_up({"xx": 9, "yy": 9, "xy": 12})  # too few to know that it is weak
+    assert "guideline" not in kinds(few) and kinds(few)[0] == "precision"
+    assert "guideline" not in kinds(mixed_up({"xx": 270, "yy": 270, "xy": 60}))
+
+
 def test_who_to_talk_to_agrees_clearly_less() -> None:
     drawn = spagree.simulate(items=900, annotators=9, quality=(0.2, 1.0), per_item=4, seed=5)
     found = spagree.measure(drawn.frame)
@@ -268,7 +277,7 @@ def test_who_to_talk_to_agrees_clearly_less() -> None:
     alone = spagree.measure(drawn.frame, exclude_annotator=first).spa.value
     assert talk.figures["spa_without"] == pytest.approx(alone)
     words = steps([talk])[0]
-    assert words.gain.startswith(f"{found.spa.value:.3f} → {alone:.3f} without") and words.names == talk.names
+    assert words.gain == f"Without the first {found.spa.value:.3f} → {alone:.3f}." and words.names == talk.names
 
 
 def test_annotators_alike_are_left_in_peace() -> None:

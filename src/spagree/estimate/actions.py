@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spagree.estimate.breakdown_values import Action
-from spagree.estimate.checks import PRECISE
+from spagree.estimate.checks import ROUGH
 from spagree.estimate.findings import Findings
 from spagree.estimate.overlap import Overlap
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 SECOND_ANNOTATION, EARLY_ANNOTATIONS, SHARED_ITEMS = "second_annotation", "early_annotations", "shared_items"
 PRECISION, ANNOTATORS, ITEMS, CLASSES = "precision", "annotators", "items", "classes"
-THIRD_ANNOTATION = "third_annotation"
+THIRD_ANNOTATION, GUIDELINE = "third_annotation", "guideline"
+WEAK = 0.41  # of the way from chance to full agreement: fair at best, in the words of Landis and Koch
 SHARP = 0.02  # half of an interval that no decision needs narrower
 MUCH = 0.1  # of all disagreement: worth an afternoon
 FEWEST_ITEMS, MOST_ITEMS = 3, 10
@@ -43,10 +44,18 @@ def actions(findings: Findings, grounds: Grounds) -> tuple[Action, ...]:
         return (Action(SECOND_ANNOTATION),)
     first = list(_flaws(findings, grounds))
     ranked = sorted(_gains(findings, grounds), key=lambda action: -action.gain)
-    more = [*_precision(findings, grounds), *_third(grounds.annotators)]
     spa = findings.spa
-    is_rough = spa.low is None or spa.high is None or (spa.high - spa.low) / 2 > PRECISE
+    is_rough = spa.low is None or spa.high is None or (spa.high - spa.low) / 2 > ROUGH
+    if not is_rough and _is_weak(findings):
+        return (*first, Action(GUIDELINE), *ranked, *_third(grounds.annotators))
+    more = [*_precision(findings, grounds), *_third(grounds.annotators)]
     return tuple([*first, *more, *ranked] if is_rough else [*first, *ranked, *more])
+
+
+def _is_weak(findings: Findings) -> bool:
+    """Whether agreement is fair at best, with the whole interval: a sharper number would say the same."""
+    high = findings.chance["spa_kappa"].high
+    return high is not None and high < WEAK
 
 
 def _flaws(findings: Findings, grounds: Grounds) -> Iterator[Action]:
@@ -62,7 +71,7 @@ def _gains(findings: Findings, grounds: Grounds) -> Iterator[Action]:
     if spa is None or spa == 1:
         return
     yield from _people(grounds.annotators, spa)
-    yield from _items(grounds.items, spa)
+    yield from _items(grounds.items, spa, findings.data.pairable_items)
     yield from _classes(grounds.classes, spa)
 
 
@@ -79,7 +88,7 @@ def _people(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
     yield Action(ANNOTATORS, names, {**figures, "against_others": apart[0]["against_others"]}, apart[0]["change"])
 
 
-def _items(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
+def _items(found: polars.DataFrame | None, spa: float, of: int) -> Iterator[Action]:
     """The few items that hold a tenth of all disagreement, or the ten that hold most."""
     if found is None or found.is_empty():
         return
@@ -88,7 +97,7 @@ def _items(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
     size = min(max(enough, FEWEST_ITEMS), len(shares))
     share = sum(shares[:size])
     names = tuple(str(item) for item in found["item"].head(MOST_NAMED).to_list())
-    yield Action(ITEMS, names, {"items": size, "share": share}, share * (1 - spa))
+    yield Action(ITEMS, names, {"items": size, "share": share, "of_all": size / of}, share * (1 - spa))
 
 
 def _classes(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:

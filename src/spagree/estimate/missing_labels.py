@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from spagree.estimate.findings import find
-from spagree.estimate.similarity import Metric, is_number
+from spagree.estimate.similarity import SET_METRICS, Metric, is_number
 from spagree.options import CustomWeights
 from spagree.read.annotations import Caution
 from spagree.tally.count import Counted
 
+EMPTY_SETS = frozenset(("[]", "{}"))
 # fmt: off
 SURELY = frozenset((
     "n/a", "#n/a", "nan", "null", "-", "--", "—", "–", "?", ".", "skip", "skipped", "missing", "(blank)", "blank",
     "no answer", "not answered", "not applicable", "<na>", "nil", "undefined", "n.a.", "#null!", "empty",
-    "[]", "{}",
-))
+)) | EMPTY_SETS
 # fmt: on
 PERHAPS = frozenset(("na", "none", "unknown"))  # also genuine labels: only where the others are written otherwise
 CODES = frozenset((-1, -9, -99, -999, -9999, 9, 77, 88, 98, 99, 999, 9999))
@@ -74,7 +74,8 @@ def _is_whole(label: str) -> bool:
 def caution_missing(counted: Counted, weights: str | CustomWeights, metric: Metric) -> tuple[Caution, ...]:
     """Labels that look missing, the option that leaves them out, and the agreement it would give."""
     labels = counted.tally.labels
-    looks = looks_missing(labels)
+    are_sets = metric.rule in SET_METRICS  # an empty set is an answer: none of the options
+    looks = [label for label in looks_missing(labels) if not (are_sets and label in EMPTY_SETS)]
     if not looks:
         return ()
     value = find(counted.without(looks), weights, metric=metric).spa.value

@@ -48,13 +48,14 @@ def two_sided_each(level: float, freedom: Floats) -> Floats:
     """
     freedom = np.asarray(freedom, dtype=np.float64)
     z = -NormalDist().inv_cdf((1 - level) / 2)
-    many = freedom >= max(MANY, PER_SQUARE * z * z)
+    most = max(MANY, PER_SQUARE * z * z)
+    many = freedom >= most
     few = (freedom > 0) & ~many
     t = np.full(freedom.shape, np.nan)
     t[many] = _series(z, freedom[many])
     if few.any():
         different = np.array(sorted(set(freedom[few].tolist())))
-        t[few] = _by_incomplete_beta(level, z, different)[np.searchsorted(different, freedom[few])]
+        t[few] = _by_incomplete_beta(level, z, different, _terms(most / 2))[np.searchsorted(different, freedom[few])]
     return t
 
 
@@ -65,7 +66,7 @@ def _series(z: float, freedom: Floats) -> Floats:
     return t
 
 
-def _by_incomplete_beta(level: float, z: float, freedom: Floats) -> Floats:
+def _by_incomplete_beta(level: float, z: float, freedom: Floats, terms: int) -> Floats:
     """1 − level = I_x(freedom/2, 1/2) with x = freedom/(freedom + t²), solved for the logit of x.
 
     It begins at the approximation of Wallace (1959), which has two digits from one degree of freedom on. Where 1 − x is
@@ -75,23 +76,28 @@ def _by_incomplete_beta(level: float, z: float, freedom: Floats) -> Floats:
     logit = -exponent - np.log(-np.expm1(-exponent))
     half, other = freedom / 2, np.full(len(freedom), 0.5)
     outside = logit < np.log((half + 1) / 1.5)
-    logit[outside] = _solved(log1p(-level), half[outside], other[outside], logit[outside])
-    logit[~outside] = -_solved(log(level), other[~outside], half[~outside], -logit[~outside])
+    logit[outside] = _solved(log1p(-level), half[outside], other[outside], logit[outside], terms)
+    logit[~outside] = -_solved(log(level), other[~outside], half[~outside], -logit[~outside], terms)
     with np.errstate(over="ignore"):  # with hardly any freedom t is infinite
         return np.asarray(np.sqrt(freedom) * np.exp(-logit / 2))
 
 
-def _solved(target: float, a: Floats, b: Floats, logit: Floats) -> Floats:
-    """The logit of x at which log I_x(a, b) is the target: by Newton's method, on a function that is concave."""
+def _solved(target: float, a: Floats, b: Floats, logit: Floats, terms: int) -> Floats:
+    """The logit of x at which log I_x(a, b) is the target: by Newton's method, on a function that is concave.
+
+    Each stops by itself, so that a figure has the same bits whatever it is computed beside.
+    """
     if not len(logit):
         return logit
     log_beta = np.array([lgamma(p) + lgamma(q) - lgamma(p + q) for p, q in zip(a.tolist(), b.tolist(), strict=True)])
+    moving = np.ones(len(logit), dtype=bool)
     for _ in range(STEPS):
-        slope = a * _continued_fraction(np.exp(-np.logaddexp(0, -logit)), a, b)
+        slope = a * _continued_fraction(np.exp(-np.logaddexp(0, -logit)), a, b, terms)
         value = -a * np.logaddexp(0, -logit) - b * np.logaddexp(0, logit) - log_beta - np.log(slope)
         step = (value - target) / slope
-        logit = logit - step
-        if np.abs(step).max() < CLOSE:
+        logit = np.where(moving, logit - step, logit)
+        moving &= np.abs(step) >= CLOSE
+        if not moving.any():
             break
     return logit
 
@@ -110,16 +116,20 @@ def f_tail(value: float, first: float, second: float) -> float:
     upper = x > (a + 1) / (a + b + 2)  # the other side's continued fraction is the fast one
     if upper:
         a, b, x = b, a, first * value / (second + first * value)
-    fraction = _continued_fraction(np.array([x]), np.array([a]), np.array([b]))[0]
+    fraction = _continued_fraction(np.array([x]), np.array([a]), np.array([b]), _terms(max(a, b)))[0]
     share = (
         exp(a * log(x) + b * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b) - log(a * fraction)) if x > 0 else 0.0
     )
     return 1 - share if upper else share
 
 
-def _continued_fraction(x: Floats, a: Floats, b: Floats) -> Floats:
+def _terms(most: float) -> int:
+    """How many terms are enough for parameters up to ``most``."""
+    return 16 + 3 * ceil(sqrt(most))
+
+
+def _continued_fraction(x: Floats, a: Floats, b: Floats, terms: int) -> Floats:
     """x^a·(1 − x)^b/(a·B(a, b)·I_x(a, b)): Abramowitz and Stegun 26.5.8, from its last term to the first."""
-    terms = 16 + 3 * ceil(sqrt(float(max(a.max(), b.max()))))
     value = np.ones(len(x))
     for m in range(terms, -1, -1):
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))

@@ -14,6 +14,7 @@ WIDE_GAP = 0.25  # between agreement and kappa, from which on people ask why
 SEEN = 0.005  # a difference that shows in a table
 
 LEVELS = ((0.0, "no"), (0.21, "slight"), (0.41, "fair"), (0.61, "moderate"), (0.81, "substantial"))
+MANY_LEVELS = 0.4  # an interval of kappa that spans more than two of them
 
 REFERENCE = "Nørregaard, J. and Derczynski, L. (2022). Sparse Probability of Agreement. arXiv:2208.06161."
 
@@ -103,6 +104,8 @@ def beyond_chance(findings: Findings) -> str:
     if kappa.low <= 0:
         return f"Not clearly better than chance: {way}."
     names = " to ".join(dict.fromkeys((level_name(kappa.low), level_name(kappa.high))))
+    if kappa.high - kappa.low > MANY_LEVELS:
+        return f"Anything from {names} agreement beyond chance: {way}; more items would tell."
     return f"{names.capitalize()} agreement beyond chance: {way}."
 
 

@@ -49,7 +49,7 @@ class Verdict:
     @property
     def word(self) -> str:
         """The same in a word."""
-        return {"ok": "fine", "look": "look", "problem": "problem"}[self.state]
+        return {"ok": "fine", "look": "caution", "problem": "problem"}[self.state]
 
 
 def verdicts(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
@@ -136,10 +136,11 @@ def _assumption(findings: Findings) -> Verdict | None:
         return None
     if len(test.by_n) == 1:
         words = f"Every item used has {count(test.by_n[0].n, 'annotation')}, so it cannot be broken."
-        return Verdict("ok", title, words, short="Not at risk: every item has the same number.")
+        return Verdict("ok", title, words, short=f"Not at risk: every item has {count(test.by_n[0].n, 'annotation')}.")
     if test.p is None or test.z is None:
         return Verdict("look", title, f"It cannot be tested: {test.undefined}.", link)
-    more = f"items with more annotations agree {'less' if test.z < 0 else 'more'} ({p_value(test.p)})"
+    less = "less" if test.z < 0 else "more"
+    more = f"people agree {less} on items with more annotations ({p_value(test.p)})"
     if test.broken:
         words = f"Broken: {more}. One number for all items then depends on who was asked how often."
         return Verdict("problem", title, words, link, f"Broken: {more}.")

@@ -13,6 +13,7 @@ from spagree.present.wording import count, figure, percent, plus_minus, printabl
 
 NAME = 32
 LITTLE = 0.05  # of all disagreement: no few items explain it
+TWICE = 2  # their share of the items: less of the disagreement singles out no item
 
 
 def steps(found: Sequence[Action]) -> tuple[Step, ...]:
@@ -31,7 +32,7 @@ def _second(_: Action) -> Step:
 
 def _early(_: Action) -> Step:
     return Step(
-        "Measure again with the first annotations of each item only.",
+        "Score again with only the first annotations of each item.",
         "Then the number does not depend on who was asked how often.",
         sentence(spelled(REMEDY)),
         link="figure-by-n",
@@ -57,22 +58,32 @@ def _precision(action: Action) -> Step:
     )
 
 
+def _guideline(_: Action) -> Step:
+    return Step(
+        "Rework the guideline before you annotate more.",
+        "More annotations sharpen this number; they do not raise it.",
+        "Discuss the items and classes below, change the guideline, and measure a fresh batch.",
+        link="items",
+    )
+
+
 def _annotators(action: Action) -> Step:
     found, size = action.figures, int(action.figures["annotators"])
-    gain = f"{figure(found['spa'])} → {figure(found['spa_without'])} without"
+    change = f"{figure(found['spa'])} → {figure(found['spa_without'])}."
+    words = "Others agree with them less than with one another. They may be right: read their items first."
     if size == 1:
-        words = "Others agree with them less than among themselves. They may be right: read their items first."
-        return Step("Talk to:", f"{gain} them.", words, _names(action), "figure-annotators")
+        return Step("Talk to annotator", f"Without them {change}", words, _names(action), "figure-annotators")
     rest = f" {size - len(action.names):,} more stand out." if size > len(action.names) else ""
-    words = f"Others agree with them less than among themselves. They may be right: read their items first.{rest}"
-    return Step("Talk to:", f"{gain} the first.", words, _names(action), "figure-annotators")
+    return Step("Talk to annotators", f"Without the first {change}", words + rest, _names(action), "figure-annotators")
 
 
 def _items(action: Action) -> Step:
     share, size = percent(action.figures["share"]), int(action.figures["items"])
-    if action.figures["share"] < LITTLE:
-        gain = f"Disagreement is spread over many items: the {size} largest hold {share} of it."
+    if action.figures["share"] < max(LITTLE, TWICE * action.figures.get("of_all", 0.0)):
+        gain = f"Disagreement is spread over many items: the {size} most disputed hold {share} of it."
         return Step("Read a few items to see the pattern:", gain, "", _names(action), "items")
+    if action.figures["share"] == 1 and size == 1:
+        return Step("Read item", "It is the only one with any disagreement.", "", _names(action), "items")
     first = "Read this item first:" if size == 1 else f"Read these {size} items first:"
     more = f"and {size - len(action.names)} more " if size > len(action.names) else ""
     gain = f"{more}hold {share} of all disagreement." if size > 1 else f"holds {share} of all disagreement."
@@ -82,9 +93,9 @@ def _items(action: Action) -> Step:
 
 def _classes(action: Action) -> Step:
     found = action.figures
-    gain = f"{percent(found['share'])} of all disagreement."
-    words = f"As one class they would bring {figure(found['spa'])} to {figure(found['spa_merged'])}."
-    return Step("Tell apart more clearly:", gain, words, _names(action), "figure-confusion")
+    gain = f"They cause {percent(found['share'])} of all disagreement."
+    words = f"Merged into one class: {figure(found['spa'])} → {figure(found['spa_merged'])}."
+    return Step("Explain how to tell these classes apart:", gain, words, _names(action), "figure-confusion")
 
 
 def _third(_: Action) -> Step:
@@ -105,6 +116,7 @@ WORDS = {
     actions.SHARED_ITEMS: _shared,
     actions.PRECISION: _precision,
     actions.THIRD_ANNOTATION: _third,
+    actions.GUIDELINE: _guideline,
     actions.ANNOTATORS: _annotators,
     actions.ITEMS: _items,
     actions.CLASSES: _classes,

@@ -12,7 +12,7 @@ from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.charts.rows import development_steps
 from spagree.present.report.parts import Step
 from spagree.present.report.steps import steps
-from spagree.present.sentence import beyond_chance, by_chance, in_words, interval_name
+from spagree.present.sentence import beyond_chance, by_chance, in_words, interval_name, level_name
 from spagree.present.verdicts import Verdict
 from spagree.present.wording import count, escape_controls, figure, interval, is_date, moment, printable
 from spagree.understood import Understood
@@ -66,6 +66,7 @@ class Top:
     """What is seen first."""
 
     name: str
+    verdict: str
     value: str
     words: str
     bar: Bar | None
@@ -86,6 +87,7 @@ def top(breakdowns: Breakdowns, found: Sequence[Verdict], target: float | None =
     todo = () if isinstance(actions, Absent) else steps(actions)[:SHOWN_STEPS]
     return Top(
         NAME if not findings.spa.undefined or spa.value is not None else "No number",
+        verdict(findings, first_checks(found), target),
         "no number" if spa.value is None else figure(spa.value),
         escape_controls(in_words(findings)),
         None if spa.value is None else bar(breakdowns, target),
@@ -96,6 +98,36 @@ def top(breakdowns: Breakdowns, found: Sequence[Verdict], target: float | None =
         todo,
         since,
     )
+
+
+def verdict(findings: Findings, found: Sequence[Verdict], target: float | None) -> str:
+    """Whether to trust the number and whether it is enough, in a line; ``found`` are the checks of the first screen."""
+    if findings.spa.value is None:
+        return ""
+    problems = [check.title for check in found if check.state == "problem"]
+    if "Precision" in problems:
+        return "Too few items to say how well people agree."
+    if problems:
+        return f"Do not quote this number yet: {count(len(problems), 'check')} found a problem."
+    trust = "needs a second look" if any(check.state == "look" for check in found) else "can be trusted"
+    return f"The number {trust}. {_enough(findings, target)}"
+
+
+def _enough(findings: Findings, target: float | None) -> str:
+    spa, kappa = findings.spa, findings.chance["spa_kappa"]
+    if target is not None:
+        if kappa.expected is not None and kappa.expected >= target:
+            return "The target is too low: labels picked blindly would reach it."
+        if spa.low is not None and spa.low >= target:
+            return "Agreement reaches the target."
+        return (
+            "Agreement is below the target."
+            if spa.high is not None and spa.high < target
+            else "It is not clear yet whether agreement reaches the target."
+        )
+    if kappa.value is None or kappa.low is None:
+        return ""
+    return f"Agreement beyond chance is {level_name(kappa.value)}." if kappa.low > 0 else "It may be chance."
 
 
 def bar(breakdowns: Breakdowns, target: float | None) -> Bar:
@@ -151,14 +183,14 @@ def _good(findings: Findings, target: float | None) -> Iterator[str]:
 
 def _against(findings: Findings, target: float) -> str:
     spa = findings.spa
-    goal = figure(target)
+    goal = figure(target, 2) if round(target, 2) == target else figure(target)
     if spa.low is not None and spa.low >= target:
         blindly = findings.chance["spa_kappa"].expected
         easy = " But labels picked blindly would reach it, too." if blindly is not None and blindly >= target else ""
-        return f"Above the target of {goal}, with the whole interval.{easy}"
+        return f"Above the target of {goal}, even at the lower end of the interval.{easy}"
     if spa.high is not None and spa.high < target:
-        return f"Below the target of {goal}, with the whole interval."
-    return f"Too close to the target of {goal} to call: the interval contains it."
+        return f"Below the target of {goal}, even at the upper end of the interval."
+    return f"The interval contains the target of {goal}, so it is not clear whether agreement reaches it."
 
 
 def about(breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any]) -> str:
