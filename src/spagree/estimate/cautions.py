@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 
 from spagree.estimate.chance import Corrected
 from spagree.estimate.missingness import Missingness
@@ -124,7 +125,7 @@ def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:
     found = sorted(((n, items) for n, items in tally.items_by_n.items() if n > 1), reverse=True)
     whole = sum(items * weights.by_n[n] for n, items in found)
     squares = sum(items * weights.by_n[n] ** 2 for n, items in found)
-    if not found or whole**2 >= min(FEW_ITEMS, tally.pairable_items / OUTWEIGHED) * squares:
+    if not found or whole**2 >= min(Fraction(FEW_ITEMS), Fraction(tally.pairable_items, OUTWEIGHED)) * squares:
         return
     heaviest = max(weights.by_n[n] for n, _ in found)
     most = [(n, items) for n, items in found if 2 * weights.by_n[n] > heaviest]

@@ -337,7 +337,7 @@ def refuse_few_items(
 
 def different(table: Table, positions: Sequence[int]) -> int:
     """How many combinations of values these columns have in the first rows."""
-    return len({tuple(row[p] for p in positions if p < len(row)) for row in table.sample})
+    return len({repr([row[p] for p in positions if p < len(row)]) for row in table.sample})  # JSON cells may be lists
 
 
 def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
