@@ -47,6 +47,9 @@ PEOPLE = (
 )
 # People who may as well be what was rated.
 OTHER_PEOPLE = words("user userid username participant participantid subject name fullname yourname")
+# Columns with the address of an item, and how an address starts.
+LINKS = words("url link taskurl tasklink itemurl itemlink permalink href weburl pageurl viewlabel assignmentlink")
+ADDRESSES = ("http://", "https://")
 # Columns made of the others.
 DERIVED = words(
     "gold truth groundtruth final majority consensus adjudicated adjudication resolved mean average avg median "

@@ -13,9 +13,10 @@ import narwhals as nw
 
 from spagree.errors import ColumnError, UsageError
 from spagree.read import cells, columns
-from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, ROW, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME, Caution
 from spagree.read.contents import PEOPLE, Held, held_by, plain_name, plain_text, sort_out, without_sums
 from spagree.read.layouts.advice import ANSWER_WORDS, ITEM_WORDS, PEOPLE_WORDS, is_person, named_like
+from spagree.read.layouts.links import link_column
 from spagree.read.layouts.long import joined, role_columns
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.layouts.unpivot import unpivoted
@@ -34,7 +35,7 @@ class _Broad:
     keys: tuple[int, ...]
     others: tuple[int, ...]
     beside: Mapping[str, int]
-    """Columns of the text, the cluster and the group, as far as they were named."""
+    """Columns of the text, the cluster and the group, as far as they were named, and of the link."""
     guessed: frozenset[str]
     cautions: tuple[Caution, ...] = ()
 
@@ -125,6 +126,8 @@ def _broad(table: Table, question: Question, key: str, what: str) -> _Broad:
     keys = () if first is None else role_columns(table, question, key, first)
     if not keys and not table.is_ordered:
         raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with --{key}")
+    link = link_column(table, keys, (*keys, *beside.values(), *(chosen or ()))) if key == ITEM else None
+    beside |= {} if link is None else {LINK: link}
     free = [i for i in range(len(table.columns)) if i not in (*keys, *beside.values())]
     every = [i for i in free if _is_named(table.columns[i])]
     others, aside = (chosen, ()) if chosen is not None else _sorted(table, every, bool(keys), key, what)
@@ -137,7 +140,7 @@ def _broad(table: Table, question: Question, key: str, what: str) -> _Broad:
     if chosen is None:
         aside += _header_as_data(table, others)
     _refuse_same_names(table, others, what)
-    guessed = frozenset({key} if keys and question.named()[key] is None else ())
+    guessed = frozenset({key} if keys and question.named()[key] is None else ()) | (beside.keys() & {LINK})
     return _Broad(table, key, keys, tuple(others), beside, guessed, aside)
 
 

@@ -9,10 +9,11 @@ import narwhals as nw
 
 from spagree.errors import DataError, UsageError
 from spagree.read import cells, columns, moments
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, ROW, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME, Caution
 from spagree.read.contents import held_by, plain_name, words
 from spagree.read.layouts import advice, questions
 from spagree.read.layouts.clusters import caution_clusters
+from spagree.read.layouts.links import link_column
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.tables import Table, cell, listed, shown
 
@@ -35,6 +36,10 @@ def long(table: Table, question: Question) -> Layout:
     asked = questions.column(table, places, question.question)
     advice.refuse_few_items(table, places, roles.guessed, asked)
     needed = [p for positions in places.values() for p in positions]
+    link = link_column(table, places[ITEM], needed)
+    if link is not None:
+        places[LINK] = (link,)
+        needed.append(link)
     loaded = table.load(list(dict.fromkeys(needed if asked is None else [*needed, asked.position])))
     chosen = loaded if asked is None else questions.choose(loaded, table, places, asked)
     renamed = chosen.select(
@@ -50,7 +55,7 @@ def long(table: Table, question: Question) -> Layout:
         names.pop(TIME, None)
     if asked is not None and asked.value is not None:
         names["question"] = f"{table.columns[asked.position]} = {asked.value}"
-    kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT}) & names.keys())
+    kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())
     labelled, apart = cells.with_missing(frame, question.missing), advice.apart(table, places)
     return Layout(labelled, "long", names, kept, cautions + hints, places, apart)
 

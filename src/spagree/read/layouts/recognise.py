@@ -24,6 +24,7 @@ from spagree.read.contents import (
     words_of,
 )
 from spagree.read.layouts.advice import consensus_beside, is_item, is_person, refuse_few_items
+from spagree.read.layouts.links import link_column
 from spagree.read.layouts.question import Question
 from spagree.read.tables import Table, listed
 
@@ -88,7 +89,8 @@ def recognised(table: Table, question: Question) -> Recognised | None:
     if is_list and (ANNOTATOR in roles or not any(map(is_person, table.columns))):
         return None
     text = None if question.text is None else columns.find(table.columns, question.text, "--text")
-    seen = held_by(table, [p for p in range(len(table.columns)) if p != text])
+    link = link_column(table, [roles[ITEM]] if ITEM in roles else [], roles.values())
+    seen = held_by(table, [p for p in range(len(table.columns)) if p not in (text, link)])
     sight = _Sight(table, question, roles, seen)
     if is_list:
         return _wide(sight) if seen[roles[ITEM]].is_id else None

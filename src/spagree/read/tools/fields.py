@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from spagree.read.contents import plain_name, words
+from spagree.read.contents import ADDRESSES, LINKS, plain_name
 from spagree.read.files.json_text import as_text
-
-ADDRESSES = ("http://", "https://")
-LINKS = words("url link taskurl tasklink itemurl itemlink permalink href weburl pageurl viewlabel assignmentlink")
 
 
 def field_in(record: Mapping[str, Any], name: str) -> str | None:

@@ -11,12 +11,11 @@ from typing import Any
 
 from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import Caution
-from spagree.read.contents import plain_name
+from spagree.read.contents import LINKS, plain_name
 from spagree.read.files.json_text import DECODER
 from spagree.read.tables import listed, shown
 from spagree.read.tools import timestamps
 from spagree.read.tools.answers import Record, answer, from_text, one_or_more, table_rows
-from spagree.read.tools.fields import LINKS
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
 

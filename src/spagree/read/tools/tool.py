@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from spagree.read.annotations import Caution
-from spagree.read.contents import plain_name
+from spagree.read.contents import LINKS, plain_name
 from spagree.read.tools.chosen import Chosen
-from spagree.read.tools.fields import LINKS, address_in
+from spagree.read.tools.fields import address_in
 from spagree.read.tools.source import Source
 from spagree.read.tools.timestamps import usual
 
