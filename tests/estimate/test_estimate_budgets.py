@@ -80,6 +80,12 @@ def test_the_best_row_of_each_route_is_the_narrowest() -> None:
     assert row(rows, "same_items", 5)["more_annotations"] == 200
 
 
+def test_items_that_have_enough_annotations_are_not_brought_to_more() -> None:
+    rows = project(40, 2, 3) + [(40 + item, *rest) for item, *rest in project(60, 3, 5)]
+    brought = row(spend(present(rows), 500), "same_items", 3)
+    assert (brought["items"], brought["more_annotations"]) == (40, 40)
+
+
 def test_a_budget_too_small_for_a_pair() -> None:
     fresh = row(spend(present(project(30, 3, 4)), 1), "fresh", 2)
     assert (fresh["half_width"], fresh["undefined"]) == (None, TOO_SMALL)

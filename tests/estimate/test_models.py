@@ -212,6 +212,14 @@ def test_alternative_test_without_variation_and_without_data() -> None:
     )
 
 
+def test_alternative_test_takes_people_with_thirty_items() -> None:
+    rows = [(item, person, item % 2) for item in range(60) for person in ((0, 1) if item < 30 else (0, 2))]
+    thirty = alternative_test(pairable(coded(rows), weight), np.ones(len(rows)))
+    assert (thirty.annotators, thirty.annotators_left_out) == (3, 0)
+    fewer = alternative_test(pairable(coded(rows[:-2]), weight), np.ones(len(rows) - 2))
+    assert (fewer.annotators, fewer.annotators_left_out, fewer.annotations_left_out) == (2, 1, 29)
+
+
 def test_the_interval_allows_for_items_that_speak_against_the_model() -> None:
     """Newcombe's limits, widened by one item where the model alone differs and one where a person does."""
     rows = [(item, person, item % 2) for item in range(40) for person in (0, 1, 2)]

@@ -266,6 +266,16 @@ def test_weak_agreement_asks_for_a_better_guideline_and_not_for_more_annotations
     assert "guideline" not in kinds(mixed_up({"xx": 270, "yy": 270, "xy": 60}))
 
 
+def test_two_annotators_alone_are_not_asked_for_a_third_annotation() -> None:
+    assert "third_annotation" not in kinds(mixed_up({"xx": 40, "yy": 40, "xy": 20}))
+
+
+def test_only_what_settles_disagreement_has_a_gain() -> None:
+    rows = [(item, (item + who) % 3, "xy"[(item + who) % 3 == 0]) for item in range(60) for who in range(2)]
+    gains = {action.kind: action.gain for action in actions(rows)}
+    assert gains["third_annotation"] == 0.0 and gains["items"] > 0
+
+
 def test_who_to_talk_to_agrees_clearly_less() -> None:
     drawn = spagree.simulate(items=900, annotators=9, quality=(0.2, 1.0), per_item=4, seed=5)
     found = spagree.measure(drawn.frame)
