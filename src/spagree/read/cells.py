@@ -1,4 +1,4 @@
-"""What stands in the cells: missing labels, one type per column, whole counts."""
+"""The contents of cells: missing labels, one type per column, whole counts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFra
 
 
 def _refuse_nested(schema: nw.Schema) -> None:
-    """A list or a record in a cell is no label and no id; annotation tools' sets of choices come as text."""
+    """A list or a record in a cell is neither a label nor an id; annotation tools' sets of choices come as text."""
     for role in (ITEM, ANNOTATOR, LABEL):
         if role in schema and schema[role].is_nested():
             raise DataError(

@@ -12,7 +12,7 @@ from spagree.read.frames import collected
 from spagree.read.tables import Table, cell
 
 LOOKED_AT = 1_000  # rows
-FEWEST_TELLING = 5  # rows that must all differ before a column is taken for ids
+FEWEST_TELLING = 5  # rows that must all differ before a column counts as ids
 FEWEST_ROWS = 3  # below, what columns share tells nothing
 RARELY, ENOUGH = 0.2, 10  # a column whose cells rarely occur in the others, of enough cells, is not one of them
 
@@ -146,7 +146,7 @@ def words_of(column: str) -> list[str]:
 
 
 def held_by(table: Table, positions: Sequence[int]) -> dict[int, Held]:
-    """What the columns hold in the first rows; where a table has none at hand, they are fetched."""
+    """What the columns hold in the first rows; they are fetched where the table has not read them yet."""
     if not positions:
         return {}
     rows = list(table.sample) or _fetched(table, positions)

@@ -109,7 +109,7 @@ EXAMPLES: Mapping[str, Example] = MappingProxyType({one.name: one for one in _AL
 
 
 def locate(name: str) -> tuple[Path, str]:
-    """Where an example lies and how it is laid out, for any reader of files.
+    """The path of an example and its layout, for any reader of files.
 
     >>> path, format = locate("krippendorff2011")
     >>> path.name, format
@@ -121,7 +121,7 @@ def locate(name: str) -> tuple[Path, str]:
 
 
 def example(name: str) -> pl.DataFrame:
-    """The table of an example as it stands in its file: text throughout, null where a cell is empty.
+    """The table of an example as its file has it: text throughout, null where a cell is empty.
 
     >>> example("krippendorff2011").row(11)
     ('12', None, '3', None, None)

@@ -1,4 +1,4 @@
-"""Some of the rows: those with a value in a column, those of other annotators. What is left out is counted and said."""
+"""Some of the rows: those with a value in a column, those of other annotators. What is left out is counted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def conditions(where: str | Sequence[str] | Mapping[str, Any]) -> list[tuple[str
 
 
 def with_values(table: Table, asked: Sequence[tuple[str, str]], rules: list[str]) -> Table:
-    """The table with only the rows that have these values; ``rules`` is told in words how many are left."""
+    """The table with only the rows that have these values; ``rules`` gets a sentence on how many are left."""
     wanted = [(columns.find(table.columns, column, "--where"), value) for column, value in asked]
     needed = [position for position, _ in wanted]
 

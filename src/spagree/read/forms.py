@@ -1,4 +1,4 @@
-"""Exports of survey forms: rows under the header that are no answers."""
+"""Exports of survey forms: rows under the header that are not answers."""
 
 from __future__ import annotations
 

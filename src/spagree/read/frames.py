@@ -106,7 +106,7 @@ def _numbered(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.LazyFrame[Any]
 
 
 def collected(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
-    """A few rows, as Python values; narwhals would go through pyarrow for duckdb, which is no dependency of ours."""
+    """A few rows, as Python values; narwhals would go through pyarrow for duckdb, which we do not depend on."""
     if frame.implementation is nw.Implementation.DUCKDB:
         return list(frame.to_native().fetchall())
     if is_spark(frame):
@@ -132,7 +132,7 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
     """Parquet files, scanned by polars; read at once when they are temporary."""
     import polars
 
-    # Names are taken literally, and folders called key=value are no columns.
+    # Names are taken literally, and folders called key=value are not columns.
     scan = partial(polars.scan_parquet, glob=False, hive_partitioning=False)
     return _scanned(files, name, "Parquet", scan, polars.read_parquet)
 

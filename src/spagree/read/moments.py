@@ -42,8 +42,10 @@ def seconds_from_text(
     total = _unreadable(relation, seconds)
     if total and written is None and (found := _found_format(relation, column)) is not None:
         first, seconds = found
-        said = f"times in column {shown(column)} were read with the {first} first; if that is wrong, say --time-format"
-        cautions, total = (Caution("time_format", said),), 0
+        message = (
+            f"times in column {shown(column)} were read with the {first} first; if that is wrong, say --time-format"
+        )
+        cautions, total = (Caution("time_format", message),), 0
     if total:
         raise _refusal(relation, seconds, source, column, written)
     read: nw.LazyFrame[Any] = nw.from_native(relation.project(f"* REPLACE ({seconds} AS {TIME})"))

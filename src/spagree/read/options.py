@@ -1,4 +1,4 @@
-"""What the user said about a source, in one record that is checked before anything is read."""
+"""What the user asked of a source, in one record that is checked before anything is read."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Request(Reading):
                 raise UsageError(f"--{option} is for files, and --query reads a table of a database; leave one out")
 
     def columns(self) -> Question:
-        """What the user said about the columns of a table."""
+        """The columns of a table that the user named."""
         return Question(
             _names(self.item),
             _names(self.annotator),

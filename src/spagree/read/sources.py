@@ -50,7 +50,7 @@ LIBRARIES = (
 def read(source: Any, **options: Any) -> Annotations:
     """Read annotations from a path, a glob, standard input ("-"), a data frame, triples or counts.
 
-    A label or id of a text file is exactly what stands there; only an empty cell is missing, or a
+    A label or id of a text file is exactly what the file says; only an empty cell is missing, or a
     label that ``missing`` names. Columns that are not named are guessed, and ``understood`` says how.
     Exports of annotation tools are recognised. The options are those of :class:`~spagree.options.Reading`.
 
@@ -288,7 +288,7 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Tab
 
 
 def _examples(table: Table, layout: Layout) -> tuple[tuple[str, ...], ...]:
-    """The first annotations, in the order item, annotator, label; from rows already at hand."""
+    """The first annotations, in the order item, annotator, label; from rows already read."""
     roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in layout.columns]
     if layout.format != "long":
         return tuple(tuple(_shown(value) for value in row) for row in table.sample[:SHOWN_EXAMPLES])

@@ -245,7 +245,7 @@ def test_the_database_knows_its_aliases(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(None, "cannot be read"), ("no xml here", "is no labelling configuration")]
+    ("content", "message"), [(None, "cannot be read"), ("no xml here", "not a labelling configuration")]
 )
 def test_a_bad_configuration_is_refused(content: str | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "c.xml"

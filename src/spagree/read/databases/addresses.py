@@ -1,6 +1,6 @@
 """Addresses of databases: what messages call them, and what in them nobody may see.
 
-A password stands in an address more often than it should, and written in more ways than one. What is
+Addresses contain passwords more often than they should, written in more than one way. What is
 shown is therefore put together from the parts that are known to be harmless.
 """
 
@@ -80,7 +80,7 @@ def _secrets(address: str) -> set[str]:
 
 
 def refuse_ambiguous(address: str) -> None:
-    """An address whose parts cannot be told apart: half of the password would be taken for the host, and shown."""
+    """An address whose parts cannot be told apart: half of the password would be read as the host, and shown."""
     before, _, parameters = address.partition("://")[2].partition("?")
     user, at, place = before.partition("@")
     ports = [port for port in PORT.findall(place if at else before) if not port.isdigit() and port]

@@ -25,7 +25,7 @@ class Query:
 
     @property
     def body(self) -> str:
-        """The statement without its semicolon, on lines of its own: it may end with a comment."""
+        """The statement without its semicolon, on separate lines: it may end with a comment."""
         return "\n" + self.statement.rstrip("; \t\r\n") + "\n"
 
 

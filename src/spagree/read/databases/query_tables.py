@@ -57,7 +57,7 @@ def _explained(name: str) -> Iterator[None]:
 
 
 def _spread(row: Sequence[object], positions: Sequence[int], width: int) -> tuple[object, ...]:
-    """A row with its values where their columns stand."""
+    """A row with its values in the order of the columns."""
     values = dict(zip(positions, row, strict=True))
     return tuple(values.get(position) for position in range(width))
 

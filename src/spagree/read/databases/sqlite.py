@@ -35,7 +35,7 @@ def is_database(path: Path) -> bool:
 
 @contextmanager
 def opened(path: str, name: str) -> Iterator[sqlite3.Connection]:
-    """The database, read-only: whoever works with it meanwhile is not disturbed. Its faults are explained."""
+    """The database, read-only, so that others can go on working with it. Its faults are explained."""
     try:
         with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as connection:
             yield connection

@@ -57,7 +57,7 @@ def _allowed() -> int | None:
     if not given:
         return None
     if not given.isascii() or not given.isdigit():
-        raise UsageError(f"{LIMIT}={given!r} is no number of bytes; write for example {LIMIT}=50000000000")
+        raise UsageError(f"{LIMIT}={given!r} is not a number of bytes; write for example {LIMIT}=50000000000")
     return int(given)
 
 

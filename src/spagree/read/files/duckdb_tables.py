@@ -105,7 +105,7 @@ def _select(file: TextFile, positions: Sequence[int], longest: int) -> str:
     """Every option is written out: nothing is sniffed, padded or converted.
 
     Except CRLF and CR, which duckdb 2.0 finds by itself but answers with no rows at all when told;
-    LF must be told, or a CR in a quoted cell is taken for it.
+    LF must be told, or duckdb mistakes a CR in a quoted cell for it.
     """
     columns = ", ".join(f"'{cell(i)}': 'VARCHAR'" for i in range(len(file.names)))
     wanted = ", ".join(cell(p) for p in positions)
@@ -119,7 +119,7 @@ def _select(file: TextFile, positions: Sequence[int], longest: int) -> str:
 
 
 def _matching(names: Sequence[str], wanted: Sequence[str], name: str, first: str) -> list[int]:
-    """Where each wanted column stands in a further file; the same columns are required."""
+    """The position of each wanted column in a further file; the same columns are required."""
     if list(names) == list(wanted):
         return list(range(len(wanted)))
     if sorted(names) == sorted(wanted) and len(set(names)) == len(names):
@@ -156,7 +156,7 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
 
 
 def _scan(*files: File) -> str:
-    # Folders called key=value are no columns: they would silently replace those of the files.
+    # Folders called key=value are not columns: they would silently replace those of the files.
     return f"read_parquet({_listed(files)}, hive_partitioning = false)"
 
 
@@ -221,7 +221,7 @@ def _differing(connection: Any, files: Sequence[File]) -> list[File]:
 
 
 def _parquet_offsets(connection: Any, files: Sequence[File], name: str) -> list[int]:
-    """How many rows lie before each file: the row number then costs nothing and runs in parallel."""
+    """How many rows precede each file: the row number then costs nothing and runs in parallel."""
     query = f"SELECT file_name, num_rows FROM parquet_file_metadata({_listed(files)})"
     sizes = dict(_asked_of(connection, query, files))
     totals = [0, *accumulate(int(sizes[str(file.path)]) for file in files)]

@@ -1,7 +1,7 @@
 """The objects of a JSON file one after the other, each with its place.
 
 A fast parser reads them; what it refuses (NaN, lone surrogates, faults) the careful one reads or explains.
-Only the object at hand is in memory: an array is cut into its parts first, which stay bytes of the file.
+Only the current object is in memory: an array is cut into its parts first, which stay bytes of the file.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _numbered(file: File, number: int, value: Any) -> Entry:
 
 
 def _one_object(file: File) -> dict[str, Any] | None:
-    """The object that the whole file is, if its first line is no object by itself."""
+    """The object that the whole file is, if its first line is not an object by itself."""
     with file.path.open(encoding="utf-8-sig", newline="\n") as stream:
         first = next((line for line in stream if line.strip()), "")
     try:

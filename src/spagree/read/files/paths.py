@@ -58,7 +58,7 @@ class File:
 
 
 def gather(sources: Sequence[Any], scratch: Path) -> list[File]:
-    """Every file the sources stand for, decompressed where needed, with its kind.
+    """Every file the sources name, decompressed where needed, with its kind.
 
     ``scratch`` is a directory the caller deletes; copies are put there.
     """
@@ -125,7 +125,7 @@ def _not_a_file(address: str) -> SpagreeError:
 
 
 def _matches(pattern: str, scratch: Path) -> list[File]:
-    """The files a glob stands for, sorted so that row numbers do not depend on the file system."""
+    """The files that match a glob, sorted so that row numbers do not depend on the file system."""
     found = glob.glob(pattern, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
     paths = sorted(path for path in found if not Path(path).is_dir())
     if not paths:

@@ -82,7 +82,7 @@ def _rows(file: File, sheet: str) -> list[list[str]]:
         _refuse_stray_cells(file)
     try:
         frame = polars.read_excel(
-            io.BytesIO(file.path.read_bytes()),  # a path would be taken for a pattern
+            io.BytesIO(file.path.read_bytes()),  # a path would be read as a pattern
             sheet_name=sheet,
             has_header=False,
             infer_schema_length=0,

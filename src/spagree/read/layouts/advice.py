@@ -1,4 +1,4 @@
-"""A table that is no plain list of annotations: what it looks like, and the command that reads it."""
+"""A table that is not a plain list of annotations: what it looks like, and the command that reads it."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _follows(table: Table, keys: Sequence[int], position: int) -> bool:
 
 
 def _labels(held: Mapping[int, Held], others: Sequence[int]) -> list[int]:
-    """The columns that may hold labels: few values, again and again, which are no times."""
+    """The columns that may hold labels: few values, repeated, that are not times."""
     sizes = {p: len(held[p].values) for p in others if held[p].values and not held[p].is_elsewhere}
     return [p for p, size in sizes.items() if 1 < size <= max(2, sum(held[p].values.values()) // 3)][:3]
 
@@ -219,7 +219,7 @@ def _may_be_counts(held: Sequence[Held]) -> bool:
 
 
 def refuse_spans(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Columns of starts and ends that vary within an item mark spans, which are no classes."""
+    """Columns of starts and ends that vary within an item mark spans, not classes."""
     plain = {plain_name(name): p for p, name in enumerate(table.columns)}
     taken = {p for positions in places.values() for p in positions}
     for first, last in SPANS:
@@ -236,7 +236,7 @@ def refuse_spans(table: Table, places: Mapping[str, Sequence[int]]) -> None:
 
 
 def refuse_boxes(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Columns of coordinates that vary within an item mark boxes, which are no classes."""
+    """Columns of coordinates that vary within an item mark boxes, not classes."""
     plain = {plain_name(name): p for p, name in enumerate(table.columns)}
     for names in BOXES:
         corners = [plain[name] for name in names if name in plain]

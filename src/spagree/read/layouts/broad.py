@@ -53,7 +53,7 @@ class _Broad:
         return unpivoted(prepared, kept, {cell(p): self.table.columns[p] for p in self.others}, variable, value)
 
     def names(self, variable: str) -> dict[str, str]:
-        """What each role was made of."""
+        """The columns of each role."""
         names = self.table.columns
         found = {self.key: " + ".join(names[p] for p in self.keys) or "row number"}
         found[variable] = listed([names[p] for p in self.others], limit=5)
@@ -65,7 +65,7 @@ def wide(table: Table, question: Question) -> Layout:
     """One row per item, one column per annotator; an empty cell was not annotated."""
     broad = _broad(table, question, ITEM, "annotator")
     frame, cautions = cells.in_one_type(broad.load(), broad.others)
-    rated = broad.tall(frame, ANNOTATOR, LABEL).filter(~nw.col(LABEL).is_null())  # an empty cell is no annotation
+    rated = broad.tall(frame, ANNOTATOR, LABEL).filter(~nw.col(LABEL).is_null())  # an empty cell is not an annotation
     held = list(held_by(table, broad.others).values())
     cautions += (*_looks_like_counts(held), *_looks_transposed(table, broad, question))
     labels = cells.with_missing(rated, question.missing)
@@ -167,7 +167,7 @@ def _key(table: Table, question: Question, key: str, taken: frozenset[int]) -> i
 
 
 def _is_named(name: str) -> bool:
-    """An index that pandas wrote along has no name of its own."""
+    """The index that pandas writes has no name."""
     return bool(name) and not name.startswith("Unnamed: ")
 
 
@@ -253,7 +253,7 @@ def _refuse_hidden_keys(table: Table, held: dict[int, Held], key: str, what: str
 
 
 def _refuse_data_as_names(table: Table, positions: Sequence[int]) -> None:
-    """A first line that holds labels like the lines below it is no header."""
+    """A first line that holds labels like the lines below it is not a header."""
     names = [table.columns[p] for p in positions]
     held = held_by(table, positions)
     values = set().union(*(column.values for column in held.values()))

@@ -111,7 +111,7 @@ def joined(positions: Sequence[int]) -> nw.Expr:
 def _timed(
     frame: nw.LazyFrame[Any], table: Table, names: Mapping[str, str], question: Question, is_guess: bool
 ) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
-    """The time column as something that sorts; a guess that turns out wrong is left out, and said."""
+    """The time column as something that sorts; a wrong guess is left out with a caution."""
     if TIME not in names:
         if question.time_format is not None:
             raise UsageError("--time-format says how times are written; name their column with --time")

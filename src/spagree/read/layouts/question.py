@@ -1,4 +1,4 @@
-"""What the user said about the columns of a table, and what a layout makes of them."""
+"""Which columns of a table the user named, and what a layout reads from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEX
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the user said about the columns.
+    """The columns and values that the user named.
 
     Several columns make one item, or one annotator; several ``label`` columns are the annotators of a wide
     table, the classes of a table of counts or of a one-hot table, or the items of a transposed one.

@@ -1,4 +1,4 @@
-"""The layout of a table that is no list of annotations: recognised where its columns leave no doubt.
+"""The layout of a table that is not a list of annotations: recognised where its columns leave no doubt.
 
 Whoever needs to be asked is asked: advice.py names the commands to choose from.
 """

@@ -61,7 +61,7 @@ def scratch(prefix: str) -> Path:
 
 
 def leave(process: subprocess.Popen[bytes]) -> None:
-    """Let Java end by itself, as it does when nobody can speak to it any more."""
+    """Let Java end by itself, as it does when its last client is gone."""
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()
@@ -81,10 +81,10 @@ def is_usable(java: str | None) -> bool:
     if java is None:
         return False
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=20).stderr  # noqa: S603
+        printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=20).stderr  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return False
-    found = re.search(r'version "(\d+)', said)
+    found = re.search(r'version "(\d+)', printed)
     return found is not None and int(found[1]) >= OLDEST
 
 

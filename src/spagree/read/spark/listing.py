@@ -70,7 +70,7 @@ def _neither(name: str) -> UsageError:
 
 
 def found(names: Sequence[str], *, is_local: bool) -> Listing:
-    """What the names stand for; ``is_local``: a path without a scheme lies on this machine."""
+    """The files that the names match; ``is_local``: a path without a scheme is on this machine."""
     here = [_here(name) if is_local or name.startswith("file:") else None for name in names]
     local = [path for path in here if path is not None]
     if not local:
@@ -104,7 +104,7 @@ def _one_kind(kinds: dict[str, str]) -> str:
 
 
 def _local(names: Sequence[str]) -> Listing:
-    """The files here, each looked at; a folder stands for all files that Spark would see in it."""
+    """The files here, each looked at; a folder means all files that Spark would see in it."""
     folders = [name for name in names if Path(name).is_dir()]
     every = [path for name in names for path in (_inside(Path(name)) if name in folders else [name])]
     with tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
@@ -152,7 +152,7 @@ def _refuse_unseen(gathered: Sequence[File]) -> None:
     """Files that Spark would leave out, or read where they no longer are."""
     for file in gathered:
         if file.is_temporary:
-            raise UsageError(f"{file.name}: Spark reads files where they lie; decompress it, or leave --engine out")
+            raise UsageError(f"{file.name}: Spark reads files where they are; decompress it, or leave --engine out")
         if file.path.name.startswith(HIDDEN) or file.path.name.endswith("._COPYING_"):
             raise _hidden(file.name)
 

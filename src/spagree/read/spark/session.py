@@ -1,4 +1,4 @@
-"""Parquet and ORC files read by Spark, on a cluster or on this machine; only a few rows to show come home."""
+"""Parquet and ORC files read by Spark, on a cluster or on this machine; only a few rows are fetched, to be shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SQLSTATE = re.compile(r" SQLSTATE: \w{5};?")
 
 
 def spark_table(paths: Sequence[Any], master: str | None) -> Table:
-    """The files as one table on Spark; paths may lie wherever the cluster can read."""
+    """The files as one table on Spark; paths may be anywhere the cluster can read."""
     names = listing.named(paths)
     spark = session(master)
     files = listing.found(names, is_local=_reads_here(spark))
@@ -85,7 +85,7 @@ def _explained(name: str) -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         if is_interruption(error):
             raise KeyboardInterrupt from error
-        said = reason(error)
+        why = reason(error)
         package = PACKAGES.get(name.partition("://")[0])
         remedy = "check the path and the format"
         if package and ("ClassNotFound" in str(error) or "No FileSystem for scheme" in str(error)):
@@ -93,7 +93,7 @@ def _explained(name: str) -> Iterator[None]:
                 f"Spark lacks the package for this storage: start it with {package}, of the version of its Hadoop "
                 f"(spark-submit --packages {package}:VERSION, or spark.jars.packages in spark-defaults.conf)"
             )
-        raise FileError(f"{name}: Spark cannot read it ({said}); {remedy}") from error
+        raise FileError(f"{name}: Spark cannot read it ({why}); {remedy}") from error
 
 
 def session(master: str | None = None) -> Any:
@@ -145,14 +145,14 @@ def _started(builder: Any, master: str | None) -> Any:
 
 
 def _started_here(builder: Any, master: str) -> Any:
-    """A session with a Java process of its own, which ends with this process, or when its start is interrupted."""
+    """A session with its own Java process, which ends with this process, or when its start is interrupted."""
     from pyspark import SparkContext
 
     before = signal.getsignal(signal.SIGINT)
     configured = _configured(builder, master)
     _start_java(configured._options)
     process = SparkContext._gateway.proc  # type: ignore[union-attr]
-    # Java stops the session when nobody can speak to it any more; a cluster would otherwise believe that it died.
+    # Java stops the session when its client is gone; a cluster would otherwise report it as failed.
     atexit.register(java.leave, process)
     try:
         return configured.getOrCreate()
@@ -249,7 +249,7 @@ def is_interruption(error: BaseException) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    r"""What went wrong, in one line: what Java said, without the names of its classes and places.
+    r"""What went wrong, in one line: Java's message, without the names of its classes and places.
 
     >>> reason(ValueError("An error occurred while calling o1.load.\n: java.io.IOException: no space left"))
     'no space left'

@@ -1,4 +1,4 @@
-"""The records of an export with their places, read strictly: a fault is refused where it stands."""
+"""The records of an export with their places, read strictly: an error names its place."""
 
 from __future__ import annotations
 

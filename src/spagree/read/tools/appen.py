@@ -70,7 +70,7 @@ def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -
 
 
 def _value(text: str) -> Value:
-    """Several answers stand in lines of their own, or in a JSON list."""
+    """Several answers: one per line, or a JSON list."""
     return one_or_more(text.split("\n")) if "\n" in text else from_text(text)
 
 

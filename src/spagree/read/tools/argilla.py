@@ -19,7 +19,7 @@ USERS, STATUS, RESPONSES = ".responses.users", ".responses.status", ".responses"
 ALONE = ("annotation", "annotation_agent")  # version 1, text classification: one annotation per record
 UNSURE = "this nested form has lost the status: drafts and discarded responses count; export it flat to leave them out"
 V1 = {"user_id", "value", "status"}
-SPANS = ("", "spans")  # stands for an answer that is no class
+SPANS = ("", "spans")  # marks an answer that is not a class
 
 
 def recognise(source: Source) -> bool:
@@ -39,7 +39,7 @@ def _values(source: Source) -> Iterator[Any]:
 
 
 def _is_v1(value: Any) -> bool:
-    """A list of responses, or what a table makes of it: lists by field."""
+    """A list of responses, or, from a table, lists by field."""
     if isinstance(value, str):
         return value.startswith("STRUCT")
     first = value[0] if isinstance(value, list) and value else value
@@ -47,7 +47,7 @@ def _is_v1(value: Any) -> bool:
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """Each response of each record; suggestions are no responses."""
+    """Each response of each record; suggestions do not count."""
     found = column_records(source, options) if source.shape == COLUMNS else records(source, options)
     is_unsure = False
     seen: Counter[str] = Counter()
@@ -73,7 +73,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 
 
 def _tell(seen: Counter[str], source: Source, options: ReaderOptions) -> None:
-    """Spans are no classes: alone they cannot be compared."""
+    """Spans are not classes: alone they cannot be compared."""
     if seen["spans"] and not seen["classes"]:
         raise DataError(
             f"{source.name}: {seen['spans']:,} responses mark spans, not classes; spagree compares classes: "

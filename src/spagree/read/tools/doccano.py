@@ -92,7 +92,7 @@ def _records(file: File, who: str, options: ReaderOptions) -> Iterator[Response]
 
 
 def _classes(place: str, record: Record) -> Any:
-    """The labels, which are no spans [start, end, label]."""
+    """The labels that are not spans [start, end, label]."""
     found = record.get("label")
     spans = [each for each in found if isinstance(each, list | dict)] if isinstance(found, list) else []
     if spans or record.get("entities") or record.get("relations"):
@@ -119,7 +119,7 @@ def _labels(value: Any) -> Value:
 
 
 def _lines(file: File, who: str, options: ReaderOptions) -> Iterator[Response]:
-    """fastText: labels, then the text, which has to stand for the id that this format lacks."""
+    """fastText: labels, then the text, which serves as the id that this format lacks."""
     text = as_utf8(file, options.encoding, options.scratch).path.read_text("utf-8-sig")
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()

@@ -116,7 +116,7 @@ class Export:
         )
 
     def _named(self, question: str) -> tuple[str, ...]:
-        """The question of that name; or all its options, where each is a question of its own."""
+        """The question of that name; or all its options, where each is a separate question."""
         same = [name for name in self.questions if name == question]
         similar = [name for name in self.questions if name.casefold() == question.casefold()]
         options = [name for name in self.questions if name.startswith(f"{question}:")]
@@ -167,7 +167,7 @@ def quoted(name: str) -> str:
 
 
 def _has_times(rows: Rows, asked: ReaderOptions) -> bool:
-    """Whether all times are known; if one of them is no time, none is used, and a caution says so."""
+    """Whether all times are known; if one of them is not a time, none is used, and a caution says so."""
     if rows.no_times:
         wrong = f"{len(rows.no_times):,} are no times, first {shown(rows.no_times[0])}"
         asked.cautions.append(Caution("time_ignored", f"the times of annotation were not used: {wrong}"))
@@ -337,7 +337,7 @@ def _options(found: Iterable[Response]) -> dict[str, list[str]]:
 
 
 def _split(answers: Mapping[str, Value], options: Mapping[str, Sequence[str]], rules: Rules) -> dict[str, Value]:
-    """A question of its own for each option of those that have several."""
+    """A separate question for each option of those that have several."""
     found: dict[str, Value] = {}
     for question, value in answers.items():
         if question not in options:

@@ -120,7 +120,7 @@ def _together(record: Record) -> str | None:
 
 
 def _beside(record: Record) -> str | None:
-    """The column with the list of annotators, where lists of labels stand beside it."""
+    """The column with the list of annotators, where there are lists of labels, too."""
     return next((name for name, value in record.items() if _is_who(name) and isinstance(value, list)), None)
 
 

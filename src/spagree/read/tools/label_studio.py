@@ -85,7 +85,7 @@ def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
 
 
 def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
-    """The columns that are controls; the data of the tasks stands among them.
+    """The columns that are controls; the data of the tasks is among them.
 
     JSON-MIN lists data, id, controls, annotator in this order. CSV sorts by name: there a column is data
     when nobody annotated the task and it is filled nevertheless, or when it differs from task to task only.
@@ -109,7 +109,7 @@ def _place(keys: Sequence[str], name: str) -> int:
 
 
 def task_responses(place: str, task: Record, options: ReaderOptions, named: Aliases, seen: Seen) -> Iterator[Response]:
-    """The annotations and drafts of a task; predictions are no annotations."""
+    """The annotations and drafts of a task; predictions are not annotations."""
     data = part(task, "data", dict, place)
     item = cell(data, options.item, place) if options.item else cell(task, "id", place)
     text = item_text(data, options, place, *TEXTS)

@@ -95,7 +95,7 @@ def given_aliases(asked: ReaderOptions) -> Aliases:
         ) from None
     if "<" not in text:
         raise DataError(
-            f"--config {asked.config}: is no labelling configuration (XML); copy it from the project settings"
+            f"--config {asked.config}: not a labelling configuration (XML); copy it from the project settings"
         )
     return aliases(text)
 
@@ -103,7 +103,7 @@ def given_aliases(asked: ReaderOptions) -> Aliases:
 def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> dict[str, dict[str, Value]]:
     """The answers of an annotation by item of a list ("" for the whole task) and control.
 
-    Marked regions are no classes, nor is what was chosen for a region: they are counted and left aside.
+    Marked regions are not classes, nor are choices about a region: they are counted and left aside.
     """
     found: dict[str, dict[str, Value]] = {"": {}}
     for each in result:

@@ -40,7 +40,7 @@ def recognise(source: Source) -> bool:
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """The last state of every user; where only histories are at hand, what they lead to."""
+    """The last state of every user; where there are only histories, what they lead to."""
     files = list(_files(source))
     entries = [(file, entry) for file in files for entry in file_records(file, options)]
     first = [(potato_1x.annotator(Path(file.name)), place, record)
@@ -86,7 +86,7 @@ def _from_states(states: Sequence[tuple[str, Record]], times: Times) -> Iterator
 
 
 def _responses(given: Mapping[tuple[str, str], Sequence[Pair]], times: Times) -> Iterator[Response]:
-    """The answers of each user to each item; each row of a grid (multirate) is an item of its own."""
+    """The answers of each user to each item; each row of a grid (multirate) is a separate item."""
     grids = _grids(given.values())
     for (user, item), pairs in given.items():
         last = max((times.get((user, item, schema), "") for schema, _, _ in pairs), default="") or None

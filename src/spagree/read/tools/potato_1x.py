@@ -16,7 +16,7 @@ FILLED_IN = ("text_box", "slider", "text", "number")  # names of inputs whose va
 
 
 def responses(entries: Sequence[tuple[str, str, Record]], options: ReaderOptions) -> Iterator[Response]:
-    """Every instance of every annotator; each row of a grid is an item of its own."""
+    """Every instance of every annotator; each row of a grid is a separate item."""
     given = [(who, place, record, _labels(place, record)) for who, place, record in entries]
     grids = _grids([labels for *_, labels in given])
     for who, place, record, labels in given:

@@ -26,7 +26,7 @@ def recognise(source: Source) -> bool:
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """The tasks of each file; a file without annotators stands for one of them if there are several."""
+    """The tasks of each file; of several files without annotators, each is one annotator."""
     unnamed = 0
     for file in source.files:
         name = Path(file.name).stem if len(source.files) > 1 else None

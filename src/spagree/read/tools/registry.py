@@ -32,7 +32,7 @@ MODULES = {
     "phoenix": "phoenix",
     "per-annotator": "per_annotator",
 }
-# A column that stands in every table of the tool: other tables do not load its reader.
+# A column that every table of the tool has: other tables do not load its reader.
 COLUMNS = {
     "HITId": "mturk",
     "hitid": "mturk",
@@ -74,7 +74,7 @@ def find(source: Source, format: str) -> Tool | None:
         names = ", ".join(f"--format {tool.name}" for tool in found)
         titles = " and of ".join(tool.title for tool in found)
         raise UsageError(f"{source.name}: could be an export of {titles}; say which: {names}, or --format long")
-    if not found or found[0].name == "huggingface":  # whose columns have no names of its own
+    if not found or found[0].name == "huggingface":  # which has no column names that only it uses
         unreadable.refuse(source)
     if not found and source.shape in (DATABASE, SERVER):
         raise needed(source.name, source.keys)

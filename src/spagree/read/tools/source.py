@@ -39,7 +39,7 @@ class Source:
     """A source and what can be seen from outside.
 
     ``keys``: columns (with their type, where there is one), keys of the first objects, names of files
-    or tables; ``objects``: the first objects of a JSON file; ``path`` where it is no plain file.
+    or tables; ``objects``: the first objects of a JSON file; ``path`` where it is not a plain file.
     """
 
     name: str
@@ -124,7 +124,7 @@ def _special(file: File, scratch: Path) -> Source | None:
 
 
 def _archive(file: File, scratch: Path) -> Source | None:
-    """A flat zip archive of text files, unpacked; of others, which are no spreadsheets, the names alone."""
+    """A flat zip archive of text files, unpacked; of others, except spreadsheets, only the names."""
     members = [name for name in zip_members(file.path, file.name) if not name.endswith("/")]
     if any(name.startswith("xl/") for name in members):
         return None

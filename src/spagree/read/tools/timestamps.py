@@ -1,4 +1,4 @@
-"""The times tools write, as unix seconds in UTC; None for what is no time."""
+"""The times tools write, as unix seconds in UTC; None for anything else."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """What the user said that a reader needs.
+    """The options of the user that a reader needs.
 
     The reader leaves what the user should know in ``cautions``, and what concerns one question in ``notes``.
     """

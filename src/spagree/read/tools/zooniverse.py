@@ -97,7 +97,7 @@ def _values(task: str, value: Any, seen: Counter[str]) -> list[tuple[str, Value]
 
 
 def _survey(task: str, choices: Sequence[Record]) -> Iterator[tuple[str, Value]]:
-    """What was asked about each choice, such as how many animals: a question of its own."""
+    """What was asked about each choice, such as how many animals: a separate question."""
     for each in choices:
         inner = each.get("answers")
         for name, value in inner.items() if isinstance(inner, Mapping) else ():
