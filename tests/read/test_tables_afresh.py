@@ -103,7 +103,7 @@ def jaccard(one: object, other: object) -> float:
 
 WRITTEN: dict[str, Callable[[Sequence[str]], str]] = {
     "a list of Python": lambda options: str(list(options)),
-    "a set of Python": lambda options: str(set(options)),
+    "a set of Python": lambda options: "{" + ", ".join(map(repr, options)) + "}",
     "a tuple of Python": lambda options: str(tuple(options)),
     "an array of numpy": lambda options: "[" + " ".join(map(repr, options)) + "]",
     "an array of PostgreSQL": lambda options: "{" + ",".join(options) + "}",
