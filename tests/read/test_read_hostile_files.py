@@ -321,7 +321,7 @@ def test_a_bomb_stops_at_a_stated_size_unless_allowed(
     if ending != ".zip":
         assert spagree.measure(path).data.annotations == 4
     monkeypatch.setenv("SPAGREE_MAX_UNPACKED", "10 MB")
-    with pytest.raises(spagree.UsageError, match="no number of bytes"):
+    with pytest.raises(spagree.UsageError, match="not a number of bytes"):
         spagree.measure(path, format=kind)
 
 

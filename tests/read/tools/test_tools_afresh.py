@@ -116,7 +116,7 @@ def test_one_input_in_several_hits(tmp_path: Path) -> None:
     path = batch(tmp_path / "batch.csv", "text {}", "topic {}")
     found = spagree.measure(path)
     assert "6 inputs occur in several HITs" in codes(found)["inputs_repeated"]
-    assert codes(found)["inputs_repeated"].endswith("'Input.text'")
+    assert codes(found)["inputs_repeated"].endswith('say item="Input.text"')
     joined = spagree.measure(path, item="Input.text")
     assert joined.spa.value == pytest.approx(SPA) and "inputs_repeated" not in codes(joined)
     half = spagree.measure(path, where={"Input.topic": "topic 1"})
