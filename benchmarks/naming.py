@@ -21,7 +21,8 @@ from scipy.stats import t as student
 from spagree.estimate.comparison import holm
 from spagree.estimate.label_shares import label_shares
 from spagree.estimate.leave_one_out import Peers, peers
-from spagree.estimate.outliers import ALPHA, ENOUGH_ITEMS, against_others
+from spagree.estimate.outliers import ALPHA, against_others
+from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.tally.coded import Coded
 
 Random = np.random.Generator
@@ -130,7 +131,7 @@ def by_agreement(found: Peers) -> NDArray[np.bool_]:
     spread = found.per_annotator((found.share - mean[found.annotator]) ** 2)
     error = np.sqrt(spread / np.maximum(shared - 1, 1) / np.maximum(shared, 1))
     p = student.cdf((mean - found.share.mean()) / np.maximum(error, 1e-12), np.maximum(shared - 1, 1))
-    adjusted = holm([float(each) if size >= ENOUGH_ITEMS else None for each, size in zip(p, shared, strict=True)])
+    adjusted = holm([float(each) if size >= FEW_ITEMS else None for each, size in zip(p, shared, strict=True)])
     return np.array([each is not None and each <= ALPHA for each in adjusted])
 
 

@@ -129,7 +129,7 @@ def test_watching() -> None:
     study.AFTER = 100
     drops = study._drops(ran, study.EARLY, 0.3, 2)
     assert drops["drop 500 oracle delay"] <= drops["drop 500 ours delay"]
-    assert study._ratio({"x ours delay": 30.0, "x oracle delay": 20.0}, "x") == "1.5"
+    assert study._ratio({"x ours delay": 30.0, "x oracle delay": 20.0}, "x", "oracle") == "1.5"
 
 
 def test_clusters() -> None:
