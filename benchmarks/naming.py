@@ -145,11 +145,7 @@ def study(setting: Setting, number: int, rounds: int) -> dict[str, Any]:
         named = {
             "agreement": by_agreement(each),
             "stands_out": against_others(each, 0.95).stands_out,
-            "one_label": np.array(
-                label_shares(
-                    *(np.asarray(x, np.int64) for x in (codes.item, codes.annotator, codes.label)), each.size
-                ).one_label
-            ),
+            "one_label": np.array(label_shares(codes).one_label),
         }
         for name in wrong:
             wrong[name] += bool(named[name][first:].any())
