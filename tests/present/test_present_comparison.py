@@ -14,8 +14,9 @@ from spagree.estimate.chance import Corrected
 from spagree.estimate.comparison import ClassDifference, Difference, Figure, Limits, Pair, Side
 from spagree.estimate.models import ClassAgreement, ModelFindings, Rank
 from spagree.estimate.uncertainty import Estimate
-from spagree.present.comparison import sentence, span
+from spagree.present.comparison import sentence
 from spagree.present.models import model_sentence
+from spagree.present.wording import span
 from spagree.version import __version__
 
 SPA_A = Estimate(0.70, 0.02, 0.66, 0.74, 0.95, "annotations_m1")

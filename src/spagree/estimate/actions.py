@@ -10,6 +10,7 @@ from spagree.estimate.breakdown_values import Action
 from spagree.estimate.checks import ROUGH
 from spagree.estimate.findings import Findings
 from spagree.estimate.overlap import Overlap
+from spagree.estimate.uncertainty import half_interval
 
 if TYPE_CHECKING:
     import polars
@@ -44,8 +45,8 @@ def actions(findings: Findings, grounds: Grounds) -> tuple[Action, ...]:
         return (Action(SECOND_ANNOTATION),)
     first = list(_flaws(findings, grounds))
     ranked = sorted(_gains(findings, grounds), key=lambda action: -action.gain)
-    spa = findings.spa
-    is_rough = spa.low is None or spa.high is None or (spa.high - spa.low) / 2 > ROUGH
+    half = half_interval(findings.spa)
+    is_rough = half is None or half > ROUGH
     if not is_rough and _is_weak(findings):
         return (*first, Action(GUIDELINE), *ranked, *_third(grounds.annotators))
     more = [*_precision(findings, grounds), *_third(grounds.annotators)]
@@ -113,8 +114,8 @@ def _classes(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
 
 def _precision(findings: Findings, grounds: Grounds) -> Iterator[Action]:
     """How many annotations of new items would halve the interval, unless it is narrow."""
-    spa, row = findings.spa, grounds.half
-    if row is None or spa.low is None or spa.high is None or (spa.high - spa.low) / 2 <= SHARP:
+    half, row = half_interval(findings.spa), grounds.half
+    if row is None or half is None or half <= SHARP:
         return
     yield Action(
         PRECISION,
@@ -122,7 +123,7 @@ def _precision(findings: Findings, grounds: Grounds) -> Iterator[Action]:
             "annotations": row["more_annotations"],
             "items": row["items"],
             "annotations_per_item": row["annotations_per_item"],
-            "half_width": (spa.high - spa.low) / 2,
+            "half_width": half,
             "half_width_then": row["half_width"],
         },
     )

@@ -30,7 +30,7 @@ from spagree.estimate.new_annotators import check_interval_for, to_new_annotator
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, WILSON, Estimate, effective_items
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, WILSON, Estimate, effective_items, half_interval
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME, Caution
@@ -156,24 +156,23 @@ class Measurement(Evidence):
         """What to do next, the action that gains most first."""
         from spagree.estimate.actions import Grounds, actions
 
-        spa = findings.spa
-        half = None if spa.low is None or spa.high is None else (spa.high - spa.low) / 4
+        spa, now = findings.spa, half_interval(findings.spa)
         grounds = Grounds(
             or_none(lambda: self.annotators(spa.value)),
             or_none(lambda: self.disputed(MOST_DISPUTED)),
             or_none(self.confused),
             or_none(lambda: self.overlap),
-            or_none(lambda: self._half(half)),
+            or_none(lambda: self._half(now)),
         )
         return actions(findings, grounds)
 
-    def _half(self, half_width: float | None) -> dict[str, Any] | None:
-        """The cheapest way to half the interval by annotating new items."""
+    def _half(self, now: float | None) -> dict[str, Any] | None:
+        """The cheapest way to half the interval by annotating new items; ``now`` is its half-width."""
         from spagree.estimate.planning import NEW_ITEMS
 
-        if not half_width:
+        if not now:
             return None
-        rows = self.plan(half_width=half_width).rows(named=True)
+        rows = self.plan(half_width=now / 2).rows(named=True)
         return next((row for row in rows if row["route"] == NEW_ITEMS and row["best"]), None)
 
     def classes(self) -> polars.DataFrame:

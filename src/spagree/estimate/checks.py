@@ -11,7 +11,7 @@ from spagree.estimate.cautions import LOW_COVERAGE
 from spagree.estimate.findings import Findings
 from spagree.estimate.missingness import ALARM
 from spagree.estimate.overlap import Overlap
-from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, Estimate
+from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, half_interval
 
 State = Literal["fine", "look", "problem", "cannot_tell"]
 FINE: State = "fine"
@@ -55,8 +55,8 @@ def checks(breakdowns: Breakdowns) -> tuple[Check, ...]:
 def precision(breakdowns: Breakdowns) -> Check:
     """How well the number is known, for these annotators and for others like them, and on whom it depends."""
     findings, both, people = breakdowns.findings, breakdowns.intervals, breakdowns.concentration
-    half = _half(findings.spa)
-    others = None if isinstance(both, Absent) else _half(both[ANNOTATORS])
+    half = half_interval(findings.spa)
+    others = None if isinstance(both, Absent) else half_interval(both[ANNOTATORS])
     figures: dict[str, float | int | None] = {
         "half_width": half,
         "half_width_annotators": others,
@@ -68,10 +68,6 @@ def precision(breakdowns: Breakdowns) -> Check:
     if half is None:
         return Check("precision", PROBLEM, figures)
     return Check("precision", FINE if half <= PRECISE else LOOK if half <= ROUGH else PROBLEM, figures)
-
-
-def _half(spa: Estimate) -> float | None:
-    return None if spa.low is None or spa.high is None else (spa.high - spa.low) / 2
 
 
 def coverage(findings: Findings) -> Check:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spagree.estimate.item_groups import Floats
+from spagree.tally.coded import LARGEST_KEY
 
 Ints = NDArray[np.int64]
-LARGEST_KEY = 2**63 - 1
 MOST_CELLS = 10_000_000  # up to which a table of all keys is quicker than sorting them
 AnyInts = NDArray[np.integer[Any]]
 

@@ -18,7 +18,7 @@ from spagree.estimate.grouping import MOST_CELLS, Ints, counted, merged, pairs_w
 from spagree.estimate.intervals import Informing, kappa_limits, mean_error, unseen_share, wilson_each, with_differing
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.tally.coded import Coded
+from spagree.tally.coded import LARGEST_KEY, Coded
 
 if TYPE_CHECKING:
     import polars
@@ -28,7 +28,6 @@ MOST_AT_ONE_ITEM = 5_000
 MEETINGS_AT_ONCE = 5_000_000
 CELLS_AT_ONCE = 4_000_000
 MANY_CLASSES = 2_000
-LARGEST_KEY = 2**63 - 1
 CERTAIN = 1e-12
 ONE_CLASS = "both gave one label to all they share, so agreement by chance is certain"
 ONE_ITEM = "they share only one item: how items differ cannot be seen"

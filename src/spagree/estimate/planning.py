@@ -21,7 +21,7 @@ from spagree.errors import UsageError
 from spagree.estimate.adaptive import ANNOTATIONS_M1, PRIOR_ITEMS, Shape, adaptive_shape
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, similar_votes
 from spagree.estimate.similarity import Metric
-from spagree.estimate.uncertainty import STEADY_ITEMS, Estimate, wilson
+from spagree.estimate.uncertainty import STEADY_ITEMS, Estimate, half_interval, wilson
 from spagree.estimate.weights import weigh_at
 from spagree.options import CustomWeights
 from spagree.tally.tally import Tally
@@ -77,8 +77,7 @@ def plan(
     """One row per half-width, route and number of annotations per item; ``spa`` is that of the tally."""
     check_half_width(half_width)
     allowed = allowed_per_item(tally, weights, most)
-    reached = None if spa.low is None or spa.high is None else (spa.high - spa.low) / 2
-    targets = [half_width] if half_width is not None else round_targets(reached or WIDEST)
+    targets = [half_width] if half_width is not None else round_targets(half_interval(spa) or WIDEST)
     if spa.undefined or not spa.stderr:
         return table_of([_row(target, undefined=spa.undefined or NO_SPREAD) for target in targets])
     present = Present(tally, weights, spa, similar_votes(tally, metric), allowed)

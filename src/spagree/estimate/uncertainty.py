@@ -67,6 +67,11 @@ class Estimate:
         return self.value
 
 
+def half_interval(found: Estimate) -> float | None:
+    """Half of the interval; None without one."""
+    return None if found.low is None or found.high is None else (found.high - found.low) / 2
+
+
 def undefined(reason: str, level: float, weights: str) -> Estimate:
     """A figure that does not exist, with the reason."""
     return Estimate(None, None, None, None, level, weights, undefined=reason)

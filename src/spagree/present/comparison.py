@@ -15,7 +15,7 @@ from spagree.estimate import Estimate
 from spagree.estimate.uncertainty import COVERS
 from spagree.present.document import FORMAT, estimate_document, to_json
 from spagree.present.tables import bare, rendered
-from spagree.present.wording import change, count, escape_controls, figure, limits, p_value, printable
+from spagree.present.wording import change, count, escape_controls, figure, limits, p_value, printable, span
 from spagree.version import __version__
 
 if TYPE_CHECKING:
@@ -132,16 +132,6 @@ def sentence(pair: Pair) -> str:
     if pair.verdict == "cannot_tell":
         return f"There is not enough data to tell whether {b} agrees more than {a}: {figures}."
     return f"{b} agrees {'more' if pair.verdict == 'agrees_more' else 'less'} than {a}: {figures}."
-
-
-def span(found: Difference) -> str:
-    """The interval of a difference, with true minus signs.
-
-    >>> from spagree.estimate.comparison import Difference, Limits
-    >>> span(Difference(0.01, 0.95, limits={"items": Limits(0.02, -0.03, 0.05)}))
-    '−0.030 to 0.050'
-    """
-    return limits(found.low, found.high).replace("-", "−")
 
 
 def comparison_summary(found: Compared) -> Group:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from spagree.estimate import Corrected, Estimate
-from spagree.present.wording import change, count, limits, p_value, printable
+from spagree.present.wording import change, count, p_value, printable, span
 
 if TYPE_CHECKING:
     from spagree.estimate.groups import GroupDifference, Groups
@@ -42,26 +42,29 @@ def group_lines(found: Groups) -> list[GroupLine]:
     ]
 
 
-def differences_in_words(found: Groups, most: int = MOST_DIFFERENCES) -> Iterator[str]:
-    """Which groups differ, corrected for all comparisons; the undecided are summed up in one sentence."""
+def differences_in_words(
+    found: Groups, most: int = MOST_DIFFERENCES, rest: str = "(--json lists all)"
+) -> Iterator[str]:
+    """Which groups differ, corrected for all comparisons; the undecided are summed up in one sentence.
+
+    ``rest`` says where those beyond ``most`` are.
+    """
     level = next((each.difference.level for each in found.differences), 0.95)
     differ = [each for each in found.differences if each.p_holm is not None and each.p_holm <= 1 - level]
     for each in differ[:most]:
         more = "more" if (each.difference.value or 0) > 0 else "less"
         yield f"{shown_name(each.b)} agrees {more} than {shown_name(each.a)}: {difference_figures(each)}."
     if len(differ) > most:
-        yield f"… and {len(differ) - most:,} more differences (--json lists all)"
+        yield f"… and {len(differ) - most:,} more differences {rest}"
     if len(found.differences) == 1 and not differ and found.differences[0].difference.low is not None:
         yield f"There is not enough data to tell whether the groups differ: {difference_figures(found.differences[0])}."
         return
-    rest = count(len(found.differences) - len(differ), "pair")
+    undecided = count(len(found.differences) - len(differ), "pair")
     if len(differ) < len(found.differences):
         others = "other groups" if differ else "groups"
-        yield f"There is not enough data to tell whether the {others} differ ({rest}, Holm over all)."
+        yield f"There is not enough data to tell whether the {others} differ ({undecided}, Holm over all)."
 
 
 def difference_figures(each: GroupDifference) -> str:
     """The second minus the first, with its interval and p."""
-    gap = each.difference
-    span = limits(gap.low, gap.high).replace("-", "−")
-    return f"{change(gap.value)}, {span} ({p_value(each.p_holm or 0.0)})"
+    return f"{change(each.difference.value)}, {span(each.difference)} ({p_value(each.p_holm or 0.0)})"

@@ -11,10 +11,10 @@ from rich.text import Text
 from spagree.estimate.comparison import Difference, Figure
 from spagree.estimate.models import AS_GOOD, WORSE, ClassAgreement, ModelFindings
 from spagree.estimate.uncertainty import COVERS
-from spagree.present.comparison import difference_document, figure_document, span
+from spagree.present.comparison import difference_document, figure_document
 from spagree.present.document import FORMAT
 from spagree.present.tables import bare
-from spagree.present.wording import change, count, figure, limits, percent, printable
+from spagree.present.wording import change, count, figure, limits, percent, printable, span
 from spagree.version import __version__
 
 LEFT_OUT = {

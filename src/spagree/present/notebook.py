@@ -7,7 +7,7 @@ from html import escape
 from spagree.estimate import Findings
 from spagree.estimate.breakdowns import Breakdowns
 from spagree.estimate.checks import checks
-from spagree.present.sentence import headline, interval_name
+from spagree.present.sentence import headline, interval_name, on_the_scale
 from spagree.present.wording import escape_controls, figure, interval
 
 SIGNS = {"fine": "✓", "look": "!", "problem": "✕", "cannot_tell": "?"}
@@ -50,11 +50,9 @@ def bar(findings: Findings) -> str:
         _rect(low, high - low, ACCENT, 0.55),
         _line(spa.value, ACCENT, 4),
     ]
-    spoken = f"On a scale from 0 to 1: {figure(spa.value)}, interval {interval(spa)}"
     if chance is not None:
         drawn.append(_line(chance, CHANCE, 2, ' stroke-dasharray="3 2"'))
-        spoken += f", by chance {figure(chance)}"
-    label = escape(spoken, quote=True)
+    label = escape(on_the_scale(findings), quote=True)
     return f'<svg width="320" height="22" role="img" aria-label="{label}">{"".join(drawn)}</svg>'
 
 

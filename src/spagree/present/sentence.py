@@ -87,6 +87,13 @@ def interval_name(found: Estimate) -> str:
     return f"{found.level:.0%} {kind}interval{' for other annotators' if found.interval_for == ANNOTATORS else ''}"
 
 
+def on_the_scale(findings: Findings) -> str:
+    """The picture of the number on its scale, for whoever cannot see it."""
+    chance = findings.chance["spa_kappa"].expected
+    blindly = "" if chance is None else f", by chance {figure(chance)}"
+    return f"On a scale from 0 to 1: {figure(findings.spa.value)}, interval {interval(findings.spa)}{blindly}"
+
+
 def by_chance(findings: Findings) -> str:
     """What blind guessing would reach; empty where that is not known."""
     expected = findings.chance["spa_kappa"].expected

@@ -11,8 +11,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log10
+from typing import TYPE_CHECKING
 
 from spagree.estimate import Estimate
+
+if TYPE_CHECKING:
+    from spagree.estimate.comparison import Difference
 
 MOST_DIGITS = 6
 NOISE = 1e-12  # what rounding leaves of 0
@@ -84,6 +88,16 @@ def limits(low: float | None, high: float | None, digits: int = 3) -> str:
     ('0.310 to 0.690', 'undefined')
     """
     return "undefined" if low is None or high is None else f"{figure(low, digits)} to {figure(high, digits)}"
+
+
+def span(found: Difference) -> str:
+    """The interval of a difference, with true minus signs.
+
+    >>> from spagree.estimate.comparison import Difference, Limits
+    >>> span(Difference(0.01, 0.95, limits={"items": Limits(0.02, -0.03, 0.05)}))
+    '−0.030 to 0.050'
+    """
+    return limits(found.low, found.high).replace("-", "−")
 
 
 def plus_minus(half_width: float) -> str:

@@ -136,6 +136,15 @@ def plain_name(column: str) -> str:
     return "".join(character for character in column.casefold() if character.isalnum())
 
 
+def names_link(column: str) -> bool:
+    """Whether a column or field is called as one that holds the address of an item.
+
+    >>> names_link("Task URL"), names_link("text")
+    (True, False)
+    """
+    return plain_name(column) in LINKS
+
+
 def words_of(column: str) -> list[str]:
     """The words of a name, split where case, blanks, signs and digits do.
 

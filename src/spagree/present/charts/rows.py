@@ -14,7 +14,7 @@ from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
 from spagree.estimate.number_ranges import in_ranges
 from spagree.estimate.overlap import THIN
 from spagree.estimate.planning import NEW_ITEMS
-from spagree.estimate.uncertainty import FEW_ITEMS
+from spagree.estimate.uncertainty import FEW_ITEMS, half_interval
 from spagree.present.charts.intervals import CHANCE_KINDS, CHOSEN, FEW, OTHER
 from spagree.present.charts.timeline import DAY, Timeline
 from spagree.present.group_words import group_lines
@@ -340,9 +340,9 @@ def plan_rows(breakdowns: Breakdowns) -> list[Row]:
     """Where things stand, and the cheapest way to each narrower interval by annotating new items."""
     spa, there = breakdowns.findings.spa, breakdowns.findings.data.annotations
     found = [row for row in known(breakdowns.plan).rows(named=True) if row["route"] == NEW_ITEMS and row["best"]]
-    if spa.low is None or spa.high is None or not found:
+    half = half_interval(spa)
+    if half is None or not found:
         raise DataError(f"nothing to plan with: {known(breakdowns.plan)['undefined'][0]}")
-    half = (spa.high - spa.low) / 2
     now = {"half_width": half, "annotations": there, "items": 0, "more_annotations": 0, "annotations_per_item": 0}
     drawn = [{**_place(row), **_design(row), "last": False} for row in (now, *found)]
     return [*drawn[:-1], {**drawn[-1], "last": True}]

@@ -41,7 +41,7 @@ def group_section(breakdowns: Breakdowns) -> Iterator[Section]:
     if breakdowns.lacks("groups"):
         return
     found = known(breakdowns.groups)
-    lead = " ".join(differences_in_words(found, MOST_SENTENCES)).replace("(--json lists all)", "in the table below.")
+    lead = " ".join(differences_in_words(found, MOST_SENTENCES, "in the table below."))
     figure = drawn(
         "groups",
         f"Agreement by {printable(found.column)}",

@@ -19,7 +19,7 @@ TWICE = 2  # their share of the items: less of the disagreement singles out no i
 def steps(found: Sequence[Action]) -> tuple[Step, ...]:
     """Every action in words, in the same order.
 
-    >>> steps([Action("items", ("q1", "q2"), {"items": 2, "share": 0.5})])[0].gain
+    >>> steps([Action("items", ("q1", "q2"), {"items": 2, "share": 0.5, "of_all": 0.1})])[0].gain
     'hold 50% of all disagreement.'
     """
     return tuple(WORDS[action.kind](action) for action in found)
@@ -79,7 +79,7 @@ def _annotators(action: Action) -> Step:
 
 def _items(action: Action) -> Step:
     share, size = percent(action.figures["share"]), int(action.figures["items"])
-    if action.figures["share"] < max(LITTLE, TWICE * action.figures.get("of_all", 0.0)):
+    if action.figures["share"] < max(LITTLE, TWICE * action.figures["of_all"]):
         gain = f"Disagreement is spread over many items: the {size} most disputed hold {share} of it."
         return Step("Read a few items to see the pattern:", gain, "", _names(action), "items")
     if action.figures["share"] == 1 and size == 1:

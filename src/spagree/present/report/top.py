@@ -12,7 +12,7 @@ from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.charts.rows import development_steps
 from spagree.present.report.parts import Step
 from spagree.present.report.steps import steps
-from spagree.present.sentence import beyond_chance, by_chance, in_words, interval_name, level_name
+from spagree.present.sentence import beyond_chance, by_chance, in_words, interval_name, level_name, on_the_scale
 from spagree.present.verdicts import Verdict
 from spagree.present.wording import count, escape_controls, figure, interval, is_date, moment, printable
 from spagree.understood import Understood
@@ -114,20 +114,23 @@ def verdict(findings: Findings, found: Sequence[Verdict], target: float | None) 
 
 
 def _enough(findings: Findings, target: float | None) -> str:
-    spa, kappa = findings.spa, findings.chance["spa_kappa"]
+    kappa = findings.chance["spa_kappa"]
     if target is not None:
         if kappa.expected is not None and kappa.expected >= target:
             return "The target is too low: labels picked blindly would reach it."
-        if spa.low is not None and spa.low >= target:
-            return "Agreement reaches the target."
-        return (
-            "Agreement is below the target."
-            if spa.high is not None and spa.high < target
-            else "It is not clear yet whether agreement reaches the target."
-        )
+        is_reached = _reaches(findings, target)
+        if is_reached is None:
+            return "It is not clear yet whether agreement reaches the target."
+        return "Agreement reaches the target." if is_reached else "Agreement is below the target."
     if kappa.value is None or kappa.low is None:
         return ""
     return f"Agreement beyond chance is {level_name(kappa.value)}." if kappa.low > 0 else "It may be chance."
+
+
+def _reaches(findings: Findings, target: float) -> bool | None:
+    """Whether the whole interval reaches the target; None where it contains it, or there is none."""
+    low, high = findings.spa.low, findings.spa.high
+    return True if low is not None and low >= target else False if high is not None and high < target else None
 
 
 def bar(breakdowns: Breakdowns, target: float | None) -> Bar:
@@ -141,9 +144,7 @@ def bar(breakdowns: Breakdowns, target: float | None) -> Bar:
     wide = (
         None if beyond is None or beyond.low is None or beyond.high is None else (beyond.low * 100, beyond.high * 100)
     )
-    spoken = f"On a scale from 0 to 1: {figure(spa.value)}, interval {interval(spa)}"
-    spoken += "" if chance is None else f", by chance {figure(chance)}"
-    spoken += "" if target is None else f", target {figure(target)}"
+    spoken = on_the_scale(findings) + ("" if target is None else f", target {figure(target)}")
     blindly, goal = (None if end is None else end * 100 for end in (chance, target))
     return Bar(value * 100, low * 100, high * 100, wide, blindly, goal, f"{spoken}.")
 
@@ -182,13 +183,13 @@ def _good(findings: Findings, target: float | None) -> Iterator[str]:
 
 
 def _against(findings: Findings, target: float) -> str:
-    spa = findings.spa
+    is_reached = _reaches(findings, target)
     goal = figure(target, 2) if round(target, 2) == target else figure(target)
-    if spa.low is not None and spa.low >= target:
+    if is_reached:
         blindly = findings.chance["spa_kappa"].expected
         easy = " But labels picked blindly would reach it, too." if blindly is not None and blindly >= target else ""
         return f"Above the target of {goal}, even at the lower end of the interval.{easy}"
-    if spa.high is not None and spa.high < target:
+    if is_reached is False:
         return f"Below the target of {goal}, even at the upper end of the interval."
     return f"The interval contains the target of {goal}, so it is not clear whether agreement reaches it."
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 
-from spagree.read.contents import ADDRESSES, LINKS, plain_name, plain_text
+from spagree.read.contents import ADDRESSES, names_link, plain_text
 from spagree.read.tables import Table
 
 
 def link_column(table: Table, items: Sequence[int], taken: Collection[int]) -> int | None:
     """A free column named like a link whose cells, as far as the first rows show, hold one web address per item."""
-    named = [p for p, name in enumerate(table.columns) if p not in taken and plain_name(name) in LINKS]
+    named = [p for p, name in enumerate(table.columns) if p not in taken and names_link(name)]
     return next((p for p in named if _is_link(table, items, p)), None)
 
 

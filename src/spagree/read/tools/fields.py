@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from spagree.read.contents import ADDRESSES, LINKS, plain_name
+from spagree.read.contents import ADDRESSES, names_link
 from spagree.read.files.json_text import as_text
 
 
@@ -18,8 +18,7 @@ def field_in(record: Mapping[str, Any], name: str) -> str | None:
     ('7', 'en', 'en', None)
     """
     outer, _, inner = name.partition(".")
-    parts = [record, *(part for part in record.values() if isinstance(part, dict))]
-    found = next((part[name] for part in parts if name in part), None)
+    found = next((part[name] for part in _parts(record) if name in part), None)
     if found is None and isinstance(record.get(outer), dict):
         found = record[outer].get(inner)
     return None if found is None or isinstance(found, dict | list) else as_text(found) or None
@@ -27,8 +26,7 @@ def field_in(record: Mapping[str, Any], name: str) -> str | None:
 
 def fields_of(record: Mapping[str, Any]) -> list[str]:
     """The names that :func:`field_in` knows."""
-    parts = [record, *(part for part in record.values() if isinstance(part, dict))]
-    return [name for part in parts for name, value in part.items() if not isinstance(value, dict | list)]
+    return [name for part in _parts(record) for name, value in part.items() if not isinstance(value, dict | list)]
 
 
 def address_in(record: Mapping[str, Any]) -> str | None:
@@ -37,14 +35,19 @@ def address_in(record: Mapping[str, Any]) -> str | None:
     >>> address_in({"meta": {"URL": "https://example.org/7"}}), address_in({"url": "/7"})
     ('https://example.org/7', None)
     """
-    for part in [record, *[part for part in record.values() if isinstance(part, dict)]]:
+    for part in _parts(record):
         for name in _link_names(tuple(part)):
             if isinstance(part[name], str) and part[name].startswith(ADDRESSES):
                 return str(part[name])
     return None
 
 
+def _parts(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The record and the objects in it."""
+    return [record, *[part for part in record.values() if isinstance(part, dict)]]
+
+
 @lru_cache(maxsize=100)
 def _link_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Those of the names under which tools keep addresses: the records of an export share their names."""
-    return tuple(name for name in names if plain_name(name) in LINKS)
+    return tuple(name for name in names if names_link(name))

@@ -11,7 +11,7 @@ from typing import Any
 
 from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import Caution
-from spagree.read.contents import LINKS, plain_name
+from spagree.read.contents import names_link
 from spagree.read.files.json_text import DECODER
 from spagree.read.tables import listed, shown
 from spagree.read.tools import timestamps
@@ -125,7 +125,7 @@ def _tell_repeats(source: Source, options: ReaderOptions, given: Sequence[Assign
 
 
 def _is_link(name: str) -> bool:
-    return plain_name(name.removeprefix(INPUT)) in LINKS
+    return names_link(name.removeprefix(INPUT))
 
 
 def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:

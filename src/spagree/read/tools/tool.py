@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from spagree.read.annotations import Caution
-from spagree.read.contents import LINKS, plain_name
+from spagree.read.contents import names_link
 from spagree.read.tools.chosen import Chosen
 from spagree.read.tools.fields import address_in
 from spagree.read.tools.source import Source
@@ -65,7 +65,7 @@ class ReaderOptions:
     def needs(self, name: str) -> bool:
         """Whether the user named this field of a record, or it may hold the address of the task."""
         is_asked = self.where is not None and self.where.names(name)
-        return is_asked or name in (self.cluster, self.by) or plain_name(name) in LINKS
+        return is_asked or name in (self.cluster, self.by) or names_link(name)
 
 
 @dataclass(frozen=True, slots=True)
