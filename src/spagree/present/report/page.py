@@ -153,7 +153,7 @@ def _environment() -> Any:
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError:
-        raise MissingExtraError("charts", "writing a report") from None
+        raise MissingExtraError("report", "writing a report") from None
     return Environment(
         loader=FunctionLoader(lambda name: own_file(f"templates/{name}")),
         autoescape=True,
