@@ -2,15 +2,15 @@
 
     SpagreeError                 catch this to catch them all
     ├── UsageError       exit 2  an option, a name or a value that spagree does not know
-    │   └── MissingExtraError    a library that lives behind an extra is not installed
+    │   └── MissingExtraError    a library of an extra is not installed
     ├── DataError        exit 3  the data was read, but cannot be used as it is
-    │   ├── ColumnError          a column is missing, ambiguous or doubled
+    │   ├── ColumnError          a column is missing, ambiguous or duplicated
     │   └── DuplicateError       one annotator gave one item different labels
     └── FileError        exit 4  a file cannot be read or written
 
-A message names the place, what was found there, and what to do. It is written with options as they are typed
-(``--label``) and shown to callers in Python as they write them (``label=``). Where many rows are wrong
-the first ten are shown and the rest is counted.
+A message says where, what was found, and what to do. The code writes options as typed on the command line
+(``--label``); callers in Python see keyword arguments (``label=``). If many rows are wrong, the message shows
+the first ten and counts the rest.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class UsageError(SpagreeError, ValueError):
 
 
 class MissingExtraError(UsageError, ImportError):
-    """A library that lives behind an extra is not installed.
+    """A library of an extra is not installed.
 
     >>> print(MissingExtraError("excel", "reading .xlsx files"))
     reading .xlsx files needs the extra 'excel': pip install 'spagree[excel]'
@@ -79,7 +79,7 @@ class DataError(SpagreeError, ValueError):
 
 
 class ColumnError(DataError):
-    """A column is missing, ambiguous or doubled.
+    """A column is missing, ambiguous or duplicated.
 
     >>> import polars, spagree
     >>> spagree.measure(polars.DataFrame({"item": [1], "verdict2": ["yes"]}))

@@ -92,7 +92,7 @@ def measure(
         label: Column of the label. In broad tables a list: the columns of the annotators, items or classes.
         time: Column with the time of each annotation: numbers or dates.
         time_format: How times are written, for example ``"%d/%m/%Y %H:%M"``.
-        text: Column with the item's text, shown with the items that annotators agree least on.
+        text: Column with the item's text, shown with the hardest items.
         cluster: Column that groups items which are not independent: sentences of one document, the items of one batch.
             Standard errors, intervals and tests then count clusters, not items.
         by: Column of groups, each of which is measured as well: of items (a language) or of annotators (experts).
@@ -112,7 +112,7 @@ def measure(
         duplicates: Labels given again by an annotator: ``"error"``, ``"first"``, ``"last"``, ``"set"``, ``"keep"``.
         first: Use only the first k annotations of each item, by time.
         pseudonymise: Replace the names of annotators by stable pseudonyms; a text is used as a secret for them.
-        question: Which question of a table or of a tool's export, where it has several.
+        question: Which question, if a table or a tool's export has several.
         status: Which status, or statuses, count in a tool's export.
         ground_truth: Whether to ``"keep"`` or ``"drop"`` ground truth in a tool's export.
         multi: Several choices in one answer: one label for the ``"set"``, or ``"options"``, a yes/no question each.

@@ -17,7 +17,7 @@ _on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False
 
 @contextmanager
 def command_line() -> Iterator[None]:
-    """Messages made inside name options as they are typed on the command line."""
+    """Inside this context, messages name options as typed on the command line."""
     token = _on_command_line.set(True)
     try:
         yield
@@ -40,9 +40,9 @@ _OTHERS = {"all-questions": "measure_all()", "force": "force=True"}
 
 
 def spelled(message: str) -> str:
-    """A message that names options as its reader writes them: typed on the command line, keyword arguments in Python.
+    """The message with options as its reader writes them: --label on the command line, label= in Python.
 
-    A value that is no plain word, such as the name of a column, is quoted in messages.
+    Messages quote a value that is not a plain word, such as a column's name.
 
     >>> spelled("name the column with --label, or say --format wide, --no-header or --order low,high")
     'name the column with label=, or say format="wide", header=False or order=["low", "high"]'
@@ -62,7 +62,7 @@ def spelled(message: str) -> str:
 
 
 def _runs(message: str) -> Iterator[list[re.Match[str]]]:
-    """The options of a message; those with only a blank between them, as they are typed together, in one run."""
+    """The options in a message; options with only a blank between them form one run."""
     run: list[re.Match[str]] = []
     for typed in _TYPED.finditer(message):
         if run and (message[run[-1].end() : typed.start()] != " " or run[-1]["value"] in _NO_VALUES):
@@ -74,7 +74,7 @@ def _runs(message: str) -> Iterator[list[re.Match[str]]]:
 
 
 def _arguments(run: list[re.Match[str]]) -> Iterator[str]:
-    """Each option of a run as a keyword argument; one that is repeated, as a list."""
+    """The options of a run as keyword arguments; a repeated option becomes a list."""
     for flag, repeated in groupby(run, key=lambda typed: typed["name"]):
         same = [_in_python(typed) for typed in repeated]
         name = flag.replace("-", "_") + "="
@@ -100,7 +100,7 @@ def _in_python(typed: re.Match[str]) -> str:
 
 
 def _is_value(text: str, option: Option) -> bool:
-    """Whether what follows an option in a message is its value, and not the sentence going on."""
+    """Whether the word after an option is its value rather than the rest of the sentence."""
     from spagree.options import Kind
 
     if text[0] in "'\"":

@@ -45,14 +45,14 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What is known about one option beside its name, type and default."""
+    """What an option declares besides its name, type and default."""
 
     help: str
     group: str
     kind: Kind = Kind.TEXT
     metavar: str | None = None
     is_secret: bool = False
-    """Recorded in ``agreement.options`` as given or not, without its value."""
+    """``agreement.options`` records only that it was given, not its value."""
 
 
 def _option(
@@ -66,24 +66,22 @@ class Reading:
     """How a source is read and cleaned."""
 
     item: str | Sequence[str] | None = _option(
-        None, COLUMNS, "COLUMN", "Column of the item; repeated: these columns together.", Kind.REPEATED
+        None, COLUMNS, "COLUMN", "Item column; repeat it if several columns identify an item.", Kind.REPEATED
     )
     annotator: str | Sequence[str] | None = _option(
-        None, COLUMNS, "COLUMN", "Column of the annotator; optional; may be repeated.", Kind.REPEATED
+        None, COLUMNS, "COLUMN", "Annotator column, optional; may be repeated.", Kind.REPEATED
     )
     label: str | Sequence[str] | None = _option(
-        None, COLUMNS, "COLUMN", "Column of the label; in broad tables repeated: all of them.", Kind.REPEATED
+        None, COLUMNS, "COLUMN", "Label column; in a wide table repeat it for every column of labels.", Kind.REPEATED
     )
     time: str | None = _option(None, COLUMNS, "COLUMN", "Column with the time of each annotation.")
     time_format: str | None = _option(None, COLUMNS, "FORMAT", "How times are written, for example '%d/%m/%Y %H:%M'.")
-    text: str | None = _option(
-        None, COLUMNS, "COLUMN", "Column with the item's text, shown with the items that annotators agree least on."
-    )
+    text: str | None = _option(None, COLUMNS, "COLUMN", "Column with the item's text, shown with the hardest items.")
     cluster: str | None = _option(
-        None, COLUMNS, "COLUMN", "Column that groups items which are not independent, such as a document or a batch."
+        None, COLUMNS, "COLUMN", "Column that groups dependent items, such as a document or a batch."
     )
     by: str | None = _option(
-        None, COLUMNS, "COLUMN", "Also measure each group: of items (language) or of annotators (expert)."
+        None, COLUMNS, "COLUMN", "Also measure each group of items (language) or annotators (expert)."
     )
     format: str = _option(
         "auto",
@@ -96,46 +94,47 @@ class Reading:
     encoding: str | None = _option(None, WHAT, "NAME", "Text encoding of the file, if it is not UTF-8 or UTF-16.")
     header: bool = _option(True, WHAT, None, "The file has no header; columns are called 1, 2, 3, …", Kind.FLAG)
     engine: str | None = _option(None, WHAT, "NAME", "What reads and counts files: duckdb (default), polars or spark.")
-    spark_master: str | None = _option(None, WHAT, "URL", "The cluster for the engine spark.  [default: this machine]")
+    spark_master: str | None = _option(None, WHAT, "URL", "The cluster for --engine spark.  [default: this machine]")
     query: str | None = _option(
         None,
         DATABASES,
         "SQL",
-        "Read what this SELECT answers; SOURCE is then postgresql://USER@HOST/DATABASE or an SQLite file.",
+        "Read the result of this SELECT; SOURCE is then postgresql://USER@HOST/DATABASE or an SQLite file.",
     )
     where: str | Sequence[str] | Mapping[str, Any] = _option(
         (), CLEANING, "COLUMN=VALUE", "Use only rows with this value in a column; may be repeated.", Kind.REPEATED
     )
     exclude_annotator: str | Sequence[str] = _option(
-        (), CLEANING, "NAME", "Leave out what this annotator did; may be repeated.", Kind.REPEATED
+        (), CLEANING, "NAME", "Leave out this annotator; may be repeated.", Kind.REPEATED
     )
     missing: Sequence[str] = _option(
         (), CLEANING, "TEXT", "A label that means missing; may be repeated.", Kind.REPEATED
     )
     separator: str | None = _option(
-        None, CLEANING, "TEXT", "What separates the options of a label that is a set, as ; in a;b."
+        None, CLEANING, "TEXT", "Separator of the options in a label that is a set: ; in a;b."
     )
     normalize: bool = _option(
-        False, CLEANING, None, "Make equal what differs in case, blanks, Unicode or as 1 and 1.0.", Kind.FLAG
+        False, CLEANING, None, "Ignore differences in case, blanks, Unicode form, or between 1 and 1.0.", Kind.FLAG
     )
     duplicates: DuplicatePolicy = _option(
-        "error", CLEANING, "POLICY", "Other labels by one annotator: error (default), first, last, set, keep."
+        "error", CLEANING, "POLICY", "When an annotator relabels an item: error (default), first, last, set, keep."
     )
     first: int | None = _option(
         None, CLEANING, "K", "Use only the first K annotations of each item, by time.", Kind.WHOLE
     )
     pseudonymise: bool | str | Path = _option(
-        False, CLEANING, None, "Replace the names of annotators by stable pseudonyms.", Kind.FLAG, is_secret=True
+        False, CLEANING, None, "Replace annotators' names by stable pseudonyms.", Kind.FLAG, is_secret=True
     )
-    question: str | None = _option(
-        None, COLUMNS, "NAME", "Which question of a table or of a tool's export, where it has several."
-    )
+    question: str | None = _option(None, COLUMNS, "NAME", "Which question, if a table or a tool's export has several.")
     status: str | Sequence[str] = _option(
-        (), TOOLS, "NAME", "A status that counts in a tool's export; may be repeated.", Kind.REPEATED
+        (), TOOLS, "NAME", "Count annotations with this status in a tool's export; may be repeated.", Kind.REPEATED
     )
     ground_truth: str = _option("keep", TOOLS, "POLICY", "Ground truth in a tool's export: keep (default) or drop.")
     multi: str = _option(
-        "set", TOOLS, "POLICY", "Several choices: set (one label, default) or options (a yes/no question each)."
+        "set",
+        TOOLS,
+        "POLICY",
+        "Several choices in an answer: set (one label, default) or options (yes/no for each).",
     )
     empty: str = _option("drop", TOOLS, "POLICY", "Empty answers: drop (default), or keep as a label.")
     config: Any = _option(
@@ -152,7 +151,7 @@ class Estimating:
         STATISTICS,
         "SCHEME",
         "flat, annotations, annotations_m1 (default), edge, inv_var, inv_var_class, adaptive, "
-        "or your own per number of annotations: 2=1,3=1.8,4=2.5",
+        "or your own weights by number of annotations: 2=1,3=1.8,4=2.5",
         Kind.WEIGHTS,
     )
     metric: str | Similarity = _option(
@@ -170,7 +169,7 @@ class Estimating:
         "items",
         STATISTICS,
         "WHOM",
-        "What the intervals cover: items (these annotators, new items; default) or annotators (new ones as well).",
+        "What the intervals cover: items (these annotators, new items; default) or annotators (new annotators, too).",
     )
     bootstrap: int | None = _option(
         None, STATISTICS, "N", "Intervals from N resamples of the items instead of Wilson's.", Kind.WHOLE
@@ -183,7 +182,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Record = type[Reading] | type[Estimating]
 RENAMED = {"generalise": "interval_for"}
-"""Old names of options, which still work: hidden on the command line, with a warning in Python."""
+"""Old option names, which still work: hidden on the command line, with a warning in Python."""
 
 
 def declared(record: Record) -> dict[str, Option]:
@@ -196,7 +195,7 @@ def declared(record: Record) -> dict[str, Option]:
 
 
 def defaults(record: Record) -> dict[str, Any]:
-    """What is done where an option is not given."""
+    """The defaults of a record's options."""
     return {each.name: each.default for each in fields(record)}
 
 
@@ -213,12 +212,12 @@ def given(*records: Reading | Estimating) -> dict[str, Any]:
         if getattr(record, name) not in (defaults(type(record))[name], [])
     }
     if "pseudonymise" in found and found.get("format") == "wide" and "label" in found:
-        found["label"] = True  # the columns are called after the annotators
+        found["label"] = True  # the columns are named after the annotators
     return found
 
 
 def shows(*records: Record) -> Callable[[F], F]:
-    """A function of ``source`` and ``**options`` shows the options of these records in its signature."""
+    """Show these records' options in the signature of a function of ``source`` and ``**options``."""
     source = Parameter("source", Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
     options = [
         Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
@@ -236,7 +235,7 @@ def shows(*records: Record) -> Callable[[F], F]:
 
 
 def renamed(function: Callable[P, R]) -> Callable[P, R]:
-    """The function also takes the old names of options, with a warning."""
+    """Let the function also accept old option names, with a warning."""
 
     @wraps(function)
     def warned(*args: P.args, **options: P.kwargs) -> R:

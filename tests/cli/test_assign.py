@@ -75,7 +75,7 @@ def test_top_up_and_finish(run: Run) -> None:
             3,
             "has the columns item and annotator",
         ),
-        (["--annotators", "ann,bob", "--per-item", 2, "--top-up", "counts.csv"], 3, "does not say who annotated"),
+        (["--annotators", "ann,bob", "--per-item", 2, "--top-up", "counts.csv"], 3, "has no annotators"),
         (["--annotators", "wrong.csv", "--per-item", 1], 3, "limit 'many' of 'ann'"),
         (["--annotators", "twice.csv", "--per-item", 1], 3, "annotator 'ann' is listed twice"),
         (["--annotators", "ann", "--per-item", 1, "--item", "language"], 3, "item 'de' is listed twice"),

@@ -126,7 +126,7 @@ def test_the_gate_looks_at_the_lower_end(run: Run) -> None:
     assert run("score", "example:sparse", "--require", low)[0] == 0
     code, out, err = run("score", "example:sparse", "--require", 0.57)
     assert code == 1 and "SPA 0.576" in out
-    assert f"lower end is {low:.3f}, required is 0.57" in err
+    assert f"lower end is {low:.3f}; 0.57 is required" in err
 
 
 def test_own_weights_on_the_command_line(run: Run, good: Path) -> None:

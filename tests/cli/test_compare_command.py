@@ -38,7 +38,7 @@ def test_rounds(run: Run, rounds: list[Path]) -> None:
 def test_gate(run: Run, rounds: list[Path]) -> None:
     assert run("compare", *rounds, "--no-worse-than", 0.02)[0] == 0
     code, _, err = run("compare", *reversed(rounds), "--no-worse-than", 0.02)
-    assert code == 1 and "gate not met: round1.csv may agree less by 0.02 or more" in err
+    assert code == 1 and "gate not met: agreement in round1.csv may be lower by 0.02 or more" in err
 
 
 def test_model(run: Run, rounds: list[Path]) -> None:
@@ -90,4 +90,4 @@ def test_who_always_says_one_thing(run: Run, tmp_path: Path) -> None:
     ]
     path.write_text("\n".join(["item,annotator,label", *lines]))
     code, out, _ = run("annotators", path)
-    assert code == 0 and "Always one label, whatever the item: zed" in out and "commonest label" in out
+    assert code == 0 and "Used the same label for every item: zed" in out and "commonest label" in out

@@ -45,7 +45,7 @@ def test_an_unexpected_error_is_exit_70_and_one_line(
     break_score(monkeypatch, error)
     code, out, err = run("score", source)
     assert (code, out) == (70, "")
-    assert err.startswith("spagree: an error in spagree itself") and err.count("\n") == 1
+    assert err.startswith("spagree: a bug in spagree") and err.count("\n") == 1
     assert str(error) in err and "please report it" in err and "--debug" in err
     code, _, err = run("score", source, "--debug")
     assert code == 70 and "Traceback" in err and "_print_all" in err
@@ -106,7 +106,7 @@ def test_gates_on_coefficients(run: Run) -> None:
     assert low is not None
     assert run("score", "example:sparse", "--require", f"krippendorff_alpha={low}")[0] == 0
     code, _, err = run("score", "example:sparse", "--require", 0.1, "--require", "krippendorff_alpha=0.9")
-    assert code == 1 and f"lower end of krippendorff_alpha is {low:.3f}, required is 0.9" in err
+    assert code == 1 and f"lower end of krippendorff_alpha is {low:.3f}; 0.9 is required" in err
     assert run("score", "example:sparse", "--require", "spa=0.1")[0] == 0
 
 

@@ -53,8 +53,8 @@ def test_expectations_without_data(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give one of them"),
-        (["example:sparse", "--agreement", 0.7], "give one of them"),
+        ([], "plan needs either"),
+        (["example:sparse", "--agreement", 0.7], "plan needs either"),
         (["example:sparse", "--budget", 10, "--require", 0.5], "one of them at a time"),
         (["--agreement", 0.7, "--budget", 10, "--require", 0.5], "one of them at a time"),
         (["--agreement", 0.2, "--classes", 3], "labels picked blindly would agree more often"),

@@ -1,4 +1,4 @@
-"""The group of all commands, loaded when they are used, and main(): every outcome becomes its documented exit code."""
+"""The command group, whose commands load on demand, and main(): every outcome becomes its documented exit code."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ OURS = 70
 HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
 _interrupted = Event()
 
-# name → the file it is in, and what it does in one line
+# name → its file, and what it does in one line
 COMMANDS = {
     "score": ("score", "Measure the agreement in a file, a glob, standard input or example:NAME."),
-    "items": ("breakdowns", "List the items annotators agree least on."),
-    "classes": ("breakdowns", "List the classes annotators agree least on, and which are confused."),
+    "items": ("breakdowns", "List the items with the least agreement."),
+    "classes": ("breakdowns", "List the classes with the least agreement, and which are confused."),
     "annotators": ("breakdowns", "List the annotators who agree least with the others."),
     "pairs": ("breakdowns", "List the pairs of annotators who agree least."),
     "compare": ("compare", "Compare rounds, the halves of one source, or a model with people."),
-    "plan": ("plan", "Plan how many annotations to make, of how many items."),
-    "development": ("plan", "Print how agreement developed over time."),
+    "plan": ("plan", "Plan how many annotations you need, on how many items."),
+    "development": ("plan", "Print how agreement changed over time."),
     "assign": ("assign", "Assign items to annotators: random, balanced, connected."),
-    "tally": ("tallies", "Count annotations and save the summary, to be merged later."),
+    "tally": ("tallies", "Count annotations and save the summary, to merge later."),
     "merge": ("tallies", "Add up saved tallies."),
     "monitor": ("monitor", "Watch agreement live while people annotate."),
-    "simulate": ("simulate", "Write annotation data whose true agreement is known."),
-    "examples": ("simulate", "List the example data that ships with spagree."),
+    "simulate": ("simulate", "Simulate annotations whose true agreement is known."),
+    "examples": ("simulate", "List the example data sets that come with spagree."),
     "paper": ("paper", "Regenerate the figures and tables of the paper."),
 }
 
 
 class _Commands(Group):
-    """A group that loads a command when it is used, and suggests the command you meant."""
+    """A group that loads commands on demand and suggests the command you meant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click calls it so)
         return list(COMMANDS)
@@ -85,27 +85,27 @@ def cli() -> None:
     spagree score 'parts/*.parquet' --json      the same for programs
     spagree score labels.csv --report page.html one page to look at, print or send
     spagree score labels.csv --require 0.7      a gate for pipelines
-    spagree score example:sparse                try it on data that ships with spagree
+    spagree score example:sparse                try it on data that comes with spagree
 
-    Exit codes: 0 fine, 1 the gate was not met, 2 usage, 3 the data cannot be used, 4 a file cannot
-    be read or written, 70 an error in spagree itself.
+    Exit codes: 0 success, 1 gate not met, 2 wrong usage, 3 unusable data, 4 a file cannot be read or
+    written, 70 a bug in spagree.
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn every outcome into its documented exit code."""
     _leave_in_order()
-    if sys.stdout is None:  # closed by whoever started us
+    if sys.stdout is None:  # closed by the parent process
         sys.exit(CANNOT_WRITE)
     given = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in given  # wherever it is: it is typed in haste
+    debug = "--debug" in given  # anywhere on the line: people add it last
     code = _run([each for each in given if each != "--debug"], debug)
     sys.exit(INTERRUPTED if _interrupted.is_set() else code)
 
 
 def _leave_in_order() -> None:
-    """Remove temporary files also when asked to end, or when the terminal is closed (unless nohup says to go on)."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell started us in the background
+    """Also remove temporary files on SIGTERM, and when the terminal closes (unless nohup keeps us running)."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if a shell started us in the background
         signal.signal(signal.SIGINT, _interrupt)
     for name, code in (("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
@@ -118,7 +118,7 @@ def _leave(code: int, *_: object) -> NoReturn:
 
 
 def _interrupt(*_: object) -> NoReturn:
-    """Ctrl-C: a library may swallow the exception, so that it happened is kept for the exit code."""
+    """Ctrl-C: a library may swallow the exception, so remember it for the exit code."""
     _interrupted.set()
     raise KeyboardInterrupt
 
@@ -138,14 +138,14 @@ def _run(arguments: list[str], debug: bool) -> int:
         return error.exit_code
     except Exception as error:
         what = " ".join(f"{type(error).__name__}: {error}".split())
-        _complain(f"an error in spagree itself ({what[:300]}); please report it with the output of --debug", debug)
+        _complain(f"a bug in spagree ({what[:300]}); please report it with the output of --debug", debug)
         return OURS
     return 0
 
 
 @contextmanager
 def _signals_of_duckdb() -> Iterator[None]:
-    """A signal during a query of duckdb arrives as an error of its own, which the signal's caused."""
+    """A signal during a duckdb query arrives as a different error, raised because of the signal."""
     try:
         yield
     except RuntimeError as error:
@@ -156,7 +156,7 @@ def _signals_of_duckdb() -> Iterator[None]:
 
 
 def _refused(error: click.ClickException) -> int:
-    """Wrong usage: how it is written, and what was wrong with it."""
+    """Print the correct usage, then what was wrong."""
     if isinstance(error, click.UsageError) and error.ctx is not None:
         note(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n")
     note(f"Error: {error.format_message()}")

@@ -21,18 +21,18 @@ MANY = ";"
 @click.command(cls=Command)
 @click.argument("items", metavar="ITEMS")
 @option(
-    "--annotators", required=True, metavar="WHO", help="How many; names with commas; or a file with a row per person."
+    "--annotators", required=True, metavar="WHO", help="How many; names separated by commas; or a file with a row each."
 )
-@option("--per-item", required=True, type=int, metavar="K", help="Annotations per item, by K different people.")
+@option("--per-item", required=True, type=int, metavar="K", help="Annotations per item, each by a different annotator.")
 @option("-o", "--output", required=True, metavar="FILE", help="Where to write item,annotator rows (.csv, .parquet).")
-@option("--item", metavar="COLUMN", help="Column of the item in ITEMS; guessed from its name otherwise.")
-@option("--everyone", type=int, default=0, metavar="M", help="M items, drawn at random, for all annotators.")
-@option("--limit", type=int, metavar="N", help="At most N items each; a column limit in the file overrules it.")
-@option("--can", metavar="COLUMN", help="Give items to people with the same value in this column (a;b: both).")
-@option("--top-up", metavar="SOURCE", help="Annotations there are: bring every item to K, nobody twice.")
-@option("--finish", metavar="FILE", help="An earlier assignment: keep what is open, and reassign who left.")
-@option("--label-studio", metavar="FOLDER", help="Also write a task file per annotator for Label Studio.")
-@option("--potato", metavar="FOLDER", help="Also write a data file per annotator for potato.")
+@option("--item", metavar="COLUMN", help="Item column in ITEMS; guessed from its name if not given.")
+@option("--everyone", type=int, default=0, metavar="M", help="M items, drawn at random, go to all annotators.")
+@option("--limit", type=int, metavar="N", help="At most N items each; a limit column in the file overrides it.")
+@option("--can", metavar="COLUMN", help="Give items to annotators with the same value in this column (a;b: both).")
+@option("--top-up", metavar="SOURCE", help="Existing annotations: bring every item up to K, no annotator twice.")
+@option("--finish", metavar="FILE", help="An earlier assignment: keep open work, reassign that of annotators who left.")
+@option("--label-studio", metavar="FOLDER", help="Also write one task file per annotator for Label Studio.")
+@option("--potato", metavar="FOLDER", help="Also write one data file per annotator for potato.")
 @option("--seed", default=0, metavar="S", help="The same seed gives the same assignment.  [default: 0]")
 @option("--json", "as_json", is_flag=True, help="Print the balance as JSON.")
 @option("--force", is_flag=True, help="Replace existing files.")
@@ -41,8 +41,8 @@ def assign(
 ) -> None:
     """Assign every item of the file ITEMS to K annotators: at random, with even loads and pairs.
 
-    The number of annotations of an item then cannot depend on its labels, which is what SPA assumes. Keep FILE:
-    spagree score --assignment FILE compares what comes back with it.
+    An item's number of annotations then cannot depend on its labels, as SPA assumes. Keep FILE: spagree score
+    --assignment FILE compares it with the annotations you get back.
 
     \b
     spagree assign items.csv --annotators 12 --per-item 3 -o assignment.csv
@@ -90,7 +90,7 @@ def _people(given: str, limit: int | None, can: str | None) -> list[Person]:
     else:
         names = [name.strip() for name in given.split(",") if name.strip()]
     if can is not None:
-        raise UsageError(f"--can {can}: skills are read from a file; give --annotators a file with that column")
+        raise UsageError(f"--can {can}: skills come from a file; give --annotators a file with that column")
     return [Person(name, limit) for name in names]
 
 
@@ -121,7 +121,7 @@ def _annotated(source: str) -> list[tuple[str, str]]:
 
     found = read(source)
     if not found.has_annotators:
-        raise DataError(f"--top-up {source}: does not say who annotated; add a column annotator")
+        raise DataError(f"--top-up {source}: has no annotators; add an annotator column")
     return annotated_pairs(found.frame)
 
 

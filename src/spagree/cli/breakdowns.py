@@ -1,4 +1,4 @@
-"""The commands that say where agreement is lost: items, classes, annotators, pairs of annotators."""
+"""The commands that show where annotators disagree: items, classes, annotators, pairs of annotators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOOTNOTE = "* rests on fewer than 10 items"
 
 
 def _worst(what: str) -> Callable[[F], F]:
-    help = f"How many {what}.  [default: 20]"
+    help = f"The number of {what} to list.  [default: 20]"
     return option("--worst", type=click.IntRange(min=1), default=20, metavar="K", help=help)
 
 
@@ -41,11 +41,11 @@ def _rows(frame: Any, worst: int) -> list[dict[str, Any]]:
 @reading_options()
 @_worst("items")
 @json_option
-@option("-o", "--output", metavar="FILE", help="Write the agreement of every item instead: .csv or .parquet.")
-@option("--consensus", is_flag=True, help="The majority label of each item instead; -o FILE.csv or .parquet.")
+@option("-o", "--output", metavar="FILE", help="Write every item's agreement to a .csv or .parquet file instead.")
+@option("--consensus", is_flag=True, help="Each item's majority label instead; write it with -o FILE.csv or .parquet.")
 @force_option
 def items(worst: int, as_json: bool, output: str | None, consensus: bool, force: bool, **options: Any) -> None:
-    """List the items of SOURCE that annotators agree least on, with their votes and, where named, their text."""
+    """List the items of SOURCE with the least agreement, their votes and, with --text, their text."""
     from spagree.present.tables import plain_rows, table
 
     if consensus:
@@ -66,12 +66,12 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
 @click.command(cls=Command)
 @reading_options(without=("text",))
 @options_of(Estimating, only=("metric", "order", "level"))
-@_worst("classes, and how many pairs of classes")
+@_worst("classes and of pairs of classes")
 @json_option
 def classes(worst: int, as_json: bool, **options: Any) -> None:
-    """List the classes of SOURCE that annotators agree least on, and which classes are confused.
+    """List the classes of SOURCE with the least agreement, and which classes are confused.
 
-    Agreement is the probability that a second annotator chose the class too, given that a first one did.
+    A class's agreement is the probability that a second annotator chose it, given that a first one did.
     """
     from spagree.present.tables import plain_rows, table
 
@@ -84,7 +84,7 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
         return
     _draw(table(rows, ("agreement", "interval", "annotations", "share", "items", "class")))
     _footnote(rows)
-    say("\nConfused classes: probability that a second annotator chooses other, given that a first chose class")
+    say('\nConfused classes: probability that a second annotator chooses "other", given that a first chose "class"')
     _draw(table(together, ("probability", "pairs", "items", "class", "other")))
 
 
@@ -96,9 +96,9 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
 def annotators(worst: int, as_json: bool, **options: Any) -> None:
     """List the annotators of SOURCE who agree least with the others on the items they share.
 
-    "Against others" is how much more the others agree with the annotator than among themselves on the same items,
-    which hard items do not change; it needs three annotations of an item. "SPA without" is what SPA would be without
-    the annotator, and change what that makes of it.
+    "Against others" compares how often the others agree with the annotator and among themselves on the same items,
+    so hard items do not affect it; it needs three annotations per item. "SPA without" is SPA without the annotator;
+    "change" is the difference that makes.
     """
     from spagree.present.tables import plain_rows, table
     from spagree.present.wording import printable
@@ -113,7 +113,7 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
     _footnote(rows)
     blind = [row["annotator"] for row in rows if row["one_label"]]
     if blind:
-        say(f"Always one label, whatever the item: {', '.join(printable(name) for name in blind)}")
+        say(f"Used the same label for every item: {', '.join(printable(name) for name in blind)}")
 
 
 @click.command(cls=Command)
@@ -137,7 +137,7 @@ def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
 
 
 def _consensus(worst: int, as_json: bool, output: str | None, force: bool, options: dict[str, Any]) -> None:
-    """Every item to a file, or those least likely to keep their label to the terminal; ties first."""
+    """Write every item to a file, or print those least likely to keep their label, ties first."""
     from spagree.present.tables import plain_rows, table
     from spagree.write import refuse_existing, write_atomically
 

@@ -20,7 +20,7 @@ WIDE = 120
 @click.command(cls=Command)
 @reading_options(without=("text",))
 @options_of(Estimating, only=("weights", "metric", "order", "level", "interval_for"))
-@option("--before", metavar="DATE", help="Compare the annotations of one SOURCE before DATE with those from then on.")
+@option("--before", metavar="DATE", help="Compare one SOURCE's annotations before DATE with those from DATE on.")
 @option(
     "--model",
     "models",
@@ -29,12 +29,12 @@ WIDE = 120
     help="A model among the annotators of one SOURCE, or a file with its labels (item, label); may be repeated. "
     "With * the runs of one model: 'gpt-*'.",
 )
-@option("--margin", type=float, metavar="E", help="How much less agreement is as good as a person.  [default: 0.05]")
+@option("--margin", type=float, metavar="E", help="Agreement this much lower still counts as good.  [default: 0.05]")
 @option(
     "--no-worse-than",
     type=float,
     metavar="X",
-    help="Exit with 1 unless nothing agrees less than the first by X or more.",
+    help="Exit with 1 unless every other source is shown to be less than X worse than the first.",
 )
 @option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
 @option("--chart", metavar="FILE", help="Also draw it: .svg, .png or .pdf.")
@@ -50,7 +50,7 @@ def compare(
     force: bool,
     **options: Any,
 ) -> None:
-    """Compare the agreement of two or more sources, of one before and after a date, or of a model with people.
+    """Compare agreement in two or more sources, before and after a date, or of a model with people.
 
     \b
     spagree compare round1.csv round2.csv
@@ -84,19 +84,19 @@ def compare(
 
 def _refuse(models: Sequence[str], margin: float | None, no_worse_than: float | None) -> None:
     if margin is not None and not models:
-        raise UsageError("--margin is about a model; name it with --model, or use --no-worse-than")
+        raise UsageError("--margin applies to models; name one with --model, or use --no-worse-than")
     if no_worse_than is not None and models:
-        raise UsageError("--no-worse-than compares sources; for a model use --margin, and look at its verdict")
+        raise UsageError("--no-worse-than compares sources; for a model use --margin and read the verdict")
 
 
 def _gate(found: Any, limit: float) -> None:
-    """Everything against the first: each must be shown not to agree less by the limit or more."""
+    """Compare every source with the first: each must be shown to be worse by less than the limit."""
     from spagree.present.wording import figure, printable
 
     failed = [pair for pair in found.against_first() if pair.difference.low is None or pair.difference.low <= -limit]
     for pair in failed:
         low = figure(pair.difference.low)
         name = printable(pair.b.name)
-        note(f"gate not met: {name} may agree less by {limit:g} or more; the interval starts at {low}")
+        note(f"gate not met: agreement in {name} may be lower by {limit:g} or more; the interval starts at {low}")
     if failed:
         sys.exit(GATE_NOT_MET)

@@ -1,4 +1,4 @@
-"""What commands print: help and results at once, JSON in one shape, pictures, a spinner on a terminal."""
+"""What commands print: help, results, JSON and charts; a spinner on a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLAIN = str.maketrans(
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """The stage, how far it is and the elapsed time on a terminal; silence in a pipeline."""
+    """The stage, its progress and the elapsed time on a terminal; nothing in a pipeline."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
@@ -35,9 +35,9 @@ def working(what: str) -> Iterator[None]:
 
 @contextmanager
 def _repainted(display: _Display) -> Iterator[None]:
-    """Draw again and again, from a thread that has ended when the work has.
+    """Redraw from a thread that ends with the work.
 
-    Rich's own thread may outlive the work. If it then holds the last reference to a connection of duckdb while Python
+    Rich's thread may outlive the work. If it then holds the last reference to a duckdb connection while Python
     shuts down, releasing it aborts the process.
     """
     from rich.console import Console
@@ -62,7 +62,7 @@ def _paint(live: Any, done: threading.Event) -> None:
 
 
 class _Display:
-    """What rich draws again and again, from a thread of its own, while the work goes on."""
+    """What rich redraws from a separate thread during the work."""
 
     def __init__(self, found: progress.Progress, what: str) -> None:
         from rich.spinner import Spinner
@@ -81,7 +81,7 @@ class _Display:
 
 
 def say(text: str, *, newline: bool = True) -> None:
-    """Print a result at once; a closed pipe or a full disk is an error like any other."""
+    """Print a result immediately; a closed pipe or a full disk is an error like any other."""
     try:
         click.echo(_encodable(text, sys.stdout), nl=newline)
         sys.stdout.flush()
@@ -91,7 +91,7 @@ def say(text: str, *, newline: bool = True) -> None:
 
 
 def note(text: str) -> None:
-    """Print on standard error; if it is closed, nobody wants to know."""
+    """Print on standard error; do nothing if it is closed."""
     if sys.stderr is None:
         return
     try:
@@ -102,7 +102,7 @@ def note(text: str) -> None:
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """The text in characters that the console has: the nearest ones for lines, bars and signs, escapes for the rest."""
+    """The text in characters the console can show: similar ones for lines, bars and signs, escapes for the rest."""
     encoding = stream.encoding or "utf-8"
     try:
         text.encode(encoding)
@@ -112,7 +112,7 @@ def _encodable(text: str, stream: TextIO) -> str:
 
 
 def draw(*parts: Any, least: int = 0) -> None:
-    """Print rich renderables, as wide and as coloured as the terminal is; in a pipe at least so wide."""
+    """Print rich renderables in the terminal's width and colours; in a pipe at least ``least`` wide."""
     from rich.console import Console
 
     terminal, page = Console(), StringIO()
@@ -125,14 +125,14 @@ def draw(*parts: Any, least: int = 0) -> None:
 
 
 def terminal_width() -> int:
-    """How many columns there are: of the terminal, or as COLUMNS says."""
+    """The terminal's width in columns, or the value of COLUMNS."""
     from rich.console import Console
 
     return Console().width
 
 
 def print_json(value: Any) -> None:
-    """Print plain values as JSON; in escapes where the console cannot show every character."""
+    """Print plain values as JSON, with escapes for characters the console cannot show."""
     from spagree.present.document import to_json
 
     is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
@@ -140,7 +140,7 @@ def print_json(value: Any) -> None:
 
 
 def _silence(stream: TextIO) -> None:
-    """Nobody reads any more: keep Python from complaining about it at exit."""
+    """The reader is gone: keep Python from complaining at exit."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -150,7 +150,7 @@ class PrintedHelp(click.Command):
     """A command whose help is printed like any result: a closed pipe or a full disk is an error."""
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """--help, as click has it, but for how it is printed."""
+        """Click's --help, printed like any result."""
 
         def show(context: click.Context, _parameter: click.Parameter, is_asked: bool) -> None:
             if is_asked and not context.resilient_parsing:
@@ -168,7 +168,7 @@ class Group(PrintedHelp, click.Group):
 
 
 class Picture:
-    """Where a chart goes; a bad name, a missing extra or an existing file is refused before anything is counted."""
+    """A chart's file; a bad name, a missing extra or an existing file is refused before counting."""
 
     def __init__(self, path: str | None, force: bool) -> None:
         self.path, self.force = None if path is None else Path(path), force
@@ -183,7 +183,7 @@ class Picture:
         refuse_existing(self.path, force=force)
 
     def write(self, draw: Callable[[], Any]) -> None:
-        """Draw it, where a file was named."""
+        """Draw the chart if a file was named."""
         if self.path is None:
             return
         from spagree.present.charts import save

@@ -1,4 +1,4 @@
-"""Options of commands, made from the records that Python uses, and shown by group in the help."""
+"""Command-line options, built from the records Python uses and grouped in the help."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ TYPES: dict[Kind, dict[str, Any]] = {
 
 
 class GroupedOption(click.Option):
-    """An option that belongs to a group of the help, and may have names that are not shown."""
+    """An option in a group of the help; it may have hidden names."""
 
     def __init__(self, *args: Any, group: str = OUTPUT, hidden_names: Sequence[str] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.group, self.hidden_names = group, hidden_names
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Hidden names are known when options are parsed, and at no other time."""
+        """Hidden names are known only while options are parsed."""
         shown, self.opts = self.opts, [*self.opts, *self.hidden_names]
         super().add_to_parser(parser, ctx)
         self.opts = shown
@@ -74,13 +74,13 @@ salt_option = option(
     "--salt",
     group=CLEANING,
     metavar="TEXT",
-    help="A secret for --pseudonymise; otherwise SPAGREE_PSEUDONYM_KEY, or a random one that is kept.",
+    help="The secret for --pseudonymise; otherwise SPAGREE_PSEUDONYM_KEY or a stored random one.",
 )
-salt_file_option = option("--salt-file", group=CLEANING, metavar="FILE", help="A file that holds the secret.")
+salt_file_option = option("--salt-file", group=CLEANING, metavar="FILE", help="A file that contains the secret.")
 
 
 def options_of(record: Record, only: Collection[str] = (), without: Collection[str] = ()) -> Callable[[F], F]:
-    """The options of a record, or some of them, on a command."""
+    """Give a command all or some options of a record."""
     unset = defaults(record)
     chosen = {name: each for name, each in declared(record).items() if (not only or name in only)}
 
@@ -94,7 +94,7 @@ def options_of(record: Record, only: Collection[str] = (), without: Collection[s
 
 
 def reading_options(*, without: Collection[str] = (), with_source: bool = True) -> Callable[[F], F]:
-    """SOURCE and the options for reading it; without SOURCE where the command has an argument of its own."""
+    """Give a command the options for reading, and SOURCE unless it has a different argument."""
 
     def apply(command: F) -> F:
         options = options_of(Reading, without=without)(salt_option(salt_file_option(command)))
@@ -139,14 +139,14 @@ def _value(kind: Kind, typed: Any) -> Any:
 def _pseudonyms(options: dict[str, Any]) -> dict[str, Any]:
     salt, file, hidden = options["salt"], options["salt_file"], options["pseudonymise"]
     if (salt is not None or file is not None) and not hidden:
-        raise UsageError("--salt has a meaning with --pseudonymise only; say both")
+        raise UsageError("--salt only works with --pseudonymise; give both")
     if salt is not None and file is not None:
-        raise UsageError("--salt and --salt-file are two secrets for the same pseudonyms; give one of them")
+        raise UsageError("--salt and --salt-file both give the secret; use one of them")
     return {"pseudonymise": salt if salt is not None else Path(file) if file is not None else hidden}
 
 
 def _one(typed: Sequence[str]) -> str | list[str]:
-    """What may be repeated: the one value, or all of them."""
+    """A repeated option: its single value, or all of them."""
     return typed[0] if len(typed) == 1 else list(typed)
 
 
@@ -160,7 +160,7 @@ def words(typed: str | None) -> tuple[str, ...]:
 
 
 def own_weights(typed: str) -> str | dict[int, float]:
-    """A scheme's name, or the user's own weights as 2=1,3=1.8."""
+    """A scheme's name, or custom weights as 2=1,3=1.8."""
     if "=" not in typed:
         return typed
     try:

@@ -1,4 +1,4 @@
-"""`spagree paper list|run|all`: light to import; the experiments are loaded when one is run."""
+"""`spagree paper list|run|all`; the experiments are imported only when one is run."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def paper() -> None:
     """Regenerate the figures and tables of the paper that introduced SPA.
 
     \b
-    spagree paper list                                   what there is
+    spagree paper list                                   list the experiments
     spagree paper run weighting --data DIR --out DIR     one experiment
     spagree paper all --data DIR --out DIR               all of them
 
-    Nothing is downloaded. Data sets that --data does not hold are simulated, and marked as such.
+    Nothing is downloaded. Data sets missing from --data are simulated, and marked as such.
     """
 
 
 def _options(command: F) -> F:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print the written files as JSON."),
-        click.option("--force", is_flag=True, help="Run again what was finished before."),
+        click.option("--force", is_flag=True, help="Rerun experiments that are already finished."),
         click.option("--seed", default=0, show_default=True, metavar="S", help="The same seed gives the same figures."),
         click.option(
             "--out", default="paper", show_default=True, metavar="DIR", help="Where tables and figures are written."
@@ -41,9 +41,9 @@ def _options(command: F) -> F:
             default=3000,
             show_default=True,
             metavar="N",
-            help="Random orders in which annotations are added.",
+            help="Number of random orders in which annotations are added.",
         ),
-        click.option("--data", metavar="DIR", help="Folder with the data sets, as published or tidy."),
+        click.option("--data", metavar="DIR", help="Folder with the data sets, as published or as tidy tables."),
     ):
         command = option(command)
     return command
@@ -73,7 +73,7 @@ def run(names: Sequence[str], **options: Any) -> None:
 @paper.command("all", cls=Command, short_help="Run all experiments.")
 @_options
 def all_(**options: Any) -> None:
-    """Run all experiments. What was finished before, with the same data, rounds and seed, is not run again."""
+    """Run all experiments, except those already finished with the same data, rounds and seed."""
     from spagree.studies.experiments import EXPERIMENTS
 
     _run(list(EXPERIMENTS), **options)

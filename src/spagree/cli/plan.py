@@ -1,4 +1,4 @@
-"""plan and development: what comes next, and how it went so far."""
+"""plan and development: what to do next, and how agreement changed so far."""
 
 from __future__ import annotations
 
@@ -19,10 +19,18 @@ json_option = option("--json", "as_json", is_flag=True, help="Print the rows as 
 @click.command(cls=Command)
 @click.argument("source", nargs=-1)
 @option("--half-width", type=float, group=STATISTICS, metavar="X", help="Plan for an interval of value ± X.")
-@option("--budget", type=int, group=STATISTICS, metavar="N", help="What N more annotations bring.")
-@option("--require", type=float, group=STATISTICS, metavar="X", help="How many annotations decide whether it is X.")
-@option("--agreement", type=float, group=STATISTICS, metavar="X", help="Without SOURCE: the agreement you expect.")
-@option("--classes", type=int, group=STATISTICS, metavar="C", help="With --agreement: how many classes there are.")
+@option("--budget", type=int, group=STATISTICS, metavar="N", help="The interval that N more annotations would give.")
+@option(
+    "--require",
+    type=float,
+    group=STATISTICS,
+    metavar="X",
+    help="Annotations needed to tell whether agreement reaches X.",
+)
+@option(
+    "--agreement", type=float, group=STATISTICS, metavar="X", help="The agreement you expect, if you have no SOURCE."
+)
+@option("--classes", type=int, group=STATISTICS, metavar="C", help="With --agreement: the number of classes.")
 @option("--most", type=int, group=STATISTICS, metavar="K", help="At most K annotations per item.  [default: 10]")
 @options_of(Estimating, only=(*NEEDED, "interval_for"))
 @json_option
@@ -30,14 +38,14 @@ json_option = option("--json", "as_json", is_flag=True, help="Print the rows as 
 @option("--force", is_flag=True, help="Replace an existing file.")
 @reading_options(without=("text",), with_source=False)
 def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bool, **options: Any) -> None:
-    """Plan how many annotations to make, from a pilot SOURCE or from an agreement you expect.
+    """Plan how many annotations you need, from a pilot SOURCE or from the agreement you expect.
 
     \b
-    spagree plan pilot.csv                       what the next round half-widths take
-    spagree plan pilot.csv --half-width 0.03     so many annotations of new items, or of the same
-    spagree plan pilot.csv --budget 2000         the best annotations per item, and the interval to expect
-    spagree plan pilot.csv --require 0.7         how many until the gate can be decided
-    spagree plan pilot.csv --interval-for annotators --half-width 0.05     how many people it takes
+    spagree plan pilot.csv                       annotations needed for a few round half-widths
+    spagree plan pilot.csv --half-width 0.03     annotations needed, on new items or the same ones
+    spagree plan pilot.csv --budget 2000         the best number per item, and the interval to expect
+    spagree plan pilot.csv --require 0.7         annotations needed to tell whether agreement reaches 0.7
+    spagree plan pilot.csv --interval-for annotators --half-width 0.05     annotators needed
     spagree plan --agreement 0.7 --half-width 0.03
     """
     from spagree.estimate.budgets import plan_expected
@@ -48,12 +56,12 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
     most, interval_for = options.pop("most"), options.pop("interval_for")
     picture = Picture(chart, force)
     if bool(source) == (expected["agreement"] is not None):
-        raise UsageError("plan needs a pilot SOURCE, or --agreement with what you expect; give one of them")
+        raise UsageError("plan needs either a pilot SOURCE or --agreement with the agreement you expect")
     with working("counting annotations"):
         if source:
             found, speed = _from_pilot({"source": source, **options}, {**wanted, "interval_for": interval_for}, most)
         elif interval_for == "annotators":
-            raise UsageError("--interval-for annotators needs a pilot: without one nothing tells how people differ")
+            raise UsageError("--interval-for annotators needs a pilot SOURCE, which shows how annotators differ")
         else:
             found, speed = plan_expected(**expected, level=options["level"], most=most, **wanted), None
     rows = plan_rows(found, speed)
@@ -83,7 +91,7 @@ def _from_pilot(options: dict[str, Any], wanted: dict[str, Any], most: int | Non
 @option("--steps", type=click.IntRange(min=1), default=20, metavar="K", help="How many steps.  [default: 20]")
 @json_option
 def development(*, steps: int, as_json: bool, **options: Any) -> None:
-    """Print how agreement developed over time: so far, and of the items finished in the latest eighth."""
+    """Print how agreement changed over time: overall, and on the items finished in the latest eighth."""
     from spagree.measuring import measure
     from spagree.present.plans import development_rows, development_table
 

@@ -1,4 +1,4 @@
-"""`spagree score`: the number, its interval and what to know about them."""
+"""`spagree score`: the number, its interval and what to know about both."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ SPA = "spa"
     group=STATISTICS,
     help="Exit with 1 if the interval's lower end is below X; krippendorff_alpha=X for a coefficient. May be repeated.",
 )
-@option("--assignment", metavar="FILE", help="Also check what came back against what spagree assign wrote to FILE.")
+@option("--assignment", metavar="FILE", help="Also compare with the assignment that spagree assign wrote to FILE.")
 @option(
     "--target",
     type=float,
     metavar="X",
     group=STATISTICS,
-    help="The agreement you want, drawn in the report; --require otherwise.",
+    help="The agreement you want, drawn in the report.  [default: --require]",
 )
 @option("-v", "--verbose", is_flag=True, help="Also show all weighting schemes, coefficients and checks.")
 @option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
 @option("--report", metavar="FILE", help="Also write one HTML page with charts and tables, to look at or send.")
-@option("--since", metavar="FILE", help="An earlier report or its JSON: the report says what changed.")
+@option("--since", metavar="FILE", help="An earlier report or its JSON; the report says what changed since.")
 @option("--export", metavar="FOLDER", help="Also write every table as CSV and all figures as JSON.")
 @option("--force", is_flag=True, help="Replace existing files.")
 def score(
@@ -83,14 +83,14 @@ def score(
         _print_all(found, as_json, verbose, assignment)
     written.write(outcomes)
     codes = [_complain(question, outcome) for question, outcome in outcomes.items()]
-    met = [gate.is_met(found) for gate in gates]  # each says where it is not
+    met = [gate.is_met(found) for gate in gates]  # each prints what failed
     worst = max((*codes, 0 if all(met) else GATE_NOT_MET))
     if worst:
         sys.exit(worst)
 
 
 def _complain(question: str, outcome: Agreement | SpagreeError) -> int:
-    """Say why a question has no number, and the exit code for that."""
+    """Print why a question has no number; return the exit code for it."""
     from spagree.present.wording import escape_controls
 
     if not isinstance(outcome, SpagreeError):
@@ -103,7 +103,7 @@ def _complain(question: str, outcome: Agreement | SpagreeError) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """Files that a score leaves behind; refused before anything is counted."""
+    """The files that score writes; existing ones are refused before counting."""
 
     report: str | None
     export: str | None
@@ -116,7 +116,7 @@ class _Written:
         from spagree.write import refuse_existing
 
         if self.all_questions and self.export:
-            raise UsageError("--export is about one question; choose it with --question instead of --all-questions")
+            raise UsageError("--export takes one question; choose it with --question instead of --all-questions")
         if not self.report and self.since:
             raise UsageError("--since is shown in the report; add --report FILE")
         if self.report:
@@ -124,7 +124,7 @@ class _Written:
             from spagree.present.earlier import earlier_figures
             from spagree.present.report.page import template
 
-            template("page.html.j2")  # report a missing extra now, not after an hour of counting
+            template("page.html.j2")  # report a missing extra before counting, not after
             refuse_existing(self.report, force=self.force)
             check_target(self.target)
             if self.since:
@@ -133,7 +133,7 @@ class _Written:
             refuse_existing(Path(self.export) / "agreement.json", force=self.force)
 
     def write(self, outcomes: Mapping[str, Agreement | SpagreeError]) -> None:
-        """Say where, on stderr: standard output is for the figures."""
+        """Say which files were written, on stderr: standard output is for the figures."""
         found = [each for each in outcomes.values() if not isinstance(each, SpagreeError)]
         if self.report and found:
             with working("drawing the report"):
@@ -159,7 +159,7 @@ def _about(question: str) -> str:
 
 
 def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, assignment: str | None) -> None:
-    """The one agreement, or each under the name of its question."""
+    """The agreement, or one per question under its name."""
     from spagree.present.terminal import summary
     from spagree.present.wording import printable
 
@@ -189,13 +189,13 @@ def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, ass
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """What the lower end of an interval must reach: that of SPA, or of a coefficient."""
+    """The value that the lower end of SPA's or a coefficient's interval must reach."""
 
     figure: str
     least: float
 
     def is_met(self, found: Mapping[str, Agreement]) -> bool:
-        """Whether it is met by every question; says where not."""
+        """Whether every question meets it; prints those that do not."""
         from spagree.present.wording import escape_controls, figure
 
         of = "" if self.figure == SPA else f" of {self.figure}"
@@ -207,12 +207,12 @@ class _Gate:
         for question, low in failed.items():
             about = escape_controls(_about(question))
             lower = f"the interval's lower end{of} is {figure(low)}" if low is not None else f"there is no interval{of}"
-            note(f"gate not met: {about}{lower}, required is {self.least}")
+            note(f"gate not met: {about}{lower}; {self.least} is required")
         return not failed
 
 
 def _gate(typed: str) -> _Gate:
-    """X for SPA, COEFFICIENT=X for another figure; refused before anything is read."""
+    """Parse X for SPA or COEFFICIENT=X; wrong values are refused before reading."""
     from spagree.estimate.chance import COEFFICIENTS
 
     name, _, number = typed.rpartition("=")
@@ -223,7 +223,7 @@ def _gate(typed: str) -> _Gate:
     try:
         least = float(number)
     except ValueError:
-        raise UsageError(f"--require {typed!r}: is no number; write for example --require 0.7") from None
+        raise UsageError(f"--require {typed!r}: not a number; write for example --require 0.7") from None
     if not isfinite(least) or not lowest <= least <= 1:
         raise UsageError(f"--require {typed}: agreement lies between {lowest} and 1, for example 0.7 for 70%")
     return _Gate(name, least)

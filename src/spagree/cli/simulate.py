@@ -1,4 +1,4 @@
-"""`spagree simulate` and `spagree examples`: data to try things out on."""
+"""`spagree simulate` and `spagree examples`: data to try things out with."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def _span(kind: type[int] | type[float]) -> Callable[[click.Context, click.Param
     callback=_span(float),
     default="0.9",
     metavar="Q",
-    help="How often annotators answer with care; 0.6:0.9 makes them differ.",
+    help="How often annotators answer carefully; 0.6:0.9 makes them differ.",
 )
 @option("--missing", default=0.0, help="Fraction of annotations removed at random.")
-@option("--adaptive", is_flag=True, help="Ask further annotators only where the first two disagree.")
+@option("--adaptive", is_flag=True, help="Ask more annotators only if the first two disagree.")
 @option("--seed", default=0, help="The same seed gives the same data.")
 @option("--force", is_flag=True, help="Replace an existing file.")
 def simulate(output: str, force: bool, **parameters: Any) -> None:
-    """Write annotation data whose true agreement is known, to try things out and to plan."""
+    """Simulate annotations whose true agreement is known, to try things out and to plan."""
     from spagree.present.wording import figure
     from spagree.simulate import simulate as draw
     from spagree.write import refuse_existing
@@ -60,7 +60,7 @@ def simulate(output: str, force: bool, **parameters: Any) -> None:
 
 @click.command(cls=Command)
 def examples() -> None:
-    """List the example data sets that ship with spagree (use them as example:NAME)."""
+    """List the example data sets that come with spagree (use them as example:NAME)."""
     from spagree.read.examples import EXAMPLES
 
     for name, found in EXAMPLES.items():

@@ -14,10 +14,10 @@ from spagree.cli.options import Command, option, reading_options, to_python
 @click.command(cls=Command)
 @reading_options(without=("text",))
 @option("-o", "--output", required=True, metavar="FILE", help="Where to save it: .json, or .parquet with --keep-items.")
-@option("--keep-items", is_flag=True, help="Keep counts per item, so that parts may cut through items.")
+@option("--keep-items", is_flag=True, help="Keep counts per item, so an item may be split across parts.")
 @option("--force", is_flag=True, help="Replace an existing file.")
 def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
-    """Count SOURCE and save the summary, to be merged and scored later.
+    """Count SOURCE and save the summary, to merge and score later.
 
     \b
     spagree tally part1.csv -o part1.json
@@ -42,7 +42,7 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
 @option("-o", "--output", required=True, metavar="FILE", help="Where to save the merged tally.")
 @option("--force", is_flag=True, help="Replace an existing file.")
 def merge(parts: Sequence[str], output: str, force: bool) -> None:
-    """Add up saved tallies. Without --keep-items no item may be in two PARTS."""
+    """Add up saved tallies. Unless they were made with --keep-items, no item may be in two PARTS."""
     from spagree.tally.saved import load_all, save
 
     save(load_all(parts), output, force=force)
