@@ -1,6 +1,6 @@
 """spagree measures how much annotators agree when not everyone labelled everything.
 
-The flow goes one way, through one narrow waist:
+Data flows one way, through one small type, the tally:
 
     read      any source → Annotations          files, dataframes, triples, count matrices
     tally     Annotations → Tally                integers that merge with +; LiveTally grows and shrinks
@@ -12,7 +12,7 @@ The flow goes one way, through one narrow waist:
     >>> print(f"{agreement.spa.value:.3f}")
     0.793
 
-Names are loaded when first used, so that ``import spagree`` and ``spagree --help`` stay fast.
+Names are loaded on first use, so ``import spagree`` and ``spagree --help`` stay fast.
 """
 
 import sys
@@ -77,7 +77,7 @@ __all__ = [
 
 
 class _Surface(ModuleType):
-    """Two functions, ``simulate`` and ``tally``, share their names with modules: the functions are what users get."""
+    """The functions ``simulate`` and ``tally`` share their names with modules; users get the functions."""
 
     def __setattr__(self, name: str, value: object) -> None:
         """Ignore the binding that importing ``spagree.simulate`` or ``spagree.tally`` makes."""

@@ -1,4 +1,4 @@
-"""The object users hold: read → tally → estimate → present in one call."""
+"""Agreement, the object that measure() returns."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class Agreement:
 
     findings: Findings
     measurement: Measurement = field(repr=False, compare=False)
-    """What was measured; breakdowns are computed from it when asked for."""
+    """What was measured; breakdowns are computed from it on demand."""
     understood: Understood | None = None
     options: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """The options of :func:`measure` that were given, except where they are secret."""
+    """The options given to :func:`measure`, without the values of secret ones."""
 
     @property
     def spa(self) -> Estimate:
@@ -68,7 +68,7 @@ class Agreement:
 
     @property
     def missingness(self) -> Missingness:
-        """The test of SPA's one assumption."""
+        """The test of SPA's assumption."""
         return self.findings.missingness
 
     @property
@@ -102,15 +102,15 @@ class Agreement:
 
     @property
     def warnings(self) -> tuple[Caution, ...]:
-        """What a careful colleague would point out."""
+        """Warnings: what a careful colleague would point out."""
         return self.findings.warnings
 
     def items(self) -> Any:
         """Agreement of each item, least first: ``item, annotations, agreement, entropy, votes``.
 
-        A polars DataFrame, like every other table. Only for a lazy source (polars LazyFrame, duckdb relation, dask,
-        PySpark), whose items may not fit on this machine, it is a lazy frame of that engine, without entropy and
-        votes. Items with a single annotation have no agreement and come last. Entropy is in bits.
+        A polars DataFrame, like every other table. For a lazy source (polars LazyFrame, duckdb relation, dask,
+        PySpark), whose items may not fit on this machine, it is a lazy frame of that engine without entropy and votes.
+        Items with a single annotation have no agreement and come last. Entropy is in bits.
 
         >>> import spagree
         >>> agreement = spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "no")])
@@ -120,9 +120,9 @@ class Agreement:
         return self.measurement.item_table().frame()
 
     def intervals(self) -> Mapping[str, Estimate]:
-        """SPA with the interval for ``items`` (these annotators, new items) and for ``annotators`` like them, too.
+        """SPA with the intervals for ``items`` (these annotators, new items) and for new ``annotators`` like them.
 
-        Empty where only one is known: without annotators, from a tally, or above 500,000 annotations.
+        Empty if only one is known: without annotators, from a tally, or above 500,000 annotations.
 
         >>> import spagree
         >>> {name: round(found.low, 3) for name, found in spagree.measure("example:sparse").intervals().items()}
@@ -145,8 +145,8 @@ class Agreement:
     def hardest(self, most: int = 20) -> polars.DataFrame:
         """The items with the least agreement, on any source: ``item, annotations, agreement, entropy, votes``.
 
-        Found where the data lives. Among equals, items with more annotations come first.
-        Where a column of text was named, also ``text`` and ``texts``, the number of different texts an item has.
+        The data's engine finds them. Among equals, items with more annotations come first.
+        If a text column was named, also ``text`` and ``texts``, the number of different texts of an item.
 
         >>> import spagree
         >>> spagree.measure("example:sparse").hardest(1).select("annotations", "agreement").rows()
@@ -157,10 +157,10 @@ class Agreement:
         return self.measurement.hardest(most)
 
     def disputed(self, most: int = 20) -> polars.DataFrame:
-        """The items that add most to all disagreement: ``item, annotations, agreement, share, entropy, votes``.
+        """The items that contribute most to disagreement: ``item, annotations, agreement, share, entropy, votes``.
 
-        ``share`` is their part of all disagreement under the weights and the metric in use, ``agreement`` that of the
-        metric; unanimous items are never among them. Among equals, the commonest confusion comes first.
+        ``share`` is their share of all disagreement under the chosen weights and metric, ``agreement`` is under the
+        metric; unanimous items are never listed. Among equals, the commonest confusion comes first.
 
         >>> import spagree
         >>> spagree.measure("example:sparse").disputed(1).select("item", "annotations", "share").rows()
@@ -171,11 +171,11 @@ class Agreement:
         return self.measurement.disputed(most)
 
     def consensus(self) -> polars.DataFrame:
-        """The majority of each item: ``label`` (null for ties), ``tied``, ``share``, how likely it is ``kept``."""
+        """Each item's majority: ``label`` (null for ties), ``tied``, ``share``, how likely it would be ``kept``."""
         return consensus(to_polars(self.measurement.item_table().counts), self.spa.value, self.data.pairable_items)
 
     def distribution(self) -> polars.DataFrame:
-        """How many items have which agreement: ``annotations, agreement, items``.
+        """How many items have each agreement: ``annotations, agreement, items``.
 
         >>> import spagree
         >>> agreement = spagree.measure([(1, "ann", "yes"), (1, "bob", "no"), (2, "ann", "no"), (2, "bob", "no")])
@@ -195,7 +195,7 @@ class Agreement:
         return self.measurement.classes()
 
     def confusion(self) -> polars.DataFrame:
-        """Pairs of classes given to one item: the probability of ``other`` from a second annotator, given ``class``."""
+        """Pairs of classes of the same item: the probability of ``other`` from a second annotator, given ``class``."""
         return self.measurement.confusion()
 
     def annotators(self) -> polars.DataFrame:
@@ -209,14 +209,14 @@ class Agreement:
         return self.measurement.annotators(self.spa.value)
 
     def pairs(self, least: int = 1, busiest: int | None = None) -> polars.DataFrame:
-        """Agreement, Cohen's kappa and Scott's pi of every two annotators who share ``least`` items, least first.
+        """Agreement, Cohen's kappa and Scott's pi of pairs of annotators who share ``least`` items, least first.
 
-        ``busiest`` limits it to the annotators who made most annotations.
+        ``busiest`` limits it to the annotators with the most annotations.
         """
         return self.measurement.pairs(least, busiest)
 
     def overlap(self) -> Overlap:
-        """Who annotated items together: teams that never met, thin bridges, annotators on their own.
+        """Who annotated items together: teams without shared items, thin bridges, annotators who share no item.
 
         >>> import spagree
         >>> agreement = spagree.measure([(1, "ann", "yes"), (1, "bob", "no"), (2, "cyd", "no"), (2, "dan", "no")])
@@ -226,9 +226,9 @@ class Agreement:
         return self.measurement.overlap
 
     def development(self, steps: int = 40) -> polars.DataFrame:
-        """How agreement developed: one row per step in time, each with about as many annotations.
+        """Agreement over time: one row per step, each with about as many annotations.
 
-        ``spa`` is from all annotations up to ``time``; ``recent`` from items whose last annotation is among the latest
+        ``spa`` uses all annotations up to ``time``; ``recent`` uses items whose last annotation is in the latest
         eighth of the steps. Intervals are over items.
 
         >>> import spagree
@@ -247,14 +247,14 @@ class Agreement:
         require: float | None = None,
         interval_for: str = "items",
     ) -> polars.DataFrame:
-        """What an interval of value ± ``half_width`` takes, with up to ``most`` annotations per item.
+        """The annotations needed for an interval of value ± ``half_width``, with up to ``most`` annotations per item.
 
-        One row per half-width, ``route`` (a ``fresh`` data set, ``new_items`` beside those there are, the
+        One row per half-width, ``route`` (a ``fresh`` data set, ``new_items`` besides the existing ones, the
         ``same_items``) and number of annotations per item; ``best`` marks the fewest annotations of each route. Without
         a half-width, the next smaller round ones. With ``budget``, the half-width that this many more annotations
-        bring; with ``require``, how many it takes until the interval lies above or below it, if agreement stays as
-        it is. ``half_width_low`` and ``half_width_high`` say how far the plan may be off. With
-        ``interval_for="annotators"`` the interval is for new annotators as well, and rows say how many people it takes.
+        give; with ``require``, how many annotations until the interval lies above or below it, if agreement stays as
+        it is. ``half_width_low`` and ``half_width_high`` say how far off the plan may be. With
+        ``interval_for="annotators"`` the interval also covers new annotators, and rows say how many people are needed.
 
         >>> import spagree
         >>> rows = spagree.measure("example:sparse").plan(half_width=0.02).filter("best")
@@ -264,7 +264,7 @@ class Agreement:
         return self.measurement.plan(most, interval_for, half_width=half_width, budget=budget, require=require)
 
     def returned(self, assignment: Assignment | str | os.PathLike[str]) -> Returned:
-        """What came back of an assignment (of :func:`assign`, or its file): who did less, and does that look random?
+        """Compare the annotations with an assignment (or its file): who did less, and does that look random?
 
         >>> import spagree
         >>> design = spagree.assign(["q1", "q2"], ["ann", "bob", "cyd"], per_item=3)
@@ -283,7 +283,7 @@ class Agreement:
         return check_returned(assignment.frame().rows(), annotated_pairs(frame))
 
     def breakdowns(self, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
-        """Breakdowns as values, each there or absent with its reason: those named, or all that a page shows.
+        """Breakdowns as values, each present or absent with the reason: those named, or all that a page shows.
 
         >>> import spagree
         >>> spagree.measure(spagree.tally("example:sparse")).breakdowns(["annotators"]).annotators.reason
@@ -293,7 +293,7 @@ class Agreement:
 
     @property
     def charts(self) -> Charts:
-        """Every chart of the report, to be shown in a notebook or saved as SVG, PNG or PDF."""
+        """Every chart of the report, to show in a notebook or save as SVG, PNG or PDF."""
         from spagree.agreement_charts import Charts
 
         return Charts(self.breakdowns)
@@ -306,9 +306,9 @@ class Agreement:
         since: str | os.PathLike[str] | None = None,
         force: bool = False,
     ) -> Path:
-        """Write one HTML page with everything: offline, printable, readable by people who never heard of kappa.
+        """Write one HTML page with everything: offline, printable, readable without knowing kappa.
 
-        ``target`` is the agreement you want, drawn beside the number; ``since`` an earlier report, or the JSON of one,
+        ``target`` is the agreement you want, drawn beside the number; ``since`` is an earlier report or its JSON,
         to say what changed.
 
         >>> import spagree, tempfile
@@ -375,7 +375,7 @@ def report_questions(
     since: str | os.PathLike[str] | None = None,
     force: bool = False,
 ) -> Path:
-    """Write one page for several questions; one that has no figures says why and does not stop the others."""
+    """Write one page for several questions; one without figures says why and does not stop the others."""
     from spagree.present.report import chapter, write_report
     from spagree.present.report.method import source_name
     from spagree.present.report.questions import Question, questions_page

@@ -1,4 +1,4 @@
-"""agreement.charts: one method per chart, each computing the breakdowns it draws and no others."""
+"""agreement.charts: one method per chart; each computes only the breakdowns it draws."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Charts:
         self._compute = compute
 
     def schemes(self) -> Any:
-        """SPA under every weighting scheme, the chosen one marked."""
+        """SPA under every weighting scheme, with the chosen one marked."""
         return to_altair(board.schemes(self._compute([])))
 
     def by_n(self) -> Any:
-        """Agreement of items by their number of annotations: flat where SPA's assumption holds."""
+        """Agreement of items by their number of annotations: flat if SPA's assumption holds."""
         return to_altair(board.by_n(self._compute([])))
 
     def chance(self) -> Any:
@@ -51,7 +51,7 @@ class Charts:
         return to_altair(board.items(self._compute(["distribution"])))
 
     def annotators(self) -> Any:
-        """Agreement of each annotator with the others, least first, beside the mean of all."""
+        """Agreement of each annotator with the others, least first, and the mean of all."""
         return to_altair(board.annotators(self._compute(["annotators"])))
 
     def pairs(self) -> Any:
@@ -59,7 +59,7 @@ class Charts:
         return to_altair(board.pairs(self._compute(["annotators", "pairs"])))
 
     def overlap(self) -> Any:
-        """Who annotated items together, as a graph; refused for more annotators than can be told apart."""
+        """Who annotated items together, as a graph; refused for more annotators than it can show."""
         return to_altair(board.overlap(self._compute(["annotators", "pairs", "overlap"])))
 
     def development(self) -> Any:
@@ -67,5 +67,5 @@ class Charts:
         return to_altair(board.development(self._compute(["development"])))
 
     def plan(self) -> Any:
-        """How precise the number becomes with more items, annotated in the cheapest way."""
+        """How precise the number becomes with more items, annotated as cheaply as possible."""
         return to_altair(board.plan(self._compute(["plan"])))

@@ -87,33 +87,33 @@ def measure(
         source: A path, a glob, a list of paths, ``"example:NAME"``, any dataframe that narwhals knows, an iterable of
             (item, annotator, label[, time]), a numpy matrix (say its ``format``), a tally or a live one. With
             ``query`` a database: ``"postgresql://…"`` or an SQLite file.
-        item: Column of the item; guessed from its name otherwise. Several columns make one item.
-        annotator: Column of the annotator; guessed otherwise, and may be absent. Several make one annotator.
-        label: Column of the label. In broad tables a list: the columns of the annotators, items or classes.
+        item: Item column; guessed from its name if not given. Several columns together identify an item.
+        annotator: Annotator column; guessed if not given, and may be absent. Several together identify an annotator.
+        label: Label column. In wide tables a list: the columns of the annotators, items or classes.
         time: Column with the time of each annotation: numbers or dates.
         time_format: How times are written, for example ``"%d/%m/%Y %H:%M"``.
         text: Column with the item's text, shown with the hardest items.
-        cluster: Column that groups items which are not independent: sentences of one document, the items of one batch.
-            Standard errors, intervals and tests then count clusters, not items.
-        by: Column of groups, each of which is measured as well: of items (a language) or of annotators (experts).
+        cluster: Column that groups dependent items: sentences of one document, items of one batch.
+            Standard errors, intervals and tests then use clusters, not items.
+        by: Column of groups to measure as well: of items (a language) or of annotators (experts).
         format: ``"long"`` (one annotation per row), ``"wide"`` (items × annotators), ``"transposed"``
             (annotators × items), ``"counts"`` (items × classes), ``"one-hot"``, or a tool, such as ``"label-studio"``.
-        sheet: The sheet of an Excel workbook; the first otherwise.
+        sheet: The sheet of an Excel workbook; by default the first.
         encoding: Text encoding of the file, if it is not UTF-8 or UTF-16.
         header: False if the file has no header; columns are then called 1, 2, 3, …
         engine: What reads and counts files: ``"duckdb"`` (default), ``"polars"`` or ``"spark"``.
-        spark_master: The cluster for the engine spark; this machine otherwise.
-        query: A SELECT, whose answer is read from the database ``source``.
+        spark_master: The cluster for the spark engine; by default this machine.
+        query: A SELECT whose result is read from the database ``source``.
         where: Use only rows with these values: ``{"language": "en"}``, or ``"language=en"``.
-        exclude_annotator: Leave out what these annotators did.
+        exclude_annotator: Leave out these annotators.
         missing: Labels that mean missing.
-        separator: What separates the options of a label that is a set, as ``";"`` in ``a;b``.
-        normalize: Treat labels, annotators and items as equal that differ in case, blanks, Unicode form, or as 1, 1.0.
-        duplicates: Labels given again by an annotator: ``"error"``, ``"first"``, ``"last"``, ``"set"``, ``"keep"``.
+        separator: Separator of the options in a label that is a set: ``";"`` in ``a;b``.
+        normalize: Ignore differences in case, blanks and Unicode form, and between 1 and 1.0, in labels and names.
+        duplicates: When an annotator relabels an item: ``"error"``, ``"first"``, ``"last"``, ``"set"``, ``"keep"``.
         first: Use only the first k annotations of each item, by time.
-        pseudonymise: Replace the names of annotators by stable pseudonyms; a text is used as a secret for them.
+        pseudonymise: Replace annotators' names by stable pseudonyms; a text is used as their secret.
         question: Which question, if a table or a tool's export has several.
-        status: Which status, or statuses, count in a tool's export.
+        status: The status or statuses that count in a tool's export.
         ground_truth: Whether to ``"keep"`` or ``"drop"`` ground truth in a tool's export.
         multi: Several choices in one answer: one label for the ``"set"``, or ``"options"``, a yes/no question each.
         empty: Whether to ``"drop"`` empty answers or ``"keep"`` them as a label.
@@ -124,7 +124,7 @@ def measure(
             ``"linear"``, ``"quadratic"``; for sets ``"jaccard"``, ``"masi"``, ``"options"``; or your own function.
         order: The labels from low to high, for ordinal metrics.
         level: Confidence level of the intervals.
-        interval_for: The intervals cover new ``"items"`` by these annotators, or new ``"annotators"`` as well.
+        interval_for: The intervals cover new ``"items"`` by these annotators, or also new ``"annotators"``.
         bootstrap: Intervals from this many resamples of the items instead of Wilson's.
         seed: Seed of the bootstrap.
     """
@@ -145,7 +145,7 @@ def measure(
 @renamed
 @shows(Reading, Estimating)
 def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
-    r"""Measure each question in the export of an annotation tool; the options are those of :func:`measure`.
+    r"""Measure each question in an annotation tool's export; the options are those of :func:`measure`.
 
     >>> import pathlib, spagree
     >>> _ = pathlib.Path("batch.csv").write_text(
@@ -164,12 +164,12 @@ def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
 
 
 def measure_each(source: Any, **options: Any) -> Iterator[tuple[str, Agreement | SpagreeError]]:
-    """Each question with its agreement, or with why it has none: one that fails does not stop the others."""
+    """Each question with its agreement or the reason it has none; one failure does not stop the others."""
     reading, estimating = split(options)
     estimation, asked = _Estimation(**estimating), Reading(**reading)
     policies(asked)
     if ready(source) is not None:
-        raise UsageError("a tally holds one question, so --all-questions has nothing to choose from; measure it alone")
+        raise UsageError("a tally holds one question; measure it without --all-questions")
     for question, each in read_all(source, **reading).items():
         try:
             yield question, estimation.agreement(each, asked, source)
@@ -178,7 +178,7 @@ def measure_each(source: Any, **options: Any) -> Iterator[tuple[str, Agreement |
 
 
 class _Estimation(Estimating):
-    """How findings are made of a tally; checked before anything is read."""
+    """How findings are made from a tally; checked before anything is read."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""What a reader says about a source: how it understood it, and what the user should know."""
+"""What a reader reports about a source: how it understood it, and warnings for the user."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Caution:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What the reader made of the source; echoed so that a wrong guess is seen at once.
+    """How the reader understood the source; shown to the user so a wrong guess is obvious.
 
-    ``rules`` say in words what counted as an annotation in the export of a tool.
+    ``rules`` say in words what counted as an annotation in a tool's export.
     """
 
     source: str
@@ -35,7 +35,7 @@ class Understood:
     examples: tuple[tuple[str, ...], ...] = ()
     rules: tuple[str, ...] = ()
     apart: str = ""
-    """What would tell apart annotations that look like repeats of one annotator on one item."""
+    """What would distinguish annotations that look like one annotator's repeats on an item."""
 
     @property
     def kind(self) -> str:

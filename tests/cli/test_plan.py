@@ -44,7 +44,7 @@ def test_a_decision(run: Run) -> None:
 
 def test_expectations_without_data(run: Run) -> None:
     code, out, _ = run("plan", "--agreement", 0.7, "--classes", 4, "--half-width", 0.03)
-    assert code == 0 and "of a fresh data set" in out and "take the plan as rough" in out
+    assert code == 0 and "of a fresh data set" in out and "so the plan is rough" in out
     code, out, _ = run("plan", "--agreement", 0.7, "--budget", 1000, "--json")
     assert code == 0 and {row["route"] for row in json.loads(out)["rows"]} == {"fresh"}
     assert run("plan", "--agreement", 0.7, "--require", 0.6)[0] == 0
@@ -109,7 +109,7 @@ def test_how_many_people(run: Run, tmp_path: Path) -> None:
     rows = json.loads(run("plan", path, "--interval-for", "annotators", "--half-width", 0.06, "--json")[1])["rows"]
     assert [row["annotators"] for row in rows if row["best"]] == [best["annotators"]]
     assert (
-        "would decide whether agreement is 0.45"
+        "would decide whether agreement reaches 0.45"
         in run("plan", path, "--interval-for", "annotators", "--require", 0.45)[1]
     )
     assert "also for new annotators" in run("plan", path, "--interval-for", "annotators", "--budget", 900)[1]

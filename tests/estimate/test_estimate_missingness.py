@@ -94,7 +94,7 @@ def test_agreement_by_n_is_the_flat_figure_of_those_items(level: float) -> None:
 def test_a_single_item_with_some_n_has_agreement_without_interval() -> None:
     (pairs, triples) = find(tally_of(parse("aab aa ab"))).missingness.by_n
     assert pairs.agreement.low is not None
-    reason = "only one item has two annotations: how items differ cannot be seen"
+    reason = "only one item has two annotations, too few to show how items differ"
     assert triples.agreement == Estimate(1 / 3, None, None, None, 0.95, "flat", undefined=reason)
 
 

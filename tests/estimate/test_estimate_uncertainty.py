@@ -235,7 +235,7 @@ def test_one_pairable_item_has_a_value_and_no_interval() -> None:
         0.95,
         "annotations_m1",
         "wilson",
-        "only one item has two annotations: how items differ cannot be seen",
+        "only one item has two annotations, too few to show how items differ",
     )
 
 

@@ -96,7 +96,7 @@ def test_every_link_within_the_page_leads_somewhere(hub: Hub) -> None:
 def test_what_is_seen_first_says_whether_to_step_in(hub: Hub) -> None:
     text = Structure(rendered(hub)[0]).text
     assert "One thing needs a look: Agreement is below the target." in text
-    assert "What to do:" in text and "0.950" in text and "Safe to watch" in text
+    assert "What to do:" in text and "0.950" in text and "Safe bounds" in text
     assert "50 with none" in text and "3 differences put right" in text and "since the last mark" in text
 
 

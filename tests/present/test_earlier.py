@@ -29,8 +29,8 @@ def test_more_than_chance_and_no_more_than_chance(tmp_path: Path) -> None:
         spagree.measure(rows).report(tmp_path / f"{len(rows)}.html", since=before).read_text("utf-8")
         for rows in (same, agreed)
     ]
-    assert "no more than chance would bring. 150 more annotations, 50 more items." in pages[0]
-    assert ": more than chance would bring. 1,500 more annotations, 500 more items." in pages[1]
+    assert "no more than chance would explain. 150 more annotations, 50 more items." in pages[0]
+    assert ": more than chance would explain. 1,500 more annotations, 500 more items." in pages[1]
 
 
 def test_other_weights_and_metrics_are_not_compared() -> None:
@@ -44,7 +44,7 @@ def test_other_weights_and_metrics_are_not_compared() -> None:
     assert what_changed(none, plain).startswith("One of the two numbers has no interval")
     fewer = what_changed(plain, spagree.measure(ROWS[:300]).to_dict())
     assert "300 fewer annotations, 100 fewer items." in fewer
-    assert what_changed(plain, plain).endswith("The data are as large as before.")
+    assert what_changed(plain, plain).endswith("There are as many annotations, items and annotators as before.")
     assert "several questions" in what_changed({"questions": {}}, plain)
 
 
@@ -52,7 +52,7 @@ def test_what_is_no_report_is_refused_before_counting(tmp_path: Path, run: Run) 
     wrong = tmp_path / "wrong.json"
     for content in ("nothing", "[1]", '{"a": 1}'):
         wrong.write_text(content)
-        with pytest.raises(spagree.UsageError, match="holds no figures of spagree"):
+        with pytest.raises(spagree.UsageError, match="holds no figures from spagree"):
             earlier_figures(wrong)
     with pytest.raises(spagree.FileError, match="cannot be read"):
         earlier_figures(tmp_path / "none.html")

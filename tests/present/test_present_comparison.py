@@ -213,8 +213,8 @@ def test_details_of_a_model() -> None:
     assert "gpt: 300 items, 40 people; 95% intervals for new annotators and new items." in text
     assert "Left out: 12 items without a label of the model." in text
     assert "Left out: 1 item with fewer than two people." in text
-    assert "3 of 40 people agree more with the others of their items than the model does, level with 2." in text
-    assert "Classes on which gpt differs from a person, of 2" in text and not any(
+    assert "3 of 40 people agree more with the others on their items than the model does, level with 2." in text
+    assert "Classes on which gpt differs from a person, out of 2" in text and not any(
         line.startswith("no ") for line in lines
     )
     assert (

@@ -31,7 +31,7 @@ def test_by_a_metric_nothing_is_called_a_probability() -> None:
     html = page_of(numbers(), metric="interval")
     said = text_of(html)
     assert "how likely is it" not in said and "How often somebody else" not in said
-    assert "how much does a second one agree on average, 1 being the same label?" in section(html, "where")
+    assert "how much does a second one agree on average (1: the same label)?" in section(html, "where")
     assert "How much somebody else agrees on average on items they share" in section(html, "who")
     assert "mean agreement of a second annotator" in html and "probability that a second annotator" not in html
 
@@ -92,7 +92,7 @@ def test_a_kappa_freed_of_its_bias_says_so() -> None:
     assert found.value is not None and found.observed is not None and found.expected is not None
     plain = (found.observed - found.expected) / (1 - found.expected)
     assert abs(plain - found.value) > 0.005
-    words = f"spa_kappa is corrected for the bias of small samples; without that it would be {plain:.3f}."
+    words = f"spa_kappa is corrected for small-sample bias; without the correction it would be {plain:.3f}."
     assert words in section(page_of(rows), "chance")
     assert words in " ".join(str(spagree.measure(rows)).split())
     assert "small samples" not in str(spagree.measure("example:sparse"))

@@ -79,7 +79,7 @@ class Comparison(Compared, Shown):
         return [sentence(pair) for pair in self.pairs]
 
     def chart(self) -> Any:
-        """Every data set with its interval, and below the differences with theirs."""
+        """Every data set with its interval; below, the differences with theirs."""
         return comparison_chart(self)
 
 
@@ -108,7 +108,7 @@ class ModelComparison(Shown):
         return [model_sentence(each) for each in self.models.values()]
 
     def chart(self) -> Any:
-        """People with each other and with each model, and below the differences with the margin."""
+        """People with each other and with each model; below, the differences with the margin."""
         return models_chart(self.models)
 
 

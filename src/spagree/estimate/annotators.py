@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars
 
 NO_OVERLAP = "shares no item with anybody"
-ONE_ITEM = "shares only one item: how items differ cannot be seen"
+ONE_ITEM = "shares only one item, too few to show how items differ"
 
 
 def annotators(

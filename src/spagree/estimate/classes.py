@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ALONE = "no item with this class has a second annotation"
 ONE_CLUSTER = "all items with this class are in one cluster: how clusters differ cannot be seen"
-ONE_ITEM = "only one item with this class has two annotations: how items differ cannot be seen"
+ONE_ITEM = "only one item with this class has two annotations, too few to show how items differ"
 
 
 def classes(found: LabelCounts, level: float) -> polars.DataFrame:

@@ -191,7 +191,7 @@ def class_influence(found: Pairable, label: int) -> Influence | None:
     return clustered(unit, place[chosen], (found.agree / (found.n - 1))[chosen], 0.95).influence
 
 
-ONE_ITEM = "only one item with this class has two annotations: how items differ cannot be seen"
+ONE_ITEM = "only one item with this class has two annotations, too few to show how items differ"
 
 
 def clustered(item: Ints, place: Ints, share: Floats, level: float) -> Figure:

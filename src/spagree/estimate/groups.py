@@ -32,7 +32,7 @@ from spagree.tally.tally import Tally
 MOST_GROUPS = 100
 PAIRS = "pairs per annotation"  # the weights between groups
 NO_SHARED_ITEM = "no item has annotations of both groups"
-ONE_SHARED = "only one item has annotations of both groups: how items differ cannot be seen"
+ONE_SHARED = "only one item has annotations of both groups, too few to show how items differ"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS
 AS_GOOD, WORSE, CANNOT_TELL = "as_good", "worse", "cannot_tell"
 ModelVerdict = Literal["as_good", "worse", "cannot_tell"]
 NO_ITEMS = "no item has a label of the model and two people"
-ONE_ITEM = "only one item has a label of the model and two people: how items differ cannot be seen"
+ONE_ITEM = "only one item has a label of the model and two people, too few to show how items differ"
 ONE_CLASS = "people and model gave one label only, so agreement by chance is certain"
 MARGIN = 0.05
 UNSEEN = 1.0 + 0.25  # squares: one item where the model alone differs from two people, one where a person does
@@ -297,7 +297,7 @@ def _classes(beside: _Beside, labels: Sequence[str], level: float) -> tuple[Clas
 
 
 def _rank(beside: _Beside) -> Rank | None:
-    """How many people agree more with the others of their items than the model does with the same others."""
+    """How many people agree more with the others on their items than the model does with the same others."""
     people = beside.people
     if not len(people.item) or not people.coded.has_annotators:
         return None

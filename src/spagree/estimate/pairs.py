@@ -30,7 +30,7 @@ CELLS_AT_ONCE = 4_000_000
 MANY_CLASSES = 2_000
 CERTAIN = 1e-12
 ONE_CLASS = "both gave one label to all they share, so agreement by chance is certain"
-ONE_ITEM = "they share only one item: how items differ cannot be seen"
+ONE_ITEM = "they share only one item, too few to show how items differ"
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ ENDLESS = 10**9  # annotations of an item: what only the difference between item
 # (docs/studies/planning.md).
 PRIOR_LOW, PRIOR_HIGH = 0.80, 1.20
 
-NO_SPREAD = "all items agree equally, so there is no telling how many are needed to see how they differ"
+NO_SPREAD = "all items agree equally, so the data cannot say how many are needed to see how they differ"
 FLOOR = "not reachable: items differ, and further annotations of the same items do not change that"
 TOO_FEW = "not reachable with as few annotations per item; allow more of them, or annotate new items"
 

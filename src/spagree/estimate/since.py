@@ -31,7 +31,7 @@ class Change:
 
     @property
     def is_clear(self) -> bool:
-        """Whether it is more than chance would bring."""
+        """Whether it is more than chance would explain."""
         return self.low > 0 or self.high < 0
 
 

@@ -19,7 +19,7 @@ from spagree.estimate.student_t import two_sided
 
 NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
 ONE_ANNOTATOR = "only one annotator, so no agreement can be seen"
-ONE_ITEM = "only one item has two annotations: how items differ cannot be seen"
+ONE_ITEM = "only one item has two annotations, too few to show how items differ"
 STEADY_ITEMS = 30  # up to so many equally weighted items the implied variance counts in full
 WILSON = "wilson"  # the usual method of intervals
 FEW_ITEMS = 10  # items or clusters: a figure that rests on fewer is marked, and nobody is compared by it
@@ -36,7 +36,7 @@ class Estimate:
 
     >>> import spagree
     >>> spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "yes")]).spa.undefined
-    'only one item has two annotations: how items differ cannot be seen'
+    'only one item has two annotations, too few to show how items differ'
     """
 
     value: float | None

@@ -1,4 +1,4 @@
-"""Comparisons of data sets → a sentence, a table, JSON and a chart."""
+"""Comparisons of data sets → sentences, a table, JSON and a chart."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 12
 UNKNOWN_ITEMS = (
-    "A tally does not say which items it holds: they were treated as different items. "
-    "Compare the annotations themselves where both share items; the interval is then usually narrower."
+    "A tally does not say which items it holds, so its items were treated as different items. "
+    "If both share items, compare the annotations themselves; the interval is then usually narrower."
 )
 
 
 class Shown(ABC):
-    """What every comparison can show: figures, a terminal's summary, sentences and a chart."""
+    """What every comparison provides: figures, a terminal summary, sentences and a chart."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ class Shown(ABC):
 
     @abstractmethod
     def sentences(self) -> list[str]:
-        """What it comes to, a sentence for each comparison."""
+        """The result of each comparison in a sentence."""
 
     def to_json(self, indent: int | None = 2) -> str:
         """All figures as JSON, in the documented format."""
@@ -61,7 +61,7 @@ class Shown(ABC):
 
 
 def comparison_document(found: Compared) -> dict[str, Any]:
-    """The contract's JSON: a, b and their difference; with more than two data sets a list of such pairs."""
+    """The documented JSON: a, b and their difference; for more than two data sets a list of such pairs."""
     groups = {name: _figures_document(each) for name, each in found.groups.items()}
     apart = {name: list(having) for name, having in found.not_compared.items()}
     more = {"groups": groups, "groups_not_compared": apart}
@@ -99,7 +99,7 @@ def _side_document(side: Side) -> dict[str, Any]:
 
 
 def difference_document(found: Difference) -> dict[str, Any]:
-    """A difference with both of its intervals; an undefined one says why in words."""
+    """A difference with both intervals; an undefined one says why."""
     about = {"level": found.level, "p": found.p, "interval_for": found.interval_for}
     return estimate_document(found, **about, intervals=intervals_document(found.limits))
 
@@ -124,7 +124,7 @@ def figure_document(found: Figure, level: float, interval_for: str) -> dict[str,
 
 
 def sentence(pair: Pair) -> str:
-    """What a comparison comes to, in one sentence."""
+    """The result of a comparison in one sentence."""
     a, b, found = printable(pair.a.name), printable(pair.b.name), pair.difference
     if found.value is None or found.low is None:
         return f"{b} and {a} cannot be compared: {found.undefined}."
@@ -135,7 +135,7 @@ def sentence(pair: Pair) -> str:
 
 
 def comparison_summary(found: Compared) -> Group:
-    """Sentences first, then the figures of each data set and of each difference."""
+    """Sentences first, then the figures of each data set and each difference."""
     parts: list[RenderableType] = [Text(sentence(pair), style="bold") for pair in found.pairs]
     parts += [Text(), _sides(found.sides), Text(), differences(found.pairs)]
     for pair in found.pairs if len(found.pairs) == 1 else ():
@@ -155,7 +155,7 @@ def _sides(sides: Sequence[Side]) -> Table:
 
 
 def differences(pairs: Sequence[Pair]) -> Table:
-    """One line per pair: SPA, kappa, what both share."""
+    """One line per pair: SPA, kappa, shared items."""
     several = len(pairs) > 1
     shown = bare("difference", "SPA", "interval", "kappa", "interval", "shared items", "p (Holm)" if several else "p")
     for pair in pairs:
@@ -173,7 +173,7 @@ def differences(pairs: Sequence[Pair]) -> Table:
 
 
 def _class_table(pair: Pair) -> Iterable[RenderableType]:
-    """The classes whose agreement differs; silence where none does."""
+    """The classes whose agreement differs; nothing if none does."""
     told = [each for each in pair.classes if each.p_holm is not None and each.p_holm <= 1 - each.difference.level]
     if not told:
         return
@@ -203,7 +203,7 @@ def _names(pair: Pair) -> str:
 
 
 def comparison_chart(found: Compared) -> Any:
-    """Every data set with its interval, and below the differences with theirs."""
+    """Every data set with its interval; below, the differences with theirs."""
     from spagree.present.charts.differences import compared
 
     sides = [_chart_row(side.name, side.spa) for side in found.sides]

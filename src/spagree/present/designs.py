@@ -1,4 +1,4 @@
-"""An assignment in words: one screen that shows how even it is; and what came back of it."""
+"""An assignment in words: one screen that shows how balanced it is, and what came back."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ UNEVEN = 0.01
 
 
 def explain(design: Assignment) -> str:
-    """How even a design is, one fact per line.
+    """How balanced a design is, one fact per line.
 
     >>> from spagree.assignment import assign
     >>> print(explain(assign([f"q{i}" for i in range(12)], ["ann", "bob", "cyd", "dan"], per_item=2)))
     Assigned   12 items to 4 annotators, 2 per item: 24 annotations (seed 0)
     Work       6 items each
-    Pairs      every two annotators share 2 items
+    Pairs      any two annotators share 2 items
     Connected  all annotators can be compared, directly or through others
     """
     even = design.balance
@@ -36,7 +36,7 @@ def explain(design: Assignment) -> str:
     if design.everyone:
         lines.append(f"Everyone   {count(len(design.everyone), 'item')} for all annotators")
     if even.fewest_shared is not None and even.most_shared is not None:
-        lines.append(f"Pairs      every two annotators share {_span(even.fewest_shared, even.most_shared, 'item')}")
+        lines.append(f"Pairs      any two annotators share {_span(even.fewest_shared, even.most_shared, 'item')}")
         lines.append(f"Connected  {_connected(even.groups)}")
     return "\n".join(lines)
 
@@ -48,7 +48,7 @@ def _span(low: int, high: int, noun: str) -> str:
 def _connected(groups: int) -> str:
     if groups == 1:
         return "all annotators can be compared, directly or through others"
-    return f"{groups:,} groups share no item: nothing will say whether they agree; assign more items or more per item"
+    return f"{groups:,} groups share no item: nothing will show whether they agree; assign more items or more per item"
 
 
 def design_rows(design: Assignment) -> dict[str, Any]:
@@ -57,14 +57,14 @@ def design_rows(design: Assignment) -> dict[str, Any]:
 
 
 def explain_returned(came: Returned, width: int = 100) -> str:
-    """What came back, beside what was assigned.
+    """What came back, compared with the assignment.
 
     >>> from spagree.assignment import check_returned
     >>> print(explain_returned(check_returned([("q1", "ann"), ("q1", "bob"), ("q2", "ann")], [("q1", "bob")])))
     Returned   1 of 3 assigned annotations (33%)
     Short      2 items: q1 1 of 2, q2 0 of 1
     Did less   1 annotator: ann 0 of 2
-    By people  as chance would have it (p = 0.083): all missed about the same share
+    By people  consistent with chance (p = 0.083): all missed about the same share
     """
     facts = [("Returned", f"{came.done:,} of {count(came.assigned, 'assigned annotation')} ({_share(came)})")]
     if came.unplanned:
@@ -86,23 +86,23 @@ def _named(rows: tuple[tuple[str, int, int], ...]) -> str:
 
 
 def _evenness(came: Returned) -> list[tuple[str, str]]:
-    """Whether what is missing looks random, over people and over items."""
+    """Whether the missing annotations look random, over people and over items."""
     told = (
         (
             "By people",
             came.p_people,
-            "some did much less; assign --finish spreads their work",
+            "some did much less; assign --finish redistributes their work",
             "all missed about the same share",
         ),
         (
             "By items",
             came.p_items,
-            "people skipped the same items; see what those have in common",
+            "people skipped the same items; see what these have in common",
             "no items stand out",
         ),
     )
     return [
-        (head, f"uneven ({p_value(p)}): {uneven}" if p < UNEVEN else f"as chance would have it ({p_value(p)}): {even}")
+        (head, f"uneven ({p_value(p)}): {uneven}" if p < UNEVEN else f"consistent with chance ({p_value(p)}): {even}")
         for head, p, uneven, even in told
         if p is not None
     ]

@@ -18,7 +18,7 @@ FORMAT = 1
 
 
 def document(breakdowns: Breakdowns, version: str) -> dict[str, Any]:
-    """The contract's JSON as a dictionary; an undefined figure says why in words."""
+    """The documented JSON as a dictionary; an undefined figure says why."""
     findings = breakdowns.findings
     spa = findings.spa
     named = {"level": spa.level, "weights": spa.weights, "method": spa.method}
@@ -46,12 +46,12 @@ def _check(found: Check) -> dict[str, Any]:
 
 
 def _clusters(data: Data) -> dict[str, Any]:
-    """Over what the standard error is taken, where items are not independent."""
+    """The clusters behind the standard error, if items are not independent."""
     return {} if data.clusters is None else {"clusters": data.clusters, "cluster": data.cluster}
 
 
 def _intervals(both: Mapping[str, Estimate] | Absent) -> dict[str, Any]:
-    """For these annotators on new items, and for other annotators like them, where both are known."""
+    """The intervals for these annotators on new items and for other annotators like them, if both are known."""
     if isinstance(both, Absent):
         return {}
     return {"intervals": {name: _interval(found) for name, found in both.items()}}
@@ -63,7 +63,7 @@ def _interval(found: Estimate) -> dict[str, Any]:
 
 
 def estimate_document(found: Estimate | Difference, **more: Any) -> dict[str, Any]:
-    """A figure with its interval and more about it, or why it does not exist."""
+    """A figure with its interval and more, or why it is undefined."""
     if found.value is None:
         return {"value": None, "undefined": found.undefined}
     shown = {"value": found.value, "stderr": found.stderr, "low": found.low, "high": found.high, **more}
@@ -71,7 +71,7 @@ def estimate_document(found: Estimate | Difference, **more: Any) -> dict[str, An
 
 
 def to_json(value: Any, indent: int | None = 2, *, ascii: bool = False) -> str:
-    """Plain values as JSON that steers no terminal."""
+    """Plain values as JSON that cannot control a terminal."""
     return json_escapes(json.dumps(value, indent=indent, ensure_ascii=ascii, allow_nan=False))
 
 

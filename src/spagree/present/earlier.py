@@ -1,4 +1,4 @@
-"""An earlier report, or the JSON of one: its figures, and what changed since in words."""
+"""An earlier report or its JSON: its figures, and in words what changed since."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def earlier_figures(path: str | os.PathLike[str]) -> dict[str, Any]:
         figures = None
     if not isinstance(figures, dict) or not ({"spa", "data"} <= figures.keys() or "questions" in figures):
         raise UsageError(
-            f"{os.fspath(path)}: holds no figures of spagree; name a report (--report) or JSON (--json) that it wrote"
+            f"{os.fspath(path)}: holds no figures from spagree; name a report (--report) or JSON (--json) it wrote"
         )
     return figures
 
 
 def what_changed(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
-    """What changed, and whether it is more than chance.
+    """What changed, and whether chance could explain it.
 
     >>> spa = {"value": 0.5, "stderr": 0.01, "level": 0.95, "weights": "flat"}
     >>> counts = {"annotations": 10, "items": 5, "annotators": 2}
     >>> now = {"spa": {**spa, "value": 0.6}, "data": {**counts, "items": 7}, "metric": "nominal"}
     >>> print(what_changed({"spa": spa, "data": counts, "metric": "nominal"}, now))
-    0.500 → 0.600 (+0.100, interval +0.072 to +0.128): more than chance would bring. 2 more items.
+    0.500 → 0.600 (+0.100, interval +0.072 to +0.128): more than chance would explain. 2 more items.
     """
     if "spa" not in earlier:
         return "The earlier file holds several questions; compare it with a report of all of them."
@@ -57,7 +57,7 @@ def what_changed(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
         return " ".join(
             part for part in ("One of the two numbers has no interval, so they are not compared.", counts) if part
         )
-    clear = "more than chance would bring" if found.is_clear else "no more than chance would bring"
+    clear = "more than chance would explain" if found.is_clear else "no more than chance would explain"
     ends = f"{change(found.low)} to {change(found.high)}"
     words = f"{figure(found.before)} → {figure(found.after)} ({change(found.value)}, interval {ends}): {clear}."
     return f"{words} {counts}"
@@ -71,4 +71,4 @@ def _counts(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
         if before is not None and after is not None and after != before:
             more = "more" if after > before else "fewer"
             said.append(f"{abs(after - before):,} {more} {noun if abs(after - before) == 1 else noun + 's'}")
-    return f"{', '.join(said)}." if said else "The data are as large as before."
+    return f"{', '.join(said)}." if said else "There are as many annotations, items and annotators as before."

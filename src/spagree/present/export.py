@@ -14,7 +14,7 @@ from spagree.write import refuse_existing, write_atomically
 if TYPE_CHECKING:
     import polars
 
-# What a spreadsheet takes for the start of a formula, behind blanks and quotes and in its full-width forms.
+# What spreadsheets read as the start of a formula, also after blanks and quotes and in full-width forms.
 FORMULA = "^[\\s\"']*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]"
 
 
@@ -31,7 +31,7 @@ def write_tables(
     for path in paths:
         refuse_existing(path, force=force)
     for path in paths[:-1]:
-        # Every text quoted, since spreadsheets split lines at other characters as well; the mark tells Excel of UTF-8.
+        # All text is quoted, since spreadsheets also split lines at other characters; the mark tells Excel it is UTF-8.
         write = partial(neutralised(frames[path.name]).write_csv, include_bom=True, quote_style="non_numeric")
         write_atomically(path, write, force=force)
     write_atomically(paths[-1], lambda beside: beside.write_text(figures, encoding="utf-8"), force=force)
@@ -60,7 +60,7 @@ def _estimates(findings: Findings) -> dict[str, polars.DataFrame]:
 
 
 def neutralised(frame: polars.DataFrame) -> polars.DataFrame:
-    """Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay numbers.
+    """Text that a spreadsheet would run as a formula gets a leading apostrophe; numbers stay numbers.
 
     >>> import polars
     >>> neutralised(polars.DataFrame({"label": ["=cmd()", "yes", " @x"], "change": [-1, 0, 1]})).rows()

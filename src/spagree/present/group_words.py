@@ -1,4 +1,4 @@
-"""Groups of items or annotators in words: what they are called, and which of them differ."""
+"""Groups of items or annotators in words: their names, and which of them differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_DIFFERENCES = 10
 
 
 class GroupLine(NamedTuple):
-    """A group, or two groups of annotators with one another: agreement, the items it rests on, and kappa."""
+    """A group, or one group of annotators with another: agreement, the number of items behind it, and kappa."""
 
     name: str
     spa: Estimate
@@ -25,12 +25,12 @@ class GroupLine(NamedTuple):
 
 
 def shown_name(name: str) -> str:
-    """A group as it is called; those without a value have a name, too."""
+    """A group's name; the group without a value has one too."""
     return printable(name) if name else NO_VALUE
 
 
 def group_lines(found: Groups) -> list[GroupLine]:
-    """Each group by itself, then every two groups of annotators."""
+    """Each group alone, then each pair of groups of annotators."""
     within = "within " if found.between else ""
     lines = [
         GroupLine(f"{within}{shown_name(name)}", each.spa, each.data.pairable_items, each.chance["spa_kappa"])
@@ -45,9 +45,9 @@ def group_lines(found: Groups) -> list[GroupLine]:
 def differences_in_words(
     found: Groups, most: int = MOST_DIFFERENCES, rest: str = "(--json lists all)"
 ) -> Iterator[str]:
-    """Which groups differ, corrected for all comparisons; the undecided are summed up in one sentence.
+    """Which groups differ, corrected for all comparisons; one sentence covers the undecided.
 
-    ``rest`` says where those beyond ``most`` are.
+    ``rest`` says where to find those beyond ``most``.
     """
     level = next((each.difference.level for each in found.differences), 0.95)
     differ = [each for each in found.differences if each.p_holm is not None and each.p_holm <= 1 - level]

@@ -1,4 +1,4 @@
-"""Groups of items or annotators → a table, a picture and sentences for the terminal, and JSON."""
+"""Groups of items or annotators → a table, a chart and sentences for the terminal, and JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def groups_document(found: Groups, version: str) -> dict[str, Any]:
-    """Every group as a document of its own, the differences, and agreement between groups of annotators."""
+    """Every group as a separate document, the differences, and agreement between groups of annotators."""
     return {
         "by": found.column,
         "groups_of": found.of,

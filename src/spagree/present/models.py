@@ -24,7 +24,7 @@ LEFT_OUT = {
 
 
 def models_chart(models: Mapping[str, ModelFindings]) -> Any:
-    """People with each other and with each model, and below the differences with the margin."""
+    """People with each other and with each model; below, the differences with the margin."""
     from spagree.present.charts.differences import compared
 
     found = list(models.values())
@@ -49,7 +49,7 @@ def _row(name: str, found: Figure | Difference, population: str) -> dict[str, An
 
 
 def models_document(models: Mapping[str, ModelFindings]) -> dict[str, Any]:
-    """The contract's JSON, one entry per model."""
+    """The documented JSON, one entry per model."""
     found = {name: _model_document(each) for name, each in models.items()}
     return {"format": FORMAT, "spagree": __version__, "models": found}
 
@@ -105,7 +105,7 @@ def _class_document(found: ClassAgreement) -> dict[str, Any]:
 
 
 def model_sentence(found: ModelFindings) -> str:
-    """What the comparison comes to, in one sentence."""
+    """The result of the comparison in one sentence."""
     name, gap = printable(found.name), found.difference
     if gap.value is None or gap.low is None:
         return f"{name} cannot be compared with people: {gap.undefined}."
@@ -122,7 +122,7 @@ def model_sentence(found: ModelFindings) -> str:
 
 
 def models_summary(models: Mapping[str, ModelFindings]) -> Group:
-    """Sentences first, then figures, classes, and what readers of the alternative annotator test look for."""
+    """Sentences first, then figures, classes, and the alternative annotator test."""
     parts: list[RenderableType] = [Text(model_sentence(each), style="bold") for each in models.values()]
     parts += [Text(), _figures(models.values())]
     for each in models.values():
@@ -151,7 +151,7 @@ def _class_table(found: ModelFindings) -> Iterable[RenderableType]:
     told = [each for each in found.classes if each.p_holm is not None and each.p_holm <= 1 - each.difference.level]
     if not told:
         return
-    title = f"\nClasses on which {printable(found.name)} differs from a person, of {len(found.classes)}"
+    title = f"\nClasses on which {printable(found.name)} differs from a person, out of {len(found.classes)}"
     yield Text(f"{title}: how often the second chose it where a person did")
     shown = bare("class", "model", "person", "difference", "interval")
     for each in told:
@@ -161,7 +161,7 @@ def _class_table(found: ModelFindings) -> Iterable[RenderableType]:
 
 
 def _details(found: ModelFindings) -> Iterable[str]:
-    """What the figures rest on."""
+    """The data behind the figures."""
     people = "people unknown" if found.humans_count is None else count(found.humans_count, "person", "people")
     level, covers = found.difference.level, COVERS[found.difference.interval_for]
     yield f"{printable(found.name)}: {count(found.items, 'item')}, {people}; {level:.0%} intervals for {covers}."
@@ -174,7 +174,7 @@ def _details(found: ModelFindings) -> Iterable[str]:
     if found.rank is not None:
         tied = f", level with {found.rank.tied}" if found.rank.tied else ""
         yield (
-            f"{found.rank.rank - 1:,} of {count(found.rank.of, 'person', 'people')} agree more with the others of "
+            f"{found.rank.rank - 1:,} of {count(found.rank.of, 'person', 'people')} agree more with the others on "
             f"their items than the model does{tied}."
         )
     if len(found.labels) == 1:

@@ -1,4 +1,4 @@
-"""Findings → a small card for notebooks, like the top of the page; labels never reach it unescaped."""
+"""Findings → a small card for notebooks, like the top of the page; labels are always escaped."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _text(value: str) -> str:
 
 
 def bar(findings: Findings) -> str:
-    """The number with its interval on a scale from 0 to 1, with agreement by chance; empty without a number."""
+    """The number with its interval on a scale from 0 to 1, and chance agreement; empty without a number."""
     spa, chance = findings.spa, findings.chance["spa_kappa"].expected
     if spa.value is None:
         return ""
@@ -67,7 +67,7 @@ def _line(place: float, colour: str, width: int, more: str = "") -> str:
 
 
 def check_line(breakdowns: Breakdowns) -> str:
-    """Every check by its sign and name; the sign needs no colour.
+    """Every check with its sign and name; the sign is readable without colour.
 
     >>> from spagree.estimate import find
     >>> from spagree.tally.tally import Tally

@@ -1,4 +1,4 @@
-"""Plans and developments → rows for JSON, a table and a sentence for the terminal."""
+"""Plans and agreement over time → rows for JSON, a table and a sentence for the terminal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def plan_rows(found: polars.DataFrame, pace: Pace | None) -> list[dict[str, Any]]:
-    """Plain rows; ``done`` is the day it would be reached at the present pace, where the pace is known."""
+    """Plain rows; ``done`` is the day the plan would be finished at the present pace, if the pace is known."""
     rows = found.rows(named=True)
     for row in rows:
         if pace is not None and row.get("more_annotations") and row.get("route") != FRESH:
@@ -52,8 +52,8 @@ def plan_lines(rows: Rows, pace: Pace | None) -> str:
         lines.append(f"Present pace: {pace.per_day:,.0f} annotations a day.")
     if any(row.get("assumed") for row in best):
         lines.append(
-            "The pilot says little about that many annotations of an item; what is usual in real data sets fills the "
-            "gap, so take the plan as rough."
+            "The pilot says little about that many annotations per item; typical values from real data sets fill the "
+            "gap, so the plan is rough."
         )
     return "\n".join(lines)
 
@@ -81,7 +81,7 @@ def _crowd(row: Mapping[str, Any], done: str) -> str:
         f"{count(row['annotations'], 'annotation')} in all, about {row['per_annotator']:,} each{done}"
     )
     if "require" in row:
-        return f"{people} on {work} would decide whether agreement is {row['require']}, if it stays as it is."
+        return f"{people} on {work} would decide whether agreement reaches {row['require']}, if it stays as it is."
     return f"{_wide(row)}, also for new annotators: {people} on {work}."
 
 
@@ -92,7 +92,7 @@ def _wide(row: Mapping[str, Any]) -> str:
 
 
 def plan_table(rows: Rows) -> Table:
-    """Every route and number of annotations per item, the best of each marked; only these where rows are many."""
+    """Every route and number of annotations per item, the best marked; only the best if there are many rows."""
     known = [row for row in rows if not row.get("undefined")]
     listed = known if len(known) <= MOST_ROWS else [row for row in known if row["best"]]
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -129,7 +129,7 @@ def _width(row: Mapping[str, Any]) -> str:
 
 
 def plan_chart(rows: Rows) -> Any:
-    """What a plan comes to: annotations by half-width, by annotations per item, or by number of people."""
+    """The plan as a chart: annotations by half-width, by annotations per item, or by number of people."""
     from spagree.present.charts.plans import planned
 
     known = [{**row, "line": ROUTES[row["route"]]} for row in rows if not row.get("undefined")]
@@ -147,7 +147,7 @@ def development_rows(found: polars.DataFrame) -> list[dict[str, Any]]:
 
 
 def development_table(rows: Rows) -> Table:
-    """One row per step: what would have been measured then, and the items finished most recently."""
+    """One row per step: agreement up to then, and agreement on the items finished most recently."""
     titles = ("until", "annotations", "items", "SPA so far", "interval", "recent items", "interval")
     shown = bare(*titles, left=["interval"])
     for row in rows:

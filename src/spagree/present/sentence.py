@@ -10,17 +10,17 @@ from spagree.tally.policies import AFTER_FIRST
 
 MOST_WEIGHTS = 8
 PAIR = 2
-WIDE_GAP = 0.25  # between agreement and kappa, from which on people ask why
-SEEN = 0.005  # a difference that shows in a table
+WIDE_GAP = 0.25  # gap between agreement and kappa from which readers ask why
+SEEN = 0.005  # a difference visible in a table
 
 LEVELS = ((0.0, "no"), (0.21, "slight"), (0.41, "fair"), (0.61, "moderate"), (0.81, "substantial"))
-MANY_LEVELS = 0.4  # an interval of kappa that spans more than two of them
+MANY_LEVELS = 0.4  # an interval of kappa that spans more than two levels
 
 REFERENCE = "Nørregaard, J. and Derczynski, L. (2022). Sparse Probability of Agreement. arXiv:2208.06161."
 
 
 def in_words(findings: Findings) -> str:
-    """What the number means, in one sentence a manager understands."""
+    """The meaning of the number in one sentence for a manager."""
     spa = findings.spa
     if spa.value is None:
         return f"Agreement is undefined: {spa.undefined}."
@@ -38,7 +38,7 @@ def in_words(findings: Findings) -> str:
 def interval_words(breakdowns: Breakdowns) -> tuple[str, ...]:
     """What the intervals cover, a sentence each: these annotators, and other annotators like them.
 
-    Where the second is not computed, why; of two annotators nothing can be said about others.
+    If the second is not computed, the sentence says why; two annotators say nothing about others.
     """
     spa, both = breakdowns.findings.spa, breakdowns.intervals
     if spa.low is None:
@@ -58,19 +58,19 @@ def interval_words(breakdowns: Breakdowns) -> tuple[str, ...]:
 
 
 def _new_items(breakdowns: Breakdowns) -> str:
-    """What is drawn anew: items, or clusters of items."""
+    """What the interval treats as new: items, or clusters of items."""
     return "new items" if breakdowns.findings.data.clusters is None else "new clusters of items"
 
 
 def headline(breakdowns: Breakdowns) -> tuple[str, ...]:
-    """The sentences below the number: its meaning, what its intervals cover, and chance where it matters."""
+    """The sentences below the number: its meaning, what its intervals cover, and chance if it matters."""
     chance = chance_words(breakdowns.findings)
     said = (in_words(breakdowns.findings), " ".join(interval_words(breakdowns)))
     return tuple(words for words in (*said, f"{chance.capitalize()}." if chance else "") if words)
 
 
 def chance_words(findings: Findings) -> str:
-    """Chance agreement and what is left beyond it; empty where equal labels agree and clearly more than by chance."""
+    """Chance agreement and kappa; empty if the metric is nominal and agreement is clearly above chance."""
     kappa = findings.chance["spa_kappa"]
     if kappa.value is None or kappa.expected is None:
         return ""
@@ -82,20 +82,20 @@ def chance_words(findings: Findings) -> str:
 
 
 def interval_name(found: Estimate) -> str:
-    """What kind of interval it is: Wilson's goes without saying, a bootstrap does not."""
+    """The kind of interval; only a bootstrap is named, Wilson's is the default."""
     kind = "" if found.method == "wilson" else "bootstrap "
     return f"{found.level:.0%} {kind}interval{' for other annotators' if found.interval_for == ANNOTATORS else ''}"
 
 
 def on_the_scale(findings: Findings) -> str:
-    """The picture of the number on its scale, for whoever cannot see it."""
+    """A description of the number on its scale, for screen readers."""
     chance = findings.chance["spa_kappa"].expected
     blindly = "" if chance is None else f", by chance {figure(chance)}"
     return f"On a scale from 0 to 1: {figure(findings.spa.value)}, interval {interval(findings.spa)}{blindly}"
 
 
 def by_chance(findings: Findings) -> str:
-    """What blind guessing would reach; empty where that is not known."""
+    """Agreement expected from blind guessing; empty if unknown."""
     expected = findings.chance["spa_kappa"].expected
     if expected is None:
         return ""
@@ -103,7 +103,7 @@ def by_chance(findings: Findings) -> str:
 
 
 def beyond_chance(findings: Findings) -> str:
-    """How good agreement is beyond chance, in the words of Landis and Koch; empty where that is not known."""
+    """How good agreement is beyond chance, in Landis and Koch's words; empty if unknown."""
     kappa = findings.chance["spa_kappa"]
     if kappa.value is None or kappa.expected is None or kappa.low is None or kappa.high is None:
         return ""
@@ -117,7 +117,7 @@ def beyond_chance(findings: Findings) -> str:
 
 
 def level_name(kappa: float) -> str:
-    """Landis and Koch's word for a kappa: a convention, no law.
+    """Landis and Koch's word for a kappa: a convention, not a law.
 
     >>> level_name(0.1), level_name(0.41), level_name(0.95)
     ('slight', 'moderate', 'almost perfect')
@@ -126,31 +126,31 @@ def level_name(kappa: float) -> str:
 
 
 def chance_gap(findings: Findings) -> str:
-    """Why kappa is so much lower than the agreement; empty where it is not."""
+    """Why kappa is so much lower than agreement; empty if it is not."""
     kappa, spa = findings.chance["spa_kappa"], findings.spa
     if kappa.value is None or kappa.expected is None or spa.value is None or spa.value - kappa.value <= WIDE_GAP:
         return ""
     blindly = "annotators who pick labels blindly, each as often as it was used here"
     return (
         f"Why kappa is lower: {blindly}, would already {_agree(findings, kappa.expected)}; "
-        "kappa counts only what goes beyond."
+        "kappa counts only agreement beyond that."
     )
 
 
 def _agree(findings: Findings, share: float) -> str:
-    """Equal labels agree so often; by a metric labels agree so much."""
+    """Nominal labels agree that often; under other metrics, labels agree that much."""
     return f"agree {percent(share)} of the time" if findings.metric == NOMINAL else f"agree {percent(share)} on average"
 
 
 def kappa_bias(findings: Findings) -> str:
-    """Why spa_kappa is not quite what its observed and expected agreement give; empty where nobody would notice."""
+    """Why spa_kappa differs from what observed and expected agreement give; empty if the difference is invisible."""
     kappa = findings.chance["spa_kappa"]
     if kappa.value is None or kappa.observed is None or kappa.expected is None:
         return ""
     plain = (kappa.observed - kappa.expected) / (1 - kappa.expected)
     if abs(plain - kappa.value) < SEEN:
         return ""
-    return f"spa_kappa is corrected for the bias of small samples; without that it would be {figure(plain)}."
+    return f"spa_kappa is corrected for small-sample bias; without the correction it would be {figure(plain)}."
 
 
 def for_paper(breakdowns: Breakdowns, version: str) -> str:
@@ -191,7 +191,7 @@ def _weights(findings: Findings) -> str:
 
 
 def _basis(breakdowns: Breakdowns) -> str:
-    """The items that count, and the annotations of these items alone."""
+    """The items that count, and only their annotations."""
     data = breakdowns.findings.data
     people = _people(breakdowns)
     known = f" by {count(people, 'annotator')}" if people else ""
@@ -205,7 +205,7 @@ def _basis(breakdowns: Breakdowns) -> str:
 
 
 def _people(breakdowns: Breakdowns) -> int | None:
-    """Annotators of items with two annotations; None where that is not known."""
+    """Annotators of items with two or more annotations; None if unknown."""
     data, overlap = breakdowns.findings.data, breakdowns.overlap
     if not isinstance(overlap, Absent):
         return overlap.annotators - len(overlap.alone)
@@ -216,4 +216,4 @@ def _caveat(findings: Findings) -> str:
     test = findings.missingness
     if not test.broken or test.p is None:
         return ""
-    return f" Agreement depended on the number of annotations of an item ({p_value(test.p)}), so it is not one figure."
+    return f" Agreement depended on the number of annotations per item ({p_value(test.p)}): no single figure fits."

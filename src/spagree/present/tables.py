@@ -1,4 +1,4 @@
-"""The one model of a table: a column says how its values are shown, in a terminal, on a page and as rows of JSON."""
+"""The one table model: a column says how its values are shown in a terminal, on a page and as JSON rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spagree.present.wording import change, escape_controls, figure, limits, num
 Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval", "truth"]
 NOTHING = "–"
 LONGEST_NAME, LONGEST_WORDS = 60, 240
-MARKED = ("agreement", "cohen_kappa", "scott_pi")  # with * where they rest on few items
+MARKED = ("agreement", "cohen_kappa", "scott_pi")  # with * if they rest on few items
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +30,19 @@ class Column:
     kind: Kind = "figure"
     ends: tuple[str, str] = ("low", "high")
     width: int | None = None
-    """The longest text; None for what its kind allows."""
+    """The longest text; None for the default of its kind."""
 
     @property
     def is_number(self) -> bool:
-        """Whether it is set to the right and sorted as a number."""
+        """Whether it is right-aligned and sorted as a number."""
         return self.kind not in ("name", "words", "interval", "truth")
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is shown, and the full value to sort and export by; of an interval both ends.
+    """The text shown, and the full value for sorting and export; for an interval both ends.
 
-    Foreign text keeps its own direction; ``chips`` are the options of a label that is a set; ``pick`` is the key by
+    User text keeps its direction; ``chips`` are the options of a label that is a set; ``pick`` is the key by
     which a click filters the items.
     """
 
@@ -56,7 +56,7 @@ class Cell:
 
 
 def cell(row: Mapping[str, Any], column: Column, keys: Mapping[str, str] = MappingProxyType({})) -> Cell:
-    """One value in words."""
+    """One value as text."""
     if column.kind == "interval":
         low, high = (row[end] for end in column.ends)
         return Cell(NOTHING if low is None else limits(low, high), low, is_number=False, high=high)
@@ -122,7 +122,7 @@ COLUMNS = {
 
 
 def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows for JSON: names as text, what does not exist as null, and why where something does not.
+    """Rows for JSON: names as text, undefined values as null, with the reason.
 
     >>> plain_rows([{"item": 7, "agreement": None, "undefined": "alone"}, {"item": 8, "undefined": None}])
     [{'item': '7', 'agreement': None, 'undefined': 'alone'}, {'item': '8'}]
@@ -139,7 +139,7 @@ def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Table:
-    """These columns of the breakdowns for a terminal; figures that rest on little are dim and marked with *."""
+    """These columns of the breakdowns for a terminal; figures on few items are dim and marked with *."""
     columns = [COLUMNS.get(key) or _by_values(key, rows) for key in keys]
     shown = bare()
     for column in columns:
@@ -152,14 +152,14 @@ def table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Table:
 
 
 def _by_values(key: str, rows: Sequence[Mapping[str, Any]]) -> Column:
-    """A column nobody described, by the first value it has."""
+    """A column without a description, shown by the type of its first value."""
     first = next((row[key] for row in rows if row[key] is not None), None)
     kinds: tuple[tuple[type, Kind], ...] = ((bool, "truth"), (str, "words"), (int, "count"))
     return Column(key, key, next((kind for type_, kind in kinds if isinstance(first, type_)), "figure"))
 
 
 def bare(*titles: str, left: Collection[str] = ()) -> Table:
-    """A table without lines; the first column and those named are set to the left, the others to the right."""
+    """A table without lines; the first column and those named are left-aligned, the others right-aligned."""
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for place, title in enumerate(titles):
         shown.add_column(title, justify="left" if not place or title in left else "right", no_wrap=True)
@@ -167,7 +167,7 @@ def bare(*titles: str, left: Collection[str] = ()) -> Table:
 
 
 def rendered(shown: RenderableType, width: int = 100) -> str:
-    """What a terminal would show, as plain text."""
+    """The terminal's output as plain text."""
     page = StringIO()
     Console(width=width, color_system=None, file=page).print(shown)
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines())

@@ -1,4 +1,4 @@
-"""Findings → a terminal summary that is understood at a glance."""
+"""Findings → a terminal summary to read at a glance."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COLOURS = {FINE: "green", LOOK: "yellow", PROBLEM: "red", CANNOT_TELL: "yellow"}
 def summary(
     breakdowns: Breakdowns, understood: Understood | None, version: str, *, verbose: bool = True, width: int = 100
 ) -> Group:
-    """The summary as one rich renderable: in short, or with every scheme, coefficient and check."""
+    """The summary as one rich renderable: short, or with every scheme, coefficient and check."""
     findings = breakdowns.findings
     details = _figures(findings, bars=width >= ROOM_FOR_BARS) if verbose else ()
     return Group(
@@ -60,7 +60,7 @@ def to_text(breakdowns: Breakdowns, understood: Understood | None, version: str,
 
 
 def _headline(breakdowns: Breakdowns) -> Text:
-    """The number in the colour of what is left beyond chance."""
+    """The number, coloured by agreement beyond chance."""
     spa = breakdowns.findings.spa
     colour = "red" if spa.value is None else COLOURS[beyond_chance(breakdowns.findings).state]
     line = Text.assemble("SPA ", (figure(spa.value), f"bold {colour}"))
@@ -131,7 +131,7 @@ def _coverage_lines(findings: Findings) -> list[str]:
 
 
 def _checks(breakdowns: Breakdowns, *, every: bool) -> Iterator[RenderableType]:
-    """Every check in the words of the report; in short only those that are not fine."""
+    """Every check in the report's words; in the short summary only those that are not fine."""
     found = [verdict for verdict in checked(breakdowns) if every or verdict.state != "ok"]
     if found:
         yield Text("\nChecks", style="bold")
@@ -216,7 +216,7 @@ def _interval_columns(first: str, *more: str) -> Table:
 
 
 class IntervalChart:
-    """Intervals drawn on one scale, so that overlap is seen without reading numbers."""
+    """Intervals on one scale: overlap is visible without reading numbers."""
 
     def __init__(self, found: Iterable[Estimate], *, shown: bool) -> None:
         self.shown = shown

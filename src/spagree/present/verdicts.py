@@ -1,4 +1,4 @@
-"""Can I trust it: what a careful colleague checks, each answered by fine, look or problem."""
+"""Can I trust it? What a careful colleague checks, each answered by fine, look or problem."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from spagree.present.wording import (
 
 State = Literal["ok", "look", "problem"]
 
-FEWEST_NAMED = 4  # annotators: of fewer, half of the annotations is no news
-# Warnings that a verdict of its own already says.
+FEWEST_NAMED = 4  # annotators: with fewer, half of the annotations is unremarkable
+# Warnings that a verdict already covers.
 SAID = {"missingness", "schemes_diverge", "low_coverage", "few_items", "disconnected_teams", "thin_bridge", "repeats"}
 
 SHOWN: Mapping[str, State] = {"fine": "ok", "look": "look", "problem": "problem", "cannot_tell": "look"}
@@ -43,22 +43,22 @@ class Verdict:
 
     @property
     def icon(self) -> str:
-        """A sign that needs no colour."""
+        """A sign readable without colour."""
         return {"ok": "✓", "look": "!", "problem": "✕"}[self.state]
 
     @property
     def word(self) -> str:
-        """The same in a word."""
+        """The state in a word."""
         return {"ok": "fine", "look": "caution", "problem": "problem"}[self.state]
 
 
 def verdicts(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
-    """All checks in words, and the warnings that none of them covers."""
+    """All checks in words, and the warnings they do not cover."""
     return (*checked(breakdowns), *_warnings(breakdowns.findings))
 
 
 def checked(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
-    """Every check in words, in the order a reader asks: the same on a page, in a terminal and in a notebook."""
+    """Every check in words, in the order readers ask; the same on a page, in a terminal and in a notebook."""
     findings = breakdowns.findings
     found = [
         _precision(breakdowns),
@@ -73,7 +73,7 @@ def checked(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
 
 
 def in_short(found: Sequence[Verdict]) -> Verdict:
-    """All verdicts in one: every check that is not fine, the worst first.
+    """All verdicts in one: the checks that are not fine, worst first.
 
     >>> in_short([Verdict("ok", "Coverage", ""), Verdict("problem", "Assumption", "")]).words
     '1 of 2 checks shows a problem: assumption.'
@@ -106,7 +106,7 @@ def _precision(breakdowns: Breakdowns) -> Verdict | None:
 
 
 def _busiest(breakdowns: Breakdowns) -> str:
-    """On whom it depends: how few people made half of the annotations."""
+    """How few people made half of the annotations."""
     figures = checks.precision(breakdowns).figures
     people, busiest, share = (figures[name] for name in ("annotators", "busiest", "busiest_share"))
     if not people or not busiest or not share or people < FEWEST_NAMED:
@@ -126,7 +126,9 @@ def _coverage(findings: Findings) -> Verdict:
         words += f"; annotations per item: {ends}, median {number(spread.median)}"
     if checks.coverage(findings).state == checks.FINE:
         return Verdict("ok", "Coverage", f"{words}.")
-    return Verdict("look", "Coverage", f"{words}. The number describes only these, unless they were chosen at random.")
+    return Verdict(
+        "look", "Coverage", f"{words}. The number describes only these items, unless they were chosen at random."
+    )
 
 
 def _assumption(findings: Findings) -> Verdict | None:
@@ -135,14 +137,14 @@ def _assumption(findings: Findings) -> Verdict | None:
     if not test.by_n:
         return None
     if len(test.by_n) == 1:
-        words = f"Every item used has {count(test.by_n[0].n, 'annotation')}, so it cannot be broken."
+        words = f"Every item used has {count(test.by_n[0].n, 'annotation')}, so it cannot fail."
         return Verdict("ok", title, words, short=f"Not at risk: every item has {count(test.by_n[0].n, 'annotation')}.")
     if test.p is None or test.z is None:
         return Verdict("look", title, f"It cannot be tested: {test.undefined}.", link)
     less = "less" if test.z < 0 else "more"
     more = f"people agree {less} on items with more annotations ({p_value(test.p)})"
     if test.broken:
-        words = f"Broken: {more}. One number for all items then depends on who was asked how often."
+        words = f"Broken: {more}. One number for all items then depends on which items were annotated more often."
         return Verdict("problem", title, words, link, f"Broken: {more}.")
     if test.p < checks.DOUBTFUL:
         return Verdict("look", title, f"Doubtful: {more}.", link)
@@ -150,13 +152,13 @@ def _assumption(findings: Findings) -> Verdict | None:
 
 
 def _differences(test: Missingness, trend: float, state: str) -> Verdict:
-    """Whether items differ by their number of annotations although they neither rise nor fall with it."""
+    """Whether agreement varies with the number of annotations without a rising or falling trend."""
     p, link = test.p_of_differences(), "figure-by-n"
     if state == checks.CANNOT_TELL:
         items = sum(row.items for row in test.by_n)
         return Verdict("look", "Assumption", f"It cannot be tested on {count(items, 'item')}.", link)
     if state == checks.LOOK and p is not None:
-        words = f"No trend ({p_value(trend)}), but items differ by their number of annotations ({p_value(p)})"
+        words = f"No trend ({p_value(trend)}), but agreement differs between numbers of annotations ({p_value(p)})"
         return Verdict("look", "Assumption", f"{words}: one number for all of them hides that.", link)
     none = "No evidence that agreement depends on the number of annotations"
     return Verdict("ok", "Assumption", f"{none} ({p_value(trend)}).", link)
@@ -174,7 +176,7 @@ def _schemes(findings: Findings) -> Verdict | None:
         return Verdict("problem", "Weights", f"{words} The answer depends on the choice.", link)
     if checks.weights(findings).state == checks.CANNOT_TELL:
         few = count(findings.data.pairable_items, "item")
-        return Verdict("look", "Weights", f"{words} With {few} there is no telling whether the choice matters.")
+        return Verdict("look", "Weights", f"{words} {few} cannot show whether the choice matters.")
     return Verdict("ok", "Weights", f"{words} The choice hardly matters.", link)
 
 
@@ -192,7 +194,7 @@ def _chance(findings: Findings) -> Verdict | None:
         words = f"There is not enough data to tell whether people agree {blindly}: annotate more items."
         return Verdict("look", "Beyond chance", words, "chance")
     if state == checks.LOOK:
-        poor = "much of the agreement is what chance alone would give"
+        poor = "chance alone would give much of this agreement"
         return Verdict("look", "Beyond chance", f"People agree {blindly}, but {poor}.", "chance")
     return Verdict("ok", "Beyond chance", f"People agree clearly {blindly}.", "chance")
 
@@ -210,13 +212,13 @@ def _connected(found: Overlap, annotations: int) -> str:
     people = count(found.annotators, "annotator")
     if len(found.teams) > 1:
         return (
-            f"{people} form {len(found.teams):,} teams that never annotated an item together: nothing says whether "
-            "the teams agree with one another."
+            f"{people} form {len(found.teams):,} teams that never annotated the same item: nothing shows whether "
+            "the teams agree with each other."
         )
     if found.thin_bridges:
         team = found.thin_bridges[-1]
         return (
-            f"A team of {len(team.team.annotators):,} shares only {count(team.items, 'item')} with all the others: "
+            f"A team of {len(team.team.annotators):,} shares only {count(team.items, 'item')} with everybody else: "
             "whether they agree depends on these."
         )
     if found.alone:
@@ -245,7 +247,7 @@ def _left_out(findings: Findings) -> Verdict:
 
 
 def _single(findings: Findings) -> str:
-    """Annotations that were read and kept, and yet say nothing."""
+    """Annotations that were kept but say nothing about agreement."""
     alone = findings.data.annotations - findings.data.pairable_annotations
     if not alone:
         return ""
@@ -254,7 +256,7 @@ def _single(findings: Findings) -> str:
 
 
 def _warnings(findings: Findings) -> Iterator[Verdict]:
-    """What the readers and the tally said and no verdict above does."""
+    """Warnings from the readers and the tally that no verdict covers."""
     for warning in findings.warnings:
         if warning.code not in SAID:
             title = warning.code.replace("_", " ").capitalize()

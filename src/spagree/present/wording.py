@@ -1,6 +1,6 @@
-"""The one place where numbers and foreign text become words.
+"""The one place where numbers and user text become words.
 
-A figure never says 1 or 0 unless it is exactly 1 or 0, and nothing in a label can steer the
+A figure never says 1 or 0 unless it is exactly 1 or 0, and no label can control the
 terminal: control characters and invisible direction marks are shown, not obeyed.
 """
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from spagree.estimate.comparison import Difference
 
 MOST_DIGITS = 6
-NOISE = 1e-12  # what rounding leaves of 0
+NOISE = 1e-12  # a 0 up to rounding error
 SHORT = 40
 MIDNIGHT = " 00:00"
 STEERING = re.compile(
     r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 JOINER, PICTURE = "\u200d", "\ufe0f"
-# What every JavaScript object has already: a library that keeps names as keys of one would find these there.
+# Names that every JavaScript object already has, so a library that uses names as keys would find them there.
 TAKEN = frozenset(
     ("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__", "constructor",
      "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf")
@@ -34,7 +34,7 @@ TAKEN = frozenset(
 
 
 def figure(value: float | None, digits: int = 3) -> str:
-    """A probability or coefficient with ``digits`` decimals, more where 1 or 0 would be a lie.
+    """A probability or coefficient with ``digits`` decimals, more if it would wrongly show as 1 or 0.
 
     >>> figure(0.7416), figure(1.0), figure(0.99996), figure(1 - 1e-9), figure(0.0), figure(2e-5)
     ('0.742', '1', '0.99996', '>0.999999', '0', '0.00002')
@@ -101,7 +101,7 @@ def span(found: Difference) -> str:
 
 
 def plus_minus(half_width: float) -> str:
-    """Half an interval with two digits that count, so that a small one is not rounded up to a larger one.
+    """Half an interval's width with two significant digits, so a small one is not rounded up.
 
     >>> plus_minus(0.0394), plus_minus(0.02), plus_minus(0.0005), plus_minus(0.12)
     ('±0.039', '±0.02', '±0.0005', '±0.12')
@@ -152,7 +152,7 @@ def number(value: float) -> str:
 
 
 def moment(seconds: float) -> str:
-    """A time in words: a date where the number can only be one, otherwise the number itself.
+    """A time in words: a date if the number must be one, otherwise the number.
 
     >>> moment(1709301900.0), moment(17.0)
     ('2024-03-01 14:05', '17')
@@ -165,7 +165,7 @@ def moment(seconds: float) -> str:
 
 
 def without_midnight(moments: Sequence[str]) -> list[str]:
-    """Moments in words, as days where all of them are days.
+    """Moments in words, as days if all of them are days.
 
     >>> without_midnight(["2024-03-01 00:00"]), without_midnight(["2024-03-01 00:00", "2024-03-01 14:05"])
     (['2024-03-01'], ['2024-03-01 00:00', '2024-03-01 14:05'])
@@ -175,7 +175,7 @@ def without_midnight(moments: Sequence[str]) -> list[str]:
 
 
 def is_date(seconds: float) -> bool:
-    """Whether a number is seconds since 1970 rather than a count of something: the years 1990 to 2100.
+    """Whether a number is seconds since 1970 (in the years 1990 to 2100) and not a count.
 
     >>> is_date(1709301900), is_date(17)
     (True, False)
@@ -184,7 +184,7 @@ def is_date(seconds: float) -> bool:
 
 
 def printable(text: str, width: int = SHORT) -> str:
-    r"""Foreign text made harmless and short: control and direction characters are spelled out.
+    r"""User text made harmless and short: control and direction characters are escaped.
 
     >>> print(printable("red\x1b[31m"), printable("a\u202eb"), printable("x" * 50, width=5))
     red\x1b[31m a\u202eb xxxx…
@@ -194,7 +194,7 @@ def printable(text: str, width: int = SHORT) -> str:
 
 
 def escape_controls(text: str) -> str:
-    r"""Spell out control, format and surrogate characters; line feeds stay, and so do joiners between emoji.
+    r"""Escape control, format and surrogate characters; line feeds and joiners between emoji stay.
 
     >>> print(escape_controls("a\u200db"), escape_controls("👩\u200d🔬") == "👩\u200d🔬")
     a\u200db True
@@ -208,7 +208,7 @@ def escape_controls(text: str) -> str:
 
 
 def json_escapes(text: str) -> str:
-    r"""JSON in which control, format and direction characters, which steer a terminal, are spelled as \u escapes.
+    r"""JSON with \u escapes for control, format and direction characters, which could control a terminal.
 
     >>> print(json_escapes('"a' + chr(0x202E) + chr(0x9B) + '"'))
     "a\u202e\u009b"
@@ -217,7 +217,7 @@ def json_escapes(text: str) -> str:
 
 
 def _joins(before: str, after: str) -> bool:
-    """Whether a joiner between the two makes one picture of two, which steers nothing."""
+    """Whether a joiner between the two only combines emoji, which is harmless."""
     pictures = ("So", "Sk")  # signs and skin tones
     return (unicodedata.category(before) in pictures or before == PICTURE) and unicodedata.category(after) == "So"
 
@@ -229,7 +229,7 @@ def _escape(character: str) -> str:
 
 
 def quoted(label: str) -> str:
-    """A label with quotes where its ends could not be seen otherwise.
+    """A label, quoted if its ends would otherwise be invisible.
 
     >>> quoted("yes"), quoted("no "), quoted("")
     ('yes', "'no '", "''")
@@ -239,7 +239,7 @@ def quoted(label: str) -> str:
 
 
 def short_names(names: Iterable[str], width: int = SHORT) -> dict[str, str]:
-    """Foreign names made harmless and short, and still as different as they were.
+    """User names made harmless and short, but still distinct.
 
     >>> short_names(["yes", "a" * 50 + "1", "a" * 50 + "2"], width=8)["a" * 50 + "2"]
     '(2) aaa…'

@@ -1,5 +1,5 @@
 "use strict";
-// The page follows the server: changed sections are redrawn where they are.
+// The page follows the server: changed sections are redrawn in place.
 (() => {
   const { project, question } = document.body.dataset;
   const search = location.search;

@@ -1,13 +1,13 @@
 """Every chart, drawn once with Altair and saved as SVG, PDF or PNG without a browser or a network.
 
-A chart takes plain rows (dictionaries), so that it serves any stage that has some. Here is what all charts need, and
-the lines and points of the studies; beside it one module per kind of chart an agreement has:
+A chart takes plain rows (dictionaries), so any stage can use it. This module has what all charts need, and the
+studies' lines and points; there is one module per kind of chart:
 
     theme      colours and fonts, for paper and for pages that are light or dark
     intervals  figures with their intervals: schemes, numbers of annotations, coefficients, classes, annotators
     heat       confused classes, pairs of annotators
     network    who annotated items together
-    spread     how item agreement is distributed, how it developed, what more annotations would bring
+    spread     distribution of item agreement, agreement over time, precision from more annotations
     board      agreement.charts: one method per chart
 """
 
@@ -25,7 +25,7 @@ from spagree.write import write_atomically
 FORMATS = ("svg", "pdf", "png")
 Rows = Sequence[Mapping[str, Any]]
 
-# Okabe and Ito's colours, which people who see colours differently can tell apart as well.
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
 SCHEME_COLOURS = {
     "flat": "#000000",
     "annotations": "#E69F00",
@@ -41,7 +41,7 @@ MOST_SPOKEN = 500
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A column of the rows and what it is called; ``log`` for a logarithmic scale."""
+    """A column of the rows and its title; ``log`` for a logarithmic scale."""
 
     field: str
     title: str
@@ -51,11 +51,11 @@ class Axis:
 
 
 def lines(rows: Rows, x: Axis, y: Axis, colour: Axis, *, dash: Axis | None = None, detail: str | None = None) -> Any:
-    """Lines by colour; ``dash`` tells kinds of lines apart, the first being solid; ``detail`` lines of a colour."""
+    """Lines by colour; ``dash`` distinguishes kinds of lines (the first is solid), ``detail`` lines of one colour."""
     alt = load_altair()
     encoded = {"x": _x(x), "y": _y(y), "color": _colour(rows, colour)}
     if dash:
-        legend = {"legend": None} if dash.field == colour.field else {}  # the colours say it already
+        legend = {"legend": None} if dash.field == colour.field else {}  # the colours already show it
         names = list(dict.fromkeys(row[dash.field] for row in rows))
         encoded["strokeDash"] = alt.StrokeDash(dash.field, type="nominal", title=dash.title, sort=names, **legend)
     if detail:
@@ -64,13 +64,13 @@ def lines(rows: Rows, x: Axis, y: Axis, colour: Axis, *, dash: Axis | None = Non
 
 
 def points(rows: Rows, x: Axis, y: Axis, colour: Axis, *, size: int = 30, labels: bool = False) -> Any:
-    """One point per row; with ``labels`` the vertical axis holds names, in the order of the rows."""
+    """One point per row; with ``labels`` the vertical axis shows names, in row order."""
     alt = load_altair()
     names = list(dict.fromkeys(row[y.field] for row in rows)) if labels else None
     vertical = alt.Y(y.field, type="nominal", title=y.title, sort=names) if labels else _y(y)
     if labels:
         vertical = vertical.axis(labelLimit=260)
-    spoken = len(rows) <= MOST_SPOKEN  # a screen reader cannot read out a cloud, and its words are most of the file
+    spoken = len(rows) <= MOST_SPOKEN  # a screen reader cannot read out a cloud, and its text would be most of the file
     mark = chart_of(rows).mark_point(filled=True, size=size, opacity=0.75, aria=spoken)
     drawn = mark.encode(x=_x(x), y=vertical, color=_colour(rows, colour))
     return drawn.properties(width=420) if labels else _sized(drawn)
@@ -84,12 +84,12 @@ def level(value: float, axis: str = "y") -> Any:
 
 
 def layered(*charts: Any) -> Any:
-    """Charts over each other, on the same axes."""
+    """Charts drawn on the same axes."""
     return load_altair().layer(*charts)
 
 
 def side_by_side(charts: Mapping[str, Any], *, columns: int = 2, own_colours: bool = False) -> Any:
-    """Charts in a grid, each under its title and with axes of its own."""
+    """Charts in a grid, each with a title and separate axes."""
     alt = load_altair()
     titled = [chart.properties(title=title) for title, chart in charts.items()]
     grid = alt.concat(*titled, columns=columns)
@@ -97,14 +97,14 @@ def side_by_side(charts: Mapping[str, Any], *, columns: int = 2, own_colours: bo
 
 
 def captioned(chart: Any, title: str, caption: Sequence[str]) -> Any:
-    """A title above, with the caption in small letters under it."""
+    """A title, with the caption in small letters below."""
     alt = load_altair()
     head = alt.TitleParams(title, subtitle=list(caption), anchor="start", subtitleColor="#555555")
     return chart.properties(title=head)
 
 
 def save(chart: Any, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write the chart beside ``stem`` in each format; an older picture is replaced."""
+    """Write the chart as ``stem`` in each format, replacing older files."""
     paths = [stem.with_name(f"{stem.name}.{format}") for format in formats]
     for path, format in zip(paths, formats, strict=True):
         write_atomically(path, partial(_draw, chart, format), force=True)
@@ -127,7 +127,7 @@ def load_altair() -> Any:
 
 
 def chart_of(rows: Rows) -> Any:
-    """A chart that carries its rows with it."""
+    """A chart that contains its rows."""
     alt = load_altair()
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
@@ -150,13 +150,13 @@ def _y(axis: Axis) -> Any:
 
 
 def _ticked(channel: Any, axis: Axis) -> Any:
-    """Few ticks on a logarithmic axis: a grid line for every digit would hide the curves."""
+    """Few ticks on a logarithmic axis, since a grid line for every digit would hide the curves."""
     options = {"format": axis.format} if axis.format else {}
     return channel.axis(**options, **({"tickCount": 4} if axis.log else {}))
 
 
 def _colour(rows: Rows, axis: Axis) -> Any:
-    """Schemes have their own colours everywhere; numbers a ramp; other names the default ones."""
+    """Fixed colours for weighting schemes, a ramp for numbers, the default colours for other names."""
     alt = load_altair()
     values = list(dict.fromkeys(row[axis.field] for row in rows))
     if set(values) <= set(SCHEME_COLOURS):

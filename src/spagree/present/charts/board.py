@@ -1,8 +1,8 @@
 """One function per chart of an agreement: breakdowns in, a chart as plain values out.
 
-A page draws these by itself; :func:`spagree.present.charts.spec.to_altair` makes them charts for notebooks and files.
+A page draws these itself; :func:`spagree.present.charts.spec.to_altair` makes charts for notebooks and files.
 
-A chart raises why it cannot be drawn: there is no number, or a breakdown it draws is absent.
+A chart that cannot be drawn raises the reason: there is no number, or a breakdown is absent.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ AGREEMENT = {"shown": "agreement", "interval": "interval"}
 
 
 def schemes(found: Breakdowns) -> Spec:
-    """SPA under every weighting scheme, the chosen one marked."""
+    """SPA under every weighting scheme, with the chosen one marked."""
     spa = _value(found)
     tips = {"name": "scheme", **AGREEMENT}
     return intervals.across(rows.scheme_rows(found), "agreement", tips, reference=spa)
 
 
 def by_n(found: Breakdowns) -> Spec:
-    """Agreement of items by their number of annotations: flat where SPA's assumption holds."""
+    """Agreement of items by their number of annotations: flat if SPA's assumption holds."""
     spa = _value(found)
     by_n = found.findings.missingness.by_n
     if len(by_n) == 1:
@@ -56,7 +56,7 @@ def classes(found: Breakdowns) -> Spec:
 
 
 def groups(found: Breakdowns) -> Spec:
-    """Agreement of each group, and of every two groups of annotators."""
+    """Agreement of each group, and between groups of annotators."""
     return _lines(found, rows.group_rows(known(found.groups)), "group", "agreement")
 
 
@@ -75,23 +75,23 @@ def items(found: Breakdowns) -> Spec:
 
 
 def annotators(found: Breakdowns) -> Spec:
-    """Agreement of each annotator with the others, least first, beside the mean of all."""
+    """Agreement of each annotator with the others, least first, and the mean of all."""
     people = known(found.annotators)
     drawn = rows.line_rows(people.rows(named=True), "annotator", "shared", rows.annotator_keys(found))
     return _lines(found, drawn, "annotator", "agreement with the others", reference=mean_agreement(people))
 
 
 def pairs(found: Breakdowns) -> Spec:
-    """Agreement of every two annotators who share enough items, one triangle of a table."""
+    """Agreement of pairs of annotators who share enough items, as a triangular table."""
     _value(found)
     drawn = rows.pair_rows(found)
     if not drawn:
-        raise DataError(f"no two annotators share {FEW_ITEMS} items or more, so nothing is said about pairs")
+        raise DataError(f"no two annotators share {FEW_ITEMS} items or more, so pairs are not shown")
     return heat.triangle(drawn, {"down": "annotator", "across": "other", **AGREEMENT, "size": "shared"})
 
 
 def overlap(found: Breakdowns) -> Spec:
-    """Who annotated items together, as a graph; refused for more annotators than can be told apart."""
+    """Who annotated items together, as a graph; refused for more annotators than it can show."""
     _value(found)
     size = known(found.overlap).annotators
     if size > MOST_PEOPLE:
@@ -106,7 +106,7 @@ def overlap(found: Breakdowns) -> Spec:
 
 
 def development(found: Breakdowns) -> Spec:
-    """Agreement over time: all items so far, and those finished last, each with its interval; and the volume."""
+    """Agreement over time, of all items so far and of those finished last, with intervals and the pace."""
     _value(found)
     drawn, volume, along = rows.development_rows(found)
     tips = {"when": "time", "kind": "what", **AGREEMENT, "size": "rests on"}
@@ -114,7 +114,7 @@ def development(found: Breakdowns) -> Spec:
 
 
 def plan(found: Breakdowns) -> Spec:
-    """How precise the number becomes with more items, annotated in the cheapest way."""
+    """How precise the number becomes with more items, annotated as cheaply as possible."""
     _value(found)
     tips = {"precision": "precision", "new": "new items", "made": "annotations in all"}
     return spread.plan(rows.plan_rows(found), tips)
@@ -127,7 +127,7 @@ def _lines(found: Breakdowns, drawn: list[rows.Row], name: str, title: str, refe
 
 
 def _value(found: Breakdowns) -> float:
-    """SPA, without which there is nothing to draw."""
+    """SPA, or an error if it is undefined."""
     spa = found.findings.spa
     if spa.value is None:
         raise DataError(f"no chart: {spa.undefined}")

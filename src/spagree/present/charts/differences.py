@@ -1,4 +1,4 @@
-"""Data sets, groups or models on one scale, and below it how much they differ, with zero marked."""
+"""Data sets, groups or models on one scale; below it their differences, with zero marked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GAP_TIPS = {"name": "", "figure": "difference", "interval": "interval"}
 
 
 def compared(figures: Rows, gaps: Rows, *, margin: float | None = None) -> Any:
-    """Rows of ``name, value, low, high, figure, interval``; a margin is drawn as the line a model must stay above."""
+    """Rows of ``name, value, low, high, figure, interval``; a margin is the line a model must stay above."""
     above = across([{**row, "kind": CHOSEN} for row in figures], "agreement", TIPS)
     told = [{**row, "kind": CHOSEN if _told(row) else OTHER} for row in gaps]
     reference = 0.0 if margin is None else -margin

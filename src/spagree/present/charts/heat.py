@@ -5,16 +5,16 @@ from __future__ import annotations
 from spagree.present.charts.spec import Rows, Spec, Tips, domain, layer, layered, tooltip
 
 CELL, LARGEST, SMALLEST = 44, 560, 200
-MOST_WORDS = 12  # rows up to which numbers fit into the cells
-MANY, SMALL = 24, 8  # names from which on letters are small
-NOTABLE = 0.15  # of a row: an excess that gets the full colour, unless there are larger ones
-FAINTEST, STRONGEST = 0.06, 0.5  # opacities of a colour on which the page's own ink can still be read
+MOST_WORDS = 12  # rows up to which numbers fit in the cells
+MANY, SMALL = 24, 8  # names from which letters are small
+NOTABLE = 0.15  # share of a row: an excess that gets the full colour, unless others are larger
+FAINTEST, STRONGEST = 0.06, 0.5  # opacities of a colour on which the page's text is still readable
 
 
 def confusion(rows: Rows, tips: Tips) -> Spec:
     """A cell per row of ``down, across, value, words, excess``: grey on the diagonal, coloured where ``excess`` > 0.
 
-    ``excess`` is how much more often a pair of classes is confused than their shares alone would bring.
+    ``excess`` is how much more often two classes are confused than their shares alone would predict.
     """
     names = list(dict.fromkeys(row["down"] for row in rows))
     places = _places(names, ("first annotator says", "second annotator says"))
@@ -31,7 +31,7 @@ def confusion(rows: Rows, tips: Tips) -> Spec:
 
 
 def triangle(rows: Rows, tips: Tips) -> Spec:
-    """Every two annotators once: the stronger the colour, the more they agree; rows of ``down, across, value``."""
+    """Each pair of annotators once: the stronger the colour, the more they agree; rows of ``down, across, value``."""
     names = list(dict.fromkeys(row["down"] for row in rows)), list(dict.fromkeys(row["across"] for row in rows))
     ordered = [*names[1], *(each for each in names[0] if each not in names[1])]
     places = _places(ordered, ("annotator", "other"))
@@ -47,7 +47,7 @@ def _strength(field: str, ends: object, faintest: float = FAINTEST) -> Spec:
 
 
 def _places(names: list[str], titles: tuple[str, str]) -> Spec:
-    """The two axes: both hold the same names, in the same order."""
+    """The two axes: the same names in the same order."""
     small = {"labelFontSize": SMALL} if len(names) > MANY else {}
     both = {"type": "nominal", "sort": names, "scale": {"domain": names}}
     top = {"labelAngle": -45, "labelLimit": 110, "orient": "top", **small}
@@ -58,7 +58,7 @@ def _places(names: list[str], titles: tuple[str, str]) -> Spec:
 
 
 def _square(rows: Rows, names: list[str], layers: list[Spec], places: Spec) -> Spec:
-    """As large as its names need, with numbers in the cells where they fit."""
+    """As large as its names need, with numbers in the cells if they fit."""
     if len(names) <= MOST_WORDS:
         words = {**places, "text": {"field": "words", "type": "nominal"}}
         layers.append(layer("text", words, where="datum.words != ''", fontSize=11, aria=False, style="name"))

@@ -1,11 +1,11 @@
-"""Figures with their intervals on one scale: overlap is seen without reading numbers."""
+"""Figures with their intervals on one scale: overlap is visible without reading numbers."""
 
 from __future__ import annotations
 
 from spagree.present.charts.spec import HEIGHT, WIDTH, Rows, Spec, Tips, domain, layer, layered, name, number, tooltip
 
 ROW_HEIGHT, COEFFICIENT_HEIGHT = 26, 34
-MOST_COUNTED = 8  # dots up to which numbers fit above them, on a phone too
+MOST_COUNTED = 8  # dots up to which numbers fit above them, even on a phone
 CHOSEN, OTHER, FEW = "chosen", "other", "few"
 CHANCE_KINDS = ("corrected for chance", "observed", "by chance")
 CHANCE_SHAPES = ("circle", "diamond", "triangle-up")
@@ -43,7 +43,7 @@ def along(rows: Rows, x_title: str, title: str, tips: Tips, *, reference: float 
 
 
 def corrected(rows: Rows, tips: Tips) -> Spec:
-    """Coefficients with what they are made of: rows of ``name, kind, value, low, high``, three kinds per name."""
+    """Coefficients with observed and expected agreement: rows of ``name, kind, value, low, high``, three per name."""
     lowest = min([0.0, *(row[end] for row in rows for end in ("value", "low") if row[end] is not None)])
     x = number("value", "agreement", {"domain": [lowest, 1], "nice": lowest < 0})
     y = name()
@@ -61,14 +61,14 @@ def corrected(rows: Rows, tips: Tips) -> Spec:
 
 
 def _whisker(along: Spec, across: Spec, axis: str) -> Spec:
-    """The interval, along the axis that holds the figure."""
+    """The interval, along the figure's axis."""
     other = "y" if axis == "x" else "x"
     ends = {axis: {**along, "field": "low"}, f"{axis}2": {"field": "high"}, other: across}
     return layer("rule", ends, where="isValid(datum.low)", strokeWidth=2)
 
 
 def _dot(tips: Tips, **places: Spec) -> Spec:
-    """Filled, or hollow where the figure rests on few items: colour is not the only sign."""
+    """Filled, or hollow if the figure rests on few items: colour is not the only sign."""
     colour = {
         "field": "kind",
         "type": "nominal",

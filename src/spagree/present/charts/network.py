@@ -1,4 +1,4 @@
-"""Who annotated items together, as a graph: annotators are near one another when they share many items."""
+"""Who annotated items together, as a graph: annotators who share many items are close."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SIDE, STEPS = 440, 300
 THIN_WIDTH, THICK_WIDTH = 0.8, 5.0
-NEAR = 1e-3  # people on one spot still push each other apart
+NEAR = 1e-3  # annotators at the same place still repel each other
 
 
 def network(nodes: Rows, edges: Rows, tips: Tips, edge_tips: Tips) -> Spec:
@@ -49,9 +49,9 @@ def _ends(at: Mapping[str, tuple[float, float]], one: str, other: str) -> dict[s
 
 
 def places(names: Sequence[str], shared: Mapping[tuple[str, str], int]) -> dict[str, tuple[float, float]]:
-    """A place in the unit square for each name: people repel each other, shared items attract.
+    """A place in the unit square for each name: annotators repel each other, shared items attract.
 
-    Fruchterman and Reingold's method from a fixed start, so that the same data give the same picture.
+    Fruchterman and Reingold's method from a fixed start: the same data give the same picture.
 
     >>> at = places(["ann", "bob", "cyd"], {("ann", "bob"): 9})
     >>> sorted(at) == ["ann", "bob", "cyd"] and all(0 <= end <= 1 for place in at.values() for end in place)
@@ -68,7 +68,7 @@ def places(names: Sequence[str], shared: Mapping[tuple[str, str], int]) -> dict[
         for step in range(STEPS):
             spot = spot + _moved(spot, pull, ideal) * 0.12 * (1 - step / STEPS)
     low, high = (spot.min(axis=0), spot.max(axis=0)) if size > 1 else (np.zeros(2), np.full(2, 2.0))
-    wide = high - low > NEAR  # people in one line stand in the middle
+    wide = high - low > NEAR  # annotators in one line are centred
     unit = np.where(wide, np.round((spot - low) / np.where(wide, high - low, 1.0), 4), 0.5)
     return {name: (float(x), float(y)) for name, (x, y) in zip(names, unit, strict=True)}
 
@@ -84,7 +84,7 @@ def _pull(names: Sequence[str], shared: Mapping[tuple[str, str], int]) -> NDArra
 
 
 def _moved(spot: NDArray[np.float64], pull: NDArray[np.float64], ideal: float) -> NDArray[np.float64]:
-    """The direction each one is drawn to, of length one at most; a weak pull to the middle keeps teams in view."""
+    """The force on each node, of length one at most; a weak pull to the middle keeps teams in view."""
     import numpy as np
 
     apart = spot[:, None, :] - spot[None, :, :]

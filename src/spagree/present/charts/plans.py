@@ -1,4 +1,4 @@
-"""What a plan comes to: one line per route, a point per design."""
+"""A plan as a chart: one line per route, one point per design."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUTE = Axis("line", "")
 
 
 def planned(rows: Rows) -> Any:
-    """Rows of a plan, with ``line``, the route in words; one that brings every item to n has a point for its n."""
+    """Rows of a plan, with ``line``, the route in words; a route that brings every item to n has a point for that n."""
     several = len({row["half_width"] for row in rows if "half_width" in row}) > 1
     people = "annotators" in rows[0]
     shown = [row for row in rows if row["best"]] if several and "annotations" in rows[0] and not people else rows
@@ -26,7 +26,7 @@ def planned(rows: Rows) -> Any:
 
 
 def _axes(row: Mapping[str, Any], several: bool) -> tuple[Axis, Axis]:
-    """What is asked for decides what is drawn against what."""
+    """The axes, which depend on what the plan asks for."""
     if "annotators" in row:
         return PEOPLE, HALF_WIDTH if "budget" in row else IN_ALL
     if "annotations" in row:  # for half-widths

@@ -1,4 +1,4 @@
-"""Breakdowns → plain rows for charts: figures as numbers, and beside them as the words a tooltip shows."""
+"""Breakdowns → plain rows for charts: figures as numbers, and as text for tooltips."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from spagree.estimate.groups import Groups
 
-MOST_CLASSES = 16  # of a table in which names can be read
+MOST_CLASSES = 16  # rows of a table whose names are still readable
 MOST_LINES = 40
 SIZES = {"classes": "items", "annotators": "shared"}
 BINS = 20
@@ -60,7 +60,7 @@ def _said(found: Estimate) -> Row:
 
 
 def scheme_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Every scheme, the chosen one marked; own weights come last."""
+    """Every scheme, the chosen one marked; custom weights come last."""
     findings = breakdowns.findings
     chosen = findings.spa.weights
     found = {**findings.schemes, chosen: findings.spa}
@@ -71,7 +71,7 @@ def scheme_rows(breakdowns: Breakdowns) -> list[Row]:
 
 
 def by_n_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Agreement of the items with n annotations: for each n, or for ranges where there are many."""
+    """Agreement of the items with n annotations: for each n, or for ranges if there are many."""
     return [
         {"name": row.name, **_ends(row.agreement), **_said(row.agreement), "items": f"{row.items:,}"}
         | {"many": row.items, "kind": FEW if row.items < FEW_ITEMS else CHOSEN}
@@ -80,7 +80,7 @@ def by_n_rows(breakdowns: Breakdowns) -> list[Row]:
 
 
 def chance_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Each coefficient, with the agreement it saw and the agreement it would expect by chance."""
+    """Each coefficient, with its observed and expected agreement."""
     rows: list[Row] = []
     for name, found in breakdowns.findings.chance.items():
         if found.value is None:
@@ -98,7 +98,7 @@ def _plain(shown: str, interval: str) -> Row:
 
 
 def chosen_lines(found: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Mapping[str, Any]], str]:
-    """The rows to draw, and which they are: of many those that rest on much, since the lowest of all are luck."""
+    """The rows to draw, and how they were chosen: of many, those on enough items, as the lowest may be chance."""
     defined = [row for row in found if row["agreement"] is not None]
     if len(defined) <= MOST_LINES:
         return defined, "with an agreement"
@@ -112,9 +112,9 @@ def chosen_lines(found: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Ma
 def line_rows(
     found: Sequence[Mapping[str, Any]], column: str, size: str, keys: Mapping[str, str] | None = None
 ) -> list[Row]:
-    """Rows of a breakdown by name: so many as can be read, with how much each rests on.
+    """Rows of a breakdown by name: as many as are readable, each with the number of items behind it.
 
-    ``keys`` are those by which a click filters the items of a page.
+    By ``keys`` a click filters the items of a page.
     """
     some, _ = chosen_lines(found, size)
     names = short_names((row[column] for row in some), NAME)
@@ -135,7 +135,7 @@ def line_rows(
 
 
 def group_rows(found: Groups) -> list[Row]:
-    """Each group with its agreement; hollow where it rests on few items, left out where it has none."""
+    """Each group's agreement; hollow if it rests on few items, left out if undefined."""
     lines = [line for line in group_lines(found) if line.spa.value is not None]
     names = short_names((line.name for line in lines), NAME)
     return [
@@ -146,9 +146,9 @@ def group_rows(found: Groups) -> list[Row]:
 
 
 def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Every two of the most confused classes: the probability of the one given the other; the diagonal is the same one.
+    """Pairs of the most confused classes: the probability of one given the other; on the diagonal, of the same class.
 
-    ``excess`` is how much more often the second class is given than its share of all other labels would bring.
+    ``excess`` is how much more often the second class is given than its share of all other labels predicts.
     """
     everything = known(breakdowns.classes)
     some = everything.filter(everything["class"].is_in(most_confused(breakdowns)))
@@ -157,7 +157,7 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
     names, keys = short_names(classes, NAME), class_keys(breakdowns)
     both = known(breakdowns.confusion).join(some.select("class"), on="class", maintain_order="left")
     mixed = {(one, other): value for one, other, value in both.select("class", "other", "probability").rows()}
-    # Not the agreement of the class: under a metric it counts similar labels, too, and rows would exceed 100%.
+    # Not the agreement of the class: under a metric it also counts similar labels, and rows would exceed 100%.
     mixed |= {(given, given): rest for given, rest in _same(both, classes).items()}
     shares = dict(everything.select("class", "share").rows())
     rows = []
@@ -172,7 +172,7 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
 
 
 def most_confused(breakdowns: Breakdowns) -> list[str]:
-    """All classes; of many those of the most frequent confusions, then the commonest."""
+    """All classes; of many, those most often confused, then the commonest."""
     found = known(breakdowns.confusion).sort("pairs", "class", "other", descending=[True, False, False])
     given = known(breakdowns.classes).sort("annotations", "class", descending=[True, False])
     names = [name for pair in found.select("class", "other").rows() for name in pair]
@@ -180,7 +180,7 @@ def most_confused(breakdowns: Breakdowns) -> list[str]:
 
 
 def class_keys(breakdowns: Breakdowns) -> dict[str, str]:
-    """The key of each class on a page: its place among all, in order."""
+    """The key of each class on a page: its position among all, in order."""
     labels = [{"class": label} for label in sorted(breakdowns.findings.data.labels)]
     return {row["class"]: str(place) for place, row in enumerate(in_order(labels, breakdowns.findings.order))}
 
@@ -193,7 +193,7 @@ def annotator_keys(breakdowns: Breakdowns) -> dict[str, str]:
 
 
 def _same(both: polars.DataFrame, classes: Iterable[str]) -> dict[str, float]:
-    """The probability of the same class once more: what others leave of 1, without the dust of adding up."""
+    """The probability of the same class again: 1 minus the others, without rounding error."""
     different: dict[str, list[float]] = {given: [] for given in classes}
     for given, value in both.select("class", "probability").rows():
         different[given].append(value)
@@ -201,7 +201,7 @@ def _same(both: polars.DataFrame, classes: Iterable[str]) -> dict[str, float]:
 
 
 def in_order(classes: list[Row], order: Sequence[str] = ()) -> list[Row]:
-    """Classes in the order they were given, or as numbers from the lowest to the highest; others as they come.
+    """Classes in the given order, or as numbers from low to high; otherwise unchanged.
 
     >>> [row["class"] for row in in_order([{"class": label} for label in ("10", "9", "-1.5")])]
     ['-1.5', '9', '10']
@@ -223,7 +223,7 @@ def _cell(value: float | None) -> Row:
 
 
 def bin_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Items by agreement, in twenty steps; full agreement falls into the last."""
+    """Items by agreement, in twenty bins; full agreement falls into the last."""
     items = [0] * BINS
     for value, size in known(breakdowns.distribution).select("agreement", "items").rows():
         items[min(int(value * BINS + 1e-9), BINS - 1)] += size
@@ -244,7 +244,7 @@ def people(breakdowns: Breakdowns) -> list[str]:
 
 
 def pair_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Every two annotators who share enough items, once."""
+    """Each pair of annotators who share enough items, once."""
     found = [row for row in known(breakdowns.pairs).rows(named=True) if not row["few"]]
     met = {frozenset((row["annotator"], row["other"])): row for row in found}
     sound = frozenset(name for pair in met for name in pair)
@@ -284,7 +284,7 @@ def network_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row]]:
 
 
 def development_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row], Timeline]:
-    """Agreement so far and on the items finished last, how many annotations came in, and the axis of all."""
+    """Agreement so far and on the items finished last, the pace of annotation, and their common axis."""
     found = development_steps(breakdowns)
     along = Timeline([row["time"] for row in found])
     times = without_midnight([moment(row["time"]) for row in found])
@@ -300,7 +300,7 @@ def development_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row], Time
 
 
 def _volume(found: Sequence[Row], along: Timeline) -> list[Row]:
-    """Annotations per step and how fast they came in; steps of one moment, and those around a break, have no speed."""
+    """Annotations per step and their pace; instantaneous steps, and steps across a break, have no pace."""
     if not along.is_dated:
         return []
     bars = []
@@ -318,7 +318,7 @@ def _volume(found: Sequence[Row], along: Timeline) -> list[Row]:
 
 
 def development_steps(breakdowns: Breakdowns) -> list[Row]:
-    """Agreement over time with times as numbers: milliseconds since 1970 as seconds."""
+    """Agreement over time with times as numbers; milliseconds since 1970 become seconds."""
     found = [
         {**row, "time": seconds(row["time"]), "since": seconds(row["since"])}
         for row in known(breakdowns.development).rows(named=True)
@@ -328,7 +328,7 @@ def development_steps(breakdowns: Breakdowns) -> list[Row]:
 
 
 def seconds(time: Any) -> float:
-    """A moment as a number: seconds since 1970, or what the data have."""
+    """A moment as a number: seconds since 1970, or the number in the data."""
     if isinstance(time, datetime):
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     if isinstance(time, date):
@@ -337,7 +337,7 @@ def seconds(time: Any) -> float:
 
 
 def plan_rows(breakdowns: Breakdowns) -> list[Row]:
-    """Where things stand, and the cheapest way to each narrower interval by annotating new items."""
+    """The interval now, and the cheapest way to each narrower one by annotating new items."""
     spa, there = breakdowns.findings.spa, breakdowns.findings.data.annotations
     found = [row for row in known(breakdowns.plan).rows(named=True) if row["route"] == NEW_ITEMS and row["best"]]
     half = half_interval(spa)
@@ -363,7 +363,7 @@ def _design(row: Mapping[str, Any]) -> Row:
 
 
 def strongest(edges: list[Row], each: int = STRONGEST) -> list[Row]:
-    """The links that tell most: the strongest of each person, and those that hold everybody together.
+    """The most informative links: the strongest of each annotator, and those that connect everybody.
 
     >>> links = [{"one": "a", "other": other, "shared": size} for other, size in (("b", 9), ("c", 1))]
     >>> len(strongest([*links, {"one": "b", "other": "c", "shared": 5}], each=1))

@@ -1,6 +1,6 @@
-"""Charts as plain Vega-Lite: small dictionaries that a page draws itself and Altair takes as they are.
+"""Charts as plain Vega-Lite: small dictionaries that a page draws itself and Altair accepts unchanged.
 
-Nothing here needs a library, so a report is written without loading one; :func:`to_altair` makes the object that
+Nothing here needs a library, so writing a report loads none; :func:`to_altair` makes the object that
 notebooks show and that saves pictures.
 """
 
@@ -15,28 +15,28 @@ from spagree.present.charts.theme import theme
 Rows = Sequence[Mapping[str, Any]]
 Spec = dict[str, Any]
 Tips = Mapping[str, str]
-"""Column of worded text → what the tooltip calls it."""
+"""Column of text → its title in the tooltip."""
 
 WIDTH, HEIGHT = 560, 260
-NARROWEST = 0.2  # of a scale: differences of a hundredth are not blown up to fill the page
+NARROWEST = 0.2  # of a scale, so that differences of a hundredth do not fill the page
 PAD = 0.02
-TICKS = 6  # as many numbers as can be read, on a phone too
+TICKS = 6  # as many numbers as are readable, even on a phone
 
 
 def to_altair(spec: Spec) -> Any:
-    """The chart as an Altair object, in the colours of paper."""
+    """The chart as an Altair object, in colours for paper."""
     alt = load_altair()
     kind = alt.VConcatChart if "vconcat" in spec else alt.LayerChart if "layer" in spec else alt.Chart
     return kind.from_dict({**spec, "config": theme()})
 
 
 def values(rows: Iterable[Mapping[str, Any]]) -> Spec:
-    """Rows that a chart or one of its layers carries with it."""
+    """The rows of a chart or of one of its layers."""
     return {"values": [dict(row) for row in rows]}
 
 
 def layered(rows: Rows, layers: Sequence[Spec], width: int = WIDTH, height: int = HEIGHT) -> Spec:
-    """Layers over the same rows; a layer may bring its own."""
+    """Layers over the same rows; a layer may have other rows."""
     return {"data": values(rows), "layer": list(layers), "width": width, "height": height}
 
 
@@ -51,7 +51,7 @@ def layer(mark: str, encoding: Spec, *, where: str = "", rows: Rows | None = Non
 
 
 def number(field: str, title: str | None, scale: Spec, **axis: Any) -> Spec:
-    """A channel that holds figures."""
+    """A channel for figures."""
     return {
         "field": field,
         "type": "quantitative",
@@ -62,17 +62,17 @@ def number(field: str, title: str | None, scale: Spec, **axis: Any) -> Spec:
 
 
 def name(field: str = "name", title: str | None = None, **axis: Any) -> Spec:
-    """A channel that holds names, in the order of the rows."""
+    """A channel for names, in row order."""
     return {"field": field, "type": "nominal", "title": title, "sort": None, "axis": axis}
 
 
 def tooltip(tips: Tips) -> list[Spec]:
-    """Worded text only: a tooltip formats no number itself."""
+    """Text only: tooltips format no numbers."""
     return [{"field": field, "type": "nominal", "title": title} for field, title in tips.items()]
 
 
 def domain(values: Iterable[float | None], lowest: float = 0.0) -> list[float]:
-    """A scale around the values, within what an agreement can be and never too narrow.
+    """A scale around the values, within the range of agreement and never too narrow.
 
     >>> domain([0.70, 0.72]), domain([0.98, 1.0]), domain([])
     ([0.61, 0.81], [0.8, 1.0], [0.0, 1.0])

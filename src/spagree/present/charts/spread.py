@@ -1,4 +1,4 @@
-"""How the agreement of items is distributed, how it developed, and what more annotations would bring."""
+"""Distribution of item agreement, agreement over time, and precision from more annotations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def development(rows: Rows, volume: Rows, along: Timeline, tips: Tips) -> Spec:
 
 
 def _volume(volume: Rows, x: Spec) -> Spec:
-    """How fast annotations came in, as faint bars along the bottom with a scale of their own."""
+    """The pace of annotation, as faint bars along the bottom with a separate scale."""
     most = max((row["rate"] for row in volume), default=1.0) or 1.0
     high = {
         "field": "rate",
@@ -66,7 +66,7 @@ def _volume(volume: Rows, x: Spec) -> Spec:
 
 
 def plan(rows: Rows, tips: Tips) -> Spec:
-    """The precision more annotations would bring: rows of ``annotations, half_width, words``, the first being now."""
+    """Precision from more annotations: rows of ``annotations, half_width, words``, the first being now."""
     ends = [row["annotations"] for row in rows]
     scale = {"type": "log", "nice": False, "domain": [min(ends) * 0.9, max(ends) * 1.2]}
     x = number("annotations", "annotations in all", scale, tickCount=4, format="~s", grid=False)

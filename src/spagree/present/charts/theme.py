@@ -1,6 +1,6 @@
 """Colours and fonts: real ones for paper and notebooks, names of CSS variables for pages that are light or dark.
 
-The page's stylesheet gives the variables their colours, so a drawn chart follows light, dark and print by itself.
+The page's stylesheet sets the variables, so a chart follows light, dark and print by itself.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-RAMP = "viridis"  # as readable for people who see colours differently, and in grey
+RAMP = "viridis"  # also readable for colour-blind readers, and in grey
 
 # Okabe and Ito's blue and vermilion, dark enough on white; see style.css for the others.
 PAPER: Mapping[str, str] = {

@@ -14,9 +14,9 @@ from typing import Any
 from spagree.present.wording import count, is_date
 
 DAY = 86_400.0
-LONG, SHORT = 150 * DAY, 3 * DAY  # spans that are labelled by months, and by hours
-IDLE_SHARE, IDLE_TIMES = 0.15, 6  # of the whole span, and of a usual step, from which on a gap is idle
-CUT = 0.04  # of what is left: the room for a gap
+LONG, SHORT = 150 * DAY, 3 * DAY  # spans labelled by months, and by hours
+IDLE_SHARE, IDLE_TIMES = 0.15, 6  # share of the whole span, and multiple of a usual step, from which a gap is idle
+CUT = 0.04  # share of the rest: the width of a gap
 LABELS = 5
 
 
@@ -50,7 +50,7 @@ class Timeline:
 
     @cached_property
     def cut(self) -> float:
-        """The room a gap gets."""
+        """The width of a gap."""
         active = self.moments[-1] - self.moments[0] - sum(after - before for before, after in self.gaps)
         return CUT * active
 
@@ -59,7 +59,7 @@ class Timeline:
         return bisect_right([after for _, after in self.gaps], moment)
 
     def place(self, moment: float) -> float:
-        """Where a moment lies on the axis: the moment itself, less what was cut out before it."""
+        """A moment's place on the axis: the moment minus everything cut out before it."""
         return moment - sum(after - before - self.cut for before, after in self.gaps[: self.part(moment)])
 
     @property
@@ -69,7 +69,7 @@ class Timeline:
 
     @property
     def idle(self) -> list[dict[str, Any]]:
-        """What was cut out, each with its place and in words."""
+        """What was cut out, with its place and description."""
         return [
             {"place": self.place(before) + self.cut / 2, "words": f"{_length(after - before)} without annotations"}
             for before, after in self.gaps
@@ -82,7 +82,7 @@ class Timeline:
 
     @property
     def axis(self) -> dict[str, Any]:
-        """Labels at some of the moments, with the year; plain numbers are labelled as usual."""
+        """Labels at some moments, with the year; plain numbers get the usual labels."""
         if not self.is_dated:
             return {}
         places: dict[str, float] = {}
@@ -103,7 +103,7 @@ class Timeline:
 
 
 def _length(seconds: float) -> str:
-    """A stretch of time in words.
+    """A length of time in words.
 
     >>> _length(86_400 * 3), _length(86_400 * 100), _length(86_400 * 800)
     ('3 days', '3 months', '26 months')

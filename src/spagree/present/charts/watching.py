@@ -1,4 +1,4 @@
-"""A project that is watched: the safe bounds, the latest items, the target, and marks of changes."""
+"""A monitored project: the safe bounds, the latest items, the target, and marks of changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def trend(rows: Rows, marks: Rows, target: float | None) -> Spec:
     """Rows have ``time`` (milliseconds), ``value``, ``low``, ``high``, ``recent``; marks ``time`` and ``text``."""
     axis = {"labelOverlap": True, "tickCount": 6, "labelFlush": True}
     x = {"field": "time", "type": "temporal", "title": None, "axis": axis}
-    settled = rows[len(rows) // 4 :]  # the bounds of the first items fill the whole height
+    settled = rows[len(rows) // 4 :]  # the first items' bounds fill the whole height
     ends = [value for row in settled for value in (row["low"], row["high"], row["recent"])]
     ends += [] if target is None else [target]
     scale = {"domain": [max(0.0, min(ends) - 0.05), min(1.0, max(ends) + 0.05)], "nice": True}

@@ -1,9 +1,9 @@
 """One self-contained HTML page: everything a reader asks, in the order they ask it.
 
-``parts`` is what a page is made of: tables, figures, verdicts, cards, all plain values. ``top`` is the first screen,
+``parts`` holds what a page is made of: tables, figures, verdicts, cards, all plain values. ``top`` is the first screen,
 ``verdicts`` says whether the number was measured well, and ``trust``, ``disagreement``, ``cards``,
 ``group_section``, ``development_section`` and ``method`` make the sections; ``questions`` puts several questions on
-one page. ``page`` turns them into HTML, one template each, that fetches nothing and runs only what it brings.
+one page. ``page`` turns them into HTML, one template each; the page loads nothing and runs only its embedded scripts.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def sections(
     version: str,
     found: tuple[Verdict, ...] | None = None,
 ) -> list[Section]:
-    """All sections, in the order a manager asks; where there is no number, those that still say something."""
+    """All sections, in the order a manager asks; without a number, only those that still say something."""
     made = [
         trust(breakdowns, verdicts(breakdowns) if found is None else found),
         chance(breakdowns),
@@ -91,5 +91,5 @@ def sections(
 
 
 def _said(section: Section) -> Section:
-    """Without the figures that are missing for the one reason the page opens with."""
+    """Drop figures that are missing for the same reason the page opens with."""
     return replace(section, parts=[part for part in section.parts if not isinstance(part, Figure) or part.table])

@@ -1,4 +1,4 @@
-"""The items to read: what was said about each, by whom, and how much of all disagreement it holds."""
+"""The items to read: their labels, who gave them, and each item's share of all disagreement."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ TITLE = "Which items should be read first?"
 
 
 def items(breakdowns: Breakdowns) -> Section:
-    """Items as cards, those with the largest share of all disagreement first."""
+    """Items as cards, largest share of all disagreement first."""
     lacking = breakdowns.lacks("disputed")
     part = Figure("cards", "Items", "", None, absent=_none(breakdowns, lacking)) if lacking else cards(breakdowns)
-    lead = "Ranked by their share of all disagreement. Filter them here, or click on a class or an annotator anywhere."
+    lead = "Ranked by their share of all disagreement. Filter them here, or click a class or an annotator anywhere."
     return Section("items", "Items", TITLE, "" if lacking else lead, [part])
 
 
@@ -37,7 +37,7 @@ def _none(breakdowns: Breakdowns, lacking: str) -> str:
 
 
 def cards(breakdowns: Breakdowns) -> Cards:
-    """A card per item; only what is on the cards can be chosen in the filters."""
+    """One card per item; the filters offer only what is on the cards."""
     frame, said = known(breakdowns.disputed), known(breakdowns.answers)
     classes, people = class_keys(breakdowns), annotator_keys(breakdowns)
     answers = {key[0]: part for key, part in said.partition_by("item", as_dict=True).items()}
@@ -54,14 +54,14 @@ def cards(breakdowns: Breakdowns) -> Cards:
 
 
 def _note(frame: polars.DataFrame) -> str:
-    notes = ["Items that all agree on are left out."]
+    notes = ["Unanimous items are left out."]
     if frame.height == MOST_DISPUTED:
-        notes.append(f"These {frame.height} hold {percent(float(frame['share'].sum()))} of all disagreement.")
+        notes.append(f"These {frame.height} account for {percent(float(frame['share'].sum()))} of all disagreement.")
     if frame["share"].n_unique() < frame.height:
-        notes.append("Of equal shares, items with the commonest confusion come first.")
+        notes.append("Among equal shares, items with the commonest confusion come first.")
     several = int((frame["texts"] > 1).sum()) if "texts" in frame.columns else 0
     if several:
-        notes.append(f"{count(several, 'item')} came with more than one text; one of them is shown.")
+        notes.append(f"{count(several, 'item')} came with several texts; one of them is shown.")
     return " ".join(notes)
 
 
@@ -91,7 +91,7 @@ def _card(
 
 
 def _days(times: Sequence[Any]) -> tuple[str, str]:
-    """The first and the last day, where times are dates."""
+    """The first and the last day, if times are dates."""
     found = sorted(seconds(time) for time in times)
     scale = 1000 if found and is_date(found[0] / 1000) else 1
     days = [moment(found[end] / scale)[:10] for end in (0, -1)] if found and is_date(found[0] / scale) else ["", ""]

@@ -1,4 +1,4 @@
-"""How it developed."""
+"""How agreement changed over time."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ DEVELOPMENT = (
 
 
 def course(breakdowns: Breakdowns) -> Section:
-    """Agreement over time, where there are times."""
+    """Agreement over time, if times are known."""
     found = drawn(
         "development",
         "Agreement over time",
-        "So far: what would have been measured at that moment, from everything up to it. Finished last: only the "
-        f"items whose last annotation came in {_window(breakdowns)}, so a change shows sooner. The bands are the "
-        "intervals, the grey bars how fast annotations came in. Where nobody worked for long, the axis is cut.",
+        "So far: agreement of all annotations up to that moment. Finished last: only the "
+        f"items whose last annotation came in {_window(breakdowns)}, which shows changes sooner. The bands are the "
+        "intervals, the grey bars the pace of annotation. Long idle periods are cut out of the axis.",
         partial(board.development, breakdowns),
         partial(_development, breakdowns),
     )
-    lead = "Whether annotators came to agree more, or drifted apart."
-    return Section("course", "Development", "How did it develop?", lead, [found])
+    lead = "Whether annotators converged or drifted apart."
+    return Section("course", "Development", "How did agreement change?", lead, [found])
 
 
 def _window(breakdowns: Breakdowns) -> str:
-    """What "last" is, in steps: annotations of one moment stay together, so an eighth may not exist."""
+    """What "last" means, in steps: simultaneous annotations stay together, so there may be no exact eighth."""
     if breakdowns.lacks("development"):
         return "the latest steps"
     steps = known(breakdowns.development).height

@@ -16,11 +16,11 @@ from spagree.present.report.parts import MOST_ROWS, Figure, Picks, Section, Tabl
 from spagree.present.tables import Column
 from spagree.present.wording import count, percent, sentence
 
-TELLING = 0.2  # of the pairs have enough items to be drawn
+TELLING = 0.2  # share of the pairs that must have enough items for a chart
 TWO = 2
-MANY = 5  # annotations of an item, from which on its agreement has a shape
+MANY = 5  # annotations per item from which the distribution has a shape
 DIFFERENT = (
-    "Being different is not being wrong: somebody who disagrees with all the others may be the only one who read the "
+    "Different is not wrong: an annotator who disagrees with all the others may be the only one who read the "
     "guideline. Look before you judge."
 )
 
@@ -87,10 +87,10 @@ def where(breakdowns: Breakdowns) -> Section:
     confusion = drawn(
         "confusion",
         "Which classes are confused?",
-        "What a second annotator says when the first one says the class on the left. "
+        "What a second annotator says when the first says the class on the left. "
         + _adds_up(breakdowns)
-        + "Grey: the same label again. Coloured: given more often than the shares of the other classes would bring; "
-        "the stronger, the more. Click on a cell to see its items." + _most_confused(breakdowns),
+        + "Grey: the same label again. Coloured: confused more often than the classes' shares alone would predict; "
+        "the stronger the colour, the larger the excess. Click a cell to see its items." + _most_confused(breakdowns),
         partial(board.confusion, breakdowns),
         lambda: _cut(
             "confusion", "Confused classes", known(breakdowns.confusion), CONFUSION, "pairs of classes", picks=picks
@@ -99,18 +99,18 @@ def where(breakdowns: Breakdowns) -> Section:
     spread = drawn(
         "items",
         "Is it a few items, or all of them?",
-        f"How many items have which agreement. {_spread(breakdowns)}",
+        f"How many items have each level of agreement. {_spread(breakdowns)}",
         partial(board.items, breakdowns),
         partial(_bins, breakdowns),
     )
-    lead = f"Classes that cost most agreement. This is where a guideline can be improved.{_scale_steps(breakdowns)}"
+    lead = f"The classes that cost the most agreement: here a better guideline helps.{_scale_steps(breakdowns)}"
     options = list(_options(breakdowns))
     chosen = [*options, confusion] if options else [classes, confusion]
     return Section("where", "Classes", "Where do people disagree?", lead, [*chosen, spread])
 
 
 def _options(breakdowns: Breakdowns) -> Iterator[Table]:
-    """Where labels are sets: agreement on each option, chosen or not."""
+    """For labels that are sets: agreement on each option, chosen or not."""
     if not breakdowns.lacks("options"):
         yield _cut("options", "Agreement on each option", known(breakdowns.options), OPTIONS, "options")
 
@@ -131,7 +131,7 @@ def _scale_steps(breakdowns: Breakdowns) -> str:
 
 
 def _first(breakdowns: Breakdowns, name: str, one: str, many: str) -> str:
-    """What a chart of many names leaves out."""
+    """The names that a chart leaves out."""
     if breakdowns.lacks(name):
         return ""
     found = getattr(breakdowns, name)
@@ -143,8 +143,8 @@ def _first(breakdowns: Breakdowns, name: str, one: str, many: str) -> str:
 
 def _how_likely(breakdowns: Breakdowns) -> str:
     if breakdowns.findings.metric == NOMINAL:
-        return "how likely is it that a second one did, too?"
-    return "how much does a second one agree on average, 1 being the same label?"
+        return "how likely is it that a second one did too?"
+    return "how much does a second one agree on average (1: the same label)?"
 
 
 def _how_often(breakdowns: Breakdowns) -> str:
@@ -154,26 +154,26 @@ def _how_often(breakdowns: Breakdowns) -> str:
 
 
 def _spread(breakdowns: Breakdowns) -> str:
-    """How to read the bars, which depends on what values an item can have: with few annotations only a few."""
+    """How to read the bars: an item with few annotations can only take a few values."""
     by_n = breakdowns.findings.missingness.by_n
     if breakdowns.findings.metric == NOMINAL and by_n:
         if by_n[-1].n == 2:  # noqa: PLR2004 (a pair agrees or not)
             return (
-                "Two annotations agree or they do not, so only 0 and 1 can occur: the bars say how many items are "
+                "Two annotations agree or they do not, so only 0 and 1 can occur: the bars show how many items are "
                 "disputed, not how badly. A third annotation would tell slips from hard items."
             )
         few = sum(row.items for row in by_n if row.n < MANY)
         if 2 * few > sum(row.items for row in by_n):
             return (
                 "Items with few annotations can only have a few values (two annotations: 0 or 1; three: 0, 0.33 or 1), "
-                "so gaps between the bars mean nothing. The more stands near 1, the more the rest is a matter of "
+                "so gaps between the bars mean nothing. If most items are near 1, the disagreement is down to "
                 "single items."
             )
-    return "A tall bar at 1 and a few at the left: a handful of hard items. A broad hill: the guideline is unclear."
+    return "A tall bar at 1 and a few bars on the left: a handful of hard items. A broad hump: an unclear guideline."
 
 
 def _adds_up(breakdowns: Breakdowns) -> str:
-    """Rows are whole only where no class is cut."""
+    """Rows add up to 100% only if no class is left out."""
     return "" if breakdowns.findings.data.classes > rows.MOST_CLASSES else "Each row adds up to 100%. "
 
 
@@ -198,7 +198,7 @@ def _bins(breakdowns: Breakdowns) -> Table:
 
 
 def who(breakdowns: Breakdowns) -> Section:
-    """Annotators and pairs of annotators; of two annotators one small table."""
+    """Annotators and pairs of annotators; for two annotators one small table."""
     title, lead = "Who disagrees?", DIFFERENT
     lacking = breakdowns.lacks("annotators")
     if lacking:
@@ -212,9 +212,9 @@ def who(breakdowns: Breakdowns) -> Section:
         )
     annotators = drawn(
         "annotators",
-        "Annotators and the others",
+        "Each annotator against the others",
         f"{_how_often(breakdowns)} on items they share; the dashed line is the mean of all annotations. Hollow dots "
-        "rest on fewer than 10 items. Click on a dot to see the items of an annotator."
+        "rest on fewer than 10 items. Click a dot to see that annotator's items."
         + _first(breakdowns, "annotators", "annotator", "annotators"),
         partial(board.annotators, breakdowns),
         lambda: _cut(
@@ -230,19 +230,19 @@ def who(breakdowns: Breakdowns) -> Section:
 
 
 def _pairs(breakdowns: Breakdowns) -> Figure:
-    """Every two annotators, where enough of them share enough items; a sentence otherwise."""
-    title = "Every two annotators"
+    """Pairs of annotators, if enough of them share enough items; a sentence otherwise."""
+    title = "Pairs of annotators"
     if breakdowns.lacks("pairs"):
         return Figure("pairs", title, "", None, absent=sentence(str(breakdowns.lacks("pairs"))))
     frame = known(breakdowns.pairs)
     enough, size = int((~frame["few"]).sum()), frame.height
     if enough < TELLING * size or not enough:
-        few = f"{f'Only {enough:,}' if enough else 'None'} of the {size:,} pairs who met share 10 items or more"
-        one = "The one pair who met shares fewer than 10 items"
-        words = f"{one if size == 1 else few}: too few to compare two people. Compare each with all the others, above."
+        few = f"{f'Only {enough:,}' if enough else 'None'} of the {size:,} pairs with shared items have 10 or more"
+        one = "The only pair with shared items has fewer than 10"
+        words = f"{one if size == 1 else few}: too few to compare two people. See each annotator above."
         return Figure("pairs", title, "", None, _pair_table(breakdowns), absent=words)
     reading = (
-        "How much two annotators agree on the items they share; the stronger the colour, the more. Pairs with fewer "
+        "How much two annotators agree on the items they share; stronger colours mean more agreement. Pairs with fewer "
         f"than 10 shared items are left out.{_busiest(breakdowns)}"
     )
     return drawn("pairs", title, reading, partial(board.pairs, breakdowns), partial(_pair_table, breakdowns))

@@ -1,4 +1,4 @@
-"""Charts on the page: drawn, or in words why not."""
+"""Charts on the page, or the reason why one cannot be drawn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spagree.present.wording import sentence
 
 
 def drawn(id: str, title: str, reading: str, draw: Callable[[], Spec], table: Callable[[], Table | None]) -> Figure:
-    """A figure with the table behind it; what cannot be drawn says why."""
+    """A figure with its table; if it cannot be drawn, it says why."""
     try:
         return Figure(id, title, reading, spec_of(draw(), title), table())
     except SpagreeError as error:
@@ -19,5 +19,5 @@ def drawn(id: str, title: str, reading: str, draw: Callable[[], Spec], table: Ca
 
 
 def spec_of(chart: Spec, title: str) -> Spec:
-    """The chart with what a screen reader calls it."""
+    """The chart with its name for screen readers."""
     return {**chart, "description": title}

@@ -1,4 +1,4 @@
-"""Groups of items or annotators: which agree less, and whether that is more than chance."""
+"""Groups of items or annotators: which agree less, and whether chance could explain it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DIFFERENCES = (
 
 
 def group_section(breakdowns: Breakdowns) -> Iterator[Section]:
-    """Each group with its agreement, and how groups differ; nothing where no column of groups was named."""
+    """Each group's agreement, and how groups differ; nothing if no group column was named."""
     if breakdowns.lacks("groups"):
         return
     found = known(breakdowns.groups)
@@ -56,10 +56,8 @@ def group_section(breakdowns: Breakdowns) -> Iterator[Section]:
 def _reading(found: Groups) -> str:
     hollow = "Hollow dots rest on fewer than 10 items."
     if found.between:
-        return (
-            f"How much two people of a group agree, and one person of each of two groups on items both have. {hollow}"
-        )
-    return f"How much two annotators agree on the items of each group. {hollow}"
+        return f"How much two people of the same group agree, and people of different groups on shared items. {hollow}"
+    return f"How much two annotators agree on each group's items. {hollow}"
 
 
 def _groups(found: Groups) -> Table:
@@ -80,7 +78,7 @@ def _groups(found: Groups) -> Table:
 
 
 def _differences(found: Groups) -> Table:
-    """Every two groups, the surest difference first."""
+    """All pairs of groups, the clearest difference first."""
     ordered = sorted(found.differences, key=lambda each: 2.0 if each.p_holm is None else each.p_holm)
     rows: list[dict[str, Any]] = [
         {
@@ -93,7 +91,7 @@ def _differences(found: Groups) -> Table:
         }
         for each in ordered
     ]
-    note = f"The surest {MOST_ROWS} of {len(rows):,} differences; --json lists all." if len(rows) > MOST_ROWS else ""
+    note = f"The clearest {MOST_ROWS} of {len(rows):,} differences; --json lists all." if len(rows) > MOST_ROWS else ""
     return table(
         "differences",
         "Differences between groups",

@@ -1,4 +1,4 @@
-"""What to do next, and how all of it was computed."""
+"""What to do next, and how everything was computed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spagree.understood import Understood
 
 OBJECTS = (" frame", "count matrix")
 ROUTES = {
-    NEW_ITEMS: "new items beside these",
+    NEW_ITEMS: "new items besides these",
     SAME_ITEMS: "more annotations of these items",
     FRESH: "a new data set from scratch",
 }
@@ -43,28 +43,28 @@ BIBTEX = """@misc{norregaard2022sparse,
 
 
 def following(breakdowns: Breakdowns) -> Section:
-    """Every action with its gain, and what more annotations would bring."""
+    """Every action with its gain, and how more annotations would narrow the interval."""
     actions = breakdowns.actions
     todo = () if isinstance(actions, Absent) else steps(actions)
     found = drawn(
         "plan",
-        "How many annotations does a more precise number take?",
-        "From today (now) to a narrower interval, by annotating new items like these in the cheapest way. Lower is "
-        "more precise, further right more work; halving the interval takes about four times as much.",
+        "How many annotations would make the number more precise?",
+        "From now to a narrower interval, by annotating new items like these in the cheapest way. Lower is "
+        "more precise, further right is more work; half the interval takes about four times the annotations.",
         partial(board.plan, breakdowns),
         partial(_plan, breakdowns),
     )
-    lead = "Everything that follows from the figures, what gains most first."
+    lead = "Everything the figures suggest, largest gain first."
     return Section("next", "Next steps", "What to do next?", lead, [*([Actions(todo)] if todo else []), found])
 
 
 def _plan(breakdowns: Breakdowns) -> Table:
-    """The cheapest design of each route."""
+    """The cheapest design for each route."""
     best = [row for row in known(breakdowns.plan).rows(named=True) if row["best"]]
     rows = [{**row, "way": ROUTES[row["route"]], "target": plus_minus(row["half_width"])} for row in best]
-    note = "The cheapest design of each kind."
+    note = "The cheapest design for each route."
     if any(row["assumed"] for row in best):
-        note += " Some rest on what is usual rather than on these data: items have too few annotations to tell."
+        note += " Some rest on typical values instead of these data, whose items have too few annotations to tell."
     return table("plan", "Designs that reach a precision", rows, PLAN, note=note)
 
 
@@ -74,7 +74,7 @@ def method(breakdowns: Breakdowns, understood: Understood | None, options: Mappi
     parts: list[Facts | Quote] = [Facts(tuple(_facts(breakdowns, understood, options, version)))]
     if quote:
         parts.append(Quote("For your paper", quote, REFERENCE, BIBTEX))
-    lead = "Enough to compute it again and to cite it."
+    lead = "Everything needed to reproduce and cite the number."
     return Section("method", "Method", "How was it computed?", lead, parts)
 
 
@@ -89,19 +89,19 @@ def _facts(
         for rule in understood.rules:
             yield "Rule", printable(rule, 200)
     else:
-        yield "Read from", "a tally: counts made before"
-    people = "annotators not known" if data.annotators is None else count(data.annotators, "annotator")
+        yield "Read from", "a tally: saved counts"
+    people = "annotators unknown" if data.annotators is None else count(data.annotators, "annotator")
     yield "Data", f"{count(data.items, 'item')}, {count(data.annotations, 'annotation')}, {people}"
     yield "Measure", f"Sparse Probability of Agreement, {findings.spa.weights} weights, {findings.metric} labels"
     kind = "Wilson's score interval" if findings.spa.method == "wilson" else findings.spa.method
     yield "Interval", f"{interval_name(findings.spa)}: {kind}; it covers {findings.spa.covers}"
     given = ", ".join(f"{name} = {printable(str(value))}" for name, value in options.items())
-    yield "Options", given or "none besides the defaults"
+    yield "Options", given or "defaults only"
     yield "Software", f"spagree {version}, Python {platform.python_version()}"
 
 
 def source_name(understood: Understood | None) -> str:
-    """The source without the folders it lies in, which are nobody's business.
+    """The source without its folders, which may be private.
 
     >>> source_name(Understood("/home/ann/private/labels.csv", "long"))
     'labels.csv'

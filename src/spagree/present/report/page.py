@@ -1,5 +1,5 @@
-"""Sections → HTML. Labels are hostile until proven otherwise: everything is escaped, and the page's policy lets
-nothing run but the scripts it brings, each known by its hash.
+"""Sections → HTML. Labels may be hostile: everything is escaped, and the page's policy allows only its embedded
+scripts, each identified by its hash.
 """
 
 from __future__ import annotations
@@ -26,46 +26,46 @@ LIBRARY = "library.js"
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One question: its first screen and its sections; ``prefix`` keeps the ids of several questions apart."""
+    """One question: its first screen and its sections; ``prefix`` makes its ids unique on the page."""
 
     top: Top
     sections: Sequence[Section]
     prefix: str = ""
 
     def html(self) -> list[str]:
-        """The first screen and every section, each by itself."""
+        """The first screen and every section, as separate pieces."""
         return [top_html(self.top, self.prefix), *(section_html(each, self.prefix) for each in self.sections)]
 
     def links(self) -> list[tuple[str, str]]:
-        """Where the navigation leads."""
+        """The targets of the navigation."""
         return [(self.prefix + "top", "Number"), *((self.prefix + each.id, each.short) for each in self.sections)]
 
     def specs(self) -> dict[str, Any]:
-        """The charts, by their names."""
+        """The charts by name."""
         return {self.prefix + name: spec for name, spec in specs(self.sections).items()}
 
 
 def top_html(top: Top, prefix: str = "") -> str:
-    """The first screen by itself."""
+    """The first screen alone."""
     html: str = template("top.html.j2").render(top=top, prefix=prefix)
     return html
 
 
 def section_html(section: Section, prefix: str = "") -> str:
-    """One section by itself, for a page that changes while it is read."""
+    """One section alone, for a page that updates while it is open."""
     html: str = template("section.html.j2").render(section=section, prefix=prefix)
     return html
 
 
 def specs(sections: Sequence[Section]) -> dict[str, Any]:
-    """The charts of some sections as plain values, by their names."""
+    """The charts of some sections as plain values, by name."""
     figures = [part for section in sections for part in section.parts if isinstance(part, Figure)]
     return {each.id: each.spec for each in figures if each.spec is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Everything of a page but what all pages share.
+    """The parts of a page that differ between pages.
 
     ``figures`` are those of the documented JSON, for programs and for later reports.
     """
@@ -79,7 +79,7 @@ class Page:
 
 
 def render(page: Page, version: str) -> str:
-    """The whole page; scripts and styles are part of it, with their hashes in its policy."""
+    """The whole page, with embedded scripts and styles, whose hashes are in its policy."""
     style, script = own_file("style.css"), own_file("script.js")
     html: str = template("page.html.j2").render(
         page=page,
@@ -97,7 +97,7 @@ def render(page: Page, version: str) -> str:
 
 
 def policy(scripts: Sequence[str], style: str) -> str:
-    """Nothing is fetched, nothing is sent, and only what stands in the page runs.
+    """The policy: nothing is loaded or sent, and only embedded scripts run.
 
     >>> policy(["alert(1)"], "a{}").split("; ")[0]
     "default-src 'none'"
@@ -111,7 +111,7 @@ def _hash(text: str) -> str:
 
 
 def in_script(values: Any) -> str:
-    r"""JSON that can stand in a script element: no text in it can close the element or open another.
+    r"""JSON that is safe inside a script element: no text in it can close the element or open another.
 
     >>> print(in_script({"label": "</script>"}))
     {"label": "\u003c/script>"}
@@ -122,19 +122,19 @@ def in_script(values: Any) -> str:
 
 @cache
 def drawing_library() -> str:
-    """Vega, Vega-Lite and vega-embed as one script: what draws the charts in the reader's browser."""
+    """Vega, Vega-Lite and vega-embed as one script, which draws the charts in the reader's browser."""
     return no_end_of_script(own_file(LIBRARY))
 
 
 @cache
 def packed_library() -> str:
-    """The same in two fifths of the space: deflated, as base64, for the page's script to unpack before it draws."""
+    """The library in two fifths of the space: deflated and base64-encoded; the page's script unpacks it."""
     deflate = zlib.compressobj(level=9, wbits=-zlib.MAX_WBITS)
     return base64.b64encode(deflate.compress(drawing_library().encode()) + deflate.flush()).decode()
 
 
 def no_end_of_script(code: str) -> str:
-    r"""Code that can stand in a script element; in the texts of a program the sign means the same.
+    r"""Code that is safe inside a script element; in its string literals the escape means the same.
 
     >>> print(no_end_of_script('"</script></SCRIPT>"'))
     "<\/script><\/SCRIPT>"

@@ -1,4 +1,4 @@
-"""What a page is made of: sections of words, tables and figures, all of them plain values."""
+"""What a page is made of: sections of text, tables and figures, all plain values."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from spagree.present.tables import Cell, Column, cell
 from spagree.present.verdicts import Verdict
 
 Picks = Mapping[str, Mapping[str, str]]
-"""Column → name → the key by which a click on it filters the items."""
+"""Column → name → the key by which a click filters the items."""
 MOST_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with a caption; ``note`` says what was cut, or what marks mean."""
+    """A table with a caption; ``note`` says what was left out, or what marks mean."""
 
     id: str
     caption: str
@@ -29,13 +29,13 @@ class Table:
 
     @property
     def file(self) -> str:
-        """What its file is called: a part of a table says so."""
+        """The name of its file, which says if the table is only a part."""
         return self.id if self.whole else f"{self.id}-first-{len(self.rows)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart with how to read it and the table behind it, or why there is none."""
+    """A chart, how to read it and its table; or why there is no chart."""
 
     id: str
     title: str
@@ -48,7 +48,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something to do: what, with whom or what, what it gains, and why."""
+    """A next step: what to do, with which names, what it gains, and why."""
 
     title: str
     gain: str
@@ -75,7 +75,7 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """Things to do, in order."""
+    """Next steps, in order."""
 
     rows: tuple[Step, ...]
     template: ClassVar[str] = "actions.html.j2"
@@ -83,7 +83,7 @@ class Actions:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words to copy, and what to cite."""
+    """The sentence to copy, and the reference to cite."""
 
     title: str
     words: str
@@ -94,7 +94,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A class or an annotator: the key a filter uses, and what is shown."""
+    """A class or an annotator: its filter key and its shown name."""
 
     key: str
     shown: str
@@ -102,7 +102,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One label of an item: its part of the bar in percent, and who gave it."""
+    """One label of an item: its share of the bar in percent, and who gave it."""
 
     label: str
     count: int
@@ -116,7 +116,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """An item with what was said about it; classes and annotators are keys for filters, dates are days."""
+    """An item with its labels; classes and annotators are filter keys, dates are days."""
 
     name: str
     share: str
@@ -131,7 +131,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Cards:
-    """Items to read, with what they can be filtered by."""
+    """Items to read, and the values to filter them by."""
 
     rows: tuple[Card, ...]
     classes: tuple[Name, ...]
@@ -169,7 +169,7 @@ def table(
     whole: bool = True,
     picks: Picks | None = None,
 ) -> Table:
-    """Rows → a table of worded cells; not ``whole`` where there are more rows than these.
+    """Rows → a table of formatted cells; ``whole`` is false if rows were left out.
 
     >>> one = table("t", "Classes", [{"class": "yes", "agreement": 0.5}], [Column("class", "class", "name"),
     ...             Column("agreement", "agreement")])

@@ -13,7 +13,7 @@ from spagree.present.verdicts import verdicts as verdicts_of
 from spagree.present.wording import count, escape_controls, figure, interval, printable
 
 LONGEST = 60
-MOST_POINTS, LINE = 40, 2  # points of a small line, at most and at least
+MOST_POINTS, LINE = 40, 2  # points of a small line: at most, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question that was measured."""
+    """A measured question."""
 
     name: str
     about: str
@@ -46,7 +46,7 @@ class Question:
 def questions_page(
     title: str, found: Sequence[Question], failed: Mapping[str, str], figures: Mapping[str, Any], version: str
 ) -> str:
-    """One page for all; ``failed`` are questions without figures, and why."""
+    """One page for all questions; ``failed`` maps those without figures to the reason."""
     rows = [*(_row(each) for each in found), *(_failed(name, why) for name, why in failed.items())]
     body = [template("overview.html.j2").render(rows=rows)]
     links: list[tuple[str, str]] = [("overview", "Overview")]
@@ -55,7 +55,7 @@ def questions_page(
         body.append(template("question.html.j2").render(question=each, body=each.chapter.html(), links=_links(each)))
         links.append((_id(each), printable(each.name, 30)))
         specs |= each.chapter.specs()
-    about = f"{count(len(rows), 'question')}, each measured by itself"
+    about = f"{count(len(rows), 'question')}, measured separately"
     return render(Page(title, about, links, body, specs, figures), version)
 
 
@@ -93,7 +93,7 @@ def _failed(name: str, why: str) -> Row:
 
 
 def _line(breakdowns: Breakdowns) -> str:
-    """Agreement over time as the points of a small line; empty without times."""
+    """Agreement over time as the points of a small line; empty if times are unknown."""
     if breakdowns.lacks("development"):
         return ""
     values = [value for value in known(breakdowns.development)["spa"].to_list() if value is not None][-MOST_POINTS:]

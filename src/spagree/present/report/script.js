@@ -1,5 +1,5 @@
 "use strict";
-// Charts, sorting, filters and downloads. The page is complete without: every number is in its tables.
+// Charts, sorting, filters and downloads. The page is complete without this: every number is in a table.
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   let specs = read("specs");
@@ -21,20 +21,20 @@
       config: {
         ...theme,
         axis: { ...theme.axis, labelLimit: narrow ? 110 : 170 },
-        // A title may be longer than a narrow axis: it then begins under the names beside it.
+        // A title longer than a narrow axis starts under the names beside the axis.
         axisX: narrow ? { titleAnchor: "end", titleLimit: width } : {},
         legend: { ...theme.legend, direction: narrow ? "vertical" : "horizontal" },
       },
     };
   };
 
-  // A click on a cell or a dot that stands for classes or an annotator filters the items.
+  // Clicking a cell or a dot of a class or annotator filters the items.
   const picked = (_, mark) => {
     const keys = mark?.datum?.pick;
     if (keys) choose(document.activeElement, keys);
   };
-  // The drawing library comes deflated, as base64; the page's policy knows its hash. A browser that cannot unpack it
-  // leaves the tables.
+  // The drawing library is deflated and base64-encoded; the page's policy contains its hash. A browser that cannot
+  // unpack it shows only the tables.
   const unpack = async () => {
     const packed = Uint8Array.from(atob(document.getElementById("library").textContent), (each) => each.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
@@ -82,8 +82,7 @@
   });
 
   // Tables ------------------------------------------------------------------------------------
-  // Numbers sort by their full value, intervals by their lower end, names as people sort them; what is missing stays
-  // last.
+  // Numbers sort by full value, intervals by lower end, names in natural order; missing values stay last.
   const key = (cell) => {
     const value = cell.dataset.value ?? cell.dataset.low;
     if (value === undefined) return cell.textContent;
@@ -109,8 +108,8 @@
     input.closest(".find").querySelector("output").textContent = wanted ? `${seen} of ${rows.length} rows` : "";
   };
 
-  // CSV: every text is quoted, since spreadsheets split lines at other characters as well, and one that a spreadsheet
-  // would run as a formula gets an apostrophe in front. Numbers are plain, and an interval is two of them.
+  // CSV: all text is quoted, since spreadsheets also split lines at other characters; text that a spreadsheet would
+  // run as a formula gets a leading apostrophe. Numbers are plain; an interval becomes two numbers.
   const FORMULA = /^[\s"']*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
   const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
   const exported = (cell) => {
@@ -121,7 +120,7 @@
     const text = full ?? cell.textContent;
     return quoted(FORMULA.test(text) ? `'${text}` : text);
   };
-  const MARK = "\uFEFF"; // by which Excel knows UTF-8
+  const MARK = "\uFEFF"; // tells Excel that this is UTF-8
   const csv = (table) => [...table.rows].map((row) => [...row.cells].map(exported).join(",")).join("\r\n") + "\r\n";
   const download = ({ dataset }) => {
     const link = document.createElement("a");
@@ -164,7 +163,7 @@
     more.hidden = list.classList.contains("all") || cards.length <= 12;
     form.querySelector("output").textContent = filtered ? `${seen} of ${cards.length} items` : "";
   };
-  // Keys are a class, two classes ("3 5") or an annotator ("a7"): those of the page, not names.
+  // A key is a class, two classes ("3 5") or an annotator ("a7"): page keys, not names.
   const choose = (from, keys) => {
     const near = from?.closest?.("[data-question]") ?? document;
     const form = near.querySelector(".filters");
@@ -207,7 +206,7 @@
   addEventListener("reset", (event) => setTimeout(() => event.target.matches(".filters") && filter(event.target)));
   addEventListener("submit", (event) => event.target.matches(".filters") && event.preventDefault());
 
-  // A box that scrolls can be reached and scrolled with the keyboard; one that does not is no stop on the way.
+  // A scrolling box can be focused and scrolled with the keyboard; other boxes are not tab stops.
   const reachable = new ResizeObserver((changes) => {
     for (const { target } of changes) {
       const scrolls = target.scrollWidth > target.clientWidth;
@@ -218,7 +217,7 @@
       }
     }
   });
-  // The navigation says which section is on the screen.
+  // The navigation highlights the section on screen.
   const seen = new IntersectionObserver((changes) => {
     for (const { target, isIntersecting } of changes) {
       const link = document.querySelector(`nav.sections a[href="#${CSS.escape(target.id)}"]`);
@@ -235,7 +234,7 @@
   };
 
   // Redrawing ---------------------------------------------------------------------------------
-  // New HTML of a section takes the place of the old; what the reader opened, sorted, typed and scrolled to stays.
+  // A section's new HTML replaces the old one; what the reader opened, sorted, typed and scrolled to stays.
   const remember = (root) => ({
     open: [...root.querySelectorAll("details[open]")].map((each) => each.querySelector("table")?.id ?? each.id),
     sorted: [...root.querySelectorAll("th[aria-sort]")].map((each) => [each.closest("table").id, each.cellIndex, each.getAttribute("aria-sort")]),
@@ -256,7 +255,7 @@
     if (state.all !== undefined && root.querySelector(".cards")) root.querySelector(".cards").dataset.all = "";
     for (const [name, height] of state.heights) {
       const chart = root.querySelector(`[data-chart="${CSS.escape(name)}"]`);
-      if (chart) chart.style.minHeight = `${height}px`; // nothing jumps until the new one is drawn
+      if (chart) chart.style.minHeight = `${height}px`; // keeps the layout still until the new chart is drawn
     }
     prepare(root);
     for (const input of root.querySelectorAll("input[data-find]")) if (input.value) find(input);

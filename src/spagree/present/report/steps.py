@@ -1,4 +1,4 @@
-"""Actions → what to do next, in words, each with its gain."""
+"""Actions → next steps in words, each with its gain."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from spagree.present.report.parts import Step
 from spagree.present.wording import count, figure, percent, plus_minus, printable, sentence
 
 NAME = 32
-LITTLE = 0.05  # of all disagreement: no few items explain it
-TWICE = 2  # their share of the items: less of the disagreement singles out no item
+LITTLE = 0.05  # of all disagreement: below this, no few items explain it
+TWICE = 2  # times their share of the items: below this, no item stands out
 
 
 def steps(found: Sequence[Action]) -> tuple[Step, ...]:
     """Every action in words, in the same order.
 
     >>> steps([Action("items", ("q1", "q2"), {"items": 2, "share": 0.5, "of_all": 0.1})])[0].gain
-    'hold 50% of all disagreement.'
+    'account for 50% of all disagreement.'
     """
     return tuple(WORDS[action.kind](action) for action in found)
 
 
 def _second(_: Action) -> Step:
     why = "Agreement needs two annotations of the same item."
-    return Step("Have some items labelled by a second annotator.", "There is no number without.", why)
+    return Step("Have some items labelled by a second annotator.", "Without one, there is no number.", why)
 
 
 def _early(_: Action) -> Step:
     return Step(
         "Score again with only the first annotations of each item.",
-        "Then the number does not depend on who was asked how often.",
+        "The number then does not depend on how often items were annotated.",
         sentence(spelled(REMEDY)),
         link="figure-by-n",
     )
@@ -42,9 +42,9 @@ def _early(_: Action) -> Step:
 def _shared(action: Action) -> Step:
     teams = count(int(action.figures["teams"]), "team")
     return Step(
-        "Give the teams some items in common.",
+        "Give the teams some shared items.",
         f"{teams} never labelled the same item.",
-        "Nothing says yet whether they agree with one another.",
+        "So far nothing shows whether they agree with each other.",
         link="figure-overlap",
     )
 
@@ -61,7 +61,7 @@ def _precision(action: Action) -> Step:
 def _guideline(_: Action) -> Step:
     return Step(
         "Rework the guideline before you annotate more.",
-        "More annotations sharpen this number; they do not raise it.",
+        "More annotations make this number more precise; they do not raise it.",
         "Discuss the items and classes below, change the guideline, and measure a fresh batch.",
         link="items",
     )
@@ -70,7 +70,7 @@ def _guideline(_: Action) -> Step:
 def _annotators(action: Action) -> Step:
     found, size = action.figures, int(action.figures["annotators"])
     change = f"{figure(found['spa'])} → {figure(found['spa_without'])}."
-    words = "Others agree with them less than with one another. They may be right: read their items first."
+    words = "Others agree with them less than with each other. They may be right: read their items first."
     if size == 1:
         return Step("Talk to annotator", f"Without them {change}", words, _names(action), "figure-annotators")
     rest = f" {size - len(action.names):,} more stand out." if size > len(action.names) else ""
@@ -80,13 +80,14 @@ def _annotators(action: Action) -> Step:
 def _items(action: Action) -> Step:
     share, size = percent(action.figures["share"]), int(action.figures["items"])
     if action.figures["share"] < max(LITTLE, TWICE * action.figures["of_all"]):
-        gain = f"Disagreement is spread over many items: the {size} most disputed hold {share} of it."
+        gain = f"Disagreement is spread over many items: the {size} most disputed account for {share} of it."
         return Step("Read a few items to see the pattern:", gain, "", _names(action), "items")
     if action.figures["share"] == 1 and size == 1:
-        return Step("Read item", "It is the only one with any disagreement.", "", _names(action), "items")
+        return Step("Read item", "It is the only disputed item.", "", _names(action), "items")
     first = "Read this item first:" if size == 1 else f"Read these {size} items first:"
     more = f"and {size - len(action.names)} more " if size > len(action.names) else ""
-    gain = f"{more}hold {share} of all disagreement." if size > 1 else f"holds {share} of all disagreement."
+    verb = "account" if size > 1 else "accounts"
+    gain = f"{more}{verb} for {share} of all disagreement."
     words = "It shows what the guideline leaves open." if size == 1 else "They show what the guideline leaves open."
     return Step(first, gain, words, _names(action), "items")
 
@@ -100,9 +101,9 @@ def _classes(action: Action) -> Step:
 
 def _third(_: Action) -> Step:
     return Step(
-        "Have some items labelled by three people or more.",
-        "Then annotators can be told apart from hard items.",
-        "With two annotations both look the same, so nobody is named here.",
+        "Have some items labelled by three or more annotators.",
+        "Then unusual annotators can be told apart from hard items.",
+        "With two annotations they look the same, so nobody is named here.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The first screen: the number and of what, whether it was measured well, whether it is good, what to do next."""
+"""The first screen: the number, what it covers, whether it was measured well, whether it is good, what to do next."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from spagree.understood import Understood
 NAME = "Sparse Probability of Agreement (SPA)"
 SHOWN_STEPS = 3
 FIRST_CHECKS = ("Precision", "Assumption", "Overlap")
-LABEL_ROOM = 12.0  # percent of the scale next to its ends: a label there would run out of the picture
-NOTHING_TO_DO = "Nothing stands out: no item, class or annotator holds much of the disagreement."
+LABEL_ROOM = 12.0  # percent of the scale at either end, where a label would leave the picture
+NOTHING_TO_DO = "Nothing stands out: no item, class or annotator accounts for much of the disagreement."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class Bar:
 
     @property
     def chance_words(self) -> str:
-        """What the dashed mark is called."""
+        """The label of the dashed mark."""
         return f"chance {figure((self.chance or 0) / 100, 2)}"
 
     @property
     def target_words(self) -> str:
-        """What the other mark is called."""
+        """The label of the target's mark."""
         return f"target {figure((self.target or 0) / 100, 2)}"
 
 
@@ -63,7 +63,7 @@ def _inside(place: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """What is seen first."""
+    """The contents of the first screen."""
 
     name: str
     verdict: str
@@ -80,7 +80,7 @@ class Top:
 
 
 def top(breakdowns: Breakdowns, found: Sequence[Verdict], target: float | None = None, since: str = "") -> Top:
-    """Put the first screen into words; ``found`` are all verdicts."""
+    """Word the first screen; ``found`` are all verdicts."""
     findings = breakdowns.findings
     spa = findings.spa
     actions = breakdowns.actions
@@ -101,7 +101,7 @@ def top(breakdowns: Breakdowns, found: Sequence[Verdict], target: float | None =
 
 
 def verdict(findings: Findings, found: Sequence[Verdict], target: float | None) -> str:
-    """Whether to trust the number and whether it is enough, in a line; ``found`` are the checks of the first screen."""
+    """Whether the number is trustworthy and good enough, in one line; ``found`` are the first screen's checks."""
     if findings.spa.value is None:
         return ""
     problems = [check.title for check in found if check.state == "problem"]
@@ -120,7 +120,7 @@ def _enough(findings: Findings, target: float | None) -> str:
             return "The target is too low: labels picked blindly would reach it."
         is_reached = _reaches(findings, target)
         if is_reached is None:
-            return "It is not clear yet whether agreement reaches the target."
+            return "It is not yet clear whether agreement reaches the target."
         return "Agreement reaches the target." if is_reached else "Agreement is below the target."
     if kappa.value is None or kappa.low is None:
         return ""
@@ -128,13 +128,13 @@ def _enough(findings: Findings, target: float | None) -> str:
 
 
 def _reaches(findings: Findings, target: float) -> bool | None:
-    """Whether the whole interval reaches the target; None where it contains it, or there is none."""
+    """Whether the whole interval reaches the target; None if it contains the target or does not exist."""
     low, high = findings.spa.low, findings.spa.high
     return True if low is not None and low >= target else False if high is not None and high < target else None
 
 
 def bar(breakdowns: Breakdowns, target: float | None) -> Bar:
-    """The scale, and in words what it shows."""
+    """The scale, and a description of it."""
     findings = breakdowns.findings
     spa, chance = findings.spa, findings.chance["spa_kappa"].expected
     value = float(spa)
@@ -150,7 +150,7 @@ def bar(breakdowns: Breakdowns, target: float | None) -> Bar:
 
 
 def _intervals(breakdowns: Breakdowns) -> Iterator[str]:
-    """For these annotators, and for others like them where that is known."""
+    """The interval for these annotators and, if known, for others like them."""
     spa, both = breakdowns.findings.spa, breakdowns.intervals
     if spa.low is None:
         return
@@ -162,7 +162,7 @@ def _intervals(breakdowns: Breakdowns) -> Iterator[str]:
 
 
 def first_checks(found: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """Precision, assumption and overlap, and whatever else is not fine; agreement beyond chance is not about these."""
+    """Precision, assumption, overlap and any other check that is not fine; not agreement beyond chance."""
     return tuple(
         verdict
         for verdict in found
@@ -179,7 +179,7 @@ def _good(findings: Findings, target: float | None) -> Iterator[str]:
     if target is not None:
         yield _against(findings, target)
     else:
-        yield "What is enough depends on what the labels are for: set a target (--target, in Python target=)."
+        yield "How much is enough depends on the purpose of the labels: set a target (--target, in Python target=)."
 
 
 def _against(findings: Findings, target: float) -> str:
@@ -187,11 +187,11 @@ def _against(findings: Findings, target: float) -> str:
     goal = figure(target, 2) if round(target, 2) == target else figure(target)
     if is_reached:
         blindly = findings.chance["spa_kappa"].expected
-        easy = " But labels picked blindly would reach it, too." if blindly is not None and blindly >= target else ""
+        easy = " But labels picked blindly would reach it too." if blindly is not None and blindly >= target else ""
         return f"Above the target of {goal}, even at the lower end of the interval.{easy}"
     if is_reached is False:
         return f"Below the target of {goal}, even at the upper end of the interval."
-    return f"The interval contains the target of {goal}, so it is not clear whether agreement reaches it."
+    return f"The interval contains the target of {goal}, so it is unclear whether agreement reaches it."
 
 
 def about(breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Whether the number can be trusted, and what is left of it beyond chance."""
+"""Whether the number can be trusted, and how much of it is beyond chance."""
 
 from __future__ import annotations
 
@@ -19,51 +19,49 @@ from spagree.present.wording import count, printable, sentence
 from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
 MOST_NAMED, MOST_TEAMS = 8, 20
-FEWEST_DRAWN = 3  # annotators up to which a sentence says more than a picture
+FEWEST_DRAWN = 3  # annotators up to which a sentence says more than a chart
 
 AGREEMENT = (Column("value", "agreement"), Column("interval", "interval", "interval"))
 COEFFICIENTS = {
-    "spa_kappa": "SPA beyond chance; chance: labels as often as they were used here",
-    "krippendorff_alpha": "Krippendorff's alpha; chance: two labels drawn from all that were given",
-    "fleiss_kappa": "Fleiss' kappa, generalised; chance: classes by their mean share",
-    "gwet_ac1": "Gwet's AC1; chance: small where one class is very common",
+    "spa_kappa": "SPA beyond chance; chance: labels used as often as here",
+    "krippendorff_alpha": "Krippendorff's alpha; chance: two labels drawn from all labels given",
+    "fleiss_kappa": "Fleiss' kappa, generalised; chance: classes as common as on average",
+    "gwet_ac1": "Gwet's AC1; chance: small if one class is very common",
     "brennan_prediger": "Brennan and Prediger; chance: all classes equally likely",
 }
 
 
 def trust(breakdowns: Breakdowns, found: tuple[Verdict, ...]) -> Section:
-    """The checks, the assumption, the weights, the overlap, what was left out."""
+    """The checks, the assumption, the weights, the overlap, and what was left out."""
     parts: list[Part] = [*_by_numbers(breakdowns), *_overlap(breakdowns), *_left_out(breakdowns.findings)]
     lead = "What a careful colleague would check before quoting the number."
     return Section("trust", "Trust", "Can I trust it?", lead, [Verdicts(found), *parts])
 
 
 def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
-    """What depends on the number of annotations; one sentence where all items have the same."""
-    title = "Does agreement depend on how many people were asked?"
+    """What depends on the number of annotations; one sentence if all items have the same number."""
+    title = "Does agreement depend on the number of annotations?"
     by_n = breakdowns.findings.missingness.by_n
     if len(by_n) == 1:
         same = count(by_n[0].n, "annotation")
-        words = (
-            f"Every item that was used has {same}: the assumption cannot be broken, and all schemes weigh items alike."
-        )
+        words = f"Every item that was used has {same}: the assumption cannot fail, and all schemes weigh items alike."
         yield Figure("by-n", title, "", None, absent=words)
         return
     yield drawn(
         "by-n",
         title,
-        "Each dot: the items with so many annotations, their number above it where there is room; the line through it "
+        "Each dot: all items with that many annotations, their number above it if there is room; the line through it "
         "is the interval, the dashed line the number at the top of the page. Hollow dots rest on fewer than 10 items; "
-        "those beyond the scale lie at its edge. Where dots rise or fall clearly, easy or hard items were annotated "
-        "more often, and no single number is right for all of them. The p above says how often chance alone would "
+        "those beyond the scale are at its edge. If dots clearly rise or fall, easy or hard items were annotated "
+        "more often, and no single number is right for all of them. The p-value above is how often chance alone would "
         "make such a trend.",
         partial(board.by_n, breakdowns),
         partial(_by_n, breakdowns),
     )
     yield drawn(
         "schemes",
-        "Does it matter how items are weighted?",
-        "The same data under every weighting scheme. They should lie close together; the filled dot in the "
+        "Does the weighting scheme matter?",
+        "The same data under every weighting scheme. The values should be close; the filled dot in the "
         "accent colour is the one used above.",
         partial(board.schemes, breakdowns),
         partial(_schemes, breakdowns),
@@ -86,7 +84,7 @@ def _meaning(scheme: str) -> str:
 
 
 def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
-    """A sentence where everybody is connected; a picture where there are groups to tell apart."""
+    """A sentence if everybody is connected; a graph if there are separate groups."""
     lacking = breakdowns.lacks("overlap")
     title = "Who annotated items together?"
     if lacking:
@@ -100,13 +98,13 @@ def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
         yield Figure("overlap", title, "", None, absent=_connected(found))
     elif found.annotators <= MOST_PEOPLE:
         reading = (
-            "Dots are annotators, lines the items two of them share: the thicker, the more; dashed below five. Groups "
-            "without a line between them were never compared. For each annotator the strongest four links are drawn, "
-            "and all that hold groups together."
+            "Dots are annotators; lines are shared items: the thicker, the more; dashed below five. Groups "
+            "without a line between them were never compared. Drawn are each annotator's four strongest links, "
+            "and all links that hold groups together."
         )
         yield drawn("overlap", title, reading, partial(board.overlap, breakdowns), lambda: _teams(found))
     else:
-        reason = f"{found.annotators:,} annotators are too many for a picture; the table says who is connected."
+        reason = f"{found.annotators:,} annotators are too many to draw; the table says who is connected."
         yield Figure("overlap", title, "", None, _teams(found), absent=reason)
 
 
@@ -114,7 +112,7 @@ def _connected(found: Overlap) -> str:
     size = found.annotators - len(found.alone)
     alone = count(len(found.alone), "annotator")
     rest = f" {alone} {'shares' if len(found.alone) == 1 else 'share'} no item with anybody." if found.alone else ""
-    return f"All {size:,} annotators who share items form one group, with no thin link in it.{rest}"
+    return f"All {size:,} annotators who share items form one group, without a thin link.{rest}"
 
 
 def _shared(breakdowns: Breakdowns) -> str:
@@ -164,15 +162,15 @@ def chance(breakdowns: Breakdowns) -> Section:
     found = drawn(
         "chance",
         "Agreement beyond chance",
-        "Diamond: the agreement that was observed. Triangle: the agreement that blind guessing would reach. Dot: how "
-        "far people got on the way from the triangle to 1, with its interval. 0 is no better than guessing, 1 is full "
+        "Diamond: observed agreement. Triangle: agreement expected from blind guessing. Dot: how "
+        "far annotators got from the triangle to 1, with its interval. 0 is no better than guessing, 1 is full "
         "agreement.",
         partial(board.chance, breakdowns),
         partial(_chance, breakdowns),
     )
-    lead = "Some agreement comes by chance. These coefficients take it off; each has its own idea of chance."
+    lead = "Some agreement happens by chance. These coefficients remove it; each defines chance differently."
     notes = [words for words in (chance_gap(breakdowns.findings), kappa_bias(breakdowns.findings)) if words]
-    return Section("chance", "Chance", "What is left beyond chance?", " ".join([lead, *notes]), [found])
+    return Section("chance", "Chance", "How much agreement is beyond chance?", " ".join([lead, *notes]), [found])
 
 
 def _chance(breakdowns: Breakdowns) -> Table:
