@@ -58,7 +58,7 @@ def test_undefined_sides_say_why() -> None:
     found = difference(one, side(0.5, 0.4, 0.6), 0.95)
     assert found.value == -0.5 and found.low is None and found.undefined == "one item"
     known = difference(side(0.5, 0.4, 0.6), side(0.5, 0.4, 0.6), 0.95, ANNOTATORS)
-    assert known.undefined == "how annotators too few to show how items differ on both sides"
+    assert known.undefined == "how annotators differ cannot be seen on both sides"
 
 
 def test_holm_by_hand() -> None:

@@ -381,7 +381,7 @@ def test_the_command_refuses_before_it_counts(tmp_path: Path, run: Run) -> None:
 def test_several_questions_have_no_export(tmp_path: Path, run: Run) -> None:
     code, _, err = run("score", "example:sparse", "--all-questions", "--export", tmp_path / "out")
     assert code == 2
-    assert "--export is about one question; choose it with --question" in err
+    assert "--export takes one question; choose it with --question" in err
 
 
 def test_nothing_pairable_writes_the_page_and_fails_as_before(tmp_path: Path, run: Run) -> None:
@@ -460,7 +460,7 @@ def test_many_groups_have_a_table_of_their_differences(tmp_path: Path) -> None:
     said = section(spagree.measure(frame, by="batch").report(tmp_path / "page.html").read_text("utf-8"), "groups")
     assert "Differences between groups" in said and "in the table below." in said and "--json lists all)" not in said
     assert "(no value)" in said and "remark" in said
-    assert "The surest 100 of 136 differences" in said
+    assert "The clearest 100 of 136 differences" in said
 
 
 def test_links_to_tasks_reach_the_cards_and_only_those_of_the_web() -> None:

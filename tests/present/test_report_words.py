@@ -48,7 +48,7 @@ def test_rows_of_a_confusion_add_up_only_where_no_class_is_cut() -> None:
     [
         (2, "Two annotations agree or they do not, so only 0 and 1 can occur"),
         (3, "three: 0, 0.33 or 1"),
-        (6, "A tall bar at 1 and a few at the left"),
+        (6, "A tall bar at 1 and a few bars on the left"),
     ],
 )
 def test_the_spread_of_items_is_read_for_the_annotations_they_have(n: int, says: str) -> None:
