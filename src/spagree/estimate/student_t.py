@@ -130,9 +130,10 @@ def _terms(most: float) -> int:
 
 def _continued_fraction(x: Floats, a: Floats, b: Floats, terms: int) -> Floats:
     """x^a·(1 − x)^b/(a·B(a, b)·I_x(a, b)): Abramowitz and Stegun 26.5.8, from its last term to the first."""
+    m = np.arange(terms, -1, -1)[:, None]
+    odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+    even = (m + 1) * (b - m - 1) * x / ((a + 2 * m + 1) * (a + 2 * m + 2))
     value = np.ones(len(x))
-    for m in range(terms, -1, -1):
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        even = (m + 1) * (b - m - 1) * x / ((a + 2 * m + 1) * (a + 2 * m + 2))
-        value = 1 + odd / (1 + even / value)
+    for each_odd, each_even in zip(odd, even, strict=True):
+        value = 1 + each_odd / (1 + each_even / value)
     return value
