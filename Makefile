@@ -76,7 +76,7 @@ coverage: $(READY) system
 # Damaged and hostile files, other tools' files, hostile frames: a few hundred cases run with the tests, here thousands.
 .PHONY: fuzz
 fuzz: $(READY)
-	FUZZ=50 $(BIN)/python -m pytest -n 2 tests/fuzz
+	FUZZ=50 $(BIN)/python -m pytest -n 2 tests/fuzz tests/read/files/test_read_laws.py tests/read/tools/test_tools_laws.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/core.py

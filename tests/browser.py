@@ -29,7 +29,7 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 DRAWN = "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart[data-drawn]').length"
 
 
-def until(page: Any, expression: str, seconds: float = 60) -> None:
+def until(page: Any, expression: str, seconds: float = 180) -> None:
     """Wait for something in the page; asked from outside, because the page's own policy forbids to evaluate text."""
     end = time.monotonic() + seconds
     while not page.evaluate(expression):
@@ -76,6 +76,7 @@ class Browser:
             viewport={"width": width, "height": 900}, java_script_enabled=script, offline=True, **options
         )
         try:
+            context.set_default_timeout(180_000)  # milliseconds, for a busy machine
             page = context.new_page()
             visit = Visit(page)
             page.on("console", lambda message: visit.errors.append(f"{message.type}: {message.text}"))

@@ -94,7 +94,7 @@ def running(binary: Path) -> Iterator[Server]:
     finally:
         if process:
             process.send_signal(signal.SIGINT)  # a fast shutdown, whoever is connected
-            process.wait(30)
+            process.wait(120)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -123,7 +123,7 @@ def _free_port() -> int:
 def _wait_for(server: Server, process: subprocess.Popen[bytes]) -> None:
     import psycopg
 
-    for _ in range(300):
+    for _ in range(1_200):
         try:
             server.run("SELECT 1")
             return

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import io
 import json
 import statistics
 import subprocess
 import sys
-import tokenize
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -49,11 +48,19 @@ def loaded_after(code: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-def functions() -> Iterator[tuple[str, ast.FunctionDef]]:
-    for file in FILES:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef):
-                yield f"{file.relative_to(SOURCE)}:{node.lineno} {node.name}", node
+@cache
+def functions() -> list[tuple[str, ast.FunctionDef]]:
+    return [
+        (f"{file.relative_to(SOURCE)}:{node.lineno} {node.name}", node)
+        for file in FILES
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.FunctionDef)
+    ]
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
 
 
 def length(node: ast.FunctionDef) -> int:
@@ -75,7 +82,7 @@ MODULES = {
 
 def imported(file: Path) -> Iterator[str]:
     """Every module of spagree that a file imports, at the top, in a function or for its types alone."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name in MODULES)
         elif isinstance(node, ast.ImportFrom):
@@ -167,25 +174,18 @@ def test_files_are_short_and_have_a_name() -> None:
 
 
 def test_no_validation_by_assert() -> None:
-    found = [
-        file.name
-        for file in FILES
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(node, ast.Assert)
-    ]
+    found = [file.name for file in FILES for node in ast.walk(parsed(file)) if isinstance(node, ast.Assert)]
     assert found == []
 
 
 def code_lines(file: Path) -> int:
     """Lines of code: without blank lines, comments and docstrings, whose examples are tests themselves."""
-    source = file.read_text("utf-8")
     prose: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
             prose.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-    tokens = [token for token in tokenize.generate_tokens(io.StringIO(source).readline) if token.type not in layout]
-    return len({line for token in tokens for line in range(token.start[0], token.end[0] + 1)} - prose)
+    lines = enumerate(map(str.strip, file.read_text("utf-8").splitlines()), 1)
+    return sum(bool(line) and not line.startswith("#") and number not in prose for number, line in lines)
 
 
 def test_tests_outweigh_the_code() -> None:

@@ -26,6 +26,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 QUOTED = re.compile(r"""'[^']*'|"[^"$`]*\"""")
 SHELL = re.compile(r"[|&;<>()$`*?\[\]{}~#\\]")
+REDIRECTED = re.compile(r"(spagree .*) > ([\w.-]+)")
 WIDTH = 90
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -90,6 +91,11 @@ def run_command(command: str, folder: Path, run: Run) -> str:
     if words[0] == "spagree" and not SHELL.search(QUOTED.sub("", command)):
         _, out, err = run(*words[1:])
         return out + err
+    redirected = REDIRECTED.fullmatch(command)
+    if redirected and not SHELL.search(QUOTED.sub("", redirected[1])):
+        _, out, err = run(*shlex.split(redirected[1])[1:])
+        (folder / redirected[2]).write_text(out)
+        return err
     environment = {"COLUMNS": str(WIDTH), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "LANG": "C.UTF-8"}
     environment["PYTHONPATH"] = str(Path(spagree.__file__).parents[1])  # the code under test, wherever it is installed
     done = subprocess.run(

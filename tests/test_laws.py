@@ -311,11 +311,12 @@ def test_many_annotations_as_single_rows_are_exact() -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_classes() -> None:
-    labels = [f"class {k}" for k in range(100_000)]
-    frame = pl.DataFrame({"item": [f"q{k % 25_000}" for k in range(100_000)] * 2, "label": labels * 2})
+def test_tens_of_thousands_of_classes() -> None:
+    """A table of items by classes would take gigabytes."""
+    labels = [f"class {k}" for k in range(40_000)]
+    frame = pl.DataFrame({"item": [f"q{k % 10_000}" for k in range(40_000)] * 2, "label": labels * 2})
     tally = counted(frame).tally
-    expected = Tally({Cell.of([2, 2, 2, 2]): 25_000}, dict.fromkeys(labels, 2), dict.fromkeys(labels, 2), None)
+    expected = Tally({Cell.of([2, 2, 2, 2]): 10_000}, dict.fromkeys(labels, 2), dict.fromkeys(labels, 2), None)
     assert replace(tally, patterns=None) == expected
     found = find(tally)
     assert all(figure.value == 1 / 7 for figure in found.schemes.values())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -31,10 +33,18 @@ def measured(path: Path, memory: str, disk: Path | str) -> subprocess.CompletedP
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@cache
+def large() -> tuple[pl.DataFrame, dict[str, Any]]:
+    """More than a million annotations, and what is measured in them."""
+    frame = spagree.simulate(items=600_000, annotators=300, per_item=2, classes=4, seed=1).frame.drop("time")
+    return frame, spagree.measure(frame).to_dict()
+
+
 @pytest.mark.slow
+@pytest.mark.xdist_group("scale")  # the large frame is made once
 @pytest.mark.parametrize(("suffix", "memory"), [(".parquet", "45MB"), (".csv", "60MB")])
 def test_what_does_not_fit_into_memory_is_moved_to_disk(suffix: str, memory: str, tmp_path: Path) -> None:
-    found = spagree.simulate(items=600_000, annotators=300, per_item=2, classes=4, seed=1).frame.drop("time")
+    found, wanted = large()
     path = tmp_path / f"votes{suffix}"
     found.write_parquet(path) if suffix == ".parquet" else found.write_csv(path)
     without_disk = measured(path, memory, "")
@@ -42,7 +52,7 @@ def test_what_does_not_fit_into_memory_is_moved_to_disk(suffix: str, memory: str
     assert "Out of Memory" in without_disk.stderr
     done = measured(path, memory, tmp_path / "spill")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == spagree.measure(found).to_dict()
+    assert json.loads(done.stdout) == wanted
 
 
 def parts(folder: Path, number: int, frame: pl.DataFrame) -> None:

@@ -93,7 +93,7 @@ def check(rows: Rows, steps: int, **options: Any) -> None:
 
 @pytest.mark.parametrize("weights", [*SCHEMES, lambda n: 1 / n, {2: 1.0, 3: 1.7, 4: 2.2, 5: 2.5}])
 @given(rows=timed_rows(), steps=st.integers(1, 20))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_every_step_is_the_measure_of_its_annotations(weights: Any, rows: Rows, steps: int) -> None:
     check(rows, steps, weights=weights, level=0.9)
 
@@ -113,7 +113,7 @@ def test_every_step_is_the_measure_of_its_annotations_by_a_metric(
 
 @pytest.mark.parametrize("weights", ["annotations_m1", "inv_var_class", "adaptive"])
 def test_a_simulated_project_step_by_step(weights: str) -> None:
-    frame = spagree.simulate(items=300, per_item=(1, 6), annotators=8, classes=4, skew=1.0, seed=3).frame
+    frame = spagree.simulate(items=120, per_item=(1, 6), annotators=8, classes=4, skew=1.0, seed=3).frame
     shuffled = frame.with_columns(pl.col("time").shuffle(seed=5))
     check(shuffled.rows(), 17, weights=weights)
 
@@ -283,15 +283,15 @@ def test_an_item_with_very_many_annotations_stays_exact() -> None:
 
 @pytest.mark.slow
 def test_a_metric_takes_no_longer_than_a_few_times_as_much() -> None:
-    """One pass over the ways from pattern to pattern, not over the annotations: Python took half a minute for these."""
-    frame = spagree.simulate(items=300_000, per_item=3, annotators=50, classes=5, seed=1).frame
+    """One pass over the ways from pattern to pattern, not over the annotations: Python took ten seconds for these."""
+    frame = spagree.simulate(items=100_000, per_item=3, annotators=50, classes=5, seed=1).frame
     numbers = frame.with_columns(pl.col("label").replace_strict(dict(zip("ABCDE", "01234", strict=True))))
     taken = []
     for options in ({}, {"metric": "interval"}):
         agreement = spagree.measure(numbers, **options)
-        start = time.perf_counter()
+        start = time.process_time()
         agreement.development()
-        taken.append(time.perf_counter() - start)
+        taken.append(time.process_time() - start)
     assert taken[1] < 4 * taken[0] + 2
 
 

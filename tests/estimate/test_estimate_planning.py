@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 from math import prod
 from typing import Any
@@ -84,6 +85,7 @@ def test_pilots_of_pairs_are_planned_with_the_usual_shape() -> None:
 # Against simulated projects ------------------------------------------------------------------
 
 
+@cache
 def simulated(items: int, per_item: int | tuple[int, int], seed: int, prefix: str = "", **options: Any) -> pl.DataFrame:
     frame = spagree.simulate(items=items, per_item=per_item, annotators=40, seed=seed, **options).frame
     return frame.with_columns(item=pl.lit(prefix) + pl.col("item"))
@@ -100,11 +102,16 @@ def best(plan: pl.DataFrame, route: str) -> dict[str, Any]:
     return found.row(0, named=True)
 
 
+@cache
+def planned(heterogeneity: float) -> pl.DataFrame:
+    """What a large pilot plans for half a percent either way."""
+    return spagree.measure(simulated(40_000, (2, 6), 1, heterogeneity=heterogeneity)).plan(0.005)
+
+
 @pytest.mark.parametrize("heterogeneity", [0.0, 0.3, 0.9])
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_a_fresh_project_turns_out_as_planned(heterogeneity: float, n: int) -> None:
-    pilot = spagree.measure(simulated(40_000, (2, 6), 1, heterogeneity=heterogeneity))
-    row = pilot.plan(0.005).filter(route="fresh", annotations_per_item=n).row(0, named=True)
+    row = planned(heterogeneity).filter(route="fresh", annotations_per_item=n).row(0, named=True)
     assert row["annotations"] == row["more_annotations"] == n * row["items"] and not row["assumed"]
     made = spagree.measure(simulated(row["items"], n, 2, heterogeneity=heterogeneity))
     assert half_width(made) == pytest.approx(0.005, rel=0.05)
@@ -173,19 +180,23 @@ def test_one_item_less_would_not_do(weights: Any, level: float) -> None:
     found = scored(weights, level=level)
     for row in found.plan(0.02).filter(route="fresh").iter_rows(named=True):
         widths = []
+        variance = spread(found, row["annotations_per_item"])
         for items in (row["items"] - 1, row["items"]):
-            variance = spread(found, row["annotations_per_item"])
             low, high = wilson(float(found.spa), (variance / items) ** 0.5, items, level)
             widths.append((high - low) / 2)
         assert widths[1] <= 0.02 < widths[0]
 
 
+@cache
+def scored_tally() -> spagree.Tally:
+    return spagree.tally(simulated(300, (2, 5), 9))
+
+
 def spread(found: spagree.Agreement, n: int) -> float:
     """θ(1 − θ) over the weight of `adaptive`, which is 1 for a pair."""
-    rows = simulated(300, (2, 5), 9)
     theta = float(found.spa)
     usual = Shape(0.05 + 0.42 * theta, 0.25 * theta**2)
-    return theta * (1 - theta) * adaptive_shape(spagree.tally(rows), prior=usual).variance(n)
+    return theta * (1 - theta) * adaptive_shape(scored_tally(), prior=usual).variance(n)
 
 
 def test_the_columns_and_the_best_of_each_route() -> None:

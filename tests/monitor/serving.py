@@ -37,7 +37,7 @@ def given(item: str, annotator: str, label: str, **more: Any) -> Given:
     )
 
 
-def wait_for(true: Callable[[], Any], seconds: float = 60) -> Any:
+def wait_for(true: Callable[[], Any], seconds: float = 180) -> Any:
     end = time.monotonic() + seconds
     while not (found := true()):
         assert time.monotonic() < end, "it did not come true"

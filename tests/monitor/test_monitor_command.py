@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from command import Run
 from spagree.monitor import hooks
 
 BLOCKED = """
@@ -21,9 +22,12 @@ spagree.cli.main(["monitor"])
 """
 
 
-def run(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "spagree", "monitor", *words]
-    return subprocess.run(line, capture_output=True, text=True, cwd=folder, timeout=180, check=False)
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the command runs, beside files that fit no option."""
+    monkeypatch.chdir(tmp_path)
+    Path("short").write_text("abc")
+    Path("labels.csv").write_text("item,annotator,label\n" * 50)
 
 
 @pytest.mark.parametrize(
@@ -40,16 +44,16 @@ def run(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
         (("--port", "0", "--store", "nowhere/s.sqlite"), 4, "name another --store"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, words: tuple[str, ...], code: int, said: str) -> None:
-    (tmp_path / "short").write_text("abc")
-    (tmp_path / "labels.csv").write_text("item,annotator,label\n" * 50)
-    done = run(*words, folder=tmp_path)
-    assert done.returncode == code and said in done.stderr and "Traceback" not in done.stderr
+@pytest.mark.usefixtures("folder")
+def test_what_is_refused(words: tuple[str, ...], code: int, said: str, run: Run) -> None:
+    found, _, err = run("monitor", *words)
+    assert found == code and said in err and "Traceback" not in err
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = run("--port", str(taken.getsockname()[1]), folder=tmp_path)
+        line = [sys.executable, "-m", "spagree", "monitor", "--port", str(taken.getsockname()[1])]
+        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, timeout=180, check=False)
     assert done.returncode == 2 and "choose another --port" in done.stderr
 
 

@@ -128,7 +128,7 @@ def test_a_half_written_line_is_waited_for(hub: Hub, tmp_path: Path) -> None:
     try:
         with path.open("a") as stream:
             stream.write("s\n")
-        end = time.monotonic() + 60
+        end = time.monotonic() + 180
         while labels(hub, "live", "label") != {("1", "ann"): "yes"}:
             assert time.monotonic() < end
             time.sleep(0.05)

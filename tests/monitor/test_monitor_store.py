@@ -229,7 +229,7 @@ def test_a_store_locked_by_somebody_else_is_waited_for(tmp_path: Path) -> None:
         time.sleep(0.1)
         assert not done.done()
         connection.rollback()
-    assert done.result(30) == 1
+    assert done.result(180) == 1
     other.dispose()
     writer.close()
     store.close()
@@ -241,7 +241,7 @@ def test_whoever_hangs_up_neither_stops_the_writer_nor_loses_the_annotation(tmp_
     writer, may_write, write = Writer(ledger, store, lambda changed: None), threading.Event(), store.write
 
     def slow(rows: list[Row]) -> None:
-        may_write.wait(30)
+        may_write.wait(180)
         write(rows)
 
     store.write = slow  # type: ignore[method-assign]

@@ -312,11 +312,11 @@ def test_two_annotators_get_one_table_with_kappa() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_items_make_a_page_of_ordinary_size() -> None:
-    drawn = spagree.simulate(items=1_000_000, annotators=300, classes=4, per_item=2, seed=1)
+def test_very_many_items_make_a_page_of_ordinary_size() -> None:
+    drawn = spagree.simulate(items=200_000, annotators=300, classes=4, per_item=2, seed=1)
     html = page_of(drawn.frame.lazy())
     assert len(html.encode()) < 1_600_000
-    assert "1,000,000 of 1,000,000 items" in section(html, "trust")
+    assert "200,000 of 200,000 items" in section(html, "trust")
     assert html.count("<tr>") < 700
 
 

@@ -17,13 +17,9 @@ import test_tools_files as files
 import test_tools_label_studio as studio
 
 import spagree
+from command import Run
 from spagree.read import read
 from spagree.read.tools import timestamps
-
-
-def score(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "spagree", "score", *map(str, arguments)]
-    return subprocess.run(command, input=stdin, capture_output=True, check=False)
 
 
 @pytest.fixture
@@ -38,7 +34,8 @@ def test_an_export_can_be_piped_and_compressed(tasks: Path, tmp_path: Path) -> N
     packed.write_bytes(gzip.compress(tasks.read_bytes()))
     assert spagree.measure(packed, **options).spa == wanted
     assert spagree.measure(io.BytesIO(tasks.read_bytes()), **options).spa == wanted
-    done = score("-", "--question", "mood", "--duplicates", "last", "--json", stdin=tasks.read_bytes())
+    command = [sys.executable, "-m", "spagree", "score", "-", "--question", "mood", "--duplicates", "last", "--json"]
+    done = subprocess.run(command, input=tasks.read_bytes(), capture_output=True, check=False)
     assert done.returncode == 0 and json.loads(done.stdout)["spa"]["value"] == wanted.value
 
 
@@ -102,11 +99,10 @@ def test_without_times_the_first_two_cannot_be_told(tmp_path: Path) -> None:
         spagree.measure(path, first=2)
 
 
-def test_left_out_is_told_in_full_and_in_json(tmp_path: Path) -> None:
+def test_left_out_is_told_in_full_and_in_json(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "t.tsv"
     path.write_text(crowd.API)
-    done = score(path, "--ground-truth", "drop")
-    text = " ".join(done.stdout.decode().split())
+    text = " ".join(run("score", path, "--ground-truth", "drop")[1].split())
     for line in (
         "1 annotation: rejected",
         "1 annotation: skipped",
@@ -115,7 +111,7 @@ def test_left_out_is_told_in_full_and_in_json(tmp_path: Path) -> None:
         "1 annotation: ground truth",
     ):
         assert line in text
-    found = json.loads(score(path, "--json").stdout)["data"]["left_out"]
+    found = json.loads(run("score", path, "--json")[1])["data"]["left_out"]
     assert found == {"rejected": 1, "skipped": 1, "expired": 1, "pending": 1}
 
 
@@ -144,9 +140,9 @@ EXITS = [
 
 
 @pytest.mark.parametrize(("options", "code", "message"), EXITS)
-def test_exit_codes(options: tuple[str, ...], code: int, message: str, tasks: Path) -> None:
-    done = score(tasks, *options)
-    assert done.returncode == code and message in done.stderr.decode() and b"Traceback" not in done.stderr
+def test_exit_codes(options: tuple[str, ...], code: int, message: str, tasks: Path, run: Run) -> None:
+    found, _, said = run("score", tasks, *options)
+    assert found == code and message in said and "Traceback" not in said
 
 
 def test_duplicates_within_an_export_are_named_with_their_place(tasks: Path) -> None:
@@ -175,12 +171,12 @@ def test_what_was_understood_names_the_fields_of_the_tool(tasks: Path) -> None:
     assert understood.rules[0] == "other questions: topics"
 
 
-def test_names_of_questions_cannot_move_the_cursor(tmp_path: Path) -> None:
+def test_names_of_questions_cannot_move_the_cursor(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "e.json"
     results = [studio.chosen("\x1b[31mred", "a"), studio.chosen("b", "a")]
     path.write_text(
         json.dumps([{"id": 1, "data": {}, "annotations": [studio.annotation(n, n, results) for n in (2, 3)]}])
     )
-    done = score(path, "--all-questions")
-    assert done.returncode == 0 and b"\x1b" not in done.stdout
-    assert b"\x1b" not in score(path).stderr
+    code, shown, _ = run("score", path, "--all-questions")
+    assert code == 0 and "\x1b" not in shown
+    assert "\x1b" not in run("score", path)[2]

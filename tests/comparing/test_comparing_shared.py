@@ -10,7 +10,7 @@ import pytest
 
 import spagree
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+SHARED = Path(__file__).parents[3] / "shared" / "data"
 SETS = ["mbic_label", "bsmtwe_anger_vs_fear", "rte"]
 
 

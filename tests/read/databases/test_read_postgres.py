@@ -143,15 +143,17 @@ def test_nothing_is_changed(source: str, postgres: Server, query: str) -> None:
 
 
 class TestThePassword:
-    def test_is_nowhere_when_all_goes_well(self, source: str, postgres: Server) -> None:
+    def test_is_nowhere_when_all_goes_well(
+        self, source: str, postgres: Server, capfd: pytest.CaptureFixture[str]
+    ) -> None:
         for address in (
             source,
             f"postgresql://127.0.0.1:{postgres.port}/postgres?user={USER}&password={quote(postgres.password)}",
         ):
             for options in ([], ["--json"]):
-                done = command("score", address, "--query", ALL, *options)
-                assert done.returncode == 0
-                assert_hidden(postgres, done.stdout + done.stderr)
+                code, out, err = Run(capfd)("score", address, "--query", ALL, *options)
+                assert code == 0 and out
+                assert_hidden(postgres, out + err)
         found = spagree.measure(source, query=ALL)
         assert found.understood and found.understood.source == postgres.name
         assert_hidden(postgres, "".join(map(repr, (found, found.understood, found.measurement))) + found.to_json())
@@ -170,17 +172,18 @@ class TestThePassword:
         ("other kind", lambda s: s.address.replace("postgresql", "mysql"), ALL, 2),
     )
 
-    @pytest.mark.parametrize(("write", "query", "code"), [each[1:] for each in WRONG], ids=[each[0] for each in WRONG])
+    @pytest.mark.parametrize("wrong", [each[1:] for each in WRONG], ids=[each[0] for each in WRONG])
     @pytest.mark.parametrize("debug", [[], ["--debug"]])
     @pytest.mark.usefixtures("source")
     def test_is_in_no_message(
-        self, postgres: Server, write: Any, query: str | None, code: int, debug: list[str]
+        self, postgres: Server, wrong: tuple[Any, str | None, int], debug: list[str], capfd: pytest.CaptureFixture[str]
     ) -> None:
-        done = command(*debug, "score", write(postgres), *(["--query", query] if query else []))
-        assert done.returncode == code, done.stderr
-        assert bool(debug) == ("Traceback" in done.stderr)
-        assert done.stderr.strip()
-        assert_hidden(postgres, done.stdout + done.stderr)
+        write, query, code = wrong
+        found, out, err = Run(capfd)(*debug, "score", write(postgres), *(["--query", query] if query else []))
+        assert found == code, err
+        assert bool(debug) == ("Traceback" in err)
+        assert err.strip()
+        assert_hidden(postgres, out + err)
 
     def test_is_not_repeated_when_it_is_wrong(self, source: str, postgres: Server, run: Run) -> None:
         wrong = Server(postgres.port, "wrong:p@ss/w%rd")
@@ -220,11 +223,6 @@ class TestThePassword:
         assert found.understood and found.understood.source == "postgresql:///?service=work"
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own: a traceback is shown by the interpreter itself."""
-    return subprocess.run([sys.executable, "-m", "spagree", *arguments], capture_output=True, text=True, check=False)
-
-
 def assert_hidden(server: Server, text: str) -> None:
     for spelling in (server.password, quote(server.password, safe=""), quote(server.password), server.password[-8:]):
         assert spelling not in text
@@ -251,17 +249,17 @@ class TestTheServer:
         with socket.create_server(("127.0.0.1", 0)) as silent:
             began = time.monotonic()
             code, _, err = run("score", f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/x", "--query", ALL)
-        assert code == 4 and "timeout" in err and time.monotonic() - began < 20
+        assert code == 4 and "timeout" in err and time.monotonic() - began < 60
 
     @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     def test_is_told_when_the_user_stops(self, source: str, postgres: Server, sent: int, code: int) -> None:
-        query = "SELECT 1 AS item, 2 AS annotator, pg_sleep(60)::text AS label"
+        query = "SELECT 1 AS item, 2 AS annotator, pg_sleep(300)::text AS label"
         waiting = subprocess.Popen([sys.executable, "-m", "spagree", "score", source, "--query", query])
         copying = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY %' AND state = 'active'"
         try:
             wait_until(lambda: bool(postgres.run(copying)))
             waiting.send_signal(sent)
-            assert waiting.wait(20) == code
+            assert waiting.wait(120) == code
             wait_until(lambda: not postgres.run(copying))
         finally:
             waiting.kill()
@@ -299,7 +297,7 @@ def terminate(server: Server) -> None:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)

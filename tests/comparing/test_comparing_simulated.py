@@ -29,28 +29,25 @@ class World:
         self.right = rng.choice(len(shares), items, p=self.shares)
         self.ease = rng.beta(3, 1, items)
 
-    def label(self, item: int, care: float) -> int:
-        heeded = self.rng.random() < care * self.ease[item]
-        return int(self.right[item]) if heeded else int(self.rng.choice(len(self.shares), p=self.shares))
-
     def annotate(self, items: range, people: np.ndarray, per_item: tuple[int, int], lapse: float = 0.0) -> np.ndarray:
-        rows = []
-        for item in items:
-            size = int(self.rng.integers(per_item[0], per_item[1] + 1))
-            chosen = self.rng.choice(len(people), size, replace=False).tolist()
-            rows += [(item, person, self.label(item, people[person] * (1 - lapse))) for person in chosen]
-        return np.array(rows)
+        """Rows of item, person, label: each item by some of the people, drawn afresh."""
+        sizes = self.rng.integers(per_item[0], per_item[1] + 1, len(items))
+        order = self.rng.random((len(items), len(people))).argsort(axis=1)
+        place, rank = np.nonzero(np.arange(len(people)) < sizes[:, None])
+        item, person = np.array(items)[place], order[place, rank]
+        return np.column_stack([item, person, self.labels(item, people[person] * (1 - lapse))])
+
+    def labels(self, items: np.ndarray, care: np.ndarray | float) -> np.ndarray:
+        """The right answer where the item is heeded, a common one elsewhere."""
+        heeded = self.rng.random(len(items)) < care * self.ease[items]
+        return np.where(heeded, self.right[items], self.rng.choice(len(self.shares), len(items), p=self.shares))
 
     def agreement(self, items: range, care: np.ndarray) -> float:
         """The expected agreement of two different people of these, exactly."""
-        pi = self.shares
-        heed = np.outer(care, self.ease[list(items)])
-        other = len(care) * (len(care) - 1)
-        total = 0.0
-        for place, item in enumerate(items):
-            p = heed[:, place, None] * np.eye(len(pi))[self.right[item]] + (1 - heed[:, place, None]) * pi
-            total += ((p.sum(axis=0) ** 2).sum() - (p**2).sum()) / other
-        return total / len(items)
+        heed = np.outer(care, self.ease[list(items)])[:, :, None]
+        p = heed * np.eye(len(self.shares))[self.right[list(items)]] + (1 - heed) * self.shares
+        pairs = (p.sum(axis=0) ** 2).sum(axis=1) - (p**2).sum(axis=(0, 2))
+        return float(pairs.mean() / (len(care) * (len(care) - 1)))
 
 
 def side(name: str, rows: np.ndarray, labels: int) -> Side:
@@ -120,7 +117,7 @@ def test_an_average_person_is_rarely_called_worse(items: int, people: int, share
         world = World(rng, items, shares)
         care = rng.uniform(0.5, 1.0, people)
         rows = world.annotate(range(items), care, (2, 3))
-        model = {item: world.label(item, 0.75) for item in range(items)}
+        model = dict(enumerate(world.labels(np.arange(items), 0.75).tolist()))
         found = among_people("m", Coded(*rows.T), [model], one_less, [str(label) for label in range(len(shares))])
         verdicts.append(found.verdict)
         held += found.difference.low <= 0 <= found.difference.high
@@ -135,7 +132,7 @@ def test_a_model_below_the_margin_is_rarely_called_as_good_and_a_better_one_ofte
         for _ in range(25):
             world = World(rng, 200, (0.5, 0.5))
             rows = world.annotate(range(200), rng.uniform(0.7, 0.9, 100), (3, 3))
-            model = {item: world.label(item, care) for item in range(200)}
+            model = dict(enumerate(world.labels(np.arange(200), care).tolist()))
             told.append(among_people("m", Coded(*rows.T), [model], one_less, ["0", "1"], margin=0.05).verdict)
     assert verdicts[0.45].count("as_good") <= 2 and verdicts[0.45].count("worse") >= 8
     assert verdicts[1.0].count("as_good") >= 20 and verdicts[1.0].count("worse") == 0

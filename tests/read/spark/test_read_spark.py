@@ -20,6 +20,7 @@ import pytest
 
 import spagree
 from command import Run
+from local_spark import local_spark
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
 from spagree.estimate import evidence
 from spagree.read import read
@@ -36,7 +37,7 @@ VOTES = spagree.simulate(items=300, annotators=12, per_item=4, missing=0.3, clas
 @pytest.fixture(autouse=True, scope="module")
 def two_cores() -> None:
     """One session for all tests of this process, whichever comes first."""
-    session("local[2]").conf.set("spark.sql.shuffle.partitions", 2)
+    local_spark()
 
 
 @pytest.fixture
