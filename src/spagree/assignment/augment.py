@@ -94,13 +94,6 @@ class Dealt:
         self.has[person].add(item)
         self.load[person] += 1
 
-    def _take(self, item: int, person: int) -> None:
-        self.held[item].remove(person)
-        self.has[person].discard(item)
-        self.load[person] -= 1
-        for other in self.held[item]:
-            self.shared[_key(person, other)] -= 1
-
     def _exchange(self, item: int) -> None:
         """Breadth first: full people pass an item on until somebody has room."""
         came: dict[int, tuple[int, int] | None] = dict.fromkeys(self._free(item).tolist())
@@ -128,7 +121,11 @@ class Dealt:
         person = last
         while (step := came[person]) is not None:
             giver, passed = step
-            self._take(passed, giver)
+            self.held[passed].remove(giver)
+            self.has[giver].discard(passed)
+            self.load[giver] -= 1
+            for other in self.held[passed]:
+                self.shared[_key(giver, other)] -= 1
             self._give(passed, person)
             person = giver
         self._give(item, person)

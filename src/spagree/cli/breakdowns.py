@@ -52,7 +52,12 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
         _consensus(worst, as_json, output, force, options)
         return
     if output is not None:
-        _write_items(output, force, options)
+        from spagree.write import refuse_existing
+
+        refuse_existing(output, force=force)
+        with working("counting annotations"):
+            _measured(options).write_items(output, force=force)
+        note(f"wrote {output}")
         return
     with working("counting annotations"):
         hardest = _measured(options).hardest(worst)
@@ -156,15 +161,6 @@ def _consensus(worst: int, as_json: bool, output: str | None, force: bool, optio
     write_atomically(output, found.write_csv if output.endswith(".csv") else found.write_parquet, force=force)
     ties = found["tied"].count()
     note(f"wrote {output}: {found.height:,} items, {ties:,} without a majority (column tied)")
-
-
-def _write_items(output: str, force: bool, options: dict[str, Any]) -> None:
-    from spagree.write import refuse_existing
-
-    refuse_existing(output, force=force)
-    with working("counting annotations"):
-        _measured(options).write_items(output, force=force)
-    note(f"wrote {output}")
 
 
 def _draw(table: Any) -> None:

@@ -137,21 +137,18 @@ class _Written:
         found = [each for each in outcomes.values() if not isinstance(each, SpagreeError)]
         if self.report and found:
             with working("drawing the report"):
-                self._report(outcomes, found[0])
+                from spagree.agreement import report_questions
+
+                options: dict[str, Any] = {"target": self.target, "since": self.since, "force": self.force}
+                if self.all_questions:
+                    report_questions(outcomes, str(self.report), **options)
+                else:
+                    found[0].report(str(self.report), **options)
             note(f"wrote {self.report}")
         if self.export and found:
             with working("writing tables"):
                 paths = found[0].export(self.export, force=self.force)
             note(f"wrote {len(paths)} files to {self.export}")
-
-    def _report(self, outcomes: Mapping[str, Agreement | SpagreeError], only: Agreement) -> None:
-        from spagree.agreement import report_questions
-
-        options: dict[str, Any] = {"target": self.target, "since": self.since, "force": self.force}
-        if self.all_questions:
-            report_questions(outcomes, str(self.report), **options)
-        else:
-            only.report(str(self.report), **options)
 
 
 def _about(question: str) -> str:

@@ -45,7 +45,8 @@ def development(
     table: CodedTable, steps: int, measure: Callable[[Tally], Estimate], metric: Metric
 ) -> polars.DataFrame:
     """One row per step; ``measure`` turns the tally of a step into its figure."""
-    _check_steps(steps)
+    if not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
+        raise UsageError(f"steps {steps!r}: a whole number from 1 to {MOST_STEPS:,}, for example 40")
     timed = _in_steps(table, steps)
     so_far, finished = _tallies(timed) if metric.rule == NOMINAL else _pattern_tallies(timed)
     recent = _recent(finished)
@@ -69,11 +70,6 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
         return undefined(str(error), level, name)
     shape = adaptive_shape(tally, similar.pairable() if similar else None)
     return estimate(exact_mean(found, by_n), found, found.weights(by_n), shape, level=level, scheme=name)
-
-
-def _check_steps(steps: int) -> None:
-    if not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
-        raise UsageError(f"steps {steps!r}: a whole number from 1 to {MOST_STEPS:,}, for example 40")
 
 
 # Steps ---------------------------------------------------------------------------------------

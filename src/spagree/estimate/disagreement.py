@@ -131,23 +131,20 @@ class Disagreement:
             nothing = to_polars(table.agreement().head(0))
             return nothing.with_columns(polars.lit(0.0).alias("share"))
         names, found = self._each_item(to_polars(self._candidates(table, most)))
+        # What each item adds; items with one annotation have no weight.
+        pairable = found.n > 1
+        added = np.zeros(len(found.n))
+        added[pairable] = self.weight(found.n[pairable]) * np.maximum(0.0, 1 - found.agreement[pairable])
         columns = {
             "item": names,
             "annotations": found.n.astype(np.int64),
             "agreement": found.agreement,
-            "share": np.where(found.n > 1, self._added_by_each(found), 0.0) / self.total,
+            "share": added / self.total,
             "tie": self._confusion_within(found),
         }
         ranked = polars.DataFrame(columns).filter(polars.col("share") > ROUNDING / self.pairable.items.sum())
         places = polars.col("share").round(12), polars.col("tie").round(12), polars.col("item")
         return ranked.sort(*places, descending=[True, True, False]).drop("tie").head(most)
-
-    def _added_by_each(self, found: LabelCounts) -> Floats:
-        """What each item adds; items with one annotation have no weight."""
-        pairable = found.n > 1
-        added = np.zeros(len(found.n))
-        added[pairable] = self.weight(found.n[pairable]) * np.maximum(0.0, 1 - found.agreement[pairable])
-        return added
 
     def _candidates(self, table: ItemTable, most: int) -> nw.LazyFrame[Any]:
         """The counts of items that may be among the wanted: all under a metric, few where only equal labels agree."""

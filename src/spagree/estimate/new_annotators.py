@@ -77,7 +77,12 @@ def to_new_annotators(
 
 def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay | None:
     """The three variances, given that over the items; None where SPA does not exist without some annotator."""
-    _refuse_unknown(found)
+    unknown = int((found.annotator < 0).sum())
+    if unknown:
+        raise UsageError(
+            f"--interval-for annotators: {unknown:,} annotations do not say who made them; leave them out, "
+            f"or use --interval-for items"
+        )
     busy = found.shared > 0
     without = leave_one_out(found, by_n).spa[busy]
     if np.isnan(without).any():
@@ -89,15 +94,6 @@ def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay 
     equal_annotators = float(np.sum(found.shared) ** 2 / np.sum(found.shared**2))
     noise = total(kinds.count * single**2)
     return TwoWay(items, total(people**2), noise, effective_items(whole, k), equal_annotators)
-
-
-def _refuse_unknown(found: Peers) -> None:
-    unknown = int((found.annotator < 0).sum())
-    if unknown:
-        raise UsageError(
-            f"--interval-for annotators: {unknown:,} annotations do not say who made them; leave them out, "
-            f"or use --interval-for items"
-        )
 
 
 def _without_annotation(kinds: Kinds, whole: Sizes, weights: Floats) -> Floats:

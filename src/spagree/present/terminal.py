@@ -82,7 +82,11 @@ def _facts(findings: Findings, understood: Understood | None) -> Table:
 def _fact_rows(findings: Findings, understood: Understood | None) -> Iterator[tuple[str, list[str]]]:
     if understood is not None:
         yield "Read", _read_lines(understood)
-    yield "Data", _data_lines(findings)
+    data = findings.data
+    who = "annotators unknown" if data.annotators is None else count(data.annotators, "annotator")
+    groups = "" if data.clusters is None else f" in {count(data.clusters, 'cluster')}"
+    first = f"{count(data.items, 'item')}{groups}, {count(data.annotations, 'annotation')}, {who}"
+    yield "Data", [first, f"{count(data.classes, 'class', 'classes')}: {label_list(data.labels)}"]
     yield "Coverage", _coverage_lines(findings)
     if findings.data.left_out:
         yield "Left out", [_left_out(why, size) for why, size in findings.data.left_out.items()]
@@ -108,14 +112,6 @@ def _read_lines(understood: Understood) -> list[str]:
         lines.append(f"first row: {first}")
     lines += [printable(rule, 200) for rule in understood.rules]
     return lines
-
-
-def _data_lines(findings: Findings) -> list[str]:
-    data = findings.data
-    who = "annotators unknown" if data.annotators is None else count(data.annotators, "annotator")
-    groups = "" if data.clusters is None else f" in {count(data.clusters, 'cluster')}"
-    first = f"{count(data.items, 'item')}{groups}, {count(data.annotations, 'annotation')}, {who}"
-    return [first, f"{count(data.classes, 'class', 'classes')}: {label_list(data.labels)}"]
 
 
 def _coverage_lines(findings: Findings) -> list[str]:
@@ -154,7 +150,18 @@ def _figures(findings: Findings, *, bars: bool) -> Iterator[RenderableType]:
     yield Text("\nWeighting schemes", style="bold")
     yield _scheme_table(findings, bars=bars)
     yield Text("\nCorrected for chance", style="bold")
-    yield _chance_table(findings)
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for name, justify in (("  coefficient", "left"), ("value", "right"), ("interval", "left")):
+        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    table.add_column("observed", justify="right", overflow="fold")
+    table.add_column("by chance", justify="right", overflow="fold")
+    for name, found in findings.chance.items():
+        if found.value is None:
+            table.add_row(f"  {name}", "undefined", Text(str(found.undefined)), "", "")
+        else:
+            made_of = (figure(found.observed), figure(found.expected))
+            table.add_row(f"  {name}", figure(found.value), interval(found), *made_of)
+    yield table
     if findings.spa.interval_for == ANNOTATORS:
         yield Padding(Text(f"These intervals cover {COVERS[ITEMS]}."), (0, 2))
     for words in filter(None, (chance_gap(findings), kappa_bias(findings))):
@@ -174,21 +181,6 @@ def _scheme_table(findings: Findings, *, bars: bool) -> Table:
         style = "bold" if name == findings.spa.weights else ""
         marked = ("▸ " if style else "  ") + name
         table.add_row(marked, figure(found.value), interval(found), chart.draw(found), style=style)
-    return table
-
-
-def _chance_table(findings: Findings) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    for name, justify in (("  coefficient", "left"), ("value", "right"), ("interval", "left")):
-        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    table.add_column("observed", justify="right", overflow="fold")
-    table.add_column("by chance", justify="right", overflow="fold")
-    for name, found in findings.chance.items():
-        if found.value is None:
-            table.add_row(f"  {name}", "undefined", Text(str(found.undefined)), "", "")
-        else:
-            made_of = (figure(found.observed), figure(found.expected))
-            table.add_row(f"  {name}", figure(found.value), interval(found), *made_of)
     return table
 
 

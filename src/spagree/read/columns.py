@@ -69,8 +69,14 @@ def find(columns: Sequence[str], name: str, option: str) -> int:
     if len(hits) == 1:
         return hits[0]
     if hits:
-        raise _doubled(columns, hits, name, option)
-    raise _not_found(columns, name, option)
+        found = ", ".join(f"{shown(columns[i])} (column {i + 1})" for i in hits)
+        raise ColumnError(
+            f"{option} {shown(name)} fits {len(hits)} columns: {found}; rename one of them, or name it exactly"
+        )
+    folded = {column.casefold(): column for column in columns}
+    near = difflib.get_close_matches(str(name).casefold(), folded, n=1)
+    hint = f" did you mean {shown(folded[near[0]])}?" if near else ""
+    raise ColumnError(f"{option} {shown(name)}: there is no such column;{hint} Columns: {listed(columns)}")
 
 
 def resolve(
@@ -131,20 +137,6 @@ def _refuse_two_roles(columns: Sequence[str], positions: Mapping[str, int]) -> N
                     f"column {shown(columns[position])} was given for --{role} and for --{other}; "
                     f"each needs a column of its own (columns: {listed(columns)})"
                 )
-
-
-def _doubled(columns: Sequence[str], hits: Sequence[int], name: str, option: str) -> ColumnError:
-    found = ", ".join(f"{shown(columns[i])} (column {i + 1})" for i in hits)
-    return ColumnError(
-        f"{option} {shown(name)} fits {len(hits)} columns: {found}; rename one of them, or name it exactly"
-    )
-
-
-def _not_found(columns: Sequence[str], name: str, option: str) -> ColumnError:
-    folded = {column.casefold(): column for column in columns}
-    near = difflib.get_close_matches(str(name).casefold(), folded, n=1)
-    hint = f" did you mean {shown(folded[near[0]])}?" if near else ""
-    return ColumnError(f"{option} {shown(name)}: there is no such column;{hint} Columns: {listed(columns)}")
 
 
 def _ambiguous(columns: Sequence[str], hits: Sequence[int], role: str) -> ColumnError:

@@ -184,18 +184,14 @@ def _explained_system() -> Iterator[None]:
 
 def _asked(question: Question, source: Any) -> Question:
     """For a matrix the labels are the names of its columns already: nothing is left to find."""
-    return replace(question, label=()) if _is_matrix(source) else question
+    from spagree.read.triples import is_matrix
+
+    return replace(question, label=()) if is_matrix(source) else question
 
 
 def _own_format(source: Any) -> str:
     """The layout that needs no saying: examples know theirs, the rest is long."""
     return _example(source)[1] if _is_example(source) else "long"
-
-
-def _is_matrix(source: Any) -> bool:
-    from spagree.read.triples import is_matrix
-
-    return is_matrix(source)
 
 
 def _table(source: Any, files: Sequence[File], question: Question, request: Request, scratch: Path) -> Table:
@@ -211,7 +207,12 @@ def _table(source: Any, files: Sequence[File], question: Question, request: Requ
         request.refuse_matrix()
         return triples.matrix_table(source, question.label, holds_counts=request.format == "counts")
     if _is_path(source):
-        return _path_table(source, files, request, scratch)
+        # Files are read by duckdb, but for Arrow, or by the engine that the user names.
+        if request.engine == SPARK:
+            from spagree.read.spark.session import spark_table
+
+            return spark_table(_paths(source), request.spark_master)
+        return file_table(files or _gathered(source, scratch), request, scratch)
     request.refuse_engine()
     if frames.is_frame(source):
         return frames.frame_table(source)
@@ -251,15 +252,6 @@ def _gathered(source: Any, scratch: Path) -> Sequence[File]:
     from spagree.read.files import paths
 
     return paths.gather(_paths(source), scratch)
-
-
-def _path_table(source: Any, files: Sequence[File], request: Request, scratch: Path) -> Table:
-    """Files are read by duckdb, but for Arrow, or by the engine that the user names."""
-    if request.engine == SPARK:
-        from spagree.read.spark.session import spark_table
-
-        return spark_table(_paths(source), request.spark_master)
-    return file_table(files or _gathered(source, scratch), request, scratch)
 
 
 def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Table:

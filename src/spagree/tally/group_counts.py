@@ -32,7 +32,10 @@ def find_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Map
     Groups are groups of items where every item is in one, and groups of annotators otherwise.
     """
     columns = grouped_columns(frame)
-    plain = _without_truth_values(frame, columns)
+    # Truth values as text: not every engine knows the smallest of them.
+    schema = frame.collect_schema()
+    truths = [name for name in columns if schema[name] == nw.Boolean]
+    plain = frame.with_columns(nw.col(*truths).cast(nw.String).str.to_lowercase()) if truths else frame
     found = _kept(find_counts(plain, labels, columns, most=MOST_KEPT), named)
     several = {name: any(each.values[2 * place + 1] for each in found) for place, name in enumerate(columns)}
     if several.get(CLUSTER):
@@ -48,13 +51,6 @@ def find_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Map
         whole[cluster, votes] += each.items if votes else 0
     kept = {key: items for key, items in whole.items() if items}
     return Grouped(named.get(CLUSTER), named.get(GROUP), kept, _annotators(plain))
-
-
-def _without_truth_values(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Truth values as text: not every engine knows the smallest of them."""
-    schema = frame.collect_schema()
-    truths = [name for name in columns if schema[name] == nw.Boolean]
-    return frame.with_columns(nw.col(*truths).cast(nw.String).str.to_lowercase()) if truths else frame
 
 
 def _kept(found: list[Found] | None, named: Mapping[str, str]) -> list[Found]:

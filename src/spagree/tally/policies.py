@@ -126,7 +126,10 @@ def _settle_repeats(
         return clean.without("repeated", repeats, nw.concat([join_sets(named), anonymous]), caution)
     order = _repeat_order(named, policy, annotations.cautions)
     if few and ROW in order:
-        again = _again(candidates, policy, order)
+        # The rows that do not count, with their labels: all but the last of an annotator on an item, or the
+        # first.
+        place = nw.col(LABEL).cum_count(reverse=policy == "last").over(ITEM, ANNOTATOR, order_by=order).alias("place")
+        again = dict(rows(candidates.with_columns(place).filter(nw.col("place") > 1).select(ROW, LABEL)))
         left = clean.without("repeated", repeats, without_rows(clean.frame, sorted(again)), caution)
         return replace(left, labels=_labels_left(labels, again.values()))
     return clean.without("repeated", repeats, nw.concat([_keep_one(named, policy, order), anonymous]), caution)
@@ -146,14 +149,6 @@ def _few_repeats(frame: nw.LazyFrame[Any]) -> tuple[int, int]:
     both = keys.select((times - 1).alias("repeats"), (times - different).alias("same"))
     repeats, same = rows(both.select(nw.col("repeats").sum(), nw.col("same").sum()))[0]
     return int(repeats), int(same)
-
-
-def _again(
-    candidates: nw.LazyFrame[Any], policy: Literal["error", "first", "last"], order: list[str]
-) -> dict[int, Any]:
-    """The rows that do not count, with their labels: all but the last of an annotator on an item, or the first."""
-    place = nw.col(LABEL).cum_count(reverse=policy == "last").over(ITEM, ANNOTATOR, order_by=order).alias("place")
-    return dict(rows(candidates.with_columns(place).filter(nw.col("place") > 1).select(ROW, LABEL)))
 
 
 def _labels_left(labels: Mapping[Any, int], gone: Iterable[Any]) -> dict[Any, int] | None:
@@ -177,7 +172,7 @@ def _beyond_first(frame: nw.LazyFrame[Any], *keys: str) -> int:
 
 def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, cautions: Iterable[Caution]) -> list[str]:
     """What tells the first from the last; refused where nothing does and it matters."""
-    order = _time_order(named)
+    order = [name for name in (TIME, ROW) if name in column_names(named)]
     if policy == "error":  # they have the same label: which one stays decides when it was given, and nothing else
         return order
     if not order:
@@ -289,7 +284,3 @@ def _keep_first(clean: Clean, k: int) -> Clean:
         raise UsageError(f"--first {k}: {engine} cannot number rows within an item; use polars or duckdb") from error
     kept = placed.filter(nw.col("place") <= k).select(names)
     return clean.without(f"{AFTER_FIRST}{k}", late, kept)
-
-
-def _time_order(frame: nw.LazyFrame[Any]) -> list[str]:
-    return [name for name in (TIME, ROW) if name in column_names(frame)]

@@ -132,18 +132,16 @@ def normalized(frame: nw.LazyFrame[Any], labels: Iterable[Any]) -> nw.LazyFrame[
     respelled = replaced(frame, LABEL, _changes(labels))
     for column in (ANNOTATOR, ITEM):
         if column in column_names(frame) and frame.collect_schema()[column] == nw.String:
-            respelled = replaced(respelled, column, _changes(_distinct(frame, column)))
+            found = rows(frame.select(column).unique(subset=[column]).head(MOST_RESPELLED + 1))
+            if len(found) > MOST_RESPELLED:
+                raise UsageError(
+                    f"more than {MOST_RESPELLED:,} {column}s to respell; clean them before, without --normalize"
+                )
+            respelled = replaced(respelled, column, _changes([value for (value,) in found if value is not None]))
     if COUNT not in column_names(frame):
         return respelled
     keys = [name for name in column_names(frame) if name != COUNT]
     return respelled.group_by(*keys).agg(nw.col(COUNT).sum())
-
-
-def _distinct(frame: nw.LazyFrame[Any], column: str) -> list[Any]:
-    found = rows(frame.select(column).unique(subset=[column]).head(MOST_RESPELLED + 1))
-    if len(found) > MOST_RESPELLED:
-        raise UsageError(f"more than {MOST_RESPELLED:,} {column}s to respell; clean them before, without --normalize")
-    return [value for (value,) in found if value is not None]
 
 
 def _changes(names: Iterable[Any]) -> dict[str, str]:

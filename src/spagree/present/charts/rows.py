@@ -89,12 +89,10 @@ def chance_rows(breakdowns: Breakdowns) -> list[Row]:
         for place, (kind, value) in enumerate(values):
             limits_ = _ends(found) if place == 0 else {"low": None, "high": None}
             worded = interval(found) if place == 0 else "–"
-            rows.append({"name": name, "kind": kind, **limits_, "value": value} | _plain(figure(value), worded))
+            rows.append(
+                {"name": name, "kind": kind, **limits_, "value": value, "shown": figure(value), "interval": worded}
+            )
     return rows
-
-
-def _plain(shown: str, interval: str) -> Row:
-    return {"shown": shown, "interval": interval}
 
 
 def chosen_lines(found: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Mapping[str, Any]], str]:

@@ -52,7 +52,9 @@ def questions_page(
     links: list[tuple[str, str]] = [("overview", "Overview")]
     specs: dict[str, Any] = {}
     for each in found:
-        body.append(template("question.html.j2").render(question=each, body=each.chapter.html(), links=_links(each)))
+        body.append(
+            template("question.html.j2").render(question=each, body=each.chapter.html(), links=each.chapter.links()[1:])
+        )
         links.append((_id(each), printable(each.name, 30)))
         specs |= each.chapter.specs()
     about = f"{count(len(rows), 'question')}, measured separately"
@@ -61,10 +63,6 @@ def questions_page(
 
 def _id(question: Question) -> str:
     return f"{question.chapter.prefix}question"
-
-
-def _links(question: Question) -> list[tuple[str, str]]:
-    return question.chapter.links()[1:]
 
 
 def _row(question: Question) -> Row:

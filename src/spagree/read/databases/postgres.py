@@ -112,7 +112,12 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
     path = new_file(query.scratch)
     with opened(query.place) as connection:
         every = _described(connection, query)
-        _refuse_binary([every[p] for p in wanted], query.name)
+        for column in [every[p] for p in wanted]:
+            if column.type_code == BINARY:
+                raise DataError(
+                    f"{query.name}: column {shown(column.name)} holds binary values (bytea); "
+                    "leave it out, or use encode(…, 'hex') in the query"
+                )
         aliases = ", ".join(map(cell, range(len(every))))
         chosen = ", ".join(_expression(every[p], cell(p)) for p in wanted)
         with path.open("wb") as file:
@@ -124,15 +129,6 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
         if every[p].type_code == NUMERIC and _type(every[p]) == "DOUBLE":
             _refuse_inexact(store, cell(p), every[p].name, query.name)
     path.unlink()
-
-
-def _refuse_binary(found: Sequence[Column], name: str) -> None:
-    for column in found:
-        if column.type_code == BINARY:
-            raise DataError(
-                f"{name}: column {shown(column.name)} holds binary values (bytea); "
-                "leave it out, or use encode(…, 'hex') in the query"
-            )
 
 
 def _expression(column: Column, name: str) -> str:

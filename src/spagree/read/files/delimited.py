@@ -64,7 +64,7 @@ def _open(file: File, stream: IO[str], header: bool) -> TextFile:
     sample = list(itertools.islice(_rows(stream, delimiter), SAMPLE_ROWS + 1))
     if not sample:
         raise DataError(f"{file.name}: holds no rows, only blank or comment lines; check the export")
-    names = _header(sample[0]) if header else [str(i + 1) for i in range(len(sample[0]))]
+    names = [name.strip() for name in sample[0]] if header else [str(i + 1) for i in range(len(sample[0]))]
     opened = TextFile(file, delimiter, tuple(names), len(skipped), header, len(skipped) + 1 + header)
     rows = tuple(tuple(row) for row in (sample[1:] if header else sample))
     is_long = sum(map(len, skipped)) > HEAD
@@ -89,10 +89,6 @@ def _rows(stream: IO[str], delimiter: str) -> Iterator[list[str]]:
         yield from (row for row in csv.reader(stream, delimiter=delimiter) if row)
     except csv.Error:
         return
-
-
-def _header(row: Sequence[str]) -> list[str]:
-    return [name.strip() for name in row]
 
 
 def sniff(text: str, expected: str) -> str:

@@ -32,20 +32,16 @@ def as_utf8(file: File, encoding: str | None, scratch: Path) -> File:
         raise UsageError(
             f"unknown encoding {wanted!r}; use a name Python knows, for instance latin-1, cp1252 or utf-16"
         )
-    return _transcoded(file, wanted, scratch)
-
-
-def _transcoded(file: File, encoding: str, scratch: Path) -> File:
     path = new_file(scratch)
     try:
         with (
-            file.path.open(encoding=encoding, newline="") as source,
+            file.path.open(encoding=wanted, newline="") as source,
             path.open("w", encoding="utf-8", newline="") as target,
         ):
             while block := source.read(BLOCK):
                 target.write(block)
     except UnicodeError as error:
-        raise DataError(f"{file.name}: is not {encoding} ({error}); name the right one with --encoding") from error
+        raise DataError(f"{file.name}: is not {wanted} ({error}); name the right one with --encoding") from error
     return replace(file, path=path, is_temporary=True)
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from spagree.errors import SHOWN_PROBLEMS, DataError
 from spagree.read.annotations import Caution
@@ -214,13 +214,9 @@ def _array(source: File) -> Iterator[tuple[str, Any]]:
     try:
         values = DECODER.decode(source.path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
-        _refuse_array(source, error)
+        raise DataError(
+            f"{source.name}:{error.lineno}: column {error.colno}: not JSON: {error.msg}; "
+            "is the file complete? One object per line (JSON lines, .jsonl) works too"
+        ) from None
     for number, value in enumerate(values, 1):
         yield f"object {number}", value
-
-
-def _refuse_array(source: File, error: json.JSONDecodeError) -> NoReturn:
-    raise DataError(
-        f"{source.name}:{error.lineno}: column {error.colno}: not JSON: {error.msg}; "
-        "is the file complete? One object per line (JSON lines, .jsonl) works too"
-    ) from None

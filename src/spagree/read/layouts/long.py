@@ -117,7 +117,8 @@ def _timed(
             raise UsageError("--time-format says how times are written; name their column with --time")
         return frame, ()
     try:
-        if _is_text_in_duckdb(frame):
+        # Text files, and texts in Parquet or a database: there every cell can be checked before it is used.
+        if frame.implementation is nw.Implementation.DUCKDB and frame.collect_schema()[TIME] == nw.String:
             return moments.seconds_from_text(frame, table.name, names[TIME], question.time_format)
         return moments.from_frame(frame, names[TIME], is_guess, question.time_format), ()
     except DataError as error:
@@ -126,8 +127,3 @@ def _timed(
         reason = str(error).splitlines()[0].partition(";")[0]
     message = f"column {shown(names[TIME])} was not used as the time of annotation: {reason}"
     return frame.drop(TIME), (Caution("time_ignored", message),)
-
-
-def _is_text_in_duckdb(frame: nw.LazyFrame[Any]) -> bool:
-    """Text files, and texts in Parquet or a database: there every cell can be checked before it is used."""
-    return frame.implementation is nw.Implementation.DUCKDB and frame.collect_schema()[TIME] == nw.String

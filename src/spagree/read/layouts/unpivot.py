@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 
@@ -18,32 +18,19 @@ def unpivoted(
     Names get a mark while they are column names, so that none can collide.
     """
     if frame.implementation is nw.Implementation.DUCKDB:
-        return _unnested(frame, kept, names, variable, value)
+        # The same in SQL: on duckdb narwhals' unpivot drops nulls, and only knows the default connection.
+        texts = ", ".join("'" + name.replace("'", "''") + "'" for name in names.values())
+        cells = f"unnest([{texts}]) AS {variable}, unnest([{', '.join(names)}]) AS {value}"
+        return cast("nw.LazyFrame[Any]", nw.from_native(frame.to_native().project(f"{', '.join(kept)}, {cells}")))
     if is_spark(frame):
-        return _exploded(frame, kept, names, variable, value)
+        # The same in Spark, where a name with a dot or a backtick cannot be the name of a column on the way.
+        from pyspark.sql import functions as sql
+
+        pairs = [sql.struct(sql.lit(name).alias(variable), sql.col(key).alias(value)) for key, name in names.items()]
+        exploded = frame.to_native().select(*kept, sql.inline(sql.array(*pairs)))
+        return cast("nw.LazyFrame[Any]", nw.from_native(exploded))
     marked = [nw.col(key).alias("=" + name) for key, name in names.items()]
     tall = frame.select(*kept, *marked).unpivot(
         ["=" + name for name in names.values()], index=list(kept), variable_name=variable, value_name=value
     )
     return tall.with_columns(nw.col(variable).cast(nw.String).str.slice(1))
-
-
-def _unnested(
-    frame: nw.LazyFrame[Any], kept: Sequence[str], names: Mapping[str, str], variable: str, value: str
-) -> nw.LazyFrame[Any]:
-    """The same in SQL: on duckdb narwhals' unpivot drops nulls, and only knows the default connection."""
-    texts = ", ".join("'" + name.replace("'", "''") + "'" for name in names.values())
-    tall = f"unnest([{texts}]) AS {variable}, unnest([{', '.join(names)}]) AS {value}"
-    unnested: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(f"{', '.join(kept)}, {tall}"))
-    return unnested
-
-
-def _exploded(
-    frame: nw.LazyFrame[Any], kept: Sequence[str], names: Mapping[str, str], variable: str, value: str
-) -> nw.LazyFrame[Any]:
-    """The same in Spark, where a name with a dot or a backtick cannot be the name of a column on the way."""
-    from pyspark.sql import functions as sql
-
-    cells = [sql.struct(sql.lit(name).alias(variable), sql.col(key).alias(value)) for key, name in names.items()]
-    tall: nw.LazyFrame[Any] = nw.from_native(frame.to_native().select(*kept, sql.inline(sql.array(*cells))))
-    return tall

@@ -30,7 +30,8 @@ exec {java} "$@"
 @contextmanager
 def java_runtime() -> Iterator[None]:
     """Inside, Spark finds a Java runtime when it starts: the system's as it is, or else the one that a package has."""
-    if is_usable(_system_java()):
+    home = os.environ.get("JAVA_HOME")
+    if is_usable(str(Path(home) / "bin" / "java") if home else shutil.which("java")):
         yield
         return
     carried = _carried_java()
@@ -86,11 +87,6 @@ def is_usable(java: str | None) -> bool:
         return False
     found = re.search(r'version "(\d+)', printed)
     return found is not None and int(found[1]) >= OLDEST
-
-
-def _system_java() -> str | None:
-    home = os.environ.get("JAVA_HOME")
-    return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 
 
 def _carried_java() -> str | None:

@@ -37,7 +37,9 @@ def read_export(
     every: bool = False,
 ) -> dict[str, Annotations]:
     """The annotations of the question the user means, or of every question."""
-    _refuse_shape(source, tool)
+    # A folder, an archive or a database, where the user named a tool that writes none.
+    if source.shape in SPECIAL and source.shape not in tool.shapes:
+        raise FileError(f"{source.name}: is a {source.shape}, and {tool.title} exports are files; name the files")
     _refuse_renames(tool, options)
     with _refused_otherwise(source, tool):
         try:
@@ -66,12 +68,6 @@ def _refused_otherwise(source: Source, tool: Tool) -> Iterator[None]:
             f"{source.name}: not what {tool.title} writes ({type(error).__name__}: {error}); check the export, "
             "or leave --format out to have it recognised"
         ) from error
-
-
-def _refuse_shape(source: Source, tool: Tool) -> None:
-    """A folder, an archive or a database, where the user named a tool that writes none."""
-    if source.shape in SPECIAL and source.shape not in tool.shapes:
-        raise FileError(f"{source.name}: is a {source.shape}, and {tool.title} exports are files; name the files")
 
 
 def _refuse_renames(tool: Tool, options: ReaderOptions) -> None:

@@ -89,7 +89,9 @@ def _cells(
 ) -> Iterator[tuple[int, Sequence[str], Sequence[str | None]]]:
     """Number, names and wanted cells of each row, from the fast reader, which refuses what is not in order."""
     opened = delimited.open_delimited(file, None, header=True, scratch=scratch)
-    _refuse_doubled(file, opened.names)
+    twice = [name for name in dict.fromkeys(opened.names) if name and opened.names.count(name) > 1]
+    if twice:
+        raise ColumnError(f"{file.name}: the column {shown(twice[0])} occurs twice; rename one of them")
     positions = [i for i, name in enumerate(opened.names) if name and wanted(name)]
     names = [intern(opened.names[i]) for i in positions]
     if not positions:
@@ -129,12 +131,6 @@ def _filled_up(opened: TextFile, omitted: Sequence[str], scratch: Path) -> TextF
         for _, record in csv_checks.records(opened.file, opened.delimiter, opened.skip):
             writer.writerow(record + [""] * len(omitted) if len(record) == kept else record)
     return replace(opened, file=replace(opened.file, path=path), delimiter=",", skip=0)
-
-
-def _refuse_doubled(file: File, names: Sequence[str]) -> None:
-    twice = [name for name in dict.fromkeys(names) if name and names.count(name) > 1]
-    if twice:
-        raise ColumnError(f"{file.name}: the column {shown(twice[0])} occurs twice; rename one of them")
 
 
 def part(record: Record, key: str, kind: type, place: str) -> Any:

@@ -45,7 +45,10 @@ def _loaded(file: File) -> tuple[Any, Names]:
             text = polars.read_parquet_metadata(file.path).get("huggingface", "{}")
             frame = polars.read_parquet(file.path, glob=False, hive_partitioning=False)
             return frame, json.loads(text).get("info", {}).get("features", {})
-        return _arrow(file), _folder_features(file.path.parent)
+        # The features that save_to_disk writes beside the tables.
+        info = file.path.parent / "dataset_info.json"
+        found: Names = json.loads(info.read_text("utf-8")).get("features") or {} if info.is_file() else {}
+        return _arrow(file), found
     except (polars.exceptions.PolarsError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise FileError(f"{file.name}: truncated or damaged ({reason}); copy or download it again") from error
@@ -58,13 +61,6 @@ def _arrow(file: File) -> Any:
     is_file = file.path.read_bytes()[:6] == b"ARROW1"
     content = io.BytesIO(file.path.read_bytes())
     return polars.read_ipc(content) if is_file else polars.read_ipc_stream(content)
-
-
-def _folder_features(folder: Path) -> Names:
-    """The features that save_to_disk writes beside the tables."""
-    info = folder / "dataset_info.json"
-    found: Names = json.loads(info.read_text("utf-8")).get("features") or {} if info.is_file() else {}
-    return found
 
 
 def _as_text(value: Any, feature: Any, file: File) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spagree.read.tools.answers import Record, cell, item_text, known, records
+from spagree.read.tools.answers import cell, item_text, known, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
@@ -27,14 +27,10 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         item = " ".join(text for name in ("Collection", "Document", "Position") if (text := cell(row, name, place)))
         shown = item_text(row, options, place)
         for name in row:
-            if name and name not in OWN and not _is_absent(row, name):
+            # Releases before the column Flags wrote null.
+            if name and name not in OWN and not (row[name] in ABSENT or ("Flags" not in row and row[name] == "null")):
                 value = None if row[name] == EMPTY else known(row[name])
                 yield Response(item, name, {question: value}, row=line, text=shown, fields=row)
-
-
-def _is_absent(row: Record, name: str) -> bool:
-    """Releases before the column Flags wrote null."""
-    return row[name] in ABSENT or ("Flags" not in row and row[name] == "null")
 
 
 TOOL = Tool(

@@ -30,7 +30,10 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     files = _files(source, options)
     if len(files) < 2:  # noqa: PLR2004
         raise DataError(f"{source.name}: one file is one annotator; name several files, or their folder")
-    _refuse_same(files)
+    people = [_who(file) for file in files]
+    twice = next((name for name in people if people.count(name) > 1), None)
+    if twice:
+        raise DataError(f"two files are called {twice!r}; each annotator needs one file with a name of its own")
     for file in files:
         found = list(_records(file, source, options))
         names = tuple(dict.fromkeys(name for _, _, row in found for name in row))
@@ -53,13 +56,6 @@ def _files(source: Source, options: ReaderOptions) -> Sequence[File]:
 
 def _who(file: File) -> str:
     return Path(file.name).name.partition(".")[0]
-
-
-def _refuse_same(files: Sequence[File]) -> None:
-    names = [_who(file) for file in files]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise DataError(f"two files are called {twice!r}; each annotator needs one file with a name of its own")
 
 
 def _records(file: File, source: Source, options: ReaderOptions) -> Iterator[tuple[str, int, Record]]:

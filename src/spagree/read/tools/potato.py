@@ -53,7 +53,12 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     alone = [(place, each) for place, each in actions if cell(each, "user_id", place) not in known_users]
     if alone:
         options.cautions.append(Caution("history_only", HISTORY_ONLY))
-    yield from _from_states(states, times)
+    given = {
+        (cell(state, "user_id", place), item): _pairs(f"{place}: {item}", labels)
+        for place, state in states
+        for item, labels in part(state, LABELS, dict, place).items()
+    }
+    yield from _responses(given, times)
     yield from _from_actions(alone, times)
 
 
@@ -74,15 +79,6 @@ def _times(actions: Sequence[tuple[str, Record]]) -> Times:
         key = (cell(each, "user_id", place), cell(each, "instance_id", place), cell(each, "schema_name", place))
         found[key] = max(found.get(key, ""), as_text(each.get("timestamp")))
     return found
-
-
-def _from_states(states: Sequence[tuple[str, Record]], times: Times) -> Iterator[Response]:
-    given = {
-        (cell(state, "user_id", place), item): _pairs(f"{place}: {item}", labels)
-        for place, state in states
-        for item, labels in part(state, LABELS, dict, place).items()
-    }
-    return _responses(given, times)
 
 
 def _responses(given: Mapping[tuple[str, str], Sequence[Pair]], times: Times) -> Iterator[Response]:

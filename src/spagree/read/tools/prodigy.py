@@ -44,7 +44,9 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 
 def _response(place: str, number: int, task: Record, name: str | None, options: ReaderOptions) -> Response:
     is_choice = "options" in task or isinstance(task.get(CHOICE), list)
-    if _marks_spans(task, is_choice):
+    # Whether spans are the answer: by the interface, or in a mixed one that asks for no choice.
+    view = known(task.get("_view_id"))
+    if view in SPANS or (view == BLOCKS and "spans" in task and not is_choice):
         raise DataError(
             f"{place}: marks spans (_view_id {task['_view_id']}), not classes; nothing to compare as labels"
         )
@@ -82,12 +84,6 @@ def _refuse_others(place: str, task: Record, is_choice: bool) -> None:
 
 def _field(task: Record) -> str:
     return known(task.get("field_id")) or "user_input"
-
-
-def _marks_spans(task: Record, is_choice: bool) -> bool:
-    """Whether spans are the answer: by the interface, or in a mixed one that asks for no choice."""
-    view = known(task.get("_view_id"))
-    return view in SPANS or (view == BLOCKS and "spans" in task and not is_choice)
 
 
 def _item(place: str, task: Record, is_choice: bool, options: ReaderOptions) -> str:
