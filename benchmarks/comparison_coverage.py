@@ -25,7 +25,7 @@ from publish import FOLDER
 
 from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.comparison import Difference, Figure, difference, figure_of
-from spagree.estimate.influence import Coded, Sums, influence, pairable, parts
+from spagree.estimate.influence import AnnotationCodes, Sums, influence, pairable, parts
 from spagree.estimate.item_groups import exact_mean, profile
 from spagree.estimate.models import MARGIN, among_people
 from spagree.estimate.uncertainty import estimate
@@ -54,11 +54,11 @@ class World:
         right = self.rng.random(len(item)) < care * self.ease[item]
         return np.where(right, self.right[item], self.rng.choice(len(self.shares), len(item), p=self.shares))
 
-    def annotate(self, items: np.ndarray, care: np.ndarray, n: np.ndarray) -> Coded:
+    def annotate(self, items: np.ndarray, care: np.ndarray, n: np.ndarray) -> AnnotationCodes:
         who = np.argsort(self.rng.random((len(items), len(care))), axis=1)
         chosen = np.arange(len(care)) < n[:, None]
         item, person = np.repeat(items, n), who[chosen]
-        return Coded(item, person, self.labels(item, care[person]))
+        return AnnotationCodes(item, person, self.labels(item, care[person]))
 
 
 def between(fewest: int, most: int, rng: np.random.Generator, items: int) -> np.ndarray:
@@ -97,7 +97,7 @@ def less_care(care: np.ndarray, gap: float, shares: tuple[float, ...]) -> float:
     return float(np.interp(gap, gaps, factors))
 
 
-def figure(coded: Coded) -> Figure:
+def figure(coded: AnnotationCodes) -> Figure:
     """SPA with its interval and what moves it, as a comparison takes it."""
     _, place = np.unique(coded.item, return_inverse=True)
     table = np.zeros((place.max() + 1, 3), dtype=int)

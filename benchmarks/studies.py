@@ -20,9 +20,8 @@ import numpy as np
 
 import spagree
 from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS
-from spagree.studies.datasets import LabelSet, label_set
+from spagree.studies.datasets import LabelSet, StandIn, draw, label_set
 from spagree.studies.rounds import annotation_values, checkpoints
-from spagree.studies.standins import StandIn, draw
 
 HERE = Path(__file__).parent
 MBIC = StandIn(classes=2, usual=(9, 12), items=1700, heterogeneity=0.3)

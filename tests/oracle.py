@@ -11,10 +11,11 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from spagree.read.annotations import Annotations, Caution, Understood
+from spagree.read.annotations import Annotations
 from spagree.tally.count import Counted, count
 from spagree.tally.policies import Policies
 from spagree.tally.tally import Tally
+from spagree.understood import Caution, Understood
 
 Labels = Sequence[Hashable]
 

@@ -16,13 +16,14 @@ from spagree.estimate import (
     Findings,
     Missingness,
 )
-from spagree.estimate.breakdowns import BREAKDOWNS, Absent, Breakdowns, Measurement
+from spagree.estimate.breakdown_values import BREAKDOWNS, Absent, Breakdowns
+from spagree.estimate.breakdowns import Measurement
 from spagree.estimate.consensus import consensus
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.since import check_target
 from spagree.present.document import document, to_json
 from spagree.present.earlier import earlier_figures, what_changed
-from spagree.present.groups import groups_document, groups_summary
+from spagree.present.group_words import groups_document, groups_summary
 from spagree.present.notebook import to_html
 from spagree.present.tables import rendered
 from spagree.present.terminal import to_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from spagree.estimate.breakdowns import Breakdowns
+from spagree.estimate.breakdown_values import Breakdowns
 from spagree.present.charts import board
 from spagree.present.charts.spec import to_altair
 

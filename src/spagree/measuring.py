@@ -24,10 +24,11 @@ from spagree.estimate.similarity import SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.options import Estimating, Reading, given, renamed, shows, split
 from spagree.read import read, read_all
-from spagree.read.annotations import Annotations, Understood
+from spagree.read.annotations import Annotations
 from spagree.tally.count import Counted, count
 from spagree.tally.items import ItemCounts, ItemTable
 from spagree.tally.tally import Tally
+from spagree.understood import Understood
 
 if TYPE_CHECKING:
     from spagree.options import CustomWeights, DuplicatePolicy, IntervalFor, Similarity

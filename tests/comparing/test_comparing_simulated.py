@@ -9,7 +9,7 @@ from spagree.comparing.sides import coded
 from spagree.estimate.chance import chance
 from spagree.estimate.comparison import Side, compare_sides
 from spagree.estimate.findings import find
-from spagree.estimate.influence import Coded, pairable
+from spagree.estimate.influence import AnnotationCodes, pairable
 from spagree.estimate.models import among_people
 from spagree.tally.tally import Tally
 
@@ -57,7 +57,7 @@ def side(name: str, rows: np.ndarray, labels: int) -> Side:
         votes[str(label)] = votes.get(str(label), 0) + 1
     tally = Tally.from_items(list(counts.values()))
     findings = find(tally)
-    found = pairable(Coded(rows[:, 0], rows[:, 1], rows[:, 2]), one_less)
+    found = pairable(AnnotationCodes(rows[:, 0], rows[:, 1], rows[:, 2]), one_less)
     return Side(name, findings.spa, findings.chance["spa_kappa"], {}, found, [str(label) for label in range(labels)])
 
 
@@ -118,7 +118,9 @@ def test_an_average_person_is_rarely_called_worse(items: int, people: int, share
         care = rng.uniform(0.5, 1.0, people)
         rows = world.annotate(range(items), care, (2, 3))
         model = dict(enumerate(world.labels(np.arange(items), 0.75).tolist()))
-        found = among_people("m", Coded(*rows.T), [model], one_less, [str(label) for label in range(len(shares))])
+        found = among_people(
+            "m", AnnotationCodes(*rows.T), [model], one_less, [str(label) for label in range(len(shares))]
+        )
         verdicts.append(found.verdict)
         held += found.difference.low <= 0 <= found.difference.high
     assert verdicts.count("worse") / ROUNDS <= 0.05
@@ -133,7 +135,7 @@ def test_a_model_below_the_margin_is_rarely_called_as_good_and_a_better_one_ofte
             world = World(rng, 200, (0.5, 0.5))
             rows = world.annotate(range(200), rng.uniform(0.7, 0.9, 100), (3, 3))
             model = dict(enumerate(world.labels(np.arange(200), care).tolist()))
-            told.append(among_people("m", Coded(*rows.T), [model], one_less, ["0", "1"], margin=0.05).verdict)
+            told.append(among_people("m", AnnotationCodes(*rows.T), [model], one_less, ["0", "1"], margin=0.05).verdict)
     assert verdicts[0.45].count("as_good") <= 2 and verdicts[0.45].count("worse") >= 8
     assert verdicts[1.0].count("as_good") >= 20 and verdicts[1.0].count("worse") == 0
 
@@ -147,7 +149,7 @@ def test_constant_and_random_bots_are_never_people_even_where_one_label_is_commo
         bots = {"constant": [0] * 250, "random": rng.choice(2, 250, p=[0.9, 0.1]).tolist()}
         for name, labels in bots.items():
             told[name].append(
-                among_people(name, Coded(*rows.T), [dict(enumerate(labels))], one_less, ["0", "1"]).verdict
+                among_people(name, AnnotationCodes(*rows.T), [dict(enumerate(labels))], one_less, ["0", "1"]).verdict
             )
     assert told["constant"].count("as_good") == 0
     assert told["random"].count("as_good") <= 2

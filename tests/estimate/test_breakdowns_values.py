@@ -12,7 +12,7 @@ import pytest
 
 import spagree
 from spagree.estimate import annotators, breakdowns, budgets, development, evidence
-from spagree.estimate.breakdowns import BREAKDOWNS, NOT_ASKED, Absent, known
+from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_ASKED, Absent, known
 
 COMPUTED = {
     "classes": breakdowns,

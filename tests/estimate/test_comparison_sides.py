@@ -7,7 +7,7 @@ import pytest
 
 from spagree.estimate.comparison import Figure, Limits, Side, compare_sides
 from spagree.estimate.findings import find
-from spagree.estimate.influence import Coded, pairable
+from spagree.estimate.influence import AnnotationCodes, pairable
 from spagree.estimate.uncertainty import ITEMS
 from spagree.tally.tally import Tally
 
@@ -38,7 +38,7 @@ def tally(annotations: Rows) -> Tally:
 
 def side(name: str, annotations: Rows, classes: dict[str, Figure] | None = None) -> Side:
     findings = find(tally(annotations))
-    found = pairable(Coded(*(np.array(column) for column in zip(*annotations, strict=True))), one_less)
+    found = pairable(AnnotationCodes(*(np.array(column) for column in zip(*annotations, strict=True))), one_less)
     return Side(name, findings.spa, findings.chance["spa_kappa"], classes or {}, found, ["0", "1", "2"])
 
 

@@ -10,7 +10,7 @@ import polars
 import pytest
 
 import spagree
-from spagree.estimate.breakdowns import Absent, known
+from spagree.estimate.breakdown_values import Absent, known
 from spagree.estimate.disagreement import Disagreement
 from spagree.estimate.label_counts import votes
 from spagree.estimate.missingness import AgreementAt

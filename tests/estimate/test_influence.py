@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from spagree.estimate.influence import Coded, Influence, Moved, Sums, influence, pairable, parts
+from spagree.estimate.influence import AnnotationCodes, Influence, Moved, Sums, influence, pairable, parts
 
 LIKE = np.array([[1, 0.5, 0], [0.5, 1, 0.25], [0, 0.25, 1]])
 
@@ -22,9 +22,9 @@ def annotations(seed: int, items: int = 9, people: int = 5) -> list[tuple[int, i
     return [rows[place] for place in order]
 
 
-def coded(rows: list[tuple[int, int, int]]) -> Coded:
+def coded(rows: list[tuple[int, int, int]]) -> AnnotationCodes:
     item, annotator, label = (np.array(column) for column in zip(*rows, strict=True))
-    return Coded(item, annotator, label)
+    return AnnotationCodes(item, annotator, label)
 
 
 def weight(n: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ def test_variances_are_those_of_the_jackknife() -> None:
 
 def test_without_annotators_only_items_are_known() -> None:
     rows = coded(annotations(2))
-    found = pairable(Coded(rows.item, np.full_like(rows.annotator, -1), rows.label), weight)
+    found = pairable(AnnotationCodes(rows.item, np.full_like(rows.annotator, -1), rows.label), weight)
     moved = influence(found, parts(found), Sums.observed)
     assert not moved.knows_annotators and not found.coded.has_annotators
     with pytest.raises(ValueError, match="nobody knows"):
@@ -119,4 +119,4 @@ def test_covariance_is_over_shared_units_only() -> None:
 
 def test_no_annotations_at_all() -> None:
     none = np.zeros(0, dtype=np.int64)
-    assert not len(pairable(Coded(none, none, none), weight).item)
+    assert not len(pairable(AnnotationCodes(none, none, none), weight).item)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spagree
-from spagree.estimate.label_shares import LabelShares, label_shares
+from spagree.estimate.annotators import LabelShares, label_shares
 from spagree.tally.coded import Coded
 
 

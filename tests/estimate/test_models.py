@@ -8,7 +8,7 @@ from scipy import stats
 
 from spagree.estimate.alternative_test import alternative_test
 from spagree.estimate.comparison import Difference, Figure, Limits, difference
-from spagree.estimate.influence import Coded, Sums, pairable
+from spagree.estimate.influence import AnnotationCodes, Sums, pairable
 from spagree.estimate.models import NO_ITEMS, _Beside, among_people, model_verdict
 from spagree.estimate.uncertainty import ITEMS
 
@@ -29,8 +29,8 @@ def people(seed: int, items: int = 8, size: int = 5, most: int = 4) -> list[tupl
     return rows
 
 
-def coded(rows: list[tuple[int, int, int]]) -> Coded:
-    return Coded(*(np.array(column) for column in zip(*rows, strict=True)))
+def coded(rows: list[tuple[int, int, int]]) -> AnnotationCodes:
+    return AnnotationCodes(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
 def by_hand(rows: list[tuple[int, int, int]], run: dict[int, int]) -> tuple[float, float]:
@@ -142,7 +142,7 @@ def test_nothing_to_compare_is_said() -> None:
 
 def test_unknown_people_leave_the_interval_for_items() -> None:
     rows = coded(people(2))
-    unknown = Coded(rows.item, np.full_like(rows.annotator, -1), rows.label)
+    unknown = AnnotationCodes(rows.item, np.full_like(rows.annotator, -1), rows.label)
     found = among_people("bot", unknown, [{item: item % 3 for item in range(8)}], weight, LABELS)
     assert found.difference.interval_for == ITEMS and found.difference.low is not None
     assert (found.humans_count, found.rank, found.alternative) == (None, None, None)

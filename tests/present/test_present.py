@@ -15,7 +15,7 @@ from rich.console import Console
 
 import spagree
 from spagree.estimate import Estimate, find
-from spagree.estimate.breakdowns import Breakdowns
+from spagree.estimate.breakdown_values import Breakdowns
 from spagree.present.document import document
 from spagree.present.notebook import to_html
 from spagree.present.report.parts import table as page_table
@@ -36,8 +36,8 @@ from spagree.present.wording import (
     percent,
     printable,
 )
-from spagree.read.annotations import Understood
 from spagree.tally.tally import Tally
+from spagree.understood import Understood
 
 PERFECT = Tally.from_items([{"a": 2}] * 20)
 NEARLY = Tally.from_items([{"a": 2}] * 99_999 + [{"a": 1, "b": 1}])

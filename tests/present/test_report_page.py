@@ -21,7 +21,7 @@ import pytest
 
 import spagree
 from command import Run
-from spagree.estimate.breakdowns import known
+from spagree.estimate.breakdown_values import known
 from spagree.present.report import page
 from spagree.present.report.page import _environment, packed_library
 

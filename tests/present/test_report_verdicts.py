@@ -9,14 +9,13 @@ import polars
 import pytest
 
 import spagree
-from spagree.estimate.breakdown_values import Action
-from spagree.estimate.breakdowns import known
+from spagree.estimate.breakdown_values import Action, known
 from spagree.present.report.method import source_name
 from spagree.present.report.parts import table
 from spagree.present.report.steps import steps
 from spagree.present.tables import Cell, Column, cell
 from spagree.present.verdicts import Verdict, in_short, verdicts
-from spagree.read.annotations import Understood
+from spagree.understood import Understood
 
 Rows = list[tuple[Any, ...]]
 

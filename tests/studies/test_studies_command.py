@@ -19,8 +19,8 @@ from command import Run
 from spagree.cli.app import cli
 from spagree.present import charts
 from spagree.studies import datasets, experiments, study
+from spagree.studies.datasets import StandIn
 from spagree.studies.experiments import EXPERIMENTS
-from spagree.studies.standins import StandIn
 from spagree.studies.tables import PUBLISHED
 
 pytestmark = pytest.mark.xdist_group("studies")  # the small run is made once

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import spagree
 from spagree.studies import raw
-from spagree.studies.datasets import SOURCES, LabelSet, label_set, other_sets, paper_sets, read_tidy
-from spagree.studies.standins import StandIn, draw
+from spagree.studies.datasets import SOURCES, LabelSet, StandIn, draw, label_set, other_sets, paper_sets, read_tidy
 
 OPINION = "Expresses writer’s opinion"
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from oracle import BARS, annotations, counted, long_frame, no_zeros, parse, tally_of
 from spagree.errors import DataError
-from spagree.read.annotations import Annotations, Caution, Understood
+from spagree.read.annotations import Annotations
 from spagree.tally.count import count, item_agreement, item_sums, tally_counts
 from spagree.tally.engines import rows
 from spagree.tally.tally import Cell, Tally
+from spagree.understood import Caution, Understood
 
 ITEM = st.lists(st.sampled_from(["x", "y", "", "NA"]), min_size=1, max_size=5)
 

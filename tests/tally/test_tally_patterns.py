@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 from oracle import parse, tally_of
 from spagree.errors import FileError
-from spagree.read.annotations import Annotations, Understood
+from spagree.read.annotations import Annotations
 from spagree.tally import patterns
 from spagree.tally.count import count
 from spagree.tally.patterns import find_patterns, pattern
 from spagree.tally.state import LiveTally
 from spagree.tally.tally import Cell, Tally
+from spagree.understood import Understood
 
 Rows = list[tuple[str, str]]
 

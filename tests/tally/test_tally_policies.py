@@ -11,11 +11,12 @@ import pytest
 
 from oracle import annotations, counted, long_frame, parse
 from spagree.errors import DataError, DuplicateError, UsageError
-from spagree.read.annotations import Annotations, Understood
+from spagree.read.annotations import Annotations
 from spagree.tally.count import count
 from spagree.tally.policies import LEFT_OUT, Policies
 from spagree.tally.spelling import caution_variants, normal_form, spelling_variants
 from spagree.tally.tally import Cell, Tally
+from spagree.understood import Understood
 
 SCHEMA = ["item", "annotator", "label", "row", "time"]
 

@@ -174,7 +174,7 @@ def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, ass
         about = agreement.measurement.summary(agreement.findings)
         draw(summary(about, agreement.understood, __version__, verbose=verbose, width=terminal_width()))
         if agreement.groups is not None:
-            from spagree.present.groups import groups_summary
+            from spagree.present.group_words import groups_summary
 
             say("")
             draw(groups_summary(agreement.groups, width=terminal_width()))

@@ -9,7 +9,7 @@ import numpy as np
 
 from spagree.agreement import Agreement
 from spagree.estimate.comparison import Figure, Limits, Side
-from spagree.estimate.influence import Coded, Weight, pairable
+from spagree.estimate.influence import AnnotationCodes, Weight, pairable
 from spagree.estimate.similarity import NOMINAL
 from spagree.estimate.uncertainty import ITEMS
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL
@@ -31,7 +31,7 @@ def sides_of(agreements: Mapping[str, Agreement]) -> list[Side]:
     return [_side(name, agreement, codes.get(name), labels) for name, agreement in agreements.items()]
 
 
-def _side(name: str, agreement: Agreement, codes: Coded | None, labels: Sequence[str]) -> Side:
+def _side(name: str, agreement: Agreement, codes: AnnotationCodes | None, labels: Sequence[str]) -> Side:
     classes = {row["class"]: _class_figure(row) for row in agreement.classes().rows(named=True)}
     found = None
     if codes is not None:
@@ -102,7 +102,7 @@ def _text(values: polars.Series) -> polars.Series:
     return values.cast(polars.String)
 
 
-def coded(tables: Mapping[str, polars.DataFrame]) -> tuple[dict[str, Coded], list[str]]:
+def coded(tables: Mapping[str, polars.DataFrame]) -> tuple[dict[str, AnnotationCodes], list[str]]:
     """Annotations of several sources in codes that mean the same in all of them, and the labels."""
     import polars
 
@@ -118,4 +118,4 @@ def coded(tables: Mapping[str, polars.DataFrame]) -> tuple[dict[str, Coded], lis
         codes.append(np.where(cluster < 0, -1 - codes[0], cluster))
     ends = np.cumsum([rows.height for rows in tables.values()])
     parts = zip(*(np.split(column, ends[:-1]) for column in codes), strict=True)
-    return {name: Coded(*part) for name, part in zip(tables, parts, strict=True)}, labels.to_list()
+    return {name: AnnotationCodes(*part) for name, part in zip(tables, parts, strict=True)}, labels.to_list()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spagree.estimate.breakdown_values import Action
-from spagree.estimate.checks import ROUGH
+from spagree.estimate.checks import LOW_KAPPA, ROUGH
 from spagree.estimate.findings import Findings
 from spagree.estimate.overlap import Overlap
 from spagree.estimate.uncertainty import half_interval
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 SECOND_ANNOTATION, EARLY_ANNOTATIONS, SHARED_ITEMS = "second_annotation", "early_annotations", "shared_items"
 PRECISION, ANNOTATORS, ITEMS, CLASSES = "precision", "annotators", "items", "classes"
 THIRD_ANNOTATION, GUIDELINE = "third_annotation", "guideline"
-WEAK = 0.41  # of the way from chance to full agreement: fair at best, in the words of Landis and Koch
 SHARP = 0.02  # half of an interval that no decision needs narrower
 MUCH = 0.1  # of all disagreement: worth an afternoon
 FEWEST_ITEMS, MOST_ITEMS = 3, 10
@@ -47,16 +46,11 @@ def actions(findings: Findings, grounds: Grounds) -> tuple[Action, ...]:
     ranked = sorted(_gains(findings, grounds), key=lambda action: -action.gain)
     half = half_interval(findings.spa)
     is_rough = half is None or half > ROUGH
-    if not is_rough and _is_weak(findings):
+    highest = findings.chance["spa_kappa"].high
+    if not is_rough and highest is not None and highest < LOW_KAPPA:  # a sharper number would say the same
         return (*first, Action(GUIDELINE), *ranked, *_third(grounds.annotators))
     more = [*_precision(findings, grounds), *_third(grounds.annotators)]
     return tuple([*first, *more, *ranked] if is_rough else [*first, *ranked, *more])
-
-
-def _is_weak(findings: Findings) -> bool:
-    """Whether agreement is fair at best, with the whole interval: a sharper number would say the same."""
-    high = findings.chance["spa_kappa"].high
-    return high is not None and high < WEAK
 
 
 def _flaws(findings: Findings, grounds: Grounds) -> Iterator[Action]:

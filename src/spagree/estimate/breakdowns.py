@@ -17,7 +17,7 @@ import numpy as np
 
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape, adaptive_shape
-from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_ASKED, Absent, Action, Breakdowns, known, or_none, outcome
+from spagree.estimate.breakdown_values import BREAKDOWNS, Absent, Action, Breakdowns, or_none, outcome
 from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.classes import classes, confusion
 from spagree.estimate.concentration import Concentration, concentration, decisive_cautions
@@ -33,22 +33,18 @@ from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, WILSON, Estimate, effective_items, half_interval
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.options import CustomWeights
-from spagree.read.annotations import TIME, Caution
+from spagree.read.annotations import TIME
 from spagree.tally.coded import NO_ANNOTATORS
 from spagree.tally.engines import column_names, to_polars
 from spagree.tally.spelling import MOST_ANNOTATIONS
 from spagree.tally.tally import Tally
+from spagree.understood import Caution
 
 if TYPE_CHECKING:
     import polars
 
     from spagree.estimate.disagreement import Disagreement
     from spagree.estimate.groups import Groups
-
-__all__ = [
-    "BREAKDOWNS", "MOST_DISPUTED", "MOST_PEOPLE", "NOT_ASKED", "TABLES", "Absent", "Breakdowns", "Measurement",
-    "known"
-]  # fmt: skip
 
 MOST_FOR_BOTH = 500_000  # annotations: above, the second pass is made only when asked for
 FEWEST_IN_TEAMS = 3  # annotators: up to here they cannot form two teams

@@ -10,8 +10,8 @@ from spagree.estimate.missingness import Missingness
 from spagree.estimate.similarity import NOMINAL, SCALES, is_number, with_points
 from spagree.estimate.uncertainty import FEW_ITEMS, Estimate
 from spagree.estimate.weights import Weights
-from spagree.read.annotations import Caution
 from spagree.tally.tally import Tally
+from spagree.understood import Caution
 
 FREE_TEXT, FEWEST_LABELS = 0.5, 10  # so many different labels per annotation, and at least so many
 SCALE = 3  # different numbers

@@ -23,7 +23,7 @@ PRECISE, ROUGH = 0.05, 0.1  # half of the interval
 DOUBTFUL = 0.05  # p of the assumption test below which it is worth a look
 MUCH_LEFT_OUT = 0.1
 MUCH_ALONE = 0.01  # of the annotations, by people who share no item with anybody
-LOW_KAPPA = 0.4  # a convention: below it most readers call agreement beyond chance poor or fair
+LOW_KAPPA = 0.41  # where moderate agreement begins in the words of Landis and Koch: a convention, no law
 Z_80 = 0.84  # quantile of a power of 80%
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.leave_one_out import Peers, leave_one_out
 from spagree.estimate.student_t import two_sided
-from spagree.read.annotations import Caution
 from spagree.tally.tally import Tally
+from spagree.understood import Caution
 
 FEWEST = 4  # annotators: among three, somebody always moves the figure most
 ALARM = 0.01  # how often the largest influence of people alike may be called exceptional

@@ -24,8 +24,8 @@ from spagree.estimate.uncertainty import (
 )
 from spagree.estimate.weights import DEFAULT, REGISTRY, Weights, check_scheme, weigh
 from spagree.options import CustomWeights
-from spagree.read.annotations import Caution
 from spagree.tally.tally import Tally
+from spagree.understood import Caution
 
 
 @dataclass(frozen=True, slots=True)

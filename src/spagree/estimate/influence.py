@@ -25,7 +25,7 @@ CERTAIN = 1 - 1e-12  # expected agreement above this is 1 but for rounding
 
 
 @dataclass(frozen=True)
-class Coded:
+class AnnotationCodes:
     """Annotations as parallel integers, in any order; ``annotator`` is −1 where it is not known who.
 
     Codes may be shared with other annotations: what has the same code is the same item, annotator or label.
@@ -42,10 +42,10 @@ class Coded:
         """Whether it is known who made every annotation."""
         return bool(len(self.annotator)) and bool((self.annotator >= 0).all())
 
-    def only(self, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Coded:
+    def only(self, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> AnnotationCodes:
         """Some of the annotations."""
         cluster = None if self.cluster is None else self.cluster[chosen]
-        return Coded(self.item[chosen], self.annotator[chosen], self.label[chosen], cluster)
+        return AnnotationCodes(self.item[chosen], self.annotator[chosen], self.label[chosen], cluster)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Pairable:
     item. ``k`` and ``less`` are the weights of an item with n and with n − 1 annotations.
     """
 
-    coded: Coded
+    coded: AnnotationCodes
     place: Ints
     """The place of each annotation's item among those of ``item``."""
     item: Ints
@@ -214,35 +214,25 @@ class Pairable:
         return float(made.sum() ** 2 / (made**2).sum())
 
 
-def pairable(coded: Coded, weight: Weight, similarity: Floats | None = None) -> Pairable:
+def pairable(coded: AnnotationCodes, weight: Weight, similarity: Floats | None = None) -> Pairable:
     """Look at every annotation beside the others of its item; ``weight`` is k by number of annotations.
 
     >>> ints = lambda *values: np.array(values)
-    >>> found = pairable(Coded(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1)), lambda n: n - 1.0)
+    >>> found = pairable(AnnotationCodes(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1)), lambda n: n - 1.0)
     >>> found.n.tolist(), found.agree.tolist(), found.pairs.tolist(), found.k.tolist(), found.less.tolist()
     ([3.0, 3.0, 3.0], [1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [2.0, 2.0, 2.0], [1.0, 1.0, 1.0])
     """
     _, place, size = np.unique(coded.item, return_inverse=True, return_counts=True)
     kept = coded.only(size[place] > 1)
     item, place, size = np.unique(kept.item, return_inverse=True, return_counts=True)
-    agree = _agreeing(place, kept.label, len(item), similarity)
+    labels = max(1, int(kept.label.max(initial=-1)) + 1 if similarity is None else len(similarity))
+    keys, entry, count = np.unique(place * labels + kept.label, return_inverse=True, return_counts=True)
+    names, votes = tuple(map(str, range(labels))), count.astype(np.float64)
+    agree = LabelCounts(names, np.ones(len(item)), keys // labels, keys % labels, votes, similarity).agreeing[entry]
     pairs = sums(place, agree, len(item))[place]
     n = size[place]
     less = np.where(n > 2, weight(np.maximum(n - 1, 2)), 0.0)
     return Pairable(kept, place, item, n.astype(np.float64), agree, pairs, weight(n), less, similarity)
-
-
-def _agreeing(place: Ints, label: Ints, items: int, similarity: Floats | None) -> Floats:
-    """How much the other annotations of its item agree with each annotation."""
-    if not len(label):
-        return np.zeros(0)
-    labels = int(label.max()) + 1 if similarity is None else len(similarity)
-    keys, entry, count = np.unique(place * labels + label, return_inverse=True, return_counts=True)
-    if similarity is None:
-        return np.asarray(count[entry] - 1.0)
-    names = tuple(map(str, range(labels)))
-    table = LabelCounts(names, np.ones(items), keys // labels, keys % labels, count.astype(np.float64), similarity)
-    return table.smoothed(table.count, similarity)[entry] - 1.0
 
 
 @dataclass(frozen=True)

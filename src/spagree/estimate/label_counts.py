@@ -56,6 +56,11 @@ class LabelCounts(Clustered):
         pairs = self.n * (self.n - 1)
         return np.divide(self.squares - self.n, pairs, out=np.zeros_like(pairs), where=pairs > 0)
 
+    @cached_property
+    def agreeing(self) -> Floats:
+        """How much the others of its item agree with an annotation, per entry: n_c − 1 for nominal labels."""
+        return self.smoothed(self.count, self.similarity) - 1.0
+
     def per_group(self, entries: Floats) -> Floats:
         """Add up entries within each group."""
         return _add_up(self.group, entries, len(self.items))

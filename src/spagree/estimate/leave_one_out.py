@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
@@ -13,7 +13,7 @@ import numpy as np
 from spagree.estimate.clusters import Clustered
 from spagree.estimate.grouping import Ints, counted, sums
 from spagree.estimate.item_groups import Floats
-from spagree.estimate.label_counts import LabelCounts
+from spagree.estimate.label_counts import votes_in_codes
 from spagree.tally.coded import Coded
 
 CELLS_AT_ONCE = 4_000_000
@@ -103,22 +103,11 @@ def peers(codes: Coded, similarity: Floats | None = None) -> Peers:
     ([3, 3, 3], [1.0, 1.0, 0.0], [2.0, 2.0, 2.0])
     """
     n = np.bincount(codes.item, minlength=codes.items)
-    agree = _agreeing(codes, similarity)
+    agree = np.repeat(replace(votes_in_codes(codes), similarity=similarity).agreeing, codes.counts[2])
     pairs = sums(codes.item, agree, codes.items)
     chosen = n[codes.item] > 1
     item, annotator = codes.item[chosen], codes.annotator[chosen].astype(np.int64)
     return Peers(len(codes.annotators), annotator, n[item], agree[chosen], pairs[item])
-
-
-def _agreeing(codes: Coded, similarity: Floats | None) -> Floats:
-    """How much the other annotations of its item agree with each annotation."""
-    item, label, times = codes.counts
-    count = times.astype(np.float64)
-    if similarity is not None:
-        group, number = item.astype(np.int64), label.astype(np.int64)
-        table = LabelCounts(codes.labels, np.ones(codes.items), group, number, count, similarity)
-        count = table.smoothed(count, similarity)
-    return np.repeat(count - 1, times)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from spagree.estimate.findings import find
 from spagree.estimate.similarity import SET_METRICS, Metric, is_number
 from spagree.options import CustomWeights
-from spagree.read.annotations import Caution
 from spagree.tally.count import Counted
+from spagree.understood import Caution
 
 EMPTY_SETS = frozenset(("[]", "{}"))
 # fmt: off

@@ -21,7 +21,7 @@ from spagree.estimate.alternative_test import AlternativeTest, alternative_test
 from spagree.estimate.comparison import Difference, Figure, Limits, clustered, difference, holm, limits_of
 from spagree.estimate.grouping import Ints, sums
 from spagree.estimate.influence import (
-    Coded,
+    AnnotationCodes,
     Pairable,
     Parts,
     Statistic,
@@ -163,7 +163,7 @@ class _Beside:
 
 def among_people(
     name: str,
-    humans: Coded,
+    humans: AnnotationCodes,
     runs: Sequence[Mapping[int, int]],
     weight: Weight,
     labels: Sequence[str],
@@ -175,7 +175,7 @@ def among_people(
     """Compare a model with people; ``runs`` are what it said about items, once for each time it was asked.
 
     >>> ints = lambda *values: np.array(values)
-    >>> people = Coded(ints(0, 0, 1, 1, 2, 2), ints(0, 1, 1, 2, 2, 0), ints(0, 0, 1, 0, 1, 1))
+    >>> people = AnnotationCodes(ints(0, 0, 1, 1, 2, 2), ints(0, 1, 1, 2, 2, 0), ints(0, 0, 1, 0, 1, 1))
     >>> found = among_people("bot", people, [{0: 0, 1: 1, 2: 1}], lambda n: n - 1.0, ["no", "yes"])
     >>> round(found.with_humans.value, 3), round(found.humans.value, 3), found.verdict, found.items
     (0.833, 0.667, 'cannot_tell', 3)
@@ -313,7 +313,9 @@ def _self_agreement(runs: Sequence[Mapping[int, int]], similarity: Floats | None
         return None
     rows = [(item, number, label) for number, run in enumerate(runs) for item, label in run.items()]
     item, number, label = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
-    found = pairable(Coded(item, np.full_like(number, -1), label), lambda n: np.asarray(n - 1, np.float64), similarity)
+    found = pairable(
+        AnnotationCodes(item, np.full_like(number, -1), label), lambda n: np.asarray(n - 1, np.float64), similarity
+    )
     if not len(found.item):
         return Figure(None, undefined="no item was labelled by two runs of the model")
     return _figure(found, parts(found), Sums.observed, level)

@@ -14,8 +14,8 @@ import numpy as np
 
 from spagree.estimate.grouping import AnyInts, Ints, counted
 from spagree.estimate.pairs import acquaintances
-from spagree.read.annotations import Caution
 from spagree.tally.coded import Coded
+from spagree.understood import Caution
 
 THIN = 5
 CHEAP_ANNOTATIONS = 100_000

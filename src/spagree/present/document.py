@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from spagree.estimate import Data, Estimate, Missingness
-from spagree.estimate.breakdowns import Absent, Breakdowns
+from spagree.estimate.breakdown_values import Absent, Breakdowns
 from spagree.estimate.checks import Check, checks
 from spagree.present.wording import json_escapes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from spagree.estimate import Findings
-from spagree.estimate.breakdowns import Breakdowns
+from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.checks import checks
 from spagree.present.sentence import headline, interval_name, on_the_scale
 from spagree.present.wording import escape_controls, figure, interval

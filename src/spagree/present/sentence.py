@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spagree.estimate import CUSTOM, NOMINAL, Estimate, Findings
-from spagree.estimate.breakdowns import NOT_ASKED, Absent, Breakdowns
+from spagree.estimate.breakdown_values import NOT_ASKED, Absent, Breakdowns
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.wording import count, figure, interval, p_value, percent, printable
 from spagree.tally.policies import AFTER_FIRST

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from spagree.estimate import Estimate, Findings
-from spagree.estimate.breakdowns import Breakdowns
+from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_chance
 from spagree.estimate.uncertainty import ANNOTATORS, COVERS, ITEMS
 from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name, kappa_bias

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from spagree.estimate import NOMINAL, Findings, checks
-from spagree.estimate.breakdowns import Breakdowns, known
+from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
 from spagree.present.wording import (

@@ -11,19 +11,7 @@ sources.py finds the room that reads a source; the other rooms are not imported:
 Every room but tools/ makes a Table (tables.py), which layouts.py turns into Annotations.
 """
 
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, Annotations, Caution, Understood
+from spagree.read.annotations import Annotations
 from spagree.read.sources import read, read_all
 
-__all__ = [
-    "ANNOTATOR",
-    "COUNT",
-    "ITEM",
-    "LABEL",
-    "ROW",
-    "TIME",
-    "Annotations",
-    "Caution",
-    "Understood",
-    "read",
-    "read_all",
-]
+__all__ = ["Annotations", "read", "read_all"]

@@ -11,20 +11,6 @@ import narwhals as nw
 
 from spagree.understood import Caution, Understood
 
-__all__ = [
-    "ANNOTATOR",
-    "COUNT",
-    "ITEM",
-    "LABEL",
-    "ROW",
-    "TEXT",
-    "TIME",
-    "Annotations",
-    "Caution",
-    "Stamp",
-    "Understood",
-]
-
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
 TEXT, LINK, CLUSTER, GROUP = "text", "link", "cluster", "by"
 

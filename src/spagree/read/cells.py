@@ -8,8 +8,9 @@ from typing import Any
 import narwhals as nw
 
 from spagree.errors import SHOWN_PROBLEMS, DataError
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME
 from spagree.read.tables import Table, cell, shown
+from spagree.understood import Caution
 
 LARGEST_COUNT = EXACT = 2**53  # whole numbers below are exact as floats
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -168,6 +168,30 @@ def _fetched(table: Table, positions: Sequence[int]) -> list[tuple[object, ...]]
     found = collected(top)
     places = {p: i for i, p in enumerate(positions)}
     return [tuple(row[places[p]] if p in places else None for p in range(len(table.columns))) for row in found]
+
+
+def values_by_item(table: Table, items: Sequence[int], position: int) -> dict[tuple[str, ...], set[str]]:
+    """The values of a column for each item, as far as the first rows show."""
+    values: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+    for row in table.sample:
+        if len(row) == len(table.columns) and (value := plain_text(row[position])):
+            values[tuple(plain_text(row[p]) for p in items)].add(value)
+    return values
+
+
+def link_column(table: Table, items: Sequence[int], taken: Collection[int]) -> int | None:
+    """A free column named like a link whose cells, as far as the first rows show, hold one web address per item.
+
+    The cards of the report link to it.
+    """
+    for position, name in enumerate(table.columns):
+        if position not in taken and names_link(name):
+            values = values_by_item(table, items, position)
+            found = [value for each in values.values() for value in each]
+            is_one_each = not items or len(found) == len(values)
+            if found and is_one_each and all(value.startswith(ADDRESSES) for value in found):
+                return position
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from typing import Any
 
 import narwhals as nw
 
-from spagree.read.annotations import ROW, Caution
+from spagree.read.annotations import ROW
 from spagree.read.contents import plain_name
 from spagree.read.tables import Table
+from spagree.understood import Caution
 
 IMPORT_ID = ('{"ImportId"', "{'ImportId'")
 RESPONDENT, COLLECTOR = "respondentid", "collectorid"

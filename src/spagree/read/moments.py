@@ -8,8 +8,9 @@ from typing import Any
 import narwhals as nw
 
 from spagree.errors import SHOWN_PROBLEMS, DataError
-from spagree.read.annotations import ROW, TIME, Caution
+from spagree.read.annotations import ROW, TIME
 from spagree.read.tables import shown
+from spagree.understood import Caution
 
 # Seconds since 1970 (UTC): numbers are taken as they are, a date without zone is taken as UTC
 # whatever the zone of the machine (which a cast to TIMESTAMPTZ would use).

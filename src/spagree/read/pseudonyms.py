@@ -21,8 +21,9 @@ import narwhals as nw
 
 from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
 from spagree.option_names import spelled
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations, Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
 from spagree.read.cells import EXACT, as_text
+from spagree.understood import Caution
 from spagree.write import write_atomically
 
 DIGITS = 24  # 96 bits

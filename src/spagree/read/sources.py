@@ -23,18 +23,13 @@ from spagree import progress
 from spagree.errors import FileError, SpagreeError, UsageError
 from spagree.option_names import spelled
 from spagree.read import filters, forms, layouts
-from spagree.read.annotations import (
-    ANNOTATOR,
-    ITEM,
-    LABEL,
-    Annotations,
-    Understood,
-)
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
 from spagree.read.databases import addresses
 from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question, Recognised
 from spagree.read.options import POLARS, SPARK, Request
 from spagree.read.pseudonyms import key_for, names_hidden, pseudonymised
 from spagree.read.tables import Table
+from spagree.understood import Understood
 
 if TYPE_CHECKING:
     from spagree.read.files.paths import File

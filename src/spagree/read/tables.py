@@ -9,7 +9,8 @@ from typing import Any
 
 import narwhals as nw
 
-from spagree.read.annotations import Caution, Stamp
+from spagree.read.annotations import Stamp
+from spagree.understood import Caution
 
 
 @dataclass(frozen=True, slots=True)

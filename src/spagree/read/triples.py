@@ -10,9 +10,10 @@ from typing import Any
 import narwhals as nw
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.read.frames import frame_table
 from spagree.read.tables import Table, shown
+from spagree.understood import Caution
 
 COLUMNS = (ITEM, ANNOTATOR, LABEL, TIME)
 MATRIX_DIMENSIONS = 2

@@ -10,12 +10,64 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import DataError, FileError
 from spagree.studies import raw
-from spagree.studies.standins import StandIn, draw
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """What the paper says about a data set that may not be at hand: its items, and annotations per item.
+
+    A simulated stand-in shows that the experiments run at that size. Its labels are invented, so its curves say nothing
+    about the real data, and it is marked as simulated wherever its name appears.
+    """
+
+    classes: int
+    usual: int | tuple[int, int]
+    """Items with this number of annotations, or a number from this range, …"""
+    items: int
+    other: tuple[int, int] = (2, 2)
+    """… and further items with a number from this range."""
+    others: int = 0
+    heterogeneity: float = 0.5
+    skew: float = 0.5
+
+
+def draw(standin: StandIn, seed: int) -> pl.DataFrame:
+    """Item and label of simulated annotations.
+
+    >>> frame = draw(StandIn(classes=3, usual=6, items=100, other=(5, 12), others=4), seed=1)
+    >>> frame["item"].n_unique(), frame["label"].n_unique()
+    (104, 3)
+    """
+    import polars as pl
+
+    parts = [(standin.items, standin.usual, "usual"), (standin.others, standin.other, "other")]
+    drawn = [
+        _part(standin, items, per_item, seed + number).with_columns(pl.lit(f"{name} ") + pl.col("item"))
+        for number, (items, per_item, name) in enumerate(parts)
+        if items
+    ]
+    return pl.concat(drawn)
+
+
+def _part(standin: StandIn, items: int, per_item: int | tuple[int, int], seed: int) -> pl.DataFrame:
+    from spagree.simulate import simulate
+
+    drawn = simulate(
+        items=items,
+        annotators=40,
+        classes=standin.classes,
+        per_item=per_item,
+        skew=standin.skew,
+        heterogeneity=standin.heterogeneity,
+        seed=seed,
+    )
+    return drawn.frame.select("item", "label")
+
 
 SIMULATED = "simulated"
 TIDY_ENDINGS = (".csv", ".csv.gz", ".parquet")

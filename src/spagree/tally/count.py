@@ -10,7 +10,7 @@ from typing import Any
 import narwhals as nw
 
 from spagree import progress
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, Caution
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations
 from spagree.read.files.paths import refuse_changed
 from spagree.tally.engines import column_names, rows
 from spagree.tally.group_counts import find_grouped, grouped_columns
@@ -20,6 +20,7 @@ from spagree.tally.policies import Clean, Policies, apply_policies
 from spagree.tally.set_labels import caution_sets
 from spagree.tally.spelling import caution_ids, caution_own_labels, caution_variants
 from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, refuse_overflow, text
+from spagree.understood import Caution
 
 LARGEST = 2**63 - 1
 N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"

@@ -15,11 +15,12 @@ import narwhals as nw
 from spagree import progress
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, unknown_name
 from spagree.options import DuplicatePolicy
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations, Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations
 from spagree.tally.engines import column_names, repeat_candidates, rows, without_rows
 from spagree.tally.set_labels import join_sets, keep_each, split_labels
 from spagree.tally.spelling import canonical, normalized, renamed_counts
 from spagree.tally.tally import text
+from spagree.understood import Caution
 
 SHOWN_LABELS = 4
 

@@ -11,9 +11,10 @@ from typing import Any
 import narwhals as nw
 
 from spagree.errors import DataError, UsageError
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.tally.engines import column_names, gathered_labels, replaced
 from spagree.tally.tally import text
+from spagree.understood import Caution
 
 SEPARATORS = ("|", ";", ",", "\n", "/", "+", "&", "#")
 BAR, BLANK = "|", " "

@@ -11,9 +11,10 @@ from typing import Any
 import narwhals as nw
 
 from spagree.errors import UsageError
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, Caution
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
 from spagree.tally.engines import column_names, replaced, rows, sampled_items
 from spagree.tally.tally import Tally, text
+from spagree.understood import Caution
 
 NUMBER = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII)
 MOST_RESPELLED = 2_000_000  # distinct items; their names are compared here

@@ -15,7 +15,6 @@ import pytest
 
 from spagree.errors import ColumnError, DataError, SpagreeError, UsageError
 from spagree.read import read
-from spagree.read.annotations import Caution
 from spagree.read.files.json_text import Written, as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.options import Request
@@ -24,6 +23,7 @@ from spagree.read.tools import source as source_module
 from spagree.read.tools.export import Rules, gather, label
 from spagree.read.tools.registry import MODULES, load
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.understood import Caution
 
 Save = Callable[[str, str | bytes], File]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from spagree.errors import DataError, UsageError
 from spagree.estimate import NOMINAL
-from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
+from spagree.estimate.breakdown_values import Breakdowns, known
+from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.outliers import mean_agreement
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.present.charts import heat, intervals, network, rows, spread

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.errors import DataError
 from spagree.estimate import Estimate
-from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
+from spagree.estimate.breakdown_values import Breakdowns, known
+from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.number_ranges import in_ranges
 from spagree.estimate.overlap import THIN
 from spagree.estimate.planning import NEW_ITEMS

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spagree.estimate.breakdowns import Breakdowns
+from spagree.estimate.breakdown_values import Breakdowns
 from spagree.present.report.cards import items
 from spagree.present.report.development_section import course
 from spagree.present.report.disagreement import where, who

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from spagree.estimate.breakdowns import MOST_DISPUTED, Breakdowns, known
+from spagree.estimate.breakdown_values import Breakdowns, known
+from spagree.estimate.breakdowns import MOST_DISPUTED
 from spagree.estimate.similarity import SET_METRICS, as_set
 from spagree.present.charts.rows import annotator_keys, class_keys, seconds
 from spagree.present.report.parts import Card, Cards, Figure, Name, Section, Vote

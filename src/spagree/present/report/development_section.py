@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from spagree.estimate.breakdowns import Breakdowns, known
+from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.development import window
 from spagree.present.charts import board, rows
 from spagree.present.report.figures import drawn

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from spagree.estimate import NOMINAL
-from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
+from spagree.estimate.breakdown_values import Breakdowns, known
+from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.similarity import SCALES
 from spagree.present.charts import board, rows
 from spagree.present.report.figures import drawn

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from spagree.estimate.breakdowns import Breakdowns, known
+from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.present.charts import board
 from spagree.present.group_words import differences_in_words, group_lines, shown_name
 from spagree.present.report.figures import drawn

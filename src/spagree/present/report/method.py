@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from spagree.estimate.breakdowns import Absent, Breakdowns, known
+from spagree.estimate.breakdown_values import Absent, Breakdowns, known
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
 from spagree.present.charts import board
 from spagree.present.report.figures import drawn

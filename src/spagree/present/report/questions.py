@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spagree.estimate.breakdowns import Breakdowns, known
+from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.present.report.page import Chapter, Page, render, template
 from spagree.present.verdicts import in_short
 from spagree.present.verdicts import verdicts as verdicts_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spagree.estimate import Findings
-from spagree.estimate.breakdowns import Absent, Breakdowns, known
+from spagree.estimate.breakdown_values import Absent, Breakdowns, known
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.charts.rows import development_steps
 from spagree.present.report.parts import Step

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from spagree.estimate import Findings
-from spagree.estimate.breakdowns import MOST_PEOPLE, Breakdowns, known
+from spagree.estimate.breakdown_values import Breakdowns, known
+from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.overlap import Overlap, Team
 from spagree.estimate.weights import REGISTRY
 from spagree.present.charts import board, rows

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import IO
 
 from spagree.errors import DataError
-from spagree.read.annotations import Caution
 from spagree.read.files import csv_checks
 from spagree.read.files.encodings import as_utf8, line_ending, refuse_bad_bytes
 from spagree.read.files.paths import File
 from spagree.read.files.scratch import new_file
 from spagree.read.tables import shown
+from spagree.understood import Caution
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 EXPECTED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|"}

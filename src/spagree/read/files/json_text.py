@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import SHOWN_PROBLEMS, DataError
-from spagree.read.annotations import Caution
 from spagree.read.files.delimited import SAMPLE_ROWS, TextFile
 from spagree.read.files.encodings import as_utf8, refuse_bad_bytes
 from spagree.read.files.paths import File
 from spagree.read.files.scratch import new_file
 from spagree.read.tables import listed, shown
+from spagree.understood import Caution
 
 
 class Written(str):

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
-from spagree.read.annotations import Caution
 from spagree.read.files.compressed import BROKEN_ZIP
 from spagree.read.files.delimited import SAMPLE_ROWS, TextFile
 from spagree.read.files.paths import ZIP, File, head
 from spagree.read.files.scratch import new_file
 from spagree.read.tables import listed, shown
+from spagree.understood import Caution
 
 BLOCK = 1 << 20
 TAG, PLACE = rb"<(?:\w+:)?", rb"""[^>]*?\br=["']"""

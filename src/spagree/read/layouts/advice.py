@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 
 from spagree.errors import ColumnError, DataError
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES, Roles
 from spagree.read.contents import OTHER_PEOPLE, Held, held_by, plain_name, sort_out, words, words_of
 from spagree.read.layouts.questions import Asked
 from spagree.read.tables import Table, listed, shown
+from spagree.understood import Caution
 
 ITEM_WORDS = words(
     "q question item image img picture photo doc document text sentence sample task unit video clip case tweet "

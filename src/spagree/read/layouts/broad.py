@@ -13,14 +13,14 @@ import narwhals as nw
 
 from spagree.errors import ColumnError, UsageError
 from spagree.read import cells, columns
-from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME, Caution
-from spagree.read.contents import PEOPLE, Held, held_by, plain_name, plain_text, sort_out, without_sums
+from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME
+from spagree.read.contents import PEOPLE, Held, held_by, link_column, plain_name, plain_text, sort_out, without_sums
 from spagree.read.layouts.advice import ANSWER_WORDS, ITEM_WORDS, PEOPLE_WORDS, is_person, named_like
-from spagree.read.layouts.links import link_column
 from spagree.read.layouts.long import joined, role_columns
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.layouts.unpivot import unpivoted
 from spagree.read.tables import Table, cell, listed, shown
+from spagree.understood import Caution
 
 FEWEST_ROWS = 5
 FEWEST_CLASSES = 3

@@ -9,14 +9,20 @@ import narwhals as nw
 
 from spagree.errors import DataError, UsageError
 from spagree.read import cells, columns, moments
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME, Caution
-from spagree.read.contents import held_by, plain_name, words
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME
+from spagree.read.contents import held_by, link_column, plain_name, values_by_item, words
 from spagree.read.layouts import advice, questions
-from spagree.read.layouts.clusters import caution_clusters
-from spagree.read.layouts.links import link_column
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.tables import Table, cell, listed, shown
+from spagree.understood import Caution
 
+# Columns that group items: of documents, batches, topics.
+GROUPS = words(
+    "document documentid documentname doc docid docname batch batchid batchname page pageid topic topicid thread "
+    "threadid conversation conversationid dialogue dialogueid dialog dialogid article articleid chapter chapterid "
+    "paragraph paragraphid session sessionid video videoid story storyid"
+)
+FEWEST_ITEMS = 9  # below, little can be seen
 COUNTS = words("count counts n votes nvotes numvotes freq frequency numannotators annotators nannotators")
 
 
@@ -127,3 +133,21 @@ def _timed(
         reason = str(error).splitlines()[0].partition(";")[0]
     message = f"column {shown(names[TIME])} was not used as the time of annotation: {reason}"
     return frame.drop(TIME), (Caution("time_ignored", message),)
+
+
+def caution_clusters(table: Table, places: Mapping[str, Sequence[int]]) -> tuple[Caution, ...]:
+    """Where the first rows show a column with fewer values than items, and one value for each item."""
+    taken = {position for positions in places.values() for position in positions}
+    named = [p for p, name in enumerate(table.columns) if p not in taken and plain_name(name) in GROUPS]
+    for position in named:
+        values = values_by_item(table, places[ITEM], position)
+        clusters = {value for each in values.values() for value in each}
+        is_grouping = all(len(each) == 1 for each in values.values()) and 1 < len(clusters) <= len(values) / 2
+        if is_grouping and len(values) >= FEWEST_ITEMS:
+            name = shown(table.columns[position])
+            message = (
+                f"column {name} groups items (in the first rows {len(values):,} items in {len(clusters):,} groups): if "
+                f"items of one group have something in common, the interval is too narrow; say --cluster {name}"
+            )
+            return (Caution("looks_clustered", message),)
+    return ()

@@ -10,13 +10,14 @@ import narwhals as nw
 
 from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError
 from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME
 from spagree.read.contents import OFF, ON, held_by
 from spagree.read.frames import collected
 from spagree.read.layouts.advice import refuse_few_items
 from spagree.read.layouts.long import joined, role_columns
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.tables import Table, cell, listed, shown
+from spagree.understood import Caution
 
 SEPARATOR = "|"
 FEWEST_CLASSES = 2

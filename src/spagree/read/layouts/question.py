@@ -8,7 +8,8 @@ from typing import Any
 
 import narwhals as nw
 
-from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEXT, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEXT, TIME
+from spagree.understood import Caution
 
 
 @dataclass(frozen=True, slots=True)

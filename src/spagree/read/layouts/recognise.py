@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.contents import (
     DERIVED,
     ON,
@@ -17,6 +17,7 @@ from spagree.read.contents import (
     PEOPLE,
     Held,
     held_by,
+    link_column,
     plain_name,
     sort_out,
     without_sums,
@@ -24,9 +25,9 @@ from spagree.read.contents import (
     words_of,
 )
 from spagree.read.layouts.advice import consensus_beside, is_item, is_person, refuse_few_items
-from spagree.read.layouts.links import link_column
 from spagree.read.layouts.question import Question
 from spagree.read.tables import Table, listed
+from spagree.understood import Caution
 
 FORM_COLUMNS = words("timestamp respondentid collectorid responseid")
 FEWEST_ROWS, FEWEST_ITEMS, FEWEST_PEOPLE = 5, 3, 2

@@ -17,12 +17,13 @@ import narwhals as nw
 
 from spagree.errors import DataError, FileError, SpagreeError, UsageError
 from spagree.read import cells
-from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TIME, Annotations, Understood
+from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TIME, Annotations
 from spagree.read.layouts import SHOWN_EXAMPLES
 from spagree.read.tools.export import Export, Rules, gather
 from spagree.read.tools.registry import MODULES, find
 from spagree.read.tools.source import SPECIAL, Source, look
 from spagree.read.tools.tool import ReaderOptions, Tool
+from spagree.understood import Understood
 
 __all__ = ["MODULES", "ReaderOptions", "Rules", "Source", "Tool", "find", "look", "read_export"]
 

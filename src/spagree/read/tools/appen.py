@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from spagree.errors import ColumnError, DataError
-from spagree.read.annotations import Caution
 from spagree.read.tables import listed
 from spagree.read.tools import guess, timestamps
 from spagree.read.tools.answers import Record, cell, from_text, item_text, known, one_or_more, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.understood import Caution
 
 GOLD, REASON = "_gold", "_gold_reason"
 TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url", "input")

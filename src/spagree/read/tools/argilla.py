@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.annotations import Caution
 from spagree.read.files.json_text import as_text
 from spagree.read.tables import shown
 from spagree.read.tools.answers import Record, answer, entries, item_text, known, part, records
 from spagree.read.tools.columnar import column_records
 from spagree.read.tools.source import COLUMNS, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.understood import Caution
 
 USERS, STATUS, RESPONSES = ".responses.users", ".responses.status", ".responses"
 ALONE = ("annotation", "annotation_agent")  # version 1, text classification: one annotation per record

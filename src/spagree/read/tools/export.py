@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import ColumnError, DataError, UsageError, unknown_name
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, LINK, ROW, TEXT, TIME, Caution
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, LINK, ROW, TEXT, TIME
 from spagree.read.tables import listed, shown
 from spagree.read.tools.fields import field_in, fields_of
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.understood import Caution
 
 if TYPE_CHECKING:
     import polars

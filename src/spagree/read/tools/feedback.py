@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.annotations import Caution
 from spagree.read.files.json_text import DECODER
 from spagree.read.tables import listed
 from spagree.read.tools.answers import Record, cell, item_text, known, records
-from spagree.read.tools.source import Source
-from spagree.read.tools.tool import ReaderOptions, Response
+from spagree.read.tools.source import OBJECTS, TABLE, Source
+from spagree.read.tools.tool import ReaderOptions, Response, Tool
+from spagree.understood import Caution
 
 HUMAN, MODEL, PROGRAM = "human", "model", "program"
 KINDS = (HUMAN, MODEL, PROGRAM)  # who may count: all unless the user says otherwise
@@ -33,7 +33,7 @@ class Fields:
     kinds: Mapping[str, str]  # what the tool calls people, models and programs
 
 
-def reader(fields: Fields) -> Callable[[Source, ReaderOptions], Iterator[Response]]:
+def _reader(fields: Fields) -> Callable[[Source, ReaderOptions], Iterator[Response]]:
     """The function that yields the responses of a tool with these fields."""
 
     def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -100,8 +100,20 @@ def _tell(sizes: Counter[str], options: ReaderOptions) -> None:
         options.cautions.append(Caution("people_and_models", f"scores {found}{remedy}"))
 
 
-def has_fields(source: Source, *groups: tuple[str, ...]) -> bool:
-    """Whether the records, or those of a page, have a field of each group."""
-    scores = [score for record in source.objects for score in _scores(record)]
-    keys = {*source.keys, *(name for score in scores for name in score)}
-    return all(any(name in keys for name in group) for group in groups)
+def tool(name: str, title: str, shown: Mapping[str, str], fields: Fields, *groups: tuple[str, ...]) -> Tool:
+    """The tool whose scores are in these fields; its exports have a field of each group."""
+
+    def recognise(source: Source) -> bool:
+        scores = [score for record in source.objects for score in _scores(record)]
+        keys = {*source.keys, *(name for score in scores for name in score)}
+        return source.shape in (OBJECTS, TABLE) and all(any(name in keys for name in group) for group in groups)
+
+    return Tool(
+        name=name,
+        title=title,
+        fields=shown,
+        recognise=recognise,
+        responses=_reader(fields),
+        counted=KINDS,
+        renames=frozenset({"item", "annotator"}),
+    )

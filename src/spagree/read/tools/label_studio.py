@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.annotations import Caution
 from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import shown
 from spagree.read.tools import guess, label_studio_database
@@ -26,6 +25,7 @@ from spagree.read.tools.label_studio_results import (
 )
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.understood import Caution
 
 UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")
 OWN = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spagree.errors import DataError
-from spagree.read.annotations import Caution
 from spagree.read.tools.answers import Record, cell, entries, item_text, known, one_or_more, part, records
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.understood import Caution
 
 OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from spagree.read.tools.feedback import HUMAN, KINDS, MODEL, PROGRAM, Fields, has_fields, reader
-from spagree.read.tools.source import OBJECTS, TABLE, Source
-from spagree.read.tools.tool import Tool
+from spagree.read.tools.feedback import HUMAN, MODEL, PROGRAM, Fields, tool
 
 FIELDS = Fields(
     items=("observationId", "observation_id", "traceId", "trace_id", "sessionId", "session_id"),
@@ -17,20 +15,13 @@ FIELDS = Fields(
     kinds={"annotation": HUMAN, "eval": MODEL, "api": PROGRAM},
 )
 
-
-def recognise(source: Source) -> bool:
-    """Scores with their type and where they come from."""
-    return source.shape in (OBJECTS, TABLE) and has_fields(
-        source, ("traceId", "trace_id"), ("dataType", "data_type"), ("name",), ("source",)
-    )
-
-
-TOOL = Tool(
-    name="langfuse",
-    title="Langfuse",
-    fields={"item": "observationId, traceId", "annotator": "authorUserId", "time": "timestamp"},
-    recognise=recognise,
-    responses=reader(FIELDS),
-    counted=KINDS,
-    renames=frozenset({"item", "annotator"}),
+TOOL = tool(
+    "langfuse",
+    "Langfuse",
+    {"item": "observationId, traceId", "annotator": "authorUserId", "time": "timestamp"},
+    FIELDS,
+    ("traceId", "trace_id"),
+    ("dataType", "data_type"),
+    ("name",),
+    ("source",),
 )

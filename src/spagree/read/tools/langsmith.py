@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from spagree.read.tools.feedback import HUMAN, KINDS, MODEL, PROGRAM, Fields, has_fields, reader
-from spagree.read.tools.source import OBJECTS, TABLE, Source
-from spagree.read.tools.tool import Tool
+from spagree.read.tools.feedback import HUMAN, MODEL, PROGRAM, Fields, tool
 
 FIELDS = Fields(
     items=("run_id",),
@@ -17,20 +15,12 @@ FIELDS = Fields(
     kinds={"app": HUMAN, "model": MODEL, "auto_eval": MODEL, "api": PROGRAM},
 )
 
-
-def recognise(source: Source) -> bool:
-    """Feedback by key, with where it comes from."""
-    return source.shape in (OBJECTS, TABLE) and has_fields(
-        source, ("run_id",), ("key",), ("feedback_source", "feedback_source.type")
-    )
-
-
-TOOL = Tool(
-    name="langsmith",
-    title="LangSmith",
-    fields={"item": "run_id", "annotator": "feedback_source.user_id", "time": "created_at"},
-    recognise=recognise,
-    responses=reader(FIELDS),
-    counted=KINDS,
-    renames=frozenset({"item", "annotator"}),
+TOOL = tool(
+    "langsmith",
+    "LangSmith",
+    {"item": "run_id", "annotator": "feedback_source.user_id", "time": "created_at"},
+    FIELDS,
+    ("run_id",),
+    ("key",),
+    ("feedback_source", "feedback_source.type"),
 )

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Any
 
 from spagree.errors import ColumnError, DataError
-from spagree.read.annotations import Caution
 from spagree.read.contents import names_link
 from spagree.read.files.json_text import DECODER
 from spagree.read.tables import listed, shown
@@ -18,6 +17,7 @@ from spagree.read.tools import timestamps
 from spagree.read.tools.answers import Record, answer, from_text, one_or_more, table_rows
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
+from spagree.understood import Caution
 
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
 NUMBERED = re.compile(r"(.*?[^0-9])[._-]?([0-9]+)")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.annotations import Caution
 from spagree.read.files.json_text import as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.tables import shown
@@ -16,6 +15,7 @@ from spagree.read.tools import potato_1x
 from spagree.read.tools.answers import Record, cell, file_records, one_or_more, part
 from spagree.read.tools.source import FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.understood import Caution
 
 REMARK = "free_response"
 HISTORY_ONLY = (

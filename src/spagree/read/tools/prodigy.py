@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spagree.errors import DataError
-from spagree.read.annotations import Caution
 from spagree.read.tables import shown
 from spagree.read.tools.answers import Record, answer, cell, file_records, item_text, known
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.understood import Caution
 
 BINARY, CHOICE = "answer", "accept"
 BLOCKS = "blocks"

@@ -8,12 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from spagree.read.annotations import Caution
 from spagree.read.contents import names_link
 from spagree.read.tools.chosen import Chosen
 from spagree.read.tools.fields import address_in
 from spagree.read.tools.source import Source
 from spagree.read.tools.timestamps import usual
+from spagree.understood import Caution
 
 Value = str | tuple[str, ...] | None
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
