@@ -151,6 +151,15 @@ def test_rows_of_a_grid_are_items(save: Save, tmp_path: Path) -> None:
         read(tmp_path / "annotated_instances.tsv")
 
 
+def test_grids_are_asked_in_the_order_of_the_file(save: Save, tmp_path: Path) -> None:
+    names = ["zeal", "care", "wit", "tone", "pace", "form", "aim", "scope"]
+    for who, rating in (("ann", "1"), ("bob", "2")):
+        labels = {name: {"A": rating} for name in names}
+        save(f"{who}/annotated_instances.jsonl", {"id": "d1", "displayed_text": "Hi", "label_annotations": labels})
+    with pytest.raises(spagree.ColumnError, match=", ".join(f"'{name}'" for name in names)):
+        read(tmp_path)
+
+
 # ── people and models ──
 
 LANGFUSE = {"traceId": "t1", "name": "ok", "dataType": "CATEGORICAL", "source": "ANNOTATION", "stringValue": "yes",

@@ -12,7 +12,7 @@ from spagree.errors import ColumnError, DataError, UsageError, unknown_name
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, LINK, ROW, TEXT, TIME
 from spagree.read.tables import listed, shown
 from spagree.read.tools.fields import field_in, fields_of
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution
 
 if TYPE_CHECKING:
@@ -75,14 +75,6 @@ class Rows:
     numbers: list[int] = field(default_factory=list)
     no_times: list[str] = field(default_factory=list)  # what is there instead of a time
     named: dict[str, list[str | None]] = field(default_factory=dict)  # cluster and group, where they were asked for
-
-    def append(self, item: str | None, annotator: str | None, label: str, seconds: float | None, number: int) -> None:
-        """One more annotation."""
-        self.items.append(item)
-        self.annotators.append(annotator)
-        self.labels.append(label)
-        self.times.append(seconds)
-        self.numbers.append(number)
 
     def name(self, values: Mapping[str, str | None]) -> None:
         """The cluster and the group of the annotation that was added last."""
@@ -208,7 +200,7 @@ class _Gathering:
     """What was seen so far. Empty answers are counted at the end, when all questions are known."""
 
     def __init__(self, tool: Tool, rules: Rules, named: Mapping[str, str]) -> None:
-        self.tool, self.rules, self.counted = tool, rules, rules.counted(tool)
+        self.tool, self.rules, self.reasons = tool, rules, _Reasons(tool, rules)
         self.keeps_empty = rules.empty == "keep"
         self.rows: dict[str, Rows] = {}
         self.left_out: defaultdict[tuple[str, str], int] = defaultdict(int)  # by question and reason
@@ -219,28 +211,31 @@ class _Gathering:
         self.named = named
         self.unknown = dict(named)  # fields that no record had so far
         self.known: dict[str, None] = {}
-        self.statuses: set[str] = set()
         self.labels = _Labels()
 
     def add(self, number: int, response: Response, options: Mapping[str, Sequence[str]]) -> None:
         item, annotator, answers, time, status, is_gold, row, text, is_complete, fields = response
-        reason = self._reason(status, is_gold)
+        reason = self.reasons[status, is_gold]
         is_complete = is_complete or not answers
         if is_complete:
             self.complete[reason] += 1
         if options:
             answers = _split(answers, options, self.rules)
         seconds = None if reason or time is None else self.tool.clock(time)
-        values = self._named(fields) if self.named else {}
+        values = self._named(fields) if self.named else NO_FIELDS
         for question, value in answers.items():
             rows = self.rows.get(question) or self.rows.setdefault(question, Rows())
-            if is_complete:
-                self.answered[question, reason] += 1
+            self.answered[question, reason] += is_complete
             if reason or not (value or self.keeps_empty):
                 self.left_out[question, reason or "empty"] += 1
                 continue
-            rows.append(item, annotator, self.labels[value], seconds, number if row is None else row)
-            rows.name(values)
+            rows.items.append(item)
+            rows.annotators.append(annotator)
+            rows.labels.append(self.labels[value])
+            rows.times.append(seconds)
+            rows.numbers.append(number if row is None else row)
+            if values:
+                rows.name(values)
             if seconds is None and time is not None:
                 rows.no_times.append(time)
         if item is not None and (item not in self.texts or item not in self.links):
@@ -273,14 +268,6 @@ class _Gathering:
                 f"--{role} {shown(name)}: no record has this field; fields: {listed(list(self.known), SHOWN_FIELDS)}"
             )
 
-    def _reason(self, status: str, is_gold: bool) -> str:
-        """Why a response does not count, or nothing."""
-        if status:
-            self.statuses.add(status)
-            if status not in self.counted:
-                return self.tool.statuses.get(status, "other_status")
-        return "ground_truth" if is_gold and self.rules.ground_truth == "drop" else ""
-
     def export(self, name: str) -> Export:
         self.refuse_unknown()
         left_out = {question: found for question in self.rows if (found := self._left_out(question))}
@@ -288,7 +275,8 @@ class _Gathering:
         if not answered:
             raise self._nothing(left_out, name)
         links = {item: link for item, link in self.links.items() if link}
-        return Export(self.tool, answered, left_out, self.texts, links, frozenset(self.statuses))
+        statuses = frozenset(status for status, _ in self.reasons if status)
+        return Export(self.tool, answered, left_out, self.texts, links, statuses)
 
     def _left_out(self, question: str) -> dict[str, int]:
         """What the rules left out; who saw all questions and did not answer this one left it empty."""
@@ -305,6 +293,23 @@ class _Gathering:
         found = f"all were left out ({reasons}); change that with --status, --empty or --ground-truth" if reasons else (
             "none were found; check that the project has annotations and that the export holds them")  # fmt: skip
         return DataError(f"{name}: a {self.tool.title} export without annotations that count: {found}")
+
+
+class _Reasons(dict[tuple[str, bool], str]):
+    """Why responses of a status, which may be ground truth, do not count, or nothing; for those that occurred."""
+
+    def __init__(self, tool: Tool, rules: Rules) -> None:
+        super().__init__()
+        self.tool, self.counted, self.drops_gold = tool, rules.counted(tool), rules.ground_truth == "drop"
+
+    def __missing__(self, key: tuple[str, bool]) -> str:
+        status, is_gold = key
+        if status and status not in self.counted:
+            reason = self.tool.statuses.get(status, "other_status")
+        else:
+            reason = "ground_truth" if is_gold and self.drops_gold else ""
+        self[key] = reason
+        return reason
 
 
 class _Labels(dict[Value, str]):

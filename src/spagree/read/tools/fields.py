@@ -36,7 +36,7 @@ def address_in(record: Mapping[str, Any]) -> str | None:
     ('https://example.org/7', None)
     """
     for part in _parts(record):
-        for name in _link_names(tuple(part)):
+        for name in _link_names(tuple(part)) if part else ():
             if isinstance(part[name], str) and part[name].startswith(ADDRESSES):
                 return str(part[name])
     return None

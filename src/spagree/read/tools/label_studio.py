@@ -148,8 +148,10 @@ def _annotation(  # noqa: PLR0917 - called for each annotation: by name it takes
     by = person(made_by, options)
     if changed_by is not None and changed_by != made_by:
         seen.edited += person(changed_by, options) not in (None, by)
-    given = answers(place, part(found, "result", list, place), named, seen)
-    time = known(found.get(options.time or "created_at"))
+    result, time = found["result"], found.get(options.time or "created_at")
+    given = answers(place, result if type(result) is list else part(found, "result", list, place), named, seen)
+    if type(time) is not str or not time:
+        time = known(time)
     status = "cancelled" if found.get("was_cancelled") is True else "submitted"
     is_gold, number = found.get("ground_truth") is True, _number(found.get("id"))
     if len(given) == 1:
@@ -176,6 +178,8 @@ def link(task: Record) -> str | None:
 
 
 def _number(text: Any) -> int:
+    if type(text) is int:
+        return text
     return int(text) if isinstance(text, int) or (isinstance(text, str) and text.isdecimal()) else 0
 
 

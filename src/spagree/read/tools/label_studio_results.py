@@ -47,8 +47,6 @@ class Aliases:
 
     def value(self, control: str, value: Value) -> Value:
         """The same for a whole answer."""
-        if not self.by_control:
-            return value
         if value is None or isinstance(value, str):
             return value and self.text(control, value)
         return one_or_more(self.text(control, each) for each in value)
@@ -109,16 +107,17 @@ def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> di
     for each in result:
         if not isinstance(each, dict):
             raise DataError(f"{place}: a result should be an object, found {shown(as_text(each))}")
-        value, control = part(each, "value", dict, place), each.get("from_name")
+        value, control, number = each.get("value"), each.get("from_name"), each.get("item_index")
+        if type(value) is not dict:
+            value = part(each, "value", dict, place)
         if not control:
             continue
         if not REGIONS.isdisjoint(value):
             seen.regions += 1
             continue
         control = intern(str(control))
-        given = named.value(control, simple_value(value))
-        number = each.get("item_index")
-        of_item = found.setdefault("" if number is None else f" {as_text(number)}", {})
+        given = named.value(control, simple_value(value)) if named.by_control else simple_value(value)
+        of_item = found[""] if number is None else found.setdefault(f" {as_text(number)}", {})
         if control in of_item:
             seen.repeated += 1
             given = both(of_item[control], given)

@@ -58,11 +58,14 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     kinds = _Boxes([fields for *_, fields, _ in given])
     numbers = _numbers(source, kinds.fields)
     for line, item, who, time, status, seen, fields, others in given:
-        for number, answers in _by_item(kinds.ticked(fields), numbers):
+        answers = kinds.ticked(fields)
+        if not numbers:
+            yield Response(item, who, answers, time, status, row=line, text=seen.get(""), fields=others)
+            continue
+        for number, of_number in _by_item(answers, numbers):
             of_item = f"{item} {number}" if number else item
-            yield Response(
-                of_item, who, answers, time, status, row=line, text=seen.get(number, seen.get("")), fields=others
-            )
+            text = seen.get(number, seen.get(""))
+            yield Response(of_item, who, of_number, time, status, row=line, text=text, fields=others)
 
 
 def _assignments(
@@ -70,43 +73,52 @@ def _assignments(
 ) -> Iterator[Assignment]:
     columns = None
     for line, names, cells in rows:
-        place = f"{source.name}:{line}"
         if columns is None or columns.names is not names:  # the first row of a file
-            columns = _Columns(names, options, texts, place)
-        yield columns.assignment(line, dict(zip(names, cells, strict=True)), place)
+            columns = _Columns(names, options, texts, f"{source.name}:{line}")
+        yield columns.assignment(source.name, line, cells)
 
 
 class _Columns:
     """Which columns of a file hold what: the same for all its rows."""
 
     def __init__(self, names: Sequence[str], options: ReaderOptions, texts: Mapping[str, str], place: str) -> None:
-        self.names, self.texts = names, texts
-        self.item, self.time = options.item or "HITId", options.time or "SubmitTime"
-        if self.item not in names:
-            raise ColumnError(f"{place}: there is no field {shown(self.item)}; fields: {listed(list(names))}")
+        item, time = options.item or "HITId", options.time or "SubmitTime"
+        if item not in names:
+            raise ColumnError(f"{place}: there is no field {shown(item)}; fields: {listed(list(names))}")
+        at = {name: position for position, name in enumerate(names)}
+        self.names, self.item = names, at[item]
+        self.who, self.time, self.status = at.get("WorkerId"), at.get(time), at.get("AssignmentStatus")
+        self.crowd = at.get(CROWD)  # the crowd elements write all answers in one cell
+        self.texts = [(number, at[name]) for number, name in texts.items() if name in at]
+        self.answers = [(name[len(ANSWER) :], at[name]) for name in names if name.startswith(ANSWER) and name != CROWD]
         others = {name.removeprefix(INPUT): name for name in names if options.needs(name) or _is_link(name)}
-        self.others = others | {name: name for name in names if name in (options.by, options.cluster)}
-        self.answers = {name[len(ANSWER) :]: name for name in names if name.startswith(ANSWER) and name != CROWD}
+        others |= {name: name for name in names if name in (options.by, options.cluster)}
+        self.others = [(field, at[name]) for field, name in others.items()]
 
-    def assignment(self, line: int, row: Mapping[str, str | None], place: str) -> Assignment:
+    def assignment(self, source: str, line: int, cells: Sequence[str | None]) -> Assignment:
         """One row of the file."""
-        seen = {number: row.get(column) for number, column in self.texts.items()}
-        fields = {field: _cell(row[name]) for field, name in self.answers.items()}
-        crowd = row.get(CROWD)  # the crowd elements write all answers in one cell
-        if crowd:
-            fields |= _crowd(place, crowd)
-        others = {field: row[name] for field, name in self.others.items()} if self.others else NO_FIELDS
-        who, time, status = row.get("WorkerId"), row.get(self.time), row.get("AssignmentStatus") or "Submitted"
-        return line, row[self.item] or "", who, time, STATUSES.get(status) or status.lower(), seen, fields, others
+        fields = {field: _cell(cells[position]) for field, position in self.answers}
+        if self.crowd is not None and (crowd := cells[self.crowd]):
+            fields |= _crowd(f"{source}:{line}", crowd)
+        who = None if self.who is None else cells[self.who]
+        time = None if self.time is None else cells[self.time]
+        status = (None if self.status is None else cells[self.status]) or "Submitted"
+        return (
+            line,
+            cells[self.item] or "",
+            who,
+            time,
+            STATUSES.get(status) or status.lower(),
+            {number: cells[position] for number, position in self.texts},
+            fields,
+            {field: cells[position] for field, position in self.others} if self.others else NO_FIELDS,
+        )
 
 
 def _tell_repeats(source: Source, options: ReaderOptions, given: Sequence[Assignment]) -> None:
     """One input in several HITs is one item, which the HIT does not tell."""
-    hits: defaultdict[str, set[str]] = defaultdict(set)
-    for _, item, _, _, _, seen, *_ in given:
-        if seen.get(""):
-            hits[str(seen[""])].add(item)
-    if not any(len(found) > 1 for found in hits.values()):
+    hits: dict[str, str] = {}  # the first HIT of each input
+    if all(hits.setdefault(text, item) == item for _, item, _, _, _, seen, *_ in given if (text := seen.get(""))):
         return
     inputs: defaultdict[tuple[str | None, ...], set[str | None]] = defaultdict(set)
     names: Sequence[str] = ()
@@ -254,10 +266,7 @@ def _boxed(fields: Mapping[str, Value], boxes: Mapping[str, str]) -> dict[str, V
 def _by_item(
     fields: dict[str, Value], numbers: Mapping[str, tuple[str, str]]
 ) -> Iterator[tuple[str, dict[str, Value]]]:
-    """The answers of each item of the HIT by its number, which is empty where the HIT is one item."""
-    if not numbers:
-        yield "", fields
-        return
+    """The answers of each item of the HIT by its number; those that have none are about the HIT itself."""
     common = {field: value for field, value in fields.items() if field not in numbers}
     items: defaultdict[str, dict[str, Value]] = defaultdict(dict)
     for field, (question, number) in numbers.items():

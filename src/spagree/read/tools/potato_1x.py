@@ -25,8 +25,8 @@ def responses(entries: Sequence[tuple[str, str, Record]], options: ReaderOptions
         if plain or not labels:
             yield Response(item, who, plain, text=text, fields=record)
         rows: defaultdict[str, dict[str, Value]] = defaultdict(dict)
-        for name in grids & labels.keys():
-            for row, rating in labels[name].items():
+        for name, ratings in labels.items():
+            for row, rating in ratings.items() if name in grids else ():
                 rows[row][name] = rating or None
         yield from (Response(f"{item} {row}", who, answers, text=text, fields=record) for row, answers in rows.items())
 
