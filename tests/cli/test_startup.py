@@ -45,7 +45,8 @@ def test_help_loads_neither_numbers_nor_options() -> None:
 
 @pytest.mark.parametrize("arguments", [(), ("--json",), ("--duplicates", "first")], ids=" ".join)
 def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[str, ...]) -> None:
-    heavy = {"pandas", "pyarrow", "scipy", "polars", "altair", "asyncio", "msgspec", "numpy.ma", "sqlite3", "jinja2"}
+    heavy = {"pandas", "pyarrow", "scipy", "polars", "altair", "asyncio", "msgspec", "sqlite3", "jinja2"}
+    heavy |= {"numpy.ma", "numpy.typing"}
     breakdowns = {"actions", "annotators", "budgets", "comparison", "development", "groups"}
     unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "planning")}
     pages = {"spagree.present.report", "spagree.present.charts"}
@@ -94,3 +95,29 @@ def test_measuring_a_file_in_python_does_not_load_pandas_either(table: Path) -> 
     code = f"import sys, spagree; spagree.measure({str(table)!r}); print('pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+CONSTANT = """
+import sys
+from spagree.read.files import without_pandas
+{first}
+without_pandas.install()
+import duckdb, narwhals as nw
+relation = nw.from_native(duckdb.sql("SELECT 1 AS a"))
+print(relation.select(nw.col("a") + nw.lit(1)).to_native().fetchall(), "pandas" in sys.modules)
+"""
+
+
+def constant(first: str) -> str:
+    code = CONSTANT.format(first=first)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_narwhals_makes_constants_where_we_expect_it() -> None:
+    pytest.importorskip("pandas")
+    assert constant("") == "[(2,)] False\n", "narwhals has moved its duckdb backend: change MAKES_CONSTANTS"
+
+
+def test_constants_made_elsewhere_import_pandas_and_stay_right() -> None:
+    pytest.importorskip("pandas")
+    assert constant('without_pandas.MAKES_CONSTANTS = "narwhals.moved."') == "[(2,)] True\n"

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, fsum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.estimate.label_counts import LabelCounts
 from spagree.tally.tally import Tally
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Shrink towards annotations_m1 (a = 1/4, b = 0) with the weight of fifty items, whatever their number of
 # annotations: a calibration set of five items that everybody labelled is still five items.

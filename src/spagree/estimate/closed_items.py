@@ -8,13 +8,16 @@ closed items are a function of the annotations that count now, in the order in w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.estimate.item_groups import Floats
 
-Codes = NDArray[np.integer]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Codes: TypeAlias = "NDArray[np.integer]"
 
 
 @dataclass(frozen=True, slots=True)

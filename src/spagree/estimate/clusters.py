@@ -7,12 +7,15 @@ each cluster before they are squared; without clusters every item is one of its 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float64]"
+Ints: TypeAlias = "NDArray[np.int64]"
 ALONE = -1  # the cluster of items that are each a cluster of their own
 ONE_CLUSTER = "all items are in one cluster: how clusters differ cannot be seen"
 

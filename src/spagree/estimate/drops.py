@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log, sqrt
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.estimate.item_groups import Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SHORT, LONG = 10, 50  # items in a block
 BETS = (0.6, 1.4)  # drops that are bet on, in standard deviations of a long block

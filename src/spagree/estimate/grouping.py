@@ -5,17 +5,19 @@ A score uses these rather than ``np.unique``, which imports numpy.ma: that takes
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.estimate.item_groups import Floats
 from spagree.tally.coded import LARGEST_KEY
 
-Ints = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Ints: TypeAlias = "NDArray[np.int64]"
 MOST_CELLS = 10_000_000  # up to which a table of all keys is quicker than sorting them
-AnyInts = NDArray[np.integer[Any]]
+AnyInts: TypeAlias = "NDArray[np.integer[Any]]"
 
 
 def run_of_each(keys: AnyInts) -> Ints:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.errors import DataError
 from spagree.estimate.clusters import Clustered, numbered, renumbered
@@ -19,8 +18,9 @@ from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:
     import polars
+    from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+Ints: TypeAlias = "NDArray[np.int64]"
 CELLS_AT_ONCE = 4_000_000
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.estimate.comparison import holm
 from spagree.estimate.grouping import sums
@@ -23,6 +22,7 @@ from spagree.estimate.uncertainty import FEW_ITEMS
 
 if TYPE_CHECKING:
     import polars
+    from numpy.typing import NDArray
 
 ALPHA = 0.05  # how often the list may name anybody who is like the others
 

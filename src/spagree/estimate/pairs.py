@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.errors import DataError, UsageError
 from spagree.estimate.grouping import MOST_CELLS, Ints, counted, merged, pairs_within, sums
@@ -22,6 +21,7 @@ from spagree.tally.coded import LARGEST_KEY, Coded
 
 if TYPE_CHECKING:
     import polars
+    from numpy.typing import NDArray
 
 MOST_MEETINGS = 1_000_000_000
 MOST_AT_ONE_ITEM = 5_000

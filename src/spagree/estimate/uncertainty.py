@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isfinite, sqrt
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from warnings import warn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape
@@ -16,6 +15,9 @@ from spagree.estimate.clusters import ONE_CLUSTER
 from spagree.estimate.intervals import score_limits
 from spagree.estimate.item_groups import Floats, ItemGroups, total
 from spagree.estimate.student_t import two_sided
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
 ONE_ANNOTATOR = "only one annotator, so no agreement can be seen"

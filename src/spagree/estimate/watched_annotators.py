@@ -9,12 +9,15 @@ all are alike. Being apart is not being wrong: it says whose items to look at.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.estimate.closed_items import ClosedItems
 from spagree.estimate.item_groups import Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LARGEST_BET = 1.5  # d never exceeds 1/2, so that at most three quarters of the capital are lost at once
 FIRST_BET, WEIGHT = 1.0, 8.0  # before anything is known, and how many items it counts for

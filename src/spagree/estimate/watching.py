@@ -15,11 +15,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.estimate.item_groups import Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 BETS = np.geomspace(0.005, 2.0, 16)  # λ: the best ones for fifty items to a million
 STAKES = 0.03 + np.exp(-(np.log(BETS / 0.25) ** 2) / 2.9)  # most on those for hundreds and thousands of items

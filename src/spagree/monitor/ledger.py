@@ -10,12 +10,12 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.monitor.events import EVERY_QUESTION, FINAL, Event, Given, Gone, Key, Listing, Row, settled
 
 if TYPE_CHECKING:
     import polars
+    from numpy.typing import NDArray
 
 NO_NUMBER = float("nan")
 ITEM_GONE = "item "  # the id of the mark that an item is gone, before its name

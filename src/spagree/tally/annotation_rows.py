@@ -9,7 +9,6 @@ from math import isfinite, nan
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.errors import DataError, DuplicateError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TEXT, TIME
@@ -18,6 +17,7 @@ from spagree.tally.tally import is_missing, text
 
 if TYPE_CHECKING:
     import polars
+    from numpy.typing import NDArray
 
 Moment = float | datetime | str | None
 """Seconds since 1970, a datetime or ISO 8601; UTC where it names no zone."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.errors import UsageError
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME
@@ -22,8 +21,9 @@ from spagree.tally.tally import is_missing, text
 
 if TYPE_CHECKING:
     import polars
+    from numpy.typing import NDArray
 
-Codes = NDArray[np.int32]
+Codes: TypeAlias = "NDArray[np.int32]"
 UNKNOWN = -1
 LARGEST_KEY = 2**63 - 1
 NO_ANNOTATORS = "who annotated is not known; name the column of the annotator with --annotator (annotator=)"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import pattern
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 EMPTY = 0  # the number of the pattern of an item without annotations
 
@@ -106,7 +109,7 @@ class PatternCounts:
         return counts
 
 
-Ints = NDArray[np.int64]
+Ints: TypeAlias = "NDArray[np.int64]"
 
 
 def _same_patterns(item: Ints, label: Ints, count: Ints) -> Iterator[tuple[Ints, slice, int]]:

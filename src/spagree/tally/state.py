@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.errors import DataError, DuplicateError
 from spagree.options import DuplicatePolicy
@@ -30,6 +29,7 @@ from spagree.tally.tally import text as text_of
 
 if TYPE_CHECKING:
     import polars
+    from numpy.typing import NDArray
 
 MISSING_LABEL, MISSING_ITEM, REPEATED = "missing_label", "missing_item", "repeated"
 

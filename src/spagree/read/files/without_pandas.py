@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from types import FrameType, ModuleType
 
+# The part of narwhals that writes expressions for duckdb. Should narwhals move it, pandas is imported again: slower,
+# with the same numbers. A test tells when that has happened.
 MAKES_CONSTANTS = "narwhals._duckdb."
 
 
