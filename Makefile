@@ -26,7 +26,7 @@ $(READY): pyproject.toml $(LOCK)
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv
 	sed -n '/^#/p' $(LOCK) > $(LOCK).new
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate --all-extras --group test --group lint pyproject.toml >> $(LOCK).new
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate --all-extras --group test --group lint --group docs --group dist pyproject.toml >> $(LOCK).new
 	mv $(LOCK).new $(LOCK)
 
 # The demo installs only what it shows: no Spark, no compiler, no test tools.
@@ -185,14 +185,14 @@ test-live: $(READY) .venv-potato/.ready .venv-label-studio/.ready
 # The documentation site in site/, with every link checked.
 .PHONY: docs dist test-oldest sbom
 docs: $(READY)
-	$(BIN)/python -m pip install --quiet --group docs
+	$(call install,$(BIN)/python,--group docs)
 	$(BIN)/python docs/build_site.py
 
 # Source archive and wheel, checked, and the wheel tried without extras in an empty environment.
 dist: $(READY)
-	$(BIN)/python -m pip install --quiet --group dist
+	$(call install,$(BIN)/python,--group dist)
 	rm -rf dist
-	$(BIN)/python -m build --outdir dist .
+	PIP_CONSTRAINT=$(CURDIR)/$(LOCK) $(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 	rm -rf .venv-wheel
 	$(PYTHON) -m venv .venv-wheel
@@ -212,7 +212,7 @@ test-oldest: $(READY)
 
 # What the installed package consists of, as CycloneDX JSON.
 sbom: $(DEMO)/.ready $(READY)
-	$(BIN)/python -m pip install --quiet --group dist
+	$(call install,$(BIN)/python,--group dist)
 	mkdir -p dist
 	$(BIN)/cyclonedx-py environment $(DEMO)/bin/python --output-file dist/sbom.json
 
