@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ from spagree.version import __version__
 CANNOT_WRITE = 4
 OURS = 70
 HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
+COMPLETE = "_SPAGREE_COMPLETE"  # set by the shell's completion script: docs/how-to.md, "Completion in the shell"
 _interrupted = Event()
 
 # name → its file, and what it does in one line
@@ -97,6 +99,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     _leave_in_order()
     if sys.stdout is None:  # closed by the parent process
         sys.exit(CANNOT_WRITE)
+    if COMPLETE in os.environ:
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(cli, {}, "spagree", COMPLETE, os.environ[COMPLETE]))
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given  # anywhere on the line: people add it last
     code = _run([each for each in given if each != "--debug"], debug)

@@ -34,10 +34,19 @@ TYPES: dict[Kind, dict[str, Any]] = {
 }
 
 
+def complete_path(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """Leave a path to the shell, which completes file names."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
 class GroupedOption(click.Option):
     """An option in a group of the help; it may have hidden names."""
 
     def __init__(self, *args: Any, group: str = OUTPUT, hidden_names: Sequence[str] = (), **settings: Any) -> None:
+        if settings.get("metavar") in ("FILE", "FOLDER"):
+            settings.setdefault("shell_complete", complete_path)
         super().__init__(*args, **settings)
         self.group, self.hidden_names = group, hidden_names
 
@@ -69,7 +78,7 @@ def option(*names: str, group: str = OUTPUT, **settings: Any) -> Callable[[F], F
     return click.option(*names, cls=GroupedOption, group=group, **settings)
 
 
-source_argument = click.argument("source", nargs=-1, required=True)
+source_argument = click.argument("source", nargs=-1, required=True, shell_complete=complete_path)
 salt_option = option(
     "--salt",
     group=CLEANING,
