@@ -1,6 +1,6 @@
 """What a budget buys, what a decision takes, and when it will be done: the other questions to a plan.
 
-They use the same variance as :mod:`spagree.estimate.planning` (docs/mathematics.md, planning): I items with n
+They use the same variance as :mod:`spagree.estimate.planning` (docs/mathematics.md §10): I items with n
 annotations each have the standard error √(Var(n)/I).
 """
 

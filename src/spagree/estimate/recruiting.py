@@ -1,4 +1,4 @@
-"""How many people an interval for new annotators takes (docs/mathematics.md, planning).
+"""How many people an interval for new annotators takes (docs/mathematics.md §10).
 
 I items with n annotations each, made by J people with equal work, have the variance Var(n)/I + σ²/J, where σ² says how
 much people differ: what leaving out one person at a time shows beyond the noise of single annotations, times the

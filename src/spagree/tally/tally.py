@@ -20,7 +20,7 @@ EXACT = 2**53  # whole numbers below are exact as floats
 
 
 class Cell(NamedTuple):
-    """Items with the same three integers are interchangeable for every estimate.
+    """Items with the same three integers are interchangeable for SPA, its interval and the assumption check.
 
     ``n`` annotations, ``pairs`` = Σ n_c(n_c−1) agreeing ordered pairs and
     ``triples`` = Σ n_c(n_c−1)(n_c−2) agreeing ordered triples: ``A`` and ``T`` of docs/mathematics.md §1.
