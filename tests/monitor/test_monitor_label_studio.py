@@ -207,7 +207,7 @@ def test_one_project_and_a_personal_token(hub: Hub, studio: Studio) -> None:
     [
         ("", None, "wrong", "the token was refused"),
         ("/api/projects/", (500, {}), SECRET, "no answer (Internal Server Error)"),
-        ("/api/projects/", (200, []), SECRET, "did not answer as Label Studio does"),
+        ("/api/projects/", (200, []), SECRET, "did not answer like Label Studio"),
         ("/api/projects/", (200, {"count": 1}), SECRET, "not understood"),
     ],
 )

@@ -97,7 +97,7 @@ def test_what_is_seen_first_says_whether_to_step_in(hub: Hub) -> None:
     text = Structure(rendered(hub)[0]).text
     assert "One thing needs a look: Agreement is below the target." in text
     assert "What to do:" in text and "0.950" in text and "Safe bounds" in text
-    assert "50 with none" in text and "3 differences put right" in text and "since the last mark" in text
+    assert "50 with none" in text and "3 differences corrected" in text and "since the last mark" in text
 
 
 def test_the_policy_allows_the_scripts_of_the_page_and_nothing_else(hub: Hub) -> None:

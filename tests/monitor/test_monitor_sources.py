@@ -65,7 +65,7 @@ def test_times_are_those_of_the_file(tmp_path: Path) -> None:
 def test_a_file_without_annotators_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text("item,label\n1,yes\n1,no\n")
-    with pytest.raises(SpagreeError, match="who annotated is not known"):
+    with pytest.raises(SpagreeError, match="the annotators are unknown"):
         listing(str(path))
 
 

@@ -1,8 +1,8 @@
 """Alerts: what was found, the figures behind it and what to do; each has a beginning and an end.
 
-Every statistical alert keeps its rate of false alarms over a whole stretch of a project (from one mark of new
-guidelines to the next), however often people look: in at most 5% of the stretches where nothing is wrong is there ever
-one of its kind. Alerts about people say whose items to look at; being different is not being wrong.
+Every statistical alert controls its false alarms over a whole phase of a project (from one mark of new guidelines to
+the next), however often people look: if nothing is wrong, an alert of its kind ever opens in at most 5% of phases.
+Alerts about people say whose items to look at; different is not wrong.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Alert:
 
 
 def alerts(live: Live) -> list[Alert]:
-    """Every alert there is reason for now."""
+    """Every alert that should be open now."""
     return [*_below_target(live), *_drops(live), *_people(live), *_overlap(live), *_assumption(live)]
 
 
@@ -72,7 +72,7 @@ def _below_target(live: Live) -> Iterator[Alert]:
         "below_target",
         "Agreement is below the target",
         f"It lies between {figure(safe.low)} and {figure(safe.high)}; the target is {figure(target)}.",
-        "Look at the hardest items and the classes that are confused, sharpen the guidelines, and mark the change.",
+        "Look at the hardest items and the confused classes, clarify the guidelines, and mark the change.",
         figures={"target": target, "low": safe.low, "high": safe.high, "items": safe.items},
         link="#where",
     )
@@ -95,9 +95,9 @@ def _drops(live: Live) -> Iterator[Alert]:
             yield _made(
                 live,
                 "class_drop",
-                f"The class {printable(label, LONGEST)} is falling apart",
-                f"{_fell(drop)} on the latest {count(drop.items, 'item')} that somebody gave this class.",
-                "Look at the items of this class and at what it is confused with; the guidelines may need an example.",
+                f"The class {printable(label, LONGEST)} has lost agreement",
+                f"{_fell(drop)} on the latest {count(drop.items, 'item')} with this class.",
+                "Look at this class's items and at what it is confused with; the guidelines may need an example.",
                 figures=_figures(drop),
                 subject=label,
                 link="#where",
@@ -119,10 +119,10 @@ def _people(live: Live) -> Iterator[Alert]:
         yield _made(
             live,
             "annotator_apart",
-            f"{printable(name, LONGEST)} answers apart from the others",
+            f"{printable(name, LONGEST)} answers differently from the others",
             f"On the same {count(int(people.items[code]), 'item')} the others agree with each other "
             f"{round(100 * apart)} percentage points more often than with {printable(name, LONGEST)}.",
-            "Look at these items together. The others may be wrong: being different is not being wrong.",
+            "Look at these items together. Different is not wrong: the others may be mistaken.",
             figures={
                 "difference": -apart,
                 "items": int(people.items[code]),
@@ -142,8 +142,8 @@ def _overlap(live: Live) -> Iterator[Alert]:
             live,
             "no_overlap",
             "No item has two annotations yet",
-            f"{count(made, 'annotation')} so far, and nobody has annotated an item of somebody else.",
-            "Give some items to two annotators or more: agreement can only be measured there.",
+            f"{count(made, 'annotation')} so far, but no two annotators share an item.",
+            "Give some items to two or more annotators: agreement can only be measured there.",
             figures={"annotations": made},
         )
     elif len(live.overlap.teams) > 1:
@@ -152,8 +152,8 @@ def _overlap(live: Live) -> Iterator[Alert]:
             live,
             "teams_apart",
             f"{teams} teams never annotate the same items",
-            "Nothing says whether the teams agree with one another.",
-            "Give a few items of each team to people of the others.",
+            "Nothing shows whether the teams agree with each other.",
+            "Give a few of each team's items to people from the other teams.",
             figures={"teams": [len(team.annotators) for team in live.overlap.teams]},
             link="#overlap",
         )
@@ -166,10 +166,10 @@ def _assumption(live: Live) -> Iterator[Alert]:
             live,
             "adaptive_overlap",
             "Items with disagreement get more annotators",
-            f"Of the items with more than two annotations {percent(asked)} began with disagreement, of the others "
+            f"Of the items with more than two annotations {percent(asked)} started with disagreement, of the others "
             f"{percent(rest)}.",
-            "The tool seems to ask more people where the first ones disagree. Read the number that is safe to watch, "
-            "or measure with --first 2: the number of all annotations is too low.",
+            "The tool seems to ask more people when the first ones disagree. Use the safe bounds, "
+            "or measure with --first 2: the number from all annotations is too low.",
             figures={"disagree_with_more": asked, "disagree_with_two": rest},
             link="#figure-by-n",
         )
@@ -179,16 +179,16 @@ def _assumption(live: Live) -> Iterator[Alert]:
         yield _made(
             live,
             "assumption",
-            "Agreement depends on how many people annotated an item",
-            f"Items with more annotations agree {'less' if found.z < 0 else 'more'}.",
-            "One number for all items then depends on who was asked how often: see agreement by number of annotations.",
+            "Agreement depends on the number of annotations per item",
+            f"People agree {'less' if found.z < 0 else 'more'} on items with more annotations.",
+            "One number for all items then depends on which items got more annotations: see the chart.",
             figures={"z": found.z, "p": found.p},
             link="#figure-by-n",
         )
 
 
 class Register:
-    """Open and past alerts: new ones begin, and those without a reason end."""
+    """Open and past alerts: new ones begin, and those no longer justified end."""
 
     def __init__(self, kept: list[dict[str, Any]]) -> None:
         found = [Alert(**{**_known(json.loads(row["document"])), "ended": row["ended"]}) for row in kept]
@@ -196,7 +196,7 @@ class Register:
         self.open = {alert.key: alert for alert in found if alert.ended is None}
 
     def update(self, project: str, question: str, found: list[Alert], now: float) -> list[Alert]:
-        """Compare with the alerts there is reason for now, and return those that began or ended."""
+        """Compare with the alerts that should be open now, and return those that began or ended."""
         changed = []
         current = {alert.key: alert for alert in found}
         for key, alert in current.items():
@@ -211,7 +211,7 @@ class Register:
         return changed
 
     def of(self, project: str, question: str) -> tuple[list[Alert], list[Alert]]:
-        """The open alerts of a question, those about all of it first, and its past ones, the latest first."""
+        """A question's open alerts, those about the whole question first, and its past ones, latest first."""
         own = (project, question)
         past = [alert for alert in self.past if (alert.project, alert.question) == own]
         found = [alert for key, alert in self.open.items() if key[:2] == own]
@@ -223,6 +223,6 @@ def _known(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def kept(alert: Alert) -> dict[str, Any]:
-    """An alert as the store keeps it."""
+    """An alert as stored."""
     columns = {name: getattr(alert, name) for name in ("project", "question", "code", "subject", "began", "ended")}
     return {**columns, "document": json.dumps(alert.document(), ensure_ascii=False)}

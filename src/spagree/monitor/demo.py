@@ -1,4 +1,4 @@
-"""A simulated project, replayed at speed: agreement drifts in the middle, one annotator is careless, and a change
+"""A simulated project, replayed fast: agreement drifts in the middle, one annotator is careless, and a change
 of the guidelines helps.
 """
 
@@ -20,8 +20,8 @@ CARELESS = "kim"
 LABELS = ("negative", "neutral", "positive")
 ITEMS, PER_ITEM = 1500, 3
 DRIFT, HELP = 0.4, 0.7  # shares of the project
-SECONDS = 20.0  # between two annotations, as the project tells its own time
-A_SECOND = 60  # annotations replayed in a second
+SECONDS = 20.0  # between two annotations, in the project's time
+A_SECOND = 60  # annotations replayed per second
 MARK = "Guidelines 2: what counts as neutral"
 
 
@@ -50,7 +50,7 @@ def _label(chance: random.Random, truth: str, who: str, done: float) -> str:
 
 
 class Demo:
-    """A thread that replays the project, from where it stopped."""
+    """A thread that replays the project from where it stopped."""
 
     def __init__(self, hub: Hub, a_second: float = A_SECOND) -> None:
         self._hub, self._pause = hub, 1 / a_second

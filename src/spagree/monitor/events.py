@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 Key = tuple[str, str, str, str]  # project, question, source, id
 
-FINAL = 1e300  # the version of an annotation that was deleted for good: no other report brings it back
+FINAL = 1e300  # the version of a permanently deleted annotation: no other report restores it
 EVERY_QUESTION = ""  # rows of this question record that an annotation or an item was deleted in all questions
 
 
@@ -34,7 +34,7 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """An annotation with all its questions, or an item with all its annotations, was deleted for good."""
+    """An annotation with all its questions, or an item with all its annotations, was permanently deleted."""
 
     project: str
     source: str
@@ -44,9 +44,9 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Everything a source holds for a project at a moment; what it leaves out was deleted.
+    """Everything a source holds for a project at a moment; what it omits was deleted.
 
-    Its annotations are known by their ids (``by_id``), or by item and annotator where the source gives no ids.
+    Its annotations are identified by their ids (``by_id``), or by item and annotator if the source gives no ids.
     """
 
     project: str
@@ -60,7 +60,7 @@ Event = Given | Gone | Listing
 
 
 class Row(NamedTuple):
-    """An annotation as the store keeps it; ``seq`` numbers annotations in the order of their first report."""
+    """An annotation as stored; ``seq`` numbers annotations in the order of their first report."""
 
     given: Given
     seq: int
@@ -68,10 +68,10 @@ class Row(NamedTuple):
 
 
 def settled(before: Row | None, given: Given, seq: int, now: float) -> Row | None:
-    """The row after a report, or None where the report changes nothing.
+    """The row after a report, or None if the report changes nothing.
 
     The higher version wins, then a deletion, then the greater label: a total order, so the order of arrival does not
-    matter. A report without a version replaces whatever arrived before it.
+    matter. A report without a version replaces whatever came before it.
 
     >>> late = Given("p", "q", "api", "1", "i", "ann", "yes", version=1.0)
     >>> row = settled(None, Given("p", "q", "api", "1", "i", "ann", "no", version=2.0), 1, 0.0)

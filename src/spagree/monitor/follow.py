@@ -1,7 +1,7 @@
-"""A file, folder or database that grows: read as a whole whenever it changes, and compared with what is known.
+"""A file, folder or database that grows: read whole whenever it changes, and compared with what is known.
 
-Whatever `spagree score` reads can be followed: a CSV or JSON lines file that something appends to, an export dropped in
-again and again, potato's folder, Label Studio's database. What a tool's webhooks missed is put right here.
+Anything `spagree score` reads can be followed: a CSV or JSON lines file that grows, an export that is replaced
+repeatedly, potato's folder, Label Studio's database. This also corrects what a tool's webhooks missed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME, Annotations
 from spagree.read.databases.addresses import is_server, public
 from spagree.tally.engines import to_polars
 
-EVERY = 10.0  # seconds, also where nothing was noticed
-SETTLED = 0.5  # seconds without a change, where a file does not end with a line
-HOOKED = (LABEL_STUDIO, POTATO)  # tools whose webhooks are put right: their annotations are known by the same source
+EVERY = 10.0  # seconds, even if no change was noticed
+SETTLED = 0.5  # seconds without a change, if a file does not end with a newline
+HOOKED = (LABEL_STUDIO, POTATO)  # tools whose webhooks are corrected: their annotations have the same source
 
 
 def listing(path: str, project: str | None = None) -> Listing:
@@ -43,7 +43,7 @@ def listing(path: str, project: str | None = None) -> Listing:
 def _given(annotations: Annotations, project: str, question: str, source: str) -> list[Given]:
     frame = to_polars(annotations.frame)
     if ANNOTATOR not in frame.columns:
-        raise SpagreeError("who annotated is not known; a monitor needs the annotator of each annotation")
+        raise SpagreeError("the annotators are unknown; a monitor needs the annotator of each annotation")
     kept = frame.drop_nulls([ITEM, ANNOTATOR, LABEL])
     times = kept[TIME].to_list() if TIME in kept.columns and kept[TIME].dtype.is_numeric() else [None] * kept.height
     rows = zip(*(map(str, kept[name].to_list()) for name in (ITEM, ANNOTATOR, LABEL)), times, strict=True)
@@ -54,7 +54,7 @@ def _given(annotations: Annotations, project: str, question: str, source: str) -
 
 
 class Follower:
-    """A thread that looks at a source when it changes, and every few seconds in any case."""
+    """A thread that reads a source when it changes, and every few seconds anyway."""
 
     def __init__(self, hub: Hub, path: str, project: str | None = None) -> None:
         self._hub, self._path, self._project = hub, path, project
@@ -106,7 +106,7 @@ def _state(path: str) -> object:
 
 
 def _is_unfinished(path: str) -> bool:
-    """Whether somebody is in the middle of a line."""
+    """Whether a line is only partly written."""
     here = Path(path)
     if not here.is_file() or here.suffix not in (".csv", ".tsv", ".jsonl"):
         return False

@@ -1,4 +1,4 @@
-"""What tools and programs post → events. A body is refused in words, and never half taken."""
+"""What tools and programs post → events. A body is accepted or refused as a whole, with a reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FIELDS = {*LONGEST, *NUMBERS}
 LONE = re.compile("[\ud800-\udfff]")  # half of a surrogate pair
 PROJECT, QUESTION, API = "default", "label", "api"
 LABEL_STUDIO, POTATO = "label-studio", "potato"
-APART = "\x1f"  # between item and annotator, where they are the id
+APART = "\x1f"  # between item and annotator, if they form the id
 
 
 def decoded(body: bytes) -> Any:
@@ -64,7 +64,7 @@ def _annotation(record: Any) -> Given:
         raise DataError(f"unknown field {shown(unknown[:60])}; the fields are {', '.join((*LONGEST, *NUMBERS))}")
     deleted = record.get("deleted", False)
     if not isinstance(deleted, bool):
-        raise DataError(f"deleted is true or false, found {shown(as_text(deleted))}")
+        raise DataError(f"deleted must be true or false, found {shown(as_text(deleted))}")
     item, annotator, label, project, question, id = [_text(record.get(name), name) for name in LONGEST]
     if not (deleted and id) and not (item and annotator and (label or deleted)):
         missing = "label" if item and annotator else "annotator" if item else "item"
@@ -78,18 +78,18 @@ def _text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if type(value) is str and len(value) <= SHORT and value.isprintable():
-        return value  # nothing to check: most texts are like this
-    if not isinstance(value, str):  # numbers come as the text that was written
-        raise DataError(f"{name} is a text or a number, found {shown(as_text(value))}")
+        return value  # most texts: nothing to check
+    if not isinstance(value, str):  # numbers arrive as the text that was written
+        raise DataError(f"{name} must be a text or a number, found {shown(as_text(value))}")
     return checked(value, name)
 
 
 def checked(text: str, name: str) -> str:
-    """A text that may be kept: not too long, and made of characters that can be written down."""
+    """A text that can be stored: not too long, without characters that cannot be stored."""
     if len(text) > LONGEST[name]:
         raise DataError(f"{name} has {len(text):,} characters; the limit is {LONGEST[name]:,}: shorten it")
     if "\0" in text or (not text.isascii() and LONE.search(text)):
-        raise DataError(f"{name} holds a character that cannot be kept (NUL or half of a pair); leave it out")
+        raise DataError(f"{name} contains a character that cannot be stored (NUL or half a pair); remove it")
     return text if type(text) is str else str(text)
 
 
@@ -99,18 +99,18 @@ def _number(value: Any, name: str) -> float | None:
         return None
     found = usual(value) if isinstance(value, str) else None
     if found is None or not math.isfinite(found) or abs(found) > LARGEST_VERSION:
-        raise DataError(f"{name} is a number or a time such as 2026-01-31T12:00:00Z, found {shown(as_text(value))}")
+        raise DataError(f"{name} must be a number or a time like 2026-01-31T12:00:00Z, found {shown(as_text(value))}")
     return found
 
 
 def label_studio(body: bytes) -> list[Event]:
-    """The events in a webhook of Label Studio; those about anything but annotations are empty."""
+    """The events in a Label Studio webhook; none if it is not about annotations."""
     payload = decoded(body)
     if not isinstance(payload, dict):
         raise DataError("expected an object with action, as Label Studio's webhooks send it")
     project = payload.get("project")
     if not isinstance(project, dict):
-        return []  # sent without payload: only a reconciliation can tell
+        return []  # sent without payload: only a comparison can tell
     name = label_studio_project(project)
     found = payload.get("annotation") or []
     action = as_text(payload.get("action"))
@@ -122,19 +122,19 @@ def label_studio(body: bytes) -> list[Event]:
 
 
 def label_studio_project(project: Mapping[str, Any]) -> str:
-    """What a project of Label Studio is called here."""
+    """The name of a Label Studio project."""
     return f"{LABEL_STUDIO}-{as_text(project.get('id'))}"
 
 
 def expected_items(project: Any) -> tuple[str, int] | None:
-    """A project of Label Studio and how many tasks it has."""
+    """A Label Studio project and its number of tasks."""
     if not isinstance(project, dict) or not as_text(project.get("task_number")).isdecimal():
         return None
     return label_studio_project(project), int(as_text(project["task_number"]))
 
 
 def completions(project: Mapping[str, Any], records: Sequence[Any]) -> Iterator[Given]:
-    """Every annotation among the records of a project of Label Studio, for each of its controls."""
+    """Every annotation in the records of a Label Studio project, for each of its controls."""
     named, controls = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config") or {}
     for record in records:
         yield from _completion(record, label_studio_project(project), named, controls)
@@ -146,7 +146,7 @@ def _ids(payload: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _completion(record: Any, project: str, named: Aliases, known: Any) -> Iterator[Given]:
-    """One event for each control; a skipped annotation, or one that leaves a control out, has no label there."""
+    """One event for each control; a skipped annotation, or one without that control, has no label."""
     if not isinstance(record, dict) or "result" not in record:
         raise DataError("annotation should be an object with a result; set send_payload to true in the webhook")
     item, id = as_text(record.get("task")), as_text(record.get("id"))
@@ -163,7 +163,7 @@ def _completion(record: Any, project: str, named: Aliases, known: Any) -> Iterat
 
 
 def potato(body: bytes, project: str = "potato") -> list[Event]:
-    """The events in a webhook of potato: the last state of what one person said about one item."""
+    """The events in a potato webhook: the latest state of one annotator's answers about one item."""
     payload = decoded(body)
     data = payload.get("data") if isinstance(payload, dict) else None
     if not isinstance(data, dict):

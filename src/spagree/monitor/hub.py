@@ -1,4 +1,4 @@
-"""Events in, figures out: the server's state. Measuring runs in a thread of its own and never delays an event."""
+"""Events in, figures out: the server's state. Measuring runs in a separate thread and never delays an event."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger("spagree.monitor")
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """When a source was last compared as a whole, how much differed then, and how much in all comparisons."""
+    """When a source was last fully compared, how much differed then, and how much in all comparisons."""
 
     at: float
     drift: int
@@ -61,13 +61,13 @@ class Hub:
         self._wake.set()
 
     async def take(self, events: Sequence[Event]) -> int:
-        """Keep events; returns once they are durable."""
+        """Store events; returns once they are durable."""
         done = await self.writer.take(events)
         self._count(len(events))
         return done
 
     def take_now(self, events: Sequence[Event]) -> int:
-        """The same, for a thread that may wait."""
+        """The same, for a thread that can wait."""
         done = self.writer.send(events).result()
         self._count(len(events))
         return done
@@ -77,7 +77,7 @@ class Hub:
         self.last_event = max(self.last_event or 0.0, time.time())
 
     def reconcile(self, listing: Listing) -> None:
-        """Compare a source as a whole, and put right what differs; the first listing of a project is no drift."""
+        """Compare a source as a whole and correct differences; a project's first listing is not drift."""
         had = any(question[0] == listing.project for question in self.questions())
         found = self.writer.send([listing]).result()
         drift = found if had else 0
@@ -98,7 +98,7 @@ class Hub:
         self.faults.pop(source, None)
 
     def mark(self, project: str, text: str, at: float | None = None) -> Mark:
-        """Mark a change of the guidelines: watching begins anew there."""
+        """Mark a change of the guidelines: monitoring restarts there."""
         found = (time.time() if at is None else at, text)
         self.store.mark(project, *found)
         self.marks[project] = sorted([*self.marks.get(project, []), found])
@@ -110,7 +110,7 @@ class Hub:
         return self.ledger.questions()
 
     def live(self, question: Question) -> tuple[int, Live]:
-        """The figures of a question and their version; measured now if they never were."""
+        """A question's figures and their version; measured now if they never were."""
         if question not in self._lives:
             with self._measuring:
                 if question not in self._lives:
@@ -143,7 +143,7 @@ class Hub:
     def _measure_or_log(self, question: Question) -> None:
         try:
             self._measure(question)
-        except Exception:  # the next change tries again; annotations are kept all the same
+        except Exception:  # the next change tries again; the annotations are stored anyway
             log.exception("measuring failed", extra={"project": question[0], "question": question[1]})
 
     def _measure(self, question: Question) -> None:
@@ -174,7 +174,7 @@ class Hub:
         return [_row(self.live(question)[1], len(self.register.of(*question)[0])) for question in self.questions()]
 
     def filtered(self, question: Question, annotator: str, since: float) -> Live:
-        """The figures of a part: the items that somebody annotated, or the annotations since a moment."""
+        """The figures of a part: one annotator's items, or the annotations since a moment."""
         columns = self.ledger.columns(*question).part(annotator, since)
         return replace(look(*question, columns, (), self.settings), marks=())
 
@@ -188,7 +188,7 @@ class Hub:
 
 
 def _put(queue: asyncio.Queue[Question], question: Question) -> None:
-    if not queue.full():  # a page that sleeps asks for everything when it wakes
+    if not queue.full():  # a sleeping page asks for everything when it wakes
         queue.put_nowait(question)
 
 

@@ -1,6 +1,6 @@
 """Label Studio's API, read page by page and compared with what its webhooks reported.
 
-Label Studio sends each webhook once and waits a second: what was lost while the monitor was down is put right here.
+Label Studio sends each webhook once and waits a second: what was lost while the monitor was down is recovered here.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PAGE = 100
 EVERY = 30.0  # seconds between two comparisons, or ten times as long as the last one took
 SHARE = 10.0
 TIMEOUT = 60.0
-TRIES = 3  # of a listing during which tasks were added or deleted
-PERSONAL = 2  # a personal access token is a JSON Web Token: it has so many dots, and is exchanged for a short-lived one
+TRIES = 3  # retries of a listing during which tasks were added or deleted
+PERSONAL = 2  # dots in a JSON Web Token: a personal access token, which is exchanged for a short-lived one
 ONE_PROJECT = re.compile(r"^(.*?)/projects/(\d+)(?:/.*)?$")
 log = logging.getLogger("spagree.monitor")
 
 
 class LabelStudio:
-    """One server, or one project of it, with the token of somebody who may read it."""
+    """A server, or one of its projects, with the token of a user who may read it."""
 
     def __init__(self, address: str, token: str) -> None:
         if urlsplit(address).scheme not in ("http", "https"):
@@ -44,7 +44,7 @@ class LabelStudio:
         self._token = token
 
     def listings(self) -> Iterator[tuple[dict[str, Any], Listing]]:
-        """Each project, and everything it holds now."""
+        """Each project with everything it holds now."""
         header = self._signed_in()
         for id in [self._only] if self._only else self._projects(header):
             project = self._ask(f"/api/projects/{id}/", header)
@@ -61,7 +61,7 @@ class LabelStudio:
         return Listing(label_studio_project(project), LABEL_STUDIO, found, as_of, by_id=True)
 
     def _pages(self, path: str, name: str, total: str, header: str, **query: Any) -> list[Any]:
-        """Everything on all pages; begun anew where something was added or deleted on the way."""
+        """Everything on all pages; restarted if something was added or deleted meanwhile."""
         for _ in range(TRIES):
             found: dict[str, Any] = {}
             totals: set[int] = set()
@@ -73,16 +73,16 @@ class LabelStudio:
                 found.update((as_text(each["id"]), each) for each in answer[name])
             if totals == {len(found)}:
                 return list(found.values())
-        raise DataError("tasks were added or deleted all the time; the next comparison tries again")
+        raise DataError("tasks kept being added or deleted; the next comparison tries again")
 
     def _signed_in(self) -> str:
-        """The value of the header that proves who asks."""
+        """The value of the authorization header."""
         if self._token.count(".") != PERSONAL:
             return f"Token {self._token}"
         return f"Bearer {as_text(self._ask('/api/token/refresh', '', refresh=self._token)['access'])}"
 
     def _ask(self, path: str, header: str, **values: Any) -> dict[str, Any]:
-        """The answer to a GET, or where nobody is signed in yet to a POST."""
+        """The answer to a GET, or to a POST for signing in."""
         query = f"?{urlencode(values)}" if values and header else ""
         body = None if header else json.dumps(values).encode()
         headers = {"Authorization": header} if header else {"Content-Type": "application/json"}
@@ -90,7 +90,7 @@ class LabelStudio:
         with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310
             found = decoded(answer.read())
         if not isinstance(found, dict):
-            raise DataError(f"{path} did not answer as Label Studio does; check the address")
+            raise DataError(f"{path} did not answer like Label Studio; check the address")
         return found
 
 
@@ -117,7 +117,7 @@ class Comparer:
 
 
 def compare(hub: Hub, studio: LabelStudio) -> None:
-    """Put right what differs, in every project."""
+    """Correct differences in every project."""
     name = f"Label Studio at {studio.address}"
     try:
         for project, listing in studio.listings():
@@ -135,11 +135,11 @@ def _cause(error: Exception) -> str:
     """What went wrong, in words and without the token."""
     status = getattr(error, "code", None)
     if status in (401, 403):
-        return "the token was refused; write a valid one to the file that --label-studio-token-file names"
+        return "the token was refused; write a valid one to the file given with --label-studio-token-file"
     if isinstance(error, SpagreeError):
         return str(error).splitlines()[0]
     if isinstance(error, StoreError | BusyError):
-        return "the store did not take it; it is tried again"
+        return "the store did not accept it; trying again"
     if isinstance(error, OSError):
-        return f"no answer ({getattr(error, 'reason', None) or type(error).__name__}); it is tried again"
+        return f"no answer ({getattr(error, 'reason', None) or type(error).__name__}); trying again"
     return "the answer was not understood; is it Label Studio?"

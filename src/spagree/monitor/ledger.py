@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NO_NUMBER = float("nan")
-ITEM_GONE = "item "  # the id of the mark that an item is gone, before its name
+ITEM_GONE = "item "  # prefix of the id that marks an item as deleted
 
 
 @dataclass(slots=True)
 class Names:
-    """Texts and their codes, in the order in which they first came."""
+    """Texts and their codes, in order of first appearance."""
 
     texts: list[str] = field(default_factory=list)
     codes: dict[str, int] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The annotations of a question that count, in the order of arrival; one for each annotator and item."""
+    """The annotations of a question that count, in order of arrival; one per annotator and item."""
 
     item: NDArray[np.int32]
     annotator: NDArray[np.int32]
@@ -49,7 +49,7 @@ class Columns:
     annotators: Sequence[str]
     labels: Sequence[str]
     superseded: int = 0
-    """Annotations of an item by somebody who annotated it again: the last one counts."""
+    """Replaced annotations: an annotator labelled the item again, and the last label counts."""
 
     def frame(self) -> polars.DataFrame:
         """The annotations as text."""
@@ -62,7 +62,7 @@ class Columns:
         return polars.DataFrame([*columns, polars.Series("time", self.time)])
 
     def part(self, annotator: str = "", since: float = 0.0) -> Columns:
-        """The items that somebody annotated, with everybody's annotations; only those since a moment."""
+        """One annotator's items with everybody's annotations; only those since a moment."""
         kept = self.time >= since
         if annotator:
             who = self.annotators.index(annotator) if annotator in self.annotators else -1
@@ -72,7 +72,7 @@ class Columns:
 
 
 class Sheet:
-    """All annotations of one question of a project, deleted ones among them."""
+    """All annotations of one question of a project, including deleted ones."""
 
     def __init__(self) -> None:
         self.places: dict[tuple[str, str], int] = {}  # source and id → the place in every column
@@ -83,7 +83,7 @@ class Sheet:
         self.alive = 0  # annotations that are not deleted
 
     def put(self, row: Row) -> None:
-        """A new annotation at the end, or a known one in its place."""
+        """Append a new annotation, or update a known one in place."""
         given, seq, arrived = row
         _, _, source, id, item, annotator, label, version, time, deleted = given
         codes = self.items.code(item), self.annotators.code(annotator), self.labels.code(label)
@@ -112,7 +112,7 @@ class Sheet:
         self._seq.append(seq)
 
     def row(self, key: Key) -> Row | None:
-        """An annotation as it is kept."""
+        """An annotation as stored."""
         place = self.places.get(key[2:])
         if place is None:
             return None
@@ -144,7 +144,7 @@ class Sheet:
         ordered = np.sort(pair)  # np.unique is a hundred times slower on a million of them
         if (ordered[1:] != ordered[:-1]).all():
             return here
-        ids = sorted(self.places, key=lambda key: (len(key[1]), key[1], key[0]))  # numbers in the order of numbers
+        ids = sorted(self.places, key=lambda key: (len(key[1]), key[1], key[0]))  # numbers sort as numbers
         rank = np.empty(len(ids), np.int64)
         rank[[self.places[key] for key in ids]] = np.arange(len(ids))
         order = np.lexsort((rank[here], *(np.nan_to_num(each[here], nan=-1.0) for each in later), pair))
@@ -153,7 +153,7 @@ class Sheet:
         return kept
 
     def of_source(self, source: str) -> Iterator[tuple[str, int]]:
-        """The annotations of a source that count: their ids and places."""
+        """A source's annotations that count: their ids and positions."""
         return ((id, place) for (of, id), place in self.places.items() if of == source and not self._deleted[place])
 
     def about(self, place: int) -> tuple[str, str]:
@@ -162,16 +162,16 @@ class Sheet:
 
 
 class Ledger:
-    """All projects and their questions; one thread writes, and others copy what they need."""
+    """All projects and their questions; one thread writes, others copy what they need."""
 
     def __init__(self) -> None:
         self.sheets: dict[tuple[str, str], Sheet] = {}
         self.lock = threading.Lock()
         self.seq = 0
-        self._is_marked = False  # whether anything was ever deleted for good
+        self._is_marked = False  # whether anything was ever permanently deleted
 
     def questions(self) -> list[tuple[str, str]]:
-        """Every project and question with annotations, in the order of their names."""
+        """Every project and question with annotations, ordered by name."""
         with self.lock:
             return sorted(key for key, sheet in self.sheets.items() if sheet.alive)
 
@@ -220,14 +220,14 @@ class Ledger:
         return sheet.row(key) if sheet else None
 
     def _is_gone(self, given: Given, fresh: dict[Key, Row]) -> bool:
-        """Whether its id or its item was deleted for good."""
+        """Whether its id or its item was permanently deleted."""
         if not self._is_marked:
             return False
         marks = (given.id, ITEM_GONE + given.item)
         return any(self._row((given.project, EVERY_QUESTION, given.source, mark), fresh) for mark in marks)
 
     def _go(self, gone: Gone, fresh: dict[Key, Row], now: float) -> None:
-        """Mark it for reports that are still to come, and delete what is there or arrived in the same batch."""
+        """Mark it for later reports, and delete what exists or arrived in the same batch."""
         id = gone.id or ITEM_GONE + gone.item
         mark = Given(gone.project, EVERY_QUESTION, gone.source, id, gone.item, "", "", FINAL, deleted=True)
         self._is_marked = True
@@ -244,7 +244,7 @@ class Ledger:
                 fresh[key] = Row(before.given._replace(version=FINAL, deleted=True), before.seq, now)
 
     def differences(self, listing: Listing) -> list[Given]:
-        """The annotations of a source that a listing leaves out, changes or adds."""
+        """A source's annotations that a listing omits, changes or adds."""
         told = {_name(each, listing): each for each in listing.annotations}
         found = []
         for known in list(self._of(listing)):
@@ -257,7 +257,7 @@ class Ledger:
         return [*found, *(self._returned(each, listing) for each in told.values())]
 
     def _returned(self, given: Given, listing: Listing) -> Given:
-        """An annotation that an earlier listing left out counts again, whatever its version."""
+        """An annotation that an earlier listing omitted counts again, whatever its version."""
         row = self._row(given.key, {})
         is_back = row is not None and row.given.deleted and row.arrived <= listing.as_of
         return given._replace(version=None) if is_back else given

@@ -1,4 +1,4 @@
-"""Annotations → every figure on the page: a function of the annotations, the marks and the target alone."""
+"""Annotations → every figure on the page: a pure function of the annotations, the marks and the target."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from spagree.tally.coded import Coded
 from spagree.tally.state import counted_codes
 
 FIRST = 2  # annotations that close an item, unless the user says otherwise
-TO_JUDGE_PEOPLE = 3  # annotations of an item, without which a person cannot be told from the item
+TO_JUDGE_PEOPLE = 3  # annotations per item needed to tell an unusual annotator from a hard item
 MOST_STEPS = 200  # points of the trend
 HOUR = 3600.0
-STAYS = 250  # items for which evidence of a drop counts
-SURE = 4.9  # standard errors: less than one in a million by chance, because people look again and again
+STAYS = 250  # items for which evidence of a drop stays valid
+SURE = 4.9  # standard errors: less than one in a million by chance, because people look repeatedly
 
 Mark = tuple[float, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the operator chose: the target for agreement, and how many annotations close an item."""
+    """What the operator chose: the target, and how many annotations close an item."""
 
     target: float | None = None
     first: int = FIRST
@@ -39,7 +39,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Safe:
-    """The number that is safe to watch: the mean of the closed items since the last mark, and its bounds."""
+    """The mean agreement of the closed items since the last mark, with bounds that hold at any time."""
 
     items: int
     value: float | None = None
@@ -50,7 +50,7 @@ class Safe:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The safe number as it was when an item closed; ``recent`` is the mean of the latest items then."""
+    """The safe bounds when an item closed; ``recent`` is the mean of the latest items then."""
 
     time: float
     items: int
@@ -62,9 +62,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Evidence that later items agree less, and the means before and after.
+    """Evidence that agreement is lower on later items, and the means before and after.
 
-    Evidence is the log of the e-value, the highest of those while the latest 250 items closed.
+    Evidence is the log of the highest e-value while the latest 250 items closed.
     """
 
     evidence: float
@@ -75,7 +75,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Every figure of a question of a project at one moment."""
+    """Every figure of a project's question at one moment."""
 
     project: str
     question: str
@@ -91,8 +91,8 @@ class Live:
     people: WatchedAnnotators
     overlap: Overlap
     adaptive: tuple[float, float] | None
-    """Where the tool seems to ask more people about items with disagreement: the share of disagreement among the items
-    that got more annotations, and among the others.
+    """If the tool seems to ask more people about items with disagreement: the share of disagreement among items with
+    more annotations, and among the others.
     """
     marks: tuple[Mark, ...] = ()
     settings: Settings = field(default_factory=Settings)
@@ -139,14 +139,14 @@ def _measured(columns: Columns) -> Agreement | None:
 
 
 def _overlap(columns: Columns) -> Overlap:
-    """Who annotated items together; only teams are asked for here, and they need no labels."""
+    """Who annotated items together; only teams matter here, and they need no labels."""
     order = np.argsort(columns.item, kind="stable")
     item, annotator, label = (each[order] for each in (columns.item, columns.annotator, columns.label))
     return overlap(Coded(item, annotator, label, tuple(columns.annotators), tuple(columns.labels)), bridges=False)
 
 
 def _since(closed: ClosedItems, time: Floats, marks: Sequence[Mark]) -> int:
-    """The first item closed after the last mark: new guidelines begin a new stretch."""
+    """The first item closed after the last mark: new guidelines begin a new phase."""
     if not marks:
         return 0
     before = np.flatnonzero(time[closed.closed_by] <= marks[-1][0])
@@ -160,12 +160,12 @@ def _safe(found: SafeSequence) -> Safe:
 
 
 def _shown(items: int) -> list[int]:
-    """After how many items the trend has a point: a few hundred at most, the last one among them."""
+    """The numbers of items at which the trend has a point: a few hundred at most, including the last."""
     return np.unique(np.linspace(1, items, min(items, MOST_STEPS)).astype(int)).tolist() if items else []
 
 
 def _trend(found: SafeSequence, values: Floats, time: Floats) -> tuple[Step, ...]:
-    """The history of the safe number, with the mean of the latest items at each point."""
+    """The history of the safe bounds, with the mean of the latest items at each point."""
     window = max(20, len(values) // 20)
     total = np.concatenate([[0.0], values.cumsum()])
     first = np.maximum(found.items - window, 0)
@@ -180,7 +180,7 @@ def _coverage(columns: Columns) -> tuple[int, int, int]:
 
 
 def _per_hour(time: Floats) -> float:
-    """Annotations in the hour before the latest one; of a shorter project, per hour of its life."""
+    """Annotations in the hour before the latest one; for a shorter project, its mean per hour."""
     if len(time) < 2:  # noqa: PLR2004 (a rate takes two moments)
         return 0.0
     latest = time.max()
@@ -190,7 +190,7 @@ def _per_hour(time: Floats) -> float:
 
 
 def _drop(values: Floats) -> Drop | None:
-    """How the latest items compare with those before; the change is put where the mean falls most."""
+    """How the latest items compare with earlier ones; the change is placed where the mean falls most."""
     if not len(values):
         return None
     turn = steepest_drop(values)
@@ -204,7 +204,7 @@ def _drop(values: Floats) -> Drop | None:
 
 
 def _latest(items: int) -> list[int]:
-    """When to ask for evidence of a drop: now, and while the latest items closed, so that an alert does not flicker."""
+    """When to compute evidence of a drop: now, and while the latest items closed, so that alerts do not flicker."""
     last = items // LONG * LONG
     return [items, *range(last, max(last - STAYS, 0), -LONG)]
 

@@ -1,4 +1,4 @@
-"""Alerts posted to an address the operator names: signed as Standard Webhooks, tried again when it does not answer."""
+"""Alerts sent to an address: signed as Standard Webhooks, retried if there is no answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger("spagree.monitor")
 
 
 class Notifier:
-    """A thread that posts what began or ended."""
+    """A thread that sends alerts that began or ended."""
 
     def __init__(self, address: str, secret: str | None = None) -> None:
         if urlsplit(address).scheme not in ("http", "https"):
@@ -36,7 +36,7 @@ class Notifier:
         self._thread.start()
 
     def send(self, alert: Alert) -> None:
-        """Post it soon."""
+        """Queue it for sending."""
         self._queue.put(alert)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Figures → the live page: the report's sections, and above them what a manager looks at first."""
+"""Figures → the live page: first what a manager needs, then the report's sections."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def top(hub: Hub, live: Live) -> Top:
 
 
 def verdict(live: Live, found: Sequence[Alert]) -> Verdict:
-    """Whether to intervene: what is open, or whether the target is reached for certain."""
+    """Whether to intervene: the open alerts, or whether the target is certainly reached."""
     if len(found) == 1:
         return Verdict("problem", "✕", f"One thing needs a look: {found[0].title}.")
     if found:
@@ -100,7 +100,7 @@ def verdict(live: Live, found: Sequence[Alert]) -> Verdict:
         return Verdict("ok", "✓", "No alert is open. Set --target to be told when agreement falls below it.")
     if low is not None and low >= target:
         return Verdict("ok", "✓", "Agreement is above the target; no alert is open.")
-    return Verdict("look", "…", "No alert is open; not enough items yet to say on which side of the target it is.")
+    return Verdict("look", "…", "No alert is open; too few items yet to tell whether agreement reaches the target.")
 
 
 def _safe_words(safe: Safe, first: int, is_marked: bool) -> str:
@@ -149,8 +149,8 @@ def _sources(hub: Hub) -> tuple[tuple[str, str], ...]:
 
 
 def _drift(last: Reconciled) -> str:
-    now = f"{count(last.drift, 'difference')} put right" if last.drift else "no difference"
-    return now if last.total == last.drift else f"{now} ({last.total:,} put right since the start)"
+    now = f"{count(last.drift, 'difference')} corrected" if last.drift else "no difference"
+    return now if last.total == last.drift else f"{now} ({last.total:,} corrected since the start)"
 
 
 def ago(then: float | None, now: float | None = None) -> str:
@@ -169,7 +169,7 @@ def ago(then: float | None, now: float | None = None) -> str:
 
 
 def trend_spec(live: Live) -> dict[str, Any] | None:
-    """The chart of the course, or nothing to draw."""
+    """The trend chart, or nothing to draw."""
     if len(live.trend) < 2:  # noqa: PLR2004 (a line takes two points)
         return None
     rows = [
@@ -193,7 +193,7 @@ def trend_spec(live: Live) -> dict[str, Any] | None:
 
 
 def parts(live: Live) -> list[Section]:
-    """The report's sections, where there is enough to fill them."""
+    """The report's sections, if there is enough data for them."""
     if live.agreement is None or len(live.columns.item) < LEAST_FOR_SECTIONS:
         return []
     agreement = live.agreement
@@ -203,7 +203,7 @@ def parts(live: Live) -> list[Section]:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The report's sections as HTML by their ids, and their charts; ``version`` is that of the figures."""
+    """The report's sections as HTML by id, and their charts; ``version`` is that of the figures."""
 
     version: int
     sections: Mapping[str, str]
@@ -217,9 +217,9 @@ def body(live: Live, version: int) -> Body:
 
 
 def changing(hub: Hub, live: Live, version: int, below: Body) -> dict[str, Any]:
-    """Everything that changes while the page is open: HTML by the id of its place, and the charts.
+    """Everything that changes while the page is open: HTML by id, and the charts.
 
-    The top is always of now; the sections may be some seconds older, and the page then asks again.
+    The top is always current; the sections may be a few seconds older, and the page then asks again.
     """
     drawn = trend_spec(live)
     html = _template("top.html.j2").render(top=top(hub, live), has_trend=drawn is not None, moment=moment)
@@ -236,7 +236,7 @@ NOTHING: Mapping[str, Any] = {"version": 0, "sections": {}, "specs": {}}
 
 
 def render(hub: Hub, question: Question | None, asked: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[str, str]:
-    """The whole page and its policy; without a question, the overview of all."""
+    """The whole page and its policy; without a question, the overview."""
     questions = hub.questions()
     live = hub.live(question)[1] if question else None
     style, script = own_file("style.css") + _file("live.css"), own_file("script.js")

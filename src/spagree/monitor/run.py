@@ -49,7 +49,7 @@ class Asked:
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object per line; no secret is ever handed to the log."""
+    """One JSON object per line; secrets are never logged."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as JSON."""
@@ -64,11 +64,11 @@ class JsonLines(logging.Formatter):
 
 
 def serve(asked: Asked, say: Any) -> None:
-    """Start everything, say where the page is, and stop everything in order."""
+    """Start everything, print the page's address, and stop everything in order."""
     token = secret(asked.token_file, "--token-file")
     if asked.host not in LOOPBACK and token is None:
         raise UsageError(
-            f"--host {asked.host} can be reached from elsewhere; name a file with a token: --token-file FILE "
+            f"--host {asked.host} is reachable from other machines; give a file with a token: --token-file FILE "
             "(python -c 'import secrets; print(secrets.token_urlsafe())' makes one)"
         )
     if asked.target is not None and not 0 < asked.target < 1:
@@ -107,7 +107,7 @@ def _studios(asked: Asked) -> list[LabelStudio]:
     token = secret(asked.label_studio_token_file, "--label-studio-token-file", shortest=1)
     if asked.label_studio and token is None:
         raise UsageError(
-            f"--label-studio {asked.label_studio[0]} needs the token of somebody who may read the project: "
+            f"--label-studio {asked.label_studio[0]} needs the token of a user who may read the project: "
             "--label-studio-token-file FILE (Label Studio shows it under Account & Settings)"
         )
     return [LabelStudio(address, token or "") for address in asked.label_studio]
@@ -122,7 +122,7 @@ def _socket(host: str, port: int) -> socket.socket:
 
 
 def secret(path: str | None, option: str, shortest: int = SHORTEST_TOKEN) -> str | None:
-    """The secret in a file; never on the command line, where others see it."""
+    """The secret in a file; never on the command line, where others could see it."""
     if path is None:
         return None
     try:
@@ -130,7 +130,7 @@ def secret(path: str | None, option: str, shortest: int = SHORTEST_TOKEN) -> str
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{option} {path}: cannot be read ({error})") from None
     if len(found) < shortest:
-        raise UsageError(f"{option} {path}: holds {len(found)} characters; at least {shortest} are needed")
+        raise UsageError(f"{option} {path}: contains {len(found)} characters; at least {shortest} are needed")
     return found
 
 

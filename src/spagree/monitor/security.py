@@ -25,7 +25,7 @@ SLOWEST_BODY = 30.0  # seconds
 COOKIE = "spagree_session"
 FAILURES, WINDOW = 10, 60.0  # wrong tokens of one client in a minute
 OPEN_PATHS = ("/healthz", "/login")
-SIGNED_PATHS = ("/hooks/potato",)  # verified by their signature where its secret is known
+SIGNED_PATHS = ("/hooks/potato",)  # verified by their signature if the secret is known
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -117,7 +117,7 @@ class Guard:
         return hmac.compare_digest(given.encode(), (self._token or "").encode())
 
     def _ask(self, request: Request) -> Response:
-        """A page for people, words for programs; too many wrong tokens have to wait."""
+        """A page for people, text for programs; too many wrong tokens must wait."""
         if self._is_blocked(request):
             return problem(429, "too many wrong tokens; wait a minute", **{"Retry-After": "60"})
         if "authorization" in request.headers:
@@ -134,13 +134,13 @@ class Guard:
         return len(failed) >= FAILURES
 
     async def _login(self, request: Request) -> Response:
-        """Exchange the token for a session that only this site's own pages send."""
+        """Exchange the token for a session cookie that only this site's pages send."""
         if self._is_blocked(request):
             return problem(429, "too many wrong tokens; wait a minute", **{"Retry-After": "60"})
         form = parse_qs((await body_of(request)).decode("utf-8", "replace"), max_num_fields=5)
         if self._token is None or not self._is_token(form.get("token", [""])[0].strip()):
             self._failed[_client(request)].append(time.monotonic())
-            return problem(401, "this is not the token; it is in the file that --token-file names")
+            return problem(401, "wrong token; it is in the file given with --token-file")
         session = secrets.token_urlsafe(32)
         self._sessions.add(session)
         answer = RedirectResponse("/", 303)

@@ -1,4 +1,4 @@
-"""The routes: annotations in, figures out; each answers in a few lines, and refuses in words."""
+"""The routes: annotations in, figures out; each is a few lines, and every refusal says why."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ EVERY, SHARE = 5.0, 8.0  # sections are made every five seconds, and take an eig
 HOUR = 3600.0
 METRICS = {
     "spa": "Sparse Probability of Agreement of all annotations",
-    "safe_low": "Lower bound that is safe to watch",
-    "safe_high": "Upper bound that is safe to watch",
+    "safe_low": "Lower safe bound",
+    "safe_high": "Upper safe bound",
     "annotations": "Annotations that count",
     "open_alerts": "Open alerts",
 }
@@ -91,16 +91,16 @@ async def _unusable(_request: Request, error: Exception) -> Response:
 
 
 async def _busy(_request: Request, _error: Exception) -> Response:
-    return problem(503, "too much waits for the disk; send it again in a second", **{"Retry-After": "1"})
+    return problem(503, "too many events are waiting for the disk; send it again in a second", **{"Retry-After": "1"})
 
 
 async def _not_kept(_request: Request, _error: Exception) -> Response:
-    return problem(503, "the store did not take it (disk full, or locked); nothing was kept: send it again later")
+    return problem(503, "the store did not accept it (disk full, or locked); nothing was stored: send it again later")
 
 
 async def _http(_request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    words = {404: "there is nothing here; see /api/v1/openapi.json", 405: "this address takes another method"}
+    words = {404: "there is nothing here; see /api/v1/openapi.json", 405: "this address takes a different method"}
     headers = (error.headers if isinstance(error, HTTPException) else None) or {}
     detail = error.detail if isinstance(error, HTTPException) else "internal error"
     return problem(status, words.get(status, detail) if not detail.startswith("no ") else detail, **dict(headers))
@@ -149,19 +149,19 @@ class Routes:
         return JSONResponse({"accepted": len(events)})
 
     async def potato(self, request: Request) -> Response:
-        """POST /hooks/potato, with its signature where the secret is known."""
+        """POST /hooks/potato, checking its signature if the secret is known."""
         body = await body_of(request)
         if self._potato is not None:
             try:
                 self._potato.verify(body, dict(request.headers), json_parse=False)
-            except Exception:  # the library raises what its parts raise
+            except Exception:  # the library raises many kinds of errors
                 return problem(401, "the signature is missing, wrong or too old; check the secret of the webhook")
         events = hooks.potato(body)
         await self.hub.take(events)
         return JSONResponse({"accepted": len(events)})
 
     def _question(self, request: Request) -> Question:
-        """The question that is asked about; the only one need not be named."""
+        """The requested question; a single one need not be named."""
         project, question = request.query_params.get("project"), request.query_params.get("question")
         found = [
             each
@@ -171,7 +171,7 @@ class Routes:
         if not found:
             raise HTTPException(404, "no annotations of this project and question; see /api/v1/projects")
         if len(found) > 1:
-            raise DataError(f"{len(found)} questions fit; name one with project= and question=, see /api/v1/projects")
+            raise DataError(f"{len(found)} questions match; name one with project= and question=, see /api/v1/projects")
         return found[0]
 
     def _asked(self, request: Request) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class Routes:
         return await asyncio.to_thread(self.hub.filtered, question, asked["annotator"], since)
 
     async def agreement(self, request: Request) -> Response:
-        """GET /api/v1/agreement: the JSON of `spagree score --json`, and what is watched."""
+        """GET /api/v1/agreement: the JSON of `spagree score --json`, and the monitored figures."""
         live = await asyncio.to_thread(self.hub.fresh, self._question(request))
         return JSONResponse(_document(self.hub, live))
 
@@ -228,7 +228,7 @@ class Routes:
         if project not in {each[0] for each in self.hub.questions()}:
             raise DataError("project is missing or unknown; see /api/v1/projects")
         if not text.strip() or len(text) > LONGEST_MARK:
-            raise DataError(f"text says what changed, in 1 to {LONGEST_MARK} characters")
+            raise DataError(f"text must say what changed, in 1 to {LONGEST_MARK} characters")
         hooks.checked(text, "label")
         await asyncio.to_thread(self.hub.mark, project, text.strip(), at)
 
@@ -236,7 +236,7 @@ class Routes:
         """GET /api/v1/export?format=csv|parquet: every annotation that counts."""
         question, kind = self._question(request), request.query_params.get("format", "csv")
         if kind not in ("csv", "parquet"):
-            raise DataError("format is csv or parquet")
+            raise DataError("format must be csv or parquet")
         content = await asyncio.to_thread(_exported, self.hub, question, kind)
         media = "text/csv; charset=utf-8" if kind == "csv" else "application/vnd.apache.parquet"
         return Response(
@@ -255,14 +255,14 @@ class Routes:
         return Response(html, headers={"Content-Security-Policy": policy}, media_type="text/html")
 
     async def changing(self, request: Request) -> Response:
-        """GET /changing: the sections and charts as they are now."""
+        """GET /changing: the current sections and charts."""
         question = self._question(request)
         async with self._rendering:
             found = await self._found(request, question)
         return Response(json.dumps(found, ensure_ascii=False, allow_nan=False), media_type="application/json")
 
     async def _found(self, request: Request, question: Question) -> dict[str, Any]:
-        """What changes: the top as of now, and sections that are made every few seconds, once for everybody."""
+        """What changes: the current top, and sections made every few seconds, once for everybody."""
         version, live = await asyncio.to_thread(self.hub.live, question)
         part = await self._part(request, question)
         if part is not None:
@@ -307,7 +307,7 @@ class Routes:
 
 
 def _document(hub: Hub, live: Live) -> dict[str, Any]:
-    """The documented JSON, with what is watched beside it."""
+    """The documented JSON, and the monitored figures."""
     if live.agreement is None:
         raise HTTPException(404, "no annotations of this project and question; see /api/v1/projects")
     safe = live.safe
@@ -366,6 +366,6 @@ class _Collector:
         drift = float(sum(each.total for each in self._hub.reconciled.values()))
         counters = [
             CounterMetricFamily("spagree_events", "Events received since the start", value=float(self._hub.taken)),
-            CounterMetricFamily("spagree_drift", "Annotations put right by comparisons since the start", value=drift),
+            CounterMetricFamily("spagree_drift", "Annotations corrected by comparisons since the start", value=drift),
         ]
         return [*gauges.values(), *counters]

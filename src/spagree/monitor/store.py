@@ -1,9 +1,9 @@
 """The durable store: SQLite for one machine, PostgreSQL for a team; one schema, one writer.
 
 A row is acknowledged after its transaction is on disk (SQLite: WAL with synchronous=FULL; PostgreSQL: its default).
-Rows are numbered by the ledger, which alone decides whether an annotation is new: the number is the only key, so that
-writing one appends to one tree. The schema has a number too: an older one is migrated when the store is opened, a newer
-one is refused.
+The ledger numbers rows and alone decides whether an annotation is new: the number is the only key, so writing a row
+appends to a single tree. The schema has a number too: an older one is migrated when the store is opened, a newer one is
+refused.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ class Store:
                 yield Row(Given._make((*row[:9], bool(row[9]))), row[10], row[11])
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Keep rows, new or changed, in one transaction; it returns once they are on disk.
+        """Store rows, new or changed, in one transaction; returns once they are on disk.
 
-        The statement goes to the driver as it is: SQLAlchemy's handling of parameters costs more than the insert.
+        The statement goes straight to the driver: SQLAlchemy's parameter handling costs more than the insert.
         """
         if rows:
             values = [(*row.given, row.seq, row.arrived) for row in rows]
@@ -121,7 +121,7 @@ class Store:
                 connection.exec_driver_sql(self._statement, values)
 
     def mark(self, project: str, time: float, text: str) -> None:
-        """Keep the mark of a change in the guidelines."""
+        """Store the mark of a change in the guidelines."""
         self._upsert(marks, [{"project": project, "time": time, "text": text}])
 
     def marks(self) -> dict[str, list[tuple[float, str]]]:
@@ -133,7 +133,7 @@ class Store:
         return found
 
     def write_alerts(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Keep alerts that began, ended or changed."""
+        """Store alerts that began, ended or changed."""
         self._upsert(alerts, list(rows))
 
     def alerts(self) -> list[dict[str, Any]]:
@@ -198,6 +198,6 @@ def _locked(file: IO[str]) -> bool:
 
 
 def _cause(error: Exception) -> str:
-    """The database's own message, without the statement and its values."""
+    """The database's message, without the statement and its values."""
     origin = getattr(error, "orig", None) or error
     return str(origin).strip().splitlines()[0]

@@ -1,4 +1,4 @@
-"""One thread writes: everything that waits goes into one transaction, and is acknowledged once it is on disk."""
+"""One thread writes: all waiting events go into one transaction and are acknowledged once on disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WAITING = 200_000  # events that may wait for the disk before new ones are refus
 
 
 class StoreError(Exception):
-    """The store failed; nothing was kept, and nothing was counted."""
+    """The store failed; nothing was stored or counted."""
 
 
 class BusyError(Exception):
@@ -37,7 +37,7 @@ class _Request:
 
 
 class Writer:
-    """Keeps events; each request is done once it is durable, with the number of annotations it changed."""
+    """Stores events; each request completes once durable, with the number of annotations it changed."""
 
     def __init__(self, ledger: Ledger, store: Store, changed: Callable[[set[tuple[str, str]]], None]) -> None:
         self._ledger, self._store, self._changed = ledger, store, changed
@@ -48,13 +48,13 @@ class Writer:
         self._thread.start()
 
     def send(self, events: Sequence[Event]) -> Future[int]:
-        """Ask for events to be kept, from any thread."""
+        """Queue events for storing, from any thread."""
         done: Future[int] = Future()
         self._ask(events, done)
         return done
 
     async def take(self, events: Sequence[Event]) -> int:
-        """Keep events; returns once they are durable."""
+        """Store events; returns once they are durable."""
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._ask(events, done)
         return await done
@@ -66,7 +66,7 @@ class Writer:
         self._queue.put(_Request(events, done))
 
     def close(self) -> None:
-        """Write what waits, then end."""
+        """Write waiting events, then end."""
         self._queue.put(None)
         self._thread.join()
 
@@ -79,7 +79,7 @@ class Writer:
                 return
 
     def _gathered(self, first: _Request) -> tuple[list[_Request], bool]:
-        """What waits now, up to a limit."""
+        """The events waiting now, up to a limit."""
         found, size = [first], len(first.events)
         while size < MOST:
             try:
@@ -95,7 +95,7 @@ class Writer:
     def _write(self, requests: Sequence[_Request]) -> None:
         try:
             fresh, sizes = self._kept(requests)
-        except Exception as error:  # whatever it is, nobody may believe it was kept
+        except Exception as error:  # whatever the error, nobody may believe the events were stored
             failed = StoreError(f"{type(error).__name__}")
             failed.__cause__ = error
             _answer([(request.done, failed) for request in requests])
@@ -105,8 +105,8 @@ class Writer:
             self._changed({key[:2] for key in fresh})
 
     def _kept(self, requests: Sequence[_Request]) -> tuple[dict[Key, Row], list[int]]:
-        """All rows that are new or changed, and how many each request added to them."""
-        self._latest = max(self._latest, time.time())  # a clock set back does not reverse the order
+        """All new or changed rows, and how many each request contributed."""
+        self._latest = max(self._latest, time.time())  # setting the clock back does not reverse the order
         fresh: dict[Key, Row] = {}
         sizes = []
         for request in requests:
@@ -123,7 +123,7 @@ Answer = tuple[Done, int | StoreError]
 
 
 def _answer(answers: Sequence[Answer]) -> None:
-    """Tell every request; each event loop is woken once for all of its own."""
+    """Answer every request; each event loop is woken once for all of its requests."""
     loops: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
     for done, answer in answers:
         if isinstance(done, Future):
@@ -131,13 +131,13 @@ def _answer(answers: Sequence[Answer]) -> None:
         else:
             loops.setdefault(done.get_loop(), []).append((done, answer))
     for loop, own in loops.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: nobody is waiting
             loop.call_soon_threadsafe(_settle, own)
 
 
 def _settle(answers: Sequence[Answer]) -> None:
     for done, answer in answers:
-        if done.done():  # whoever asked has hung up
+        if done.done():  # the client has hung up
             continue
         if isinstance(answer, StoreError):
             done.set_exception(answer)
