@@ -192,7 +192,7 @@ def test_pages_that_shift_are_read_again(hub: Hub, studio: Studio, monkeypatch: 
 
     studio.before = replace_one
     compared(hub, studio)
-    assert "all the time" in next(iter(hub.faults.values()))
+    assert "kept being" in next(iter(hub.faults.values()))
 
 
 def test_one_project_and_a_personal_token(hub: Hub, studio: Studio) -> None:
