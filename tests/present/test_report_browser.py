@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -88,24 +89,53 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found.report(tmp_path_factory.mktemp("hostile") / "report.html")
 
 
-def test_it_draws_every_chart_without_errors_and_without_asking_for_anything(browser: Browser, sparse: Path) -> None:
-    with browser.visit(sparse) as visit:
-        assert (
-            visit.page.evaluate("[...document.querySelectorAll('.chart')].map(place => place.dataset.chart)") == CHARTS
-        )
-        marks = {chart: visit.marks(chart) for chart in CHARTS}
-        assert marks["by-n"] == 4
-        assert marks["schemes"] == 7
-        assert marks["chance"] >= 15
-        assert marks["classes"] == 4
-        assert marks["confusion"] == 16
-        assert marks["items"] == 20
-        assert marks["annotators"] == 25
-        assert marks["development"] > 40
-        assert marks["plan"] == 5
-        assert visit.errors == []
-        assert visit.requests == [sparse.as_uri()]
-        assert visit.violations() == []
+@pytest.fixture(scope="module")
+def opened(browser: Browser, sparse: Path) -> Iterator[Visit]:
+    with browser.visit(sparse) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def opened_hostile(browser: Browser, hostile: Path) -> Iterator[Visit]:
+    with browser.visit(hostile) as opened:
+        yield opened
+
+
+@pytest.fixture
+def visit(opened: Visit) -> Iterator[Visit]:
+    """One visit for all tests that change nothing but the window and what is open; drawing takes most of the time."""
+    yield opened
+    as_before(opened.page)
+
+
+@pytest.fixture
+def visit_hostile(opened_hostile: Visit) -> Iterator[Visit]:
+    yield opened_hostile
+    as_before(opened_hostile.page)
+
+
+def as_before(page: Any) -> None:
+    page.emulate_media(media="screen", color_scheme="light")
+    page.set_viewport_size({"width": 1100, "height": 900})
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = false)")
+    until(page, "document.querySelector('[data-chart=classes] svg').getBoundingClientRect().width > 500")
+
+
+def test_it_draws_every_chart_without_errors_and_without_asking_for_anything(visit: Visit, sparse: Path) -> None:
+    assert visit.page.evaluate("[...document.querySelectorAll('.chart')].map(place => place.dataset.chart)") == CHARTS
+    marks = {chart: visit.marks(chart) for chart in CHARTS}
+    assert marks["by-n"] == 4
+    assert marks["schemes"] == 7
+    assert marks["chance"] >= 15
+    assert marks["classes"] == 4
+    assert marks["confusion"] == 16
+    assert marks["items"] == 20
+    assert marks["annotators"] == 25
+    assert marks["development"] > 40
+    assert marks["plan"] == 5
+    assert visit.errors == []
+    assert visit.requests == [sparse.as_uri()]
+    assert visit.violations() == []
 
 
 def coloured(visit: Visit, chart: str) -> list[tuple[str, float]]:
@@ -162,27 +192,26 @@ def test_a_tooltip_shows_worded_figures_in_small_letters(browser: Browser, spars
         assert visit.violations() == []
 
 
-def test_sorting_goes_both_ways_by_value_and_says_so(browser: Browser, sparse: Path) -> None:
-    with browser.visit(sparse) as visit:
-        page = visit.page
-        page.locator("#figure-annotators summary").click()
-        heading = page.locator("#table-annotators thead th").nth(4)
-        cells = "[...document.querySelectorAll('#table-annotators tbody tr')].map(row => Number(row.cells[4].dataset.value))"
-        heading.locator("button").click()
-        assert heading.get_attribute("aria-sort") == "ascending"
-        assert page.evaluate(cells) == sorted(page.evaluate(cells))
-        heading.locator("button").click()
-        assert heading.get_attribute("aria-sort") == "descending"
-        assert page.evaluate(cells) == sorted(page.evaluate(cells), reverse=True)
-        page.locator("#table-annotators thead th").nth(2).locator("button").click()
-        lower = [
-            float(text.split()[0]) for text in page.locator("#table-annotators tbody td.interval").all_inner_texts()
-        ]
-        assert len(lower) == 25 and lower == sorted(lower)
-        names = page.locator("#table-annotators thead th").nth(0)
-        names.locator("button").press("Enter")
-        assert page.locator("#table-annotators tbody th").first.inner_text() == "a01"
-        assert heading.get_attribute("aria-sort") is None
+def test_sorting_goes_both_ways_by_value_and_says_so(visit: Visit) -> None:
+    page = visit.page
+    page.locator("#figure-annotators summary").click()
+    heading = page.locator("#table-annotators thead th").nth(4)
+    cells = (
+        "[...document.querySelectorAll('#table-annotators tbody tr')].map(row => Number(row.cells[4].dataset.value))"
+    )
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert page.evaluate(cells) == sorted(page.evaluate(cells))
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert page.evaluate(cells) == sorted(page.evaluate(cells), reverse=True)
+    page.locator("#table-annotators thead th").nth(2).locator("button").click()
+    lower = [float(text.split()[0]) for text in page.locator("#table-annotators tbody td.interval").all_inner_texts()]
+    assert len(lower) == 25 and lower == sorted(lower)
+    names = page.locator("#table-annotators thead th").nth(0)
+    names.locator("button").press("Enter")
+    assert page.locator("#table-annotators tbody th").first.inner_text() == "a01"
+    assert heading.get_attribute("aria-sort") is None
 
 
 def test_missing_figures_stay_last_whichever_way_they_are_sorted(browser: Browser, tmp_path: Path) -> None:
@@ -208,19 +237,17 @@ def downloaded(visit: object, table: str, file: str | None = None) -> list[list[
     return list(csv.reader(io.StringIO(text.decode("utf-8-sig"))))
 
 
-def test_a_table_can_be_downloaded_in_full_precision(browser: Browser, sparse: Path) -> None:
-    with browser.visit(sparse) as visit:
-        rows = downloaded(visit, "classes")
+def test_a_table_can_be_downloaded_in_full_precision(visit: Visit) -> None:
+    rows = downloaded(visit, "classes")
     found = spagree.measure("example:sparse").classes()
     assert rows[0][:2] == ["class", "agreement"]
     assert [(row[0], float(row[1])) for row in rows[1:]] == found.select("class", "agreement").rows()
 
 
-def test_intervals_are_downloaded_as_two_numbers_and_parts_of_tables_say_so(browser: Browser, sparse: Path) -> None:
-    with browser.visit(sparse) as visit:
-        rows = downloaded(visit, "pairs", "pairs-first-100")
-        chance = downloaded(visit, "chance")
-        course = downloaded(visit, "development")
+def test_intervals_are_downloaded_as_two_numbers_and_parts_of_tables_say_so(visit: Visit) -> None:
+    rows = downloaded(visit, "pairs", "pairs-first-100")
+    chance = downloaded(visit, "chance")
+    course = downloaded(visit, "development")
     found = spagree.measure("example:sparse")
     names = ["annotator", "other", "agreement", "low", "high", "Cohen's kappa", "shared items"]
     assert rows[0] == names and len(rows) == 101
@@ -247,9 +274,8 @@ def test_negative_ends_stay_numbers_and_names_stay_whole(browser: Browser, tmp_p
     assert not [cell for cell in split if cell.startswith("=")]
 
 
-def test_a_download_holds_no_formula(browser: Browser, hostile: Path) -> None:
-    with browser.visit(hostile) as visit:
-        rows = downloaded(visit, "classes") + downloaded(visit, "annotators")
+def test_a_download_holds_no_formula(visit_hostile: Visit) -> None:
+    rows = downloaded(visit_hostile, "classes") + downloaded(visit_hostile, "annotators")
     texts = [cell for row in rows for cell in row]
     assert any(text.startswith("'=cmd") for text in texts)
     signed = [text for text in texts if text.startswith(("+", "-"))]
@@ -291,11 +317,10 @@ def test_hostile_names_stay_text(browser: Browser, hostile: Path) -> None:
         assert page.locator("script").count() == 5
 
 
-def test_names_that_start_alike_stay_apart_in_charts(browser: Browser, hostile: Path) -> None:
-    with browser.visit(hostile) as visit:
-        names = visit.page.locator("[data-chart='classes'] .role-axis-label text").all_text_contents()
-        alike = [name for name in names if "xxxx" in name]
-        assert len(alike) == len(set(alike)) == 2
+def test_names_that_start_alike_stay_apart_in_charts(visit_hostile: Visit) -> None:
+    names = visit_hostile.page.locator("[data-chart='classes'] .role-axis-label text").all_text_contents()
+    alike = [name for name in names if "xxxx" in name]
+    assert len(alike) == len(set(alike)) == 2
 
 
 def test_names_that_every_object_has_are_drawn_in_full(browser: Browser, tmp_path: Path) -> None:
@@ -331,8 +356,8 @@ def test_the_policy_is_what_keeps_scripts_out(browser: Browser, sparse: Path, tm
         assert any(directive.startswith("script-src") for directive in visit.violations())
 
 
-@pytest.mark.parametrize("name", ["sparse", "hostile"])
-def test_nothing_is_clipped_at_any_width(browser: Browser, name: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("name", ["visit", "visit_hostile"], ids=["sparse", "hostile"])
+def test_nothing_is_clipped_at_any_width(name: str, request: pytest.FixtureRequest) -> None:
     """Neither the page nor a chart is wider than the screen, and no text of a chart leaves it."""
     outside = """() => [...document.querySelectorAll('.chart svg text')].filter(text => text.textContent.trim())
       .filter(text => { const box = text.getBoundingClientRect(); return box.left < 0 || box.right > innerWidth; })
@@ -342,26 +367,25 @@ def test_nothing_is_clipped_at_any_width(browser: Browser, name: str, request: p
         ".filter(e => e.offsetParent !== null && !e.closest('nav')).filter(e => e.getBoundingClientRect().right > width + 1)"
         ".map(e => e.tagName + e.className + e.textContent.slice(0, 30))"
     )
-    with browser.visit(request.getfixturevalue(name), width=360) as visit:
-        page = visit.page
-        page.evaluate(OPEN)
-        for width in (360, 390, 768, 1280):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_timeout(400)
-            until(page, DRAWN)
-            assert page.evaluate("document.documentElement.scrollWidth") == width
-            assert page.evaluate(wide, width) == []
-            assert page.evaluate(outside) == []
+    visit: Visit = request.getfixturevalue(name)
+    page = visit.page
+    page.evaluate(OPEN)
+    for width in (360, 390, 768, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(400)
+        until(page, DRAWN)
+        until(page, f"document.documentElement.scrollWidth === {width}")
+        until(page, f"({wide})({width}).length === 0")
+        until(page, f"({outside})().length === 0")
 
 
-def test_a_chart_follows_the_width_of_the_window(browser: Browser, sparse: Path) -> None:
-    with browser.visit(sparse) as visit:
-        chart = visit.page.locator("[data-chart='schemes'] svg")
-        before = chart.bounding_box()["width"]
-        visit.page.set_viewport_size({"width": 400, "height": 800})
-        until(visit.page, "document.querySelector('[data-chart=schemes] svg').getBoundingClientRect().width < 380")
-        assert before > 600
-        assert visit.errors == []
+def test_a_chart_follows_the_width_of_the_window(visit: Visit) -> None:
+    chart = visit.page.locator("[data-chart='schemes'] svg")
+    before = chart.bounding_box()["width"]
+    visit.page.set_viewport_size({"width": 400, "height": 800})
+    until(visit.page, "document.querySelector('[data-chart=schemes] svg').getBoundingClientRect().width < 380")
+    assert before > 600
+    assert visit.errors == []
 
 
 def contrast(visit: object) -> list[tuple[float, str]]:
@@ -387,23 +411,23 @@ def contrast(visit: object) -> list[tuple[float, str]]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_can_be_read(browser: Browser, sparse: Path, scheme: str) -> None:
-    with browser.visit(sparse, color_scheme=scheme) as visit:
-        visit.page.evaluate(OPEN)
-        found = contrast(visit)
-        assert len(found) > 300
-        assert [each for each in found if each[0] < 4.5] == []
+def test_every_text_can_be_read(visit: Visit, scheme: str) -> None:
+    visit.page.emulate_media(color_scheme=scheme)
+    visit.page.evaluate(OPEN)
+    found = contrast(visit)
+    assert len(found) > 300
+    assert [each for each in found if each[0] < 4.5] == []
 
 
-def test_charts_follow_light_dark_and_print_without_being_drawn_again(browser: Browser, sparse: Path) -> None:
+def test_charts_follow_light_dark_and_print_without_being_drawn_again(visit: Visit) -> None:
     ink = "getComputedStyle(document.querySelector('[data-chart=schemes] .role-axis-label text')).fill"
     page_colour = "getComputedStyle(document.body).backgroundColor"
-    with browser.visit(sparse, color_scheme="dark") as visit:
-        dark = (visit.page.evaluate(ink), visit.page.evaluate(page_colour))
-        visit.page.emulate_media(color_scheme="light")
-        light = (visit.page.evaluate(ink), visit.page.evaluate(page_colour))
-        visit.page.emulate_media(color_scheme="dark", media="print")
-        paper = (visit.page.evaluate(ink), visit.page.evaluate(page_colour))
+    visit.page.emulate_media(color_scheme="dark")
+    dark = (visit.page.evaluate(ink), visit.page.evaluate(page_colour))
+    visit.page.emulate_media(color_scheme="light")
+    light = (visit.page.evaluate(ink), visit.page.evaluate(page_colour))
+    visit.page.emulate_media(color_scheme="dark", media="print")
+    paper = (visit.page.evaluate(ink), visit.page.evaluate(page_colour))
     assert light == ("rgb(27, 39, 51)", "rgb(255, 255, 255)")
     assert dark == ("rgb(232, 237, 242)", "rgb(18, 24, 30)")
     assert paper == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
@@ -426,62 +450,59 @@ def test_on_paper_it_is_six_pages_and_what_is_closed_stays_closed(
         assert page.locator("#table-schemes").is_visible() and page.evaluate(head) == "table-header-group"
 
 
-@pytest.mark.parametrize("name", ["sparse", "hostile"])
-def test_paper_is_wide_enough(browser: Browser, name: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("name", ["visit", "visit_hostile"], ids=["sparse", "hostile"])
+def test_paper_is_wide_enough(name: str, request: pytest.FixtureRequest) -> None:
     """A4 without its margins; whatever is wider makes Chromium shrink the whole report."""
-    with browser.visit(request.getfixturevalue(name), width=673) as visit:
-        page = visit.page
-        page.evaluate(OPEN)
-        page.emulate_media(media="print")
-        wide = (
-            "[...document.querySelectorAll('body *:not(svg *)')].filter(e => e.getBoundingClientRect().right > 673.5)"
-            ".map(e => e.tagName + e.id)"
-        )
-        assert page.evaluate(wide) == []
-        assert page.evaluate("document.documentElement.scrollWidth") == 673
-        lines = """table => [...table.querySelectorAll('tbody th')].map(name => {
-          const text = document.createRange();
-          text.selectNodeContents(name.querySelector('bdi') ?? name);
-          return text.getClientRects().length;
-        })"""
-        assert set(page.locator("#table-chance").evaluate(lines)) == {1}  # names are not torn
+    visit: Visit = request.getfixturevalue(name)
+    page = visit.page
+    page.set_viewport_size({"width": 673, "height": 900})
+    page.evaluate(OPEN)
+    page.emulate_media(media="print")
+    wide = (
+        "[...document.querySelectorAll('body *:not(svg *)')].filter(e => e.getBoundingClientRect().right > 673.5)"
+        ".map(e => e.tagName + e.id)"
+    )
+    until(page, f"{wide}.length === 0")  # once the charts are drawn in their new width
+    until(page, "document.documentElement.scrollWidth === 673")
+    lines = """table => [...table.querySelectorAll('tbody th')].map(name => {
+      const text = document.createRange();
+      text.selectNodeContents(name.querySelector('bdi') ?? name);
+      return text.getClientRects().length;
+    })"""
+    assert set(page.locator("#table-chance").evaluate(lines)) == {1}  # names are not torn
 
 
-def test_long_tables_are_cut_on_paper_and_say_so(browser: Browser, sparse: Path) -> None:
-    with browser.visit(sparse) as visit:
-        page = visit.page
-        page.evaluate(OPEN)
-        seen = "table => [...table.tBodies[0].rows].filter(row => row.offsetParent).length"
-        note = page.locator("#figure-pairs .paper")
-        assert page.locator("#table-pairs").evaluate(seen) == 100 and note.is_hidden()
-        page.emulate_media(media="print")
-        assert page.locator("#table-pairs").evaluate(seen) == 20
-        assert note.inner_text() == "On paper: the first 20 of 100 rows."
-        assert page.locator("#figure-schemes .paper").count() == 0
+def test_long_tables_are_cut_on_paper_and_say_so(visit: Visit) -> None:
+    page = visit.page
+    page.evaluate(OPEN)
+    seen = "table => [...table.tBodies[0].rows].filter(row => row.offsetParent).length"
+    note = page.locator("#figure-pairs .paper")
+    assert page.locator("#table-pairs").evaluate(seen) == 100 and note.is_hidden()
+    page.emulate_media(media="print")
+    assert page.locator("#table-pairs").evaluate(seen) == 20
+    assert note.inner_text() == "On paper: the first 20 of 100 rows."
+    assert page.locator("#figure-schemes .paper").count() == 0
 
 
-def test_links_and_buttons_can_be_told_apart_without_seeing_them(browser: Browser, sparse: Path) -> None:
-    with browser.visit(sparse) as visit:
-        for part in ("summary", ".verdicts a", ".download"):
-            found = visit.page.locator(part)
-            names = found.evaluate_all("all => all.map(each => each.getAttribute('aria-label'))")
-            assert len(names) > 1 and len(set(names)) == len(names)
-            shown = found.evaluate_all("all => all.map(each => each.textContent)")
-            assert all(name.startswith(f"{text}: ") for name, text in zip(names, shown, strict=True))
+def test_links_and_buttons_can_be_told_apart_without_seeing_them(visit: Visit) -> None:
+    for part in ("summary", ".verdicts a", ".download"):
+        found = visit.page.locator(part)
+        names = found.evaluate_all("all => all.map(each => each.getAttribute('aria-label'))")
+        assert len(names) > 1 and len(set(names)) == len(names)
+        shown = found.evaluate_all("all => all.map(each => each.textContent)")
+        assert all(name.startswith(f"{text}: ") for name, text in zip(names, shown, strict=True))
 
 
-def test_only_boxes_that_scroll_are_stops_for_the_keyboard(browser: Browser, sparse: Path) -> None:
+def test_only_boxes_that_scroll_are_stops_for_the_keyboard(visit: Visit) -> None:
     reached = "[...document.querySelectorAll('.table-box[tabindex]')].map(e => e.scrollWidth > e.clientWidth)"
-    with browser.visit(sparse) as visit:
-        page = visit.page
-        page.evaluate(OPEN)
-        page.wait_for_timeout(100)
-        before = page.evaluate(reached)
-        assert all(before) and len(before) <= 2
-        page.set_viewport_size({"width": 360, "height": 800})
-        until(page, "document.querySelectorAll('.table-box[tabindex]').length > 3")
-        assert all(page.evaluate(reached))
-        assert page.locator(".table-box[tabindex]").first.get_attribute("aria-label")
+    page = visit.page
+    page.evaluate(OPEN)
+    until(page, f"{reached}.every(Boolean)")
+    assert len(page.evaluate(reached)) <= 2
+    page.set_viewport_size({"width": 360, "height": 800})
+    until(page, "document.querySelectorAll('.table-box[tabindex]').length > 3")
+    assert all(page.evaluate(reached))
+    assert page.locator(".table-box[tabindex]").first.get_attribute("aria-label")
 
 
 def test_on_a_phone_no_title_of_an_axis_is_cut(browser: Browser, hostile: Path) -> None:
@@ -497,13 +518,14 @@ def test_on_a_phone_no_title_of_an_axis_is_cut(browser: Browser, hostile: Path) 
         assert visit.page.evaluate(outside) == []
 
 
-def test_tables_are_set_in_one_size_and_names_are_not_torn(browser: Browser, sparse: Path) -> None:
-    with browser.visit(sparse) as visit:
-        visit.page.evaluate(OPEN)
-        sizes = "[...new Set([...document.querySelectorAll('main td, main tbody th')].map(e => getComputedStyle(e).fontSize))]"
-        assert len(visit.page.evaluate(sizes)) == 1
-        lines = "[...document.querySelectorAll('#table-classes tbody th')].map(e => e.getClientRects()[0].height)"
-        assert max(visit.page.evaluate(lines)) < 40
+def test_tables_are_set_in_one_size_and_names_are_not_torn(visit: Visit) -> None:
+    visit.page.evaluate(OPEN)
+    sizes = (
+        "[...new Set([...document.querySelectorAll('main td, main tbody th')].map(e => getComputedStyle(e).fontSize))]"
+    )
+    assert len(visit.page.evaluate(sizes)) == 1
+    lines = "[...document.querySelectorAll('#table-classes tbody th')].map(e => e.getClientRects()[0].height)"
+    assert max(visit.page.evaluate(lines)) < 40
 
 
 def test_the_keyboard_reaches_everything(browser: Browser, sparse: Path) -> None:
