@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,11 @@ import pyarrow as pa
 import pytest
 
 import spagree
+from local_spark import local_spark
 from oracle import BARS, annotations, counted, long_frame, parse
 from spagree.errors import DataError, DuplicateError, FileError, UsageError
 from spagree.estimate import find
 from spagree.estimate.breakdowns import NOT_LOOKED
-from spagree.read.spark.session import session
 from spagree.tally import engines
 from spagree.tally.count import count, item_agreement
 from spagree.tally.engines import duckdb_engine, polars_engine, repeat_candidates, rows, to_polars
@@ -49,9 +50,7 @@ def to_duckdb(frame: pl.DataFrame) -> Any:
 
 
 def to_spark(frame: pl.DataFrame) -> Any:
-    spark = session("local[2]")
-    spark.conf.set("spark.sql.shuffle.partitions", 2)  # a dozen rows need no more
-    return spark.createDataFrame(frame.to_arrow())
+    return local_spark().createDataFrame(frame.to_arrow())
 
 
 ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -96,6 +95,16 @@ COUNTS = pl.DataFrame(
         "count": [3, 2, 0, 1, 1_999_999, 1],
     }
 )
+MIXED = pl.concat(
+    [
+        VOTES.with_columns(pl.col("label").replace({"y": " X ", "z": "NA"})),
+        SAME.with_columns(("r" + pl.col("item")).alias("item"), pl.col("label").replace({"x": ""}), pl.col("row") + 11),
+    ],
+    how="vertical_relaxed",
+)
+CONFLICTS = pl.concat(
+    [MIXED, REPEATS.with_columns(("s" + pl.col("item")).alias("item"), pl.col("row") + 30)], how="vertical_relaxed"
+)
 CASES: dict[str, tuple[pl.DataFrame, Policies]] = {
     "text ids and nulls": (VOTES, Policies()),
     "whole numbers": (NUMBERS, Policies()),
@@ -111,6 +120,9 @@ CASES: dict[str, tuple[pl.DataFrame, Policies]] = {
     "conflicts: first row": (REPEATS.drop("time"), Policies("first")),
     "conflicts: last row": (REPEATS.drop("time"), Policies("last")),
     "spelling": (VOTES.with_columns(pl.col("label").replace({"y": " X "})), Policies(normalize=True)),
+    "mixed": (MIXED, Policies()),
+    "mixed conflicts: first in time": (CONFLICTS, Policies("first", normalize=True)),
+    "mixed conflicts: last row": (CONFLICTS.drop("time"), Policies("last")),
     "spelling kept": (VOTES.with_columns(pl.col("label").replace({"y": " X "})), Policies()),
 }
 FIRST_K = {
@@ -130,13 +142,14 @@ def on(*engines: str) -> Any:
     return pytest.mark.parametrize("engine", found)
 
 
-def on_each(name: str, cases: Iterable[Any], *engines: str, modin: Collection[Any]) -> Any:
-    """Run the test on each engine in each case, on modin in a few: it takes two seconds for a dozen rows."""
+def on_each(name: str, cases: Iterable[Any], *engines: str, slow: Collection[Any], modin: Collection[Any]) -> Any:
+    """Run the test in each case on each engine; on dask, modin and Spark, which take seconds, in the richest cases."""
+    chosen = {"dask": slow, "spark": slow, "modin": modin}
     found = [
         pytest.param(case, engine, marks=ONE_PROCESS if engine == "spark" else (), id=f"{case}-{engine}")
         for case in cases
         for engine in engines
-        if engine != "modin" or case in modin
+        if case in chosen.get(engine, (case,))
     ]
     return pytest.mark.parametrize((name, "engine"), found)
 
@@ -156,7 +169,13 @@ def everything(frame: Any, policies: Policies) -> tuple[Any, ...]:
 
 
 @pytest.mark.slow
-@on_each("case", CASES, *ENGINES, modin=("text ids and nulls", "whole numbers", "counts", "conflicts: first row"))
+@on_each(
+    "case",
+    CASES,
+    *ENGINES,
+    slow=(*[case for case in CASES if case.startswith("mixed")], "whole numbers", "truth values", "no rows", "counts"),
+    modin=("mixed", "mixed conflicts: first in time", "whole numbers", "counts"),
+)
 def test_every_engine_gives_what_polars_gives(case: str, engine: str) -> None:
     frame, policies = CASES[case]
     wanted, found = everything(frame, policies), everything(ENGINES[engine](frame), policies)
@@ -192,7 +211,13 @@ def test_every_engine_needs_an_order_for_first_and_last(engine: str) -> None:
 
 
 @pytest.mark.slow
-@on_each("case", FIRST_K, *(each for each in ENGINES if each not in ("pyarrow", "dask")), modin=("in time",))
+@on_each(
+    "case",
+    FIRST_K,
+    *(each for each in ENGINES if each not in ("pyarrow", "dask")),
+    slow=("in time", "tied, by annotator"),
+    modin=("in time",),
+)
 def test_the_first_k_are_the_same_on_every_engine_that_can(case: str, engine: str) -> None:
     frame, policies = FIRST_K[case], Policies(first=2)
     assert everything(ENGINES[engine](frame), policies) == everything(frame, policies)
@@ -207,9 +232,8 @@ def test_engines_that_cannot_number_rows_say_so(engine: str) -> None:
 
 
 @pytest.mark.slow
-@every_engine
-@pytest.mark.parametrize("n", [1_000_001, 3_000_000, 10**12])
-def test_every_engine_refuses_an_item_that_is_too_large(engine: str, n: int) -> None:
+@on_each("n", (1_000_001, 3_000_000, 10**12), *ENGINES, slow=(1_000_001, 10**12), modin=(10**12,))
+def test_every_engine_refuses_an_item_that_is_too_large(n: int, engine: str) -> None:
     frame = pl.DataFrame({"item": ["q", "q", "r"], "label": ["x", "y", "x"], "count": [n, n, 2]})
     with pytest.raises(DataError, match=f"one item has {2 * n:,} annotations, more than the 2,000,000"):
         counted(ENGINES[engine](frame))
@@ -276,28 +300,34 @@ MANY = spagree.simulate(items=40, annotators=9, per_item=3, classes=3, seed=2).f
 )
 
 
-def worst_rows(frame: Any, worst: int) -> list[tuple[Any, ...]]:
-    return spagree.measure(frame).hardest(worst).select("item", "annotations", "agreement").rows()
+@cache
+def measured(engine: str) -> spagree.Agreement:
+    """The agreement in MANY, measured once on each engine."""
+    return spagree.measure(ENGINES[engine](MANY))
+
+
+@cache
+def every_item() -> list[tuple[Any, ...]]:
+    """The items of MANY, worst first."""
+    return spagree.measure(MANY).hardest(1_000).select("item", "annotations", "agreement").rows()
 
 
 @pytest.mark.slow
 @every_engine
 def test_every_engine_finds_the_worst_items_itself(engine: str) -> None:
-    every = worst_rows(MANY, 1_000)
-    assert len(every) == 40
-    assert worst_rows(ENGINES[engine](MANY), 7) == every[:7]
-    hardest = spagree.measure(ENGINES[engine](MANY)).hardest(3)
-    assert hardest.rows() == spagree.measure(MANY).hardest(3).rows()
+    assert len(every_item()) == 40
+    hardest = measured(engine).hardest(7)
+    assert hardest.select("item", "annotations", "agreement").rows() == every_item()[:7]
+    assert hardest.rows() == spagree.measure(MANY).hardest(7).rows()
 
 
 @pytest.mark.slow
 @on("polars lazy", "duckdb", "dask", "spark")
 def test_lazy_frames_stay_lazy(engine: str) -> None:
-    frame = ENGINES[engine](MANY)
-    items = spagree.measure(frame).items()
-    assert type(items) is type(frame)
+    items = measured(engine).items()
+    assert type(items) is type(ENGINES[engine](MANY))
     fetched = to_polars(nw.from_native(items).lazy())
-    assert fetched.select("item", "annotations", "agreement").rows() == worst_rows(MANY, 1_000)
+    assert fetched.select("item", "annotations", "agreement").rows() == every_item()
 
 
 @pytest.mark.slow
@@ -324,11 +354,11 @@ def test_every_table_of_a_frame_in_memory_is_a_polars_frame(ids: str, engine: st
 @every_engine
 def test_every_engine_writes_its_items_itself(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "items.parquet"
-    agreement = spagree.measure(ENGINES[engine](MANY))
+    agreement = measured(engine)
     agreement.write_items(path)
     written = pl.read_parquet(path / "*.parquet" if path.is_dir() else path)
     assert written.columns[:3] == ["item", "annotations", "agreement"]
-    assert written.sort("item").rows() == sorted(worst_rows(MANY, 1_000))
+    assert written.sort("item").rows() == sorted(every_item())
     with pytest.raises(FileError, match=r"exists already|a folder, a device or a pipe is there"):
         agreement.write_items(path)
     agreement.write_items(path, force=True)
@@ -342,11 +372,12 @@ def test_a_list_of_the_hardest_items_needs_a_length() -> None:
 # Warnings --------------------------------------------------------------------------------------------------
 
 
+@cache
 def _two_teams() -> pl.DataFrame:
     """Two teams that never met; one member of the first answers blindly, and one of the second in words of their own."""
     random = np.random.default_rng(5)
     found = []
-    for item in range(160):
+    for item in range(60):
         team = "ab"[item % 2]
         for who in random.choice(6, 3, replace=False).tolist():
             blind = (team, who) == ("a", 2)
@@ -364,7 +395,7 @@ def test_every_engine_gives_the_same_warnings(engine: str) -> None:
 
 
 @pytest.mark.slow
-@every_engine
+@on(*(engine for engine in ENGINES if engine != "modin"))  # whose warnings are compared above
 def test_every_engine_names_who_decides(engine: str) -> None:
     team = _two_teams().filter(pl.col("annotator").str.starts_with("a"))
     wanted = spagree.measure(team.rows()).warnings
@@ -374,7 +405,7 @@ def test_every_engine_names_who_decides(engine: str) -> None:
 
 @on("polars lazy", "dask")
 def test_what_is_not_looked_for_in_large_data_is_told(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 479)
+    monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 179)
     agreement = spagree.measure(ENGINES[engine](_two_teams()))
     assert "disconnected_teams" not in {each.code for each in agreement.warnings}
     told = next(check for check in agreement.to_dict()["checks"] if check["code"] == "overlap")
@@ -484,7 +515,7 @@ def test_other_faults_are_left_as_they_are() -> None:
 
 
 @pytest.mark.slow
-@on_each("times", (63, 64, 511, 513, 70_000), *ENGINES, modin=(513,))
+@on_each("times", (63, 64, 511, 513, 70_000), *ENGINES, slow=(513, 70_000), modin=(513,))
 def test_counters_that_overflow_are_counted_again_with_more_room(times: int, engine: str) -> None:
     """The last of ten classes has the highest bits of its word: 512 annotations of it leave 64 bits."""
     others = [(f"r{item}", place) for item in range(30) for place in range(10)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from test_tally_engines import ENGINES, every_engine
+from test_tally_engines import ENGINES, every_engine, on_each
 
 import spagree
 from spagree.errors import DataError
@@ -28,19 +28,24 @@ FRAME = pl.DataFrame(
     }
 )
 
+COLUMNS: dict[str, dict[str, str]] = {
+    "doc": {"cluster": "doc"},
+    "page": {"cluster": "page"},
+    "team": {"by": "team"},
+    "expert": {"by": "expert"},
+    "doc+page": {"cluster": "doc", "by": "page"},
+    "page+expert": {"cluster": "page", "by": "expert"},
+}
+
 
 def tally(frame: Any, **columns: str) -> spagree.Tally:
     return spagree.tally(frame, item="item", annotator="annotator", label="label", **columns)
 
 
 @pytest.mark.slow
-@every_engine
-@pytest.mark.parametrize(
-    "columns",
-    [{"cluster": "doc"}, {"cluster": "page"}, {"by": "team"}, {"by": "expert"}, {"cluster": "doc", "by": "page"}],
-    ids=lambda columns: "+".join(columns.values()),
-)
-def test_every_engine_gives_the_same_clusters_and_groups(engine: str, columns: dict[str, str]) -> None:
+@on_each("named", COLUMNS, *ENGINES, slow=("doc", "page+expert"), modin=("page+expert",))
+def test_every_engine_gives_the_same_clusters_and_groups(named: str, engine: str) -> None:
+    columns = COLUMNS[named]
     found, wanted = tally(ENGINES[engine](FRAME), **columns), tally(FRAME, **columns)
     assert found == wanted
     assert found.groups() == wanted.groups()
