@@ -177,6 +177,27 @@ def test_the_first_screen_says_the_number_whether_to_trust_it_and_what_to_do(bro
         assert nav.is_visible()
 
 
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (360, 740)])
+def test_the_first_screen_of_a_phone_reaches_the_first_action(
+    browser: Browser, sparse: Path, width: int, height: int
+) -> None:
+    with browser.visit(sparse, width=width) as visit:
+        for part in (".spa", ".verdict", ".bar", ".limits", ".todo h3", ".todo li:first-child strong"):
+            box = visit.page.locator(part).first.bounding_box()
+            assert box is not None and box["y"] + box["height"] < height, part
+
+
+def test_the_chance_label_keeps_clear_of_the_ends_of_the_scale(browser: Browser, tmp_path: Path) -> None:
+    rows = [(item, who, f"{(item + (who == item % 3)) % 40}") for item in range(120) for who in range(3)]
+    path = spagree.measure(rows).report(tmp_path / "page.html")
+    with browser.visit(path, width=360) as visit:
+        boxes = visit.page.locator(".bar text").evaluate_all(
+            "all => all.map(e => [e.textContent, e.getBoundingClientRect().left, e.getBoundingClientRect().right])"
+        )
+        ends = {words.split()[0]: (left, right) for words, left, right in boxes}
+        assert ends["0"][1] < ends["chance"][0] and ends["chance"][1] < ends["1"][0]
+
+
 def test_a_tooltip_shows_worded_figures_in_small_letters(browser: Browser, sparse: Path) -> None:
     with browser.visit(sparse) as visit:
         visit.page.hover("[data-chart='schemes'] .mark-symbol path >> nth=2")

@@ -288,8 +288,8 @@ def test_of_pairs_who_hardly_met_a_sentence_is_said_instead_of_a_picture() -> No
 @pytest.mark.parametrize(
     ("annotators", "words"),
     [
-        (2, "2 annotators. Items they share: 0 and 1: 12 items."),
-        (3, "3 annotators. Items they share: 0 and 1: 4 items; 0 and 2: 4 items; 1 and 2: 4 items."),
+        (2, "0 and 1 share 12 items."),
+        (3, "0 and 1 share 4 items; 0 and 2 share 4 items; 1 and 2 share 4 items."),
     ],
 )
 def test_who_met_is_a_sentence_for_two_or_three(annotators: int, words: str) -> None:

@@ -25,7 +25,7 @@ from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, estimate, undef
 from spagree.estimate.weights import CUSTOM, weigh
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
-from spagree.tally.coded import CodedTable
+from spagree.tally.coded import CodedTable, run_starts
 from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import pattern
 from spagree.tally.tally import Cell, Tally
@@ -159,8 +159,8 @@ def _tallies(timed: Timed) -> Tallies:
     entry, step = keys // size, keys % size
     item, label = entry // len(timed.labels), entry % len(timed.labels)
     states = _states(item, step, given, _running(entry, given))
-    final = np.flatnonzero(np.diff(states.item, append=-1))
-    earlier = np.flatnonzero(np.diff(states.item, append=-1) == 0)
+    last = states.item != np.append(states.item[1:], -1)
+    final, earlier = np.flatnonzero(last), np.flatnonzero(~last)
     arrived, left = states.cells(states.step), states.cells(states.step[earlier + 1], earlier)
     stayed = states.cells(states.step[final], final)
     first_pair = np.full(len(final), size)  # the step in which an item becomes pairable; never: after the last
@@ -175,11 +175,12 @@ def _tallies(timed: Timed) -> Tallies:
 def _states(item: Ints, step: Ints, given: Ints, after: Ints) -> States:
     """From (item, label, step) with its new annotations and all until then: n, A and T change additively."""
     before = after - given
-    pairs = after * (after - 1) - before * (before - 1)
-    triples = after * (after - 1) * (after - 2) - before * (before - 1) * (before - 2)
+    pairs_after, pairs_before = after * (after - 1), before * (before - 1)
+    pairs = pairs_after - pairs_before
+    triples = pairs_after * (after - 2) - pairs_before * (before - 2)
     key = item * (int(step.max()) + 1) + step
     order = np.argsort(key)
-    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    starts = run_starts(key[order])
     item, step = item[order[starts]], step[order[starts]]
     n, pairs, triples = (_running(item, np.add.reduceat(each[order], starts)) for each in (given, pairs, triples))
     return States(item, step, n, pairs, triples)
@@ -191,19 +192,17 @@ def _running(keys: Ints, values: Ints) -> Ints:
     >>> _running(np.array([4, 4, 4, 7, 7]), np.array([1, 2, 3, 10, 1])).tolist()
     [1, 3, 6, 10, 11]
     """
-    total = np.cumsum(values)
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
-    return total - (total - values)[first][run_of_each(keys)]
+    total, first = np.cumsum(values), run_starts(keys)
+    total -= np.repeat(total[first] - values[first], np.diff(first, append=len(keys)))
+    return total
 
 
 def _labels(step: Ints, label: Ints, given: Ints, timed: Timed) -> list[Counter[str]]:
     """Annotations per label, for each step they are counted from; those of later steps are left out."""
-    import polars
-
     found: list[Counter[str]] = [Counter() for _ in range(timed.steps + 1)]
-    frame = polars.DataFrame({"step": step, "label": label, "given": given})
-    for place, code, count in frame.group_by("step", "label").agg(polars.col("given").sum()).iter_rows():
-        found[place][timed.labels[code]] += count
+    first, number = numbered(step, label)
+    for place, count in zip(first.tolist(), np.bincount(number, given).tolist(), strict=True):
+        found[int(step[place])][timed.labels[int(label[place])]] += int(count)
     return found[:-1]
 
 

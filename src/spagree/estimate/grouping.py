@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from spagree.estimate.item_groups import Floats
-from spagree.tally.coded import LARGEST_KEY
+from spagree.tally.coded import LARGEST_KEY, run_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,9 @@ def run_of_each(keys: AnyInts) -> Ints:
     >>> run_of_each(np.array([3, 3, 5, 9, 9])).tolist()
     [0, 0, 1, 2, 2]
     """
-    return np.cumsum(np.diff(keys, prepend=keys[:1]) != 0, dtype=np.int64)
+    new = np.zeros(len(keys), dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    return np.cumsum(new, dtype=np.int64)
 
 
 def counted(keys: AnyInts) -> tuple[Ints, Ints]:
@@ -36,7 +38,7 @@ def counted(keys: AnyInts) -> tuple[Ints, Ints]:
     [[3, 5], [1, 2]]
     """
     ordered = np.sort(keys)
-    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+    starts = run_starts(ordered)
     return ordered[starts].astype(np.int64), np.diff(starts, append=len(ordered)).astype(np.int64)
 
 
@@ -74,7 +76,7 @@ def merged(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     keys, counts = (np.concatenate([empty, *each]) for each in zip(*parts, strict=True)) if parts else (empty, empty)
     order = np.argsort(keys, kind="stable")
     keys, counts = keys[order], counts[order]
-    starts = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
+    starts = run_starts(keys)
     return keys[starts], np.add.reduceat(counts, starts) if len(starts) else empty
 
 

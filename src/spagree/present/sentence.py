@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spagree.estimate import CUSTOM, NOMINAL, Estimate, Findings
 from spagree.estimate.breakdown_values import NOT_ASKED, Absent, Breakdowns
+from spagree.estimate.similarity import SCALES, SET_METRICS
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.wording import count, figure, interval, p_value, percent, printable
 from spagree.tally.policies import AFTER_FIRST
@@ -15,6 +16,11 @@ SEEN = 0.005  # a difference visible in a table
 
 LEVELS = ((0.0, "no"), (0.21, "slight"), (0.41, "fair"), (0.61, "moderate"), (0.81, "substantial"))
 MANY_LEVELS = 0.4  # an interval of kappa that spans more than two levels
+PARTLY = {
+    **dict.fromkeys(SCALES, "labels that are close count as partly agreeing"),
+    **dict.fromkeys(SET_METRICS, "labels that share some options count as partly agreeing"),
+}
+UNEQUAL = "labels that differ may count as partly agreeing"
 
 REFERENCE = "Nørregaard, J. and Derczynski, L. (2022). Sparse Probability of Agreement. arXiv:2208.06161."
 
@@ -29,7 +35,8 @@ def in_words(findings: Findings) -> str:
     if findings.metric == NOMINAL:
         meaning = f"{who.capitalize()} agree on a random item {percent(spa.value)} of the time"
     else:
-        meaning = f"On average {who} agree {percent(spa.value)} on a random item, 100% being full agreement"
+        partly = f"{PARTLY.get(findings.metric, UNEQUAL)} (metric: {findings.metric})"
+        meaning = f"On average {who} agree {percent(spa.value)} on a random item; {partly}"
     others = "; nothing can be said about others" if pair else ""
     missing = f"; no interval, because {spa.undefined}" if spa.low is None else ""
     return f"{meaning}{others}{missing}."

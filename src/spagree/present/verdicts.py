@@ -10,6 +10,7 @@ from spagree.estimate import NOMINAL, Findings, checks
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
+from spagree.present.sentence import level_name
 from spagree.present.wording import (
     count,
     escape_controls,
@@ -24,6 +25,7 @@ from spagree.present.wording import (
 
 State = Literal["ok", "look", "problem"]
 
+ALIKE = 0.03  # between weighting schemes: nobody would decide differently
 FEWEST_NAMED = 4  # annotators: with fewer, half of the annotations is unremarkable
 # Warnings that a verdict already covers.
 SAID = {"missingness", "schemes_diverge", "low_coverage", "few_items", "disconnected_teams", "thin_bridge", "repeats"}
@@ -122,8 +124,8 @@ def _coverage(findings: Findings) -> Verdict:
     words = f"{data.pairable_items:,} of {count(data.items, 'item')} ({percent(share)}) have two or more annotations"
     spread = data.annotations_per_item
     if spread:
-        ends = f"{spread.min:,}" if spread.min == spread.max else f"{spread.min:,} to {spread.max:,}"
-        words += f"; annotations per item: {ends}, median {number(spread.median)}"
+        ends = f"{spread.min:,} to {spread.max:,}, median {number(spread.median)}"
+        words += f"; annotations per item: {f'{spread.min:,}' if spread.min == spread.max else ends}"
     if checks.coverage(findings).state == checks.FINE:
         return Verdict("ok", "Coverage", f"{words}.")
     return Verdict(
@@ -177,7 +179,8 @@ def _schemes(findings: Findings) -> Verdict | None:
     if checks.weights(findings).state == checks.CANNOT_TELL:
         few = count(findings.data.pairable_items, "item")
         return Verdict("look", "Weights", f"{words} {few} cannot show whether the choice matters.")
-    return Verdict("ok", "Weights", f"{words} The choice hardly matters.", link)
+    matters = "The choice hardly matters." if max(values) - min(values) < ALIKE else "The differences could be chance."
+    return Verdict("ok", "Weights", f"{words} {matters}", link)
 
 
 def _chance(findings: Findings) -> Verdict | None:
@@ -194,8 +197,8 @@ def _chance(findings: Findings) -> Verdict | None:
         words = f"There is not enough data to tell whether people agree {blindly}: annotate more items."
         return Verdict("look", "Beyond chance", words, "chance")
     if state == checks.LOOK:
-        poor = "chance alone would give much of this agreement"
-        return Verdict("look", "Beyond chance", f"People agree {blindly}, but {poor}.", "chance")
+        poor = f"That is only {level_name(kappa.value)} agreement beyond chance."
+        return Verdict("look", "Beyond chance", f"People agree {blindly}. {poor}", "chance")
     return Verdict("ok", "Beyond chance", f"People agree clearly {blindly}.", "chance")
 
 
@@ -230,8 +233,9 @@ def _connected(found: Overlap, annotations: int) -> str:
     if found.unknown:
         say = "does not say who made it" if found.unknown == 1 else "do not say who made them"
         return f"{count(found.unknown, 'annotation')} {say}."
-    all_ = "Both annotators" if found.annotators == 2 else f"All {people}"  # noqa: PLR2004 (both)
-    return f"{all_} are connected by items they share."
+    if found.annotators == 2:  # noqa: PLR2004 (a pair needs no connection)
+        return "The two annotators share items."
+    return f"All {people} are connected by items they share."
 
 
 def _left_out(findings: Findings) -> Verdict:

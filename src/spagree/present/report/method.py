@@ -92,7 +92,7 @@ def _facts(
         yield "Read from", "a tally: saved counts"
     people = "annotators unknown" if data.annotators is None else count(data.annotators, "annotator")
     yield "Data", f"{count(data.items, 'item')}, {count(data.annotations, 'annotation')}, {people}"
-    yield "Measure", f"Sparse Probability of Agreement, {findings.spa.weights} weights, {findings.metric} labels"
+    yield "Measure", f"Sparse Probability of Agreement, {findings.spa.weights} weights, {findings.metric} metric"
     kind = "Wilson's score interval" if findings.spa.method == "wilson" else findings.spa.method
     yield "Interval", f"{interval_name(findings.spa)}: {kind}; it covers {findings.spa.covers}"
     given = ", ".join(f"{name} = {printable(str(value))}" for name, value in options.items())

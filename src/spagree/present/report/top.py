@@ -20,7 +20,8 @@ from spagree.understood import Understood
 NAME = "Sparse Probability of Agreement (SPA)"
 SHOWN_STEPS = 3
 FIRST_CHECKS = ("Precision", "Assumption", "Overlap")
-LABEL_ROOM = 12.0  # percent of the scale at either end, where a label would leave the picture
+LABEL_ROOM = 15.0  # percent of the scale at either end, where a centred label would run into the 0 or the 1
+BESIDE = 12  # pixels between such a label and its mark
 NOTHING_TO_DO = "Nothing stands out: no item, class or annotator accounts for much of the disagreement."
 
 
@@ -37,14 +38,14 @@ class Bar:
     spoken: str
 
     @property
-    def chance_label(self) -> float:
-        """Where its label is centred, inside the picture."""
-        return _inside(self.chance or 0)
+    def chance_anchor(self) -> tuple[str, int]:
+        """How its label lies beside the mark."""
+        return _anchor(self.chance or 0)
 
     @property
-    def target_label(self) -> float:
-        """Where its label is centred, inside the picture."""
-        return _inside(self.target or 0)
+    def target_anchor(self) -> tuple[str, int]:
+        """How its label lies beside the mark."""
+        return _anchor(self.target or 0)
 
     @property
     def chance_words(self) -> str:
@@ -57,8 +58,13 @@ class Bar:
         return f"target {figure((self.target or 0) / 100, 2)}"
 
 
-def _inside(place: float) -> float:
-    return min(max(place, LABEL_ROOM), 100 - LABEL_ROOM)
+def _anchor(place: float) -> tuple[str, int]:
+    """Centred on the mark; near an end beside the number there, inside the picture.
+
+    >>> _anchor(3.0), _anchor(50.0)
+    (('start', 12), ('middle', 0))
+    """
+    return ("start", BESIDE) if place < LABEL_ROOM else ("end", -BESIDE) if place > 100 - LABEL_ROOM else ("middle", 0)
 
 
 @dataclass(frozen=True, slots=True)

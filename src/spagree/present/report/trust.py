@@ -119,9 +119,10 @@ def _connected(found: Overlap) -> str:
 def _shared(breakdowns: Breakdowns) -> str:
     """Two or three annotators and the items they share, in words."""
     met = known(breakdowns.pairs).sort("annotator", "other").select("annotator", "other", "shared").rows()
-    pairs = [f"{printable(one, 24)} and {printable(other, 24)}: {count(shared, 'item')}" for one, other, shared in met]
-    size = count(known(breakdowns.overlap).annotators, "annotator")
-    return f"{size}. Items they share: {'; '.join(pairs)}." if pairs else f"{size}. They share no item."
+    pairs = [
+        f"{printable(one, 24)} and {printable(other, 24)} share {count(shared, 'item')}" for one, other, shared in met
+    ]
+    return f"{'; '.join(pairs) or 'The annotators share no item'}."
 
 
 def _teams(found: Overlap) -> Table:
