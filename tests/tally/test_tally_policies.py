@@ -82,6 +82,17 @@ def test_the_same_label_again_is_counted_once_and_said(policy: Any) -> None:
     ]
 
 
+def test_one_repeat_is_told_in_the_singular() -> None:
+    same = votes(("q1", "ann", "x"), ("q1", "bob", "y"), ("q1", "ann", "x"))
+    assert [caution.message for caution in counted(same).cautions] == [
+        "1 annotation repeats the label its annotator had given the item before; counted once."
+    ]
+    other = votes(("q1", "ann", "x"), ("q1", "bob", "y"), ("q1", "ann", "z"))
+    assert [caution.message for caution in counted(other, Policies(duplicates="last")).cautions] == [
+        "1 annotation repeats an item by the same annotator (1 with another label); the last one was kept."
+    ]
+
+
 def test_without_repeats_nothing_is_said() -> None:
     frame = votes(("q1", "ann", "x"), ("q1", "bob", "x"), ("q2", "ann", "x"), ("q2", "bob", "y"))
     for policy in ("error", "first", "last"):

@@ -206,14 +206,15 @@ def _refuse_ignored_time(cautions: Iterable[Caution], policy: DuplicatePolicy) -
 
 
 def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
+    found, whose = ("1 annotation repeats", "its") if repeats == 1 else (f"{repeats:,} annotations repeat", "their")
     if same == repeats and policy != "keep":
-        return f"{repeats:,} annotations repeat the label their annotator had given the item before; counted once."
+        return f"{found} the label {whose} annotator had given the item before; counted once."
     kept = {
         "set": "their labels were made one set",
         "keep": "each counts as an annotation of its own, so annotators also agree or disagree with themselves",
     }
     return (
-        f"{repeats:,} annotations repeat an item by the same annotator ({repeats - same:,} with another label); "
+        f"{found} an item by the same annotator ({repeats - same:,} with another label); "
         f"{kept.get(policy, f'the {policy} one was kept')}."
     )
 
