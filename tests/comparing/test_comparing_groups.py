@@ -12,7 +12,7 @@ import pytest
 
 import spagree
 from spagree.errors import DataError, UsageError
-from spagree.estimate.influence import Coded, Sums, pairable, parts
+from spagree.estimate.influence import AnnotationCodes, Sums, pairable, parts
 
 COLUMNS = ["item", "annotator", "label", "doc", "lang"]
 
@@ -35,12 +35,12 @@ def round_of(seed: int, clear: float, docs: int = 20, items: int = 5) -> pl.Data
 def test_leaving_out_a_cluster_is_counting_without_it(statistic: Any, similarity: Any) -> None:
     random = np.random.default_rng(4)
     item = np.repeat(np.arange(15), 3)
-    whole = Coded(item, np.tile(np.arange(3), 15), random.integers(0, 3, 45), item // 4)
+    whole = AnnotationCodes(item, np.tile(np.arange(3), 15), random.integers(0, 3, 45), item // 4)
     made_of = parts(pairable(whole, lambda n: n - 1.0, similarity))
     found = statistic(made_of.whole.minus(made_of.items))
     for cluster, value in enumerate(found):
         rest = whole.only(item // 4 != cluster)
-        alone = Coded(rest.item, rest.annotator, rest.label)
+        alone = AnnotationCodes(rest.item, rest.annotator, rest.label)
         assert value == pytest.approx(float(statistic(parts(pairable(alone, lambda n: n - 1.0, similarity)).whole)))
 
 

@@ -138,7 +138,8 @@ def assign(
     done, open_ = _placed(existing, names, people), _placed(kept, names, people)
     own = [pair for pair in open_ if pair not in done]
     calibration = [(i, j) for i in shared.tolist() for j in range(len(people)) if (i, j) not in done | open_]
-    if _is_plain(people, kinds, done | open_):
+    is_free = all(person.limit is None and (person.can is None or kinds is None) for person in people)
+    if is_free and not done | open_:
         work = _cyclic(dealt, len(people), per_item, random)
     else:
         work = _deal(dealt, Dealt(people, kinds, {*done, *open_, *calibration}), per_item, random)
@@ -197,12 +198,6 @@ def _check(names: Sequence[str], people: Sequence[Person], per_item: int, everyo
         )
     if everyone < 0:
         raise UsageError(f"everyone {everyone}: how many items all annotators get, 0 or more")
-
-
-def _is_plain(people: Sequence[Person], kinds: Sequence[str] | None, done: set[tuple[int, int]]) -> bool:
-    """Whether everybody can do everything, without limits, from the beginning."""
-    free = all(person.limit is None and (person.can is None or kinds is None) for person in people)
-    return free and not done
 
 
 def _placed(pairs: Iterable[tuple[str, str]], names: Sequence[str], people: Sequence[Person]) -> set[tuple[int, int]]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from spagree.cli.console import draw, note, print_json, say, working
-from spagree.cli.options import Command, option, options_of, reading_options, to_python
+from spagree.cli.options import Command, force_option, option, options_of, reading_options, rows_as_json, to_python
 from spagree.errors import UsageError
 from spagree.options import Estimating
 
@@ -21,10 +21,6 @@ FOOTNOTE = "* rests on fewer than 10 items"
 def _worst(what: str) -> Callable[[F], F]:
     help = f"The number of {what} to list.  [default: 20]"
     return option("--worst", type=click.IntRange(min=1), default=20, metavar="K", help=help)
-
-
-json_option = option("--json", "as_json", is_flag=True, help="Print the rows as JSON, in full precision.")
-force_option = option("--force", is_flag=True, help="Replace an existing file.")
 
 
 def _measured(options: dict[str, Any]) -> Any:
@@ -40,7 +36,7 @@ def _rows(frame: Any, worst: int) -> list[dict[str, Any]]:
 @click.command(cls=Command)
 @reading_options()
 @_worst("items")
-@json_option
+@rows_as_json
 @option("-o", "--output", metavar="FILE", help="Write every item's agreement to a .csv or .parquet file instead.")
 @option("--consensus", is_flag=True, help="Each item's majority label instead; write it with -o FILE.csv or .parquet.")
 @force_option
@@ -72,7 +68,7 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
 @reading_options(without=("text",))
 @options_of(Estimating, only=("metric", "order", "level"))
 @_worst("classes and of pairs of classes")
-@json_option
+@rows_as_json
 def classes(worst: int, as_json: bool, **options: Any) -> None:
     """List the classes of SOURCE with the least agreement, and which classes are confused.
 
@@ -97,7 +93,7 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
 @reading_options(without=("text",))
 @options_of(Estimating, only=("weights", "metric", "order", "level"))
 @_worst("annotators")
-@json_option
+@rows_as_json
 def annotators(worst: int, as_json: bool, **options: Any) -> None:
     """List the annotators of SOURCE who agree least with the others on the items they share.
 
@@ -126,7 +122,7 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
 @options_of(Estimating, only=("metric", "order", "level"))
 @option("--least", type=int, default=1, metavar="M", help="Only pairs that share M items.  [default: 1]")
 @_worst("pairs")
-@json_option
+@rows_as_json
 def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
     """List the pairs of annotators of SOURCE who agree least, with Cohen's kappa and Scott's pi."""
     from spagree.present.tables import plain_rows, table

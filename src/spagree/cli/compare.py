@@ -9,7 +9,16 @@ from typing import Any
 import click
 
 from spagree.cli.console import Picture, draw, note, say, working
-from spagree.cli.options import Command, option, options_of, reading_options, to_python
+from spagree.cli.options import (
+    Command,
+    chart_option,
+    figures_as_json,
+    force_option,
+    option,
+    options_of,
+    reading_options,
+    to_python,
+)
 from spagree.errors import UsageError
 from spagree.options import Estimating
 
@@ -36,9 +45,9 @@ WIDE = 120
     metavar="X",
     help="Exit with 1 unless every other source is shown to be less than X worse than the first.",
 )
-@option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
-@option("--chart", metavar="FILE", help="Also draw it: .svg, .png or .pdf.")
-@option("--force", is_flag=True, help="Replace an existing file.")
+@figures_as_json
+@chart_option
+@force_option
 def compare(
     *,
     before: str | None,

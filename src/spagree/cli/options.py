@@ -78,6 +78,10 @@ def option(*names: str, group: str = OUTPUT, **settings: Any) -> Callable[[F], F
     return click.option(*names, cls=GroupedOption, group=group, **settings)
 
 
+rows_as_json = option("--json", "as_json", is_flag=True, help="Print the rows as JSON, in full precision.")
+figures_as_json = option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
+chart_option = option("--chart", metavar="FILE", help="Also draw it: .svg, .png or .pdf.")
+force_option = option("--force", is_flag=True, help="Replace an existing file.")
 source_argument = click.argument("source", nargs=-1, required=True, shell_complete=complete_path)
 salt_option = option(
     "--salt",

@@ -7,13 +7,21 @@ from typing import Any
 import click
 
 from spagree.cli.console import Picture, draw, print_json, say, working
-from spagree.cli.options import Command, option, options_of, reading_options, to_python
+from spagree.cli.options import (
+    Command,
+    chart_option,
+    force_option,
+    option,
+    options_of,
+    reading_options,
+    rows_as_json,
+    to_python,
+)
 from spagree.errors import SpagreeError, UsageError
 from spagree.options import STATISTICS, Estimating
 
 WIDE = 110
 NEEDED = ("weights", "metric", "order", "level")
-json_option = option("--json", "as_json", is_flag=True, help="Print the rows as JSON, in full precision.")
 
 
 @click.command(cls=Command)
@@ -33,9 +41,9 @@ json_option = option("--json", "as_json", is_flag=True, help="Print the rows as 
 @option("--classes", type=int, group=STATISTICS, metavar="C", help="With --agreement: the number of classes.")
 @option("--most", type=int, group=STATISTICS, metavar="K", help="At most K annotations per item.  [default: 10]")
 @options_of(Estimating, only=(*NEEDED, "interval_for"))
-@json_option
-@option("--chart", metavar="FILE", help="Also draw it: .svg, .png or .pdf.")
-@option("--force", is_flag=True, help="Replace an existing file.")
+@rows_as_json
+@chart_option
+@force_option
 @reading_options(without=("text",), with_source=False)
 def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bool, **options: Any) -> None:
     """Plan how many annotations you need, from a pilot SOURCE or from the agreement you expect.
@@ -89,7 +97,7 @@ def _from_pilot(options: dict[str, Any], wanted: dict[str, Any], most: int | Non
 @reading_options(without=("text",))
 @options_of(Estimating, only=NEEDED)
 @option("--steps", type=click.IntRange(min=1), default=20, metavar="K", help="How many steps.  [default: 20]")
-@json_option
+@rows_as_json
 def development(*, steps: int, as_json: bool, **options: Any) -> None:
     """Print how agreement changed over time: overall, and on the items finished in the latest eighth."""
     from spagree.measuring import measure

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spagree.cli.console import draw, note, print_json, say, terminal_width, working
-from spagree.cli.options import Command, option, options_of, reading_options, to_python
+from spagree.cli.options import Command, figures_as_json, option, options_of, reading_options, to_python
 from spagree.errors import SpagreeError, UsageError, unknown_name
 from spagree.options import STATISTICS, TOOLS, Estimating
 from spagree.version import __version__
@@ -44,7 +44,7 @@ SPA = "spa"
     help="The agreement you want, drawn in the report.  [default: --require]",
 )
 @option("-v", "--verbose", is_flag=True, help="Also show all weighting schemes, coefficients and checks.")
-@option("--json", "as_json", is_flag=True, help="Print all figures as JSON, in full precision.")
+@figures_as_json
 @option("--report", metavar="FILE", help="Also write one HTML page with charts and tables, to look at or send.")
 @option("--since", metavar="FILE", help="An earlier report or its JSON; the report says what changed since.")
 @option("--export", metavar="FOLDER", help="Also write every table as CSV and all figures as JSON.")

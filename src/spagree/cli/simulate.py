@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from spagree.cli.console import say, working
-from spagree.cli.options import Command, option
+from spagree.cli.options import Command, force_option, option
 
 
 def _span(kind: type[int] | type[float]) -> Callable[[click.Context, click.Parameter, str], Any]:
@@ -44,7 +44,7 @@ def _span(kind: type[int] | type[float]) -> Callable[[click.Context, click.Param
 @option("--missing", default=0.0, help="Fraction of annotations removed at random.")
 @option("--adaptive", is_flag=True, help="Ask more annotators only if the first two disagree.")
 @option("--seed", default=0, help="The same seed gives the same data.")
-@option("--force", is_flag=True, help="Replace an existing file.")
+@force_option
 def simulate(output: str, force: bool, **parameters: Any) -> None:
     """Simulate annotations whose true agreement is known, to try things out and to plan."""
     from spagree.present.wording import figure

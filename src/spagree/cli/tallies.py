@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from spagree.cli.console import note, working
-from spagree.cli.options import Command, option, reading_options, to_python
+from spagree.cli.options import Command, force_option, option, reading_options, to_python
 
 
 @click.command(cls=Command)
 @reading_options(without=("text",))
 @option("-o", "--output", required=True, metavar="FILE", help="Where to save it: .json, or .parquet with --keep-items.")
 @option("--keep-items", is_flag=True, help="Keep counts per item, so an item may be split across parts.")
-@option("--force", is_flag=True, help="Replace an existing file.")
+@force_option
 def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
     """Count SOURCE and save the summary, to merge and score later.
 
@@ -40,7 +40,7 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
 @click.command(cls=Command)
 @click.argument("parts", nargs=-1, required=True)
 @option("-o", "--output", required=True, metavar="FILE", help="Where to save the merged tally.")
-@option("--force", is_flag=True, help="Replace an existing file.")
+@force_option
 def merge(parts: Sequence[str], output: str, force: bool) -> None:
     """Add up saved tallies. Unless they were made with --keep-items, no item may be in two PARTS."""
     from spagree.tally.saved import load_all, save

@@ -173,10 +173,12 @@ class Measurement(Evidence):
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class."""
-        return self._once("classes", lambda: classes(self._votes_by_cluster() or self.votes, self.level))
 
-    def _votes_by_cluster(self) -> LabelCounts | None:
-        return None if self.tally.clusters is None else votes(self.tally, self.metric, clusters=True)
+        def make() -> polars.DataFrame:
+            by_cluster = None if self.tally.clusters is None else votes(self.tally, self.metric, clusters=True)
+            return classes(by_cluster or self.votes, self.level)
+
+        return self._once("classes", make)
 
     @cached_property
     def groups(self) -> Groups | None:

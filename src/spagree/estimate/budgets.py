@@ -21,19 +21,20 @@ from spagree.estimate.planning import (
     NEW_ITEMS,
     NO_SPREAD,
     SAME_ITEMS,
+    WIDEST,
     Present,
     Row,
     Standing,
     allowed_per_item,
     check_half_width,
-    plan,
     round_targets,
+    row_of,
     smallest,
     table_of,
 )
 from spagree.estimate.recruiting import Crowd
 from spagree.estimate.similarity import Metric
-from spagree.estimate.uncertainty import Estimate, wilson
+from spagree.estimate.uncertainty import Estimate, half_interval, wilson
 from spagree.options import CustomWeights
 from spagree.tally.tally import Tally
 
@@ -74,36 +75,23 @@ def plan_for(
     ``people`` tells how much annotators differ, for intervals that hold for new annotators as well.
     """
     asked = _asked(wanted)
-    if people is not None:
-        return _with_people(tally, weights, metric, spa, asked, most, people)
-    if not asked or "half_width" in asked:
-        return plan(tally, weights, metric, spa, half_width=asked.get("half_width"), most=most)
-    allowed = allowed_per_item(tally, weights, most)
-    if spa.undefined or not spa.stderr:
-        return table_of([{**asked, "undefined": spa.undefined or NO_SPREAD}])
-    present = Present(tally, weights, spa, similar_votes(tally, metric), allowed)
-    return _answered(present, asked)
-
-
-def _with_people(  # noqa: PLR0917 (what plan_for was given)
-    tally: Tally,
-    weights: str | CustomWeights,
-    metric: Metric,
-    spa: Estimate,
-    asked: Mapping[str, Any],
-    most: int | None,
-    people: Callable[[], TwoWay | None],
-) -> polars.DataFrame:
-    """How many people, items and annotations an interval for new annotators takes."""
     _check(asked)
     allowed = allowed_per_item(tally, weights, most)
-    spread = None if spa.undefined or not spa.stderr else people()
-    if spread is None:
-        reason = spa.undefined or (TOO_FEW_PEOPLE if spa.stderr else NO_SPREAD)
-        return table_of([{**(asked or {"half_width": None}), "undefined": reason}])
-    crowd = Crowd(Present(tally, weights, spa, similar_votes(tally, metric), allowed), spread)
-    each = [asked] if asked else [{"half_width": target} for target in round_targets(crowd.reached)]
-    return table_of([row for one in each for row in crowd.rows(one)])
+    reason = spa.undefined or (None if spa.stderr else NO_SPREAD)
+    spread = None if people is None or reason else people()
+    if people is not None and not reason and spread is None:
+        reason = TOO_FEW_PEOPLE
+    targets = [asked["half_width"]] if "half_width" in asked else round_targets(half_interval(spa) or WIDEST)
+    if reason:
+        rows = [{**asked, "undefined": reason}] if asked else [{"half_width": None, "undefined": reason}]
+        is_for_width = people is None and asked.keys() <= {"half_width"}
+        return table_of([row_of(each, undefined=reason) for each in targets] if is_for_width else rows)
+    present = Present(tally, weights, spa, similar_votes(tally, metric), allowed)
+    if spread is not None:
+        crowd = Crowd(present, spread)
+        each = [asked] if asked else [{"half_width": target} for target in round_targets(crowd.reached)]
+        return table_of([row for one in each for row in crowd.rows(one)])
+    return _answered(present, asked, targets)
 
 
 def _check(asked: Mapping[str, Any]) -> None:
@@ -123,8 +111,12 @@ def _asked(wanted: Mapping[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def _answered(present: Present, asked: Mapping[str, Any]) -> polars.DataFrame:
-    return table_of(spend(present, asked["budget"]) if "budget" in asked else decide(present, asked["require"]))
+def _answered(present: Present, asked: Mapping[str, Any], targets: Sequence[float]) -> polars.DataFrame:
+    if "budget" in asked:
+        return table_of(spend(present, asked["budget"]))
+    if "require" in asked:
+        return table_of(decide(present, asked["require"]))
+    return table_of([row for target in targets for row in present.rows(target)])
 
 
 def plan_expected(
@@ -146,7 +138,7 @@ def plan_expected(
     if "half_width" in asked:
         check_half_width(asked["half_width"])
         return table_of([row for row in present.rows(asked["half_width"]) if row["route"] == FRESH])
-    return _answered(present, asked)
+    return _answered(present, asked, ())
 
 
 def assumed(agreement: float, level: float, allowed: Sequence[int]) -> Present:

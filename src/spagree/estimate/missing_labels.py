@@ -34,7 +34,7 @@ def looks_missing(labels: Mapping[str, int]) -> list[str]:
     words = [label for label in labels if label.strip().casefold() in SURELY | PERHAPS or not label.strip()]
     others = [label for label in labels if label not in words]
     found = [word for word in words if word.strip().casefold() not in PERHAPS or _differs(word, others)]
-    found += _codes([label for label in others if _is_whole(label)]) if all(map(is_number, others)) else []
+    found += _codes([label for label in others if float(label).is_integer()]) if all(map(is_number, others)) else []
     rest = [label for label in labels if label not in found]
     share = sum(labels[label] for label in found) / (sum(labels.values()) or 1)
     return found if len(rest) >= LEAST_OTHERS and share < FEW else []
@@ -65,10 +65,6 @@ def _is_apart(code: int, scale: Sequence[int]) -> bool:
     if code < 0:
         return scale[0] >= 0 and (scale[0] > 0 or code < -1) and scale[-1] >= LEAST_OTHERS
     return code > scale[-1] + max(2, width // 2)
-
-
-def _is_whole(label: str) -> bool:
-    return is_number(label) and float(label).is_integer()
 
 
 def caution_missing(counted: Counted, weights: str | CustomWeights, metric: Metric) -> tuple[Caution, ...]:

@@ -80,7 +80,8 @@ def pairs(codes: Coded, similarity: Floats | None, level: float, least: int = 1)
 
 def _figures(found: Meetings, similarity: Floats | None, level: float) -> dict[str, Floats]:
     """Agreement and both coefficients of some pairs, as columns."""
-    agree = _alike(found, similarity)
+    alike = found.one == found.other if similarity is None else similarity[found.one, found.other]
+    agree = np.asarray(alike, dtype=np.float64)
     observed = found.per_pair(agree) / found.shared
     stderr = mean_error(found.shared, found.per_pair((agree - observed[found.pair]) ** 2))
     low, high = wilson_each(observed, stderr, found.shared, level)
@@ -90,12 +91,6 @@ def _figures(found: Meetings, similarity: Floats | None, level: float) -> dict[s
     kappa = table.coefficient("cohen_kappa", one, other)
     pi = table.coefficient("scott_pi", both, both)
     return {"agreement": observed, "stderr": stderr, "low": low, "high": high, **kappa, **pi}
-
-
-def _alike(found: Meetings, similarity: Floats | None) -> Floats:
-    if similarity is None:
-        return np.asarray(found.one == found.other, dtype=np.float64)
-    return np.asarray(similarity[found.one, found.other], dtype=np.float64)
 
 
 @dataclass(frozen=True)

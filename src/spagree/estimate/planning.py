@@ -19,9 +19,8 @@ import numpy as np
 
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import ANNOTATIONS_M1, PRIOR_ITEMS, Shape, adaptive_shape
-from spagree.estimate.label_counts import LabelCounts, item_groups_of, similar_votes
-from spagree.estimate.similarity import Metric
-from spagree.estimate.uncertainty import STEADY_ITEMS, Estimate, half_interval, wilson
+from spagree.estimate.label_counts import LabelCounts, item_groups_of
+from spagree.estimate.uncertainty import STEADY_ITEMS, Estimate, wilson
 from spagree.estimate.weights import weigh_at
 from spagree.options import CustomWeights
 from spagree.tally.tally import Tally
@@ -63,25 +62,6 @@ class Standing:
         """Half the width of the interval, as SPA's is made."""
         low, high = wilson(spa, sqrt(self.noise) / self.weight, self.weight**2 / self.squares, level)
         return (high - low) / 2
-
-
-def plan(
-    tally: Tally,
-    weights: str | CustomWeights,
-    metric: Metric,
-    spa: Estimate,
-    *,
-    half_width: float | None = None,
-    most: int | None = None,
-) -> polars.DataFrame:
-    """One row per half-width, route and number of annotations per item; ``spa`` is that of the tally."""
-    check_half_width(half_width)
-    allowed = allowed_per_item(tally, weights, most)
-    targets = [half_width] if half_width is not None else round_targets(half_interval(spa) or WIDEST)
-    if spa.undefined or not spa.stderr:
-        return table_of([_row(target, undefined=spa.undefined or NO_SPREAD) for target in targets])
-    present = Present(tally, weights, spa, similar_votes(tally, metric), allowed)
-    return table_of([row for target in targets for row in present.rows(target)])
 
 
 def check_half_width(given: float | None) -> None:
@@ -230,14 +210,14 @@ class Present:
         if items:
             after = start.plus(items, k, variance)
             ends = self.range(after, n, items, 1 - start.noise / after.noise)
-        row = _row(target, route, n=n, items=items, annotations=there + more, more=more, assumed=self.assumed(n))
+        row = row_of(target, route, n=n, items=items, annotations=there + more, more=more, assumed=self.assumed(n))
         return row | dict(zip(RANGE, ends, strict=True))
 
     def _same(self, target: float) -> Row:
         """All items brought to n annotations, with the smallest n that does."""
         there = self.tally.annotations
         if self.reached <= target:
-            return _row(target, SAME_ITEMS, items=0, annotations=there, more=0, assumed=False)
+            return row_of(target, SAME_ITEMS, items=0, annotations=there, more=0, assumed=False)
         # The measured standard error at the start, the foreseen one in relation to it afterwards.
         scale = self.standing.noise / self.after(0).noise
         for n in self.allowed:
@@ -245,11 +225,11 @@ class Present:
                 short = [(items, n - now) for now, items in self.tally.items_by_n.items() if now < n]
                 more, items = sum(size * gap for size, gap in short), sum(size for size, _ in short)
                 total, ends = there + more, self.range(self.after(n, scale), n, 0)
-                row = _row(target, SAME_ITEMS, n=n, items=items, annotations=total, more=more, assumed=self.assumed(n))
-                return row | dict(zip(RANGE, ends, strict=True))
+                about: Row = {"n": n, "items": items, "annotations": total, "more": more, "assumed": self.assumed(n)}
+                return row_of(target, SAME_ITEMS, **about) | dict(zip(RANGE, ends, strict=True))
         least = Standing().plus(self.tally.items, 1.0, scale * self.variance(ENDLESS))
         reason = FLOOR if self.width(least) > target else TOO_FEW
-        return _row(target, SAME_ITEMS, assumed=self.assumed(self.allowed[-1]), undefined=reason)
+        return row_of(target, SAME_ITEMS, assumed=self.assumed(self.allowed[-1]), undefined=reason)
 
 
 def smallest(enough: Callable[[int], bool]) -> int:
@@ -268,7 +248,7 @@ def smallest(enough: Callable[[int], bool]) -> int:
     return high
 
 
-def _row(
+def row_of(
     target: float,
     route: str | None = None,
     *,
@@ -279,6 +259,7 @@ def _row(
     assumed: bool | None = None,
     undefined: str | None = None,
 ) -> Row:
+    """A row of a plan for a half-width."""
     return {
         "half_width": target,
         "half_width_low": None,

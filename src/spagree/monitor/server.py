@@ -41,8 +41,6 @@ METRICS = {
     "open_alerts": "Open alerts",
 }
 
-Endpoint = Callable[[Request], Awaitable[Response]]
-
 
 def application(hub: Hub, token: str | None = None, potato_secret: str | None = None) -> Guard:
     """The whole server as an ASGI application, behind its guard."""
@@ -78,24 +76,13 @@ def application(hub: Hub, token: str | None = None, potato_secret: str | None = 
     return Guard(app, token, signed=potato_secret is not None)
 
 
-async def _too_large(_request: Request, _error: Exception) -> Response:
-    return problem(413, "the body is larger than 16 MB; send fewer annotations at a time")
+def _answer(status: int, message: str | None = None, **headers: str) -> Callable[..., Awaitable[Response]]:
+    """What handles an error: always the same message, or that of the error."""
 
+    async def answer(_request: Request, error: Exception) -> Response:
+        return problem(status, str(error) if message is None else message, **headers)
 
-async def _too_slow(_request: Request, _error: Exception) -> Response:
-    return problem(408, "the body did not arrive within 30 seconds; send it again")
-
-
-async def _unusable(_request: Request, error: Exception) -> Response:
-    return problem(422, str(error))
-
-
-async def _busy(_request: Request, _error: Exception) -> Response:
-    return problem(503, "too many events are waiting for the disk; send it again in a second", **{"Retry-After": "1"})
-
-
-async def _not_kept(_request: Request, _error: Exception) -> Response:
-    return problem(503, "the store did not accept it (disk full, or locked); nothing was stored: send it again later")
+    return answer
 
 
 async def _http(_request: Request, error: Exception) -> Response:
@@ -106,17 +93,17 @@ async def _http(_request: Request, error: Exception) -> Response:
     return problem(status, words.get(status, detail) if not detail.startswith("no ") else detail, **dict(headers))
 
 
-async def _ours(_request: Request, _error: Exception) -> Response:
-    return problem(500, "internal error; it was logged, please report it")
-
-
 HANDLERS: dict[Any, Any] = {
-    Exception: _ours,
-    TooLargeError: _too_large,
-    TooSlowError: _too_slow,
-    SpagreeError: _unusable,
-    BusyError: _busy,
-    StoreError: _not_kept,
+    Exception: _answer(500, "internal error; it was logged, please report it"),
+    TooLargeError: _answer(413, "the body is larger than 16 MB; send fewer annotations at a time"),
+    TooSlowError: _answer(408, "the body did not arrive within 30 seconds; send it again"),
+    SpagreeError: _answer(422),
+    BusyError: _answer(
+        503, "too many events are waiting for the disk; send it again in a second", **{"Retry-After": "1"}
+    ),
+    StoreError: _answer(
+        503, "the store did not accept it (disk full, or locked); nothing was stored: send it again later"
+    ),
     HTTPException: _http,
 }
 

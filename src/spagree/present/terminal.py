@@ -150,18 +150,7 @@ def _figures(findings: Findings, *, bars: bool) -> Iterator[RenderableType]:
     yield Text("\nWeighting schemes", style="bold")
     yield _scheme_table(findings, bars=bars)
     yield Text("\nCorrected for chance", style="bold")
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    for name, justify in (("  coefficient", "left"), ("value", "right"), ("interval", "left")):
-        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    table.add_column("observed", justify="right", overflow="fold")
-    table.add_column("by chance", justify="right", overflow="fold")
-    for name, found in findings.chance.items():
-        if found.value is None:
-            table.add_row(f"  {name}", "undefined", Text(str(found.undefined)), "", "")
-        else:
-            made_of = (figure(found.observed), figure(found.expected))
-            table.add_row(f"  {name}", figure(found.value), interval(found), *made_of)
-    yield table
+    yield _chance_table(findings)
     if findings.spa.interval_for == ANNOTATORS:
         yield Padding(Text(f"These intervals cover {COVERS[ITEMS]}."), (0, 2))
     for words in filter(None, (chance_gap(findings), kappa_bias(findings))):
@@ -181,6 +170,21 @@ def _scheme_table(findings: Findings, *, bars: bool) -> Table:
         style = "bold" if name == findings.spa.weights else ""
         marked = ("▸ " if style else "  ") + name
         table.add_row(marked, figure(found.value), interval(found), chart.draw(found), style=style)
+    return table
+
+
+def _chance_table(findings: Findings) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for name, justify in (("  coefficient", "left"), ("value", "right"), ("interval", "left")):
+        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    table.add_column("observed", justify="right", overflow="fold")
+    table.add_column("by chance", justify="right", overflow="fold")
+    for name, found in findings.chance.items():
+        if found.value is None:
+            table.add_row(f"  {name}", "undefined", Text(str(found.undefined)), "", "")
+        else:
+            made_of = (figure(found.observed), figure(found.expected))
+            table.add_row(f"  {name}", figure(found.value), interval(found), *made_of)
     return table
 
 

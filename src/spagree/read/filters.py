@@ -12,7 +12,7 @@ import narwhals as nw
 from spagree.errors import DataError, UsageError
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, Annotations
-from spagree.read.frames import is_spark
+from spagree.read.frames import collected
 from spagree.read.tables import Table, cell, listed, shown
 
 MOST_SHOWN = 10
@@ -67,7 +67,7 @@ def distinct(frame: nw.LazyFrame[Any], position: int) -> list[str]:
     """The values of a column as text, in order; empty cells left out."""
     key = cell(position)
     values = frame.select(nw.col(key).cast(nw.String)).unique(subset=[key]).filter(~nw.col(key).is_null())
-    return sorted(row[0] for row in _rows(values))
+    return sorted(row[0] for row in collected(values))
 
 
 def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> Annotations:
@@ -86,7 +86,7 @@ def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> 
 
 def _nobody(annotations: Annotations, name: str) -> UsageError:
     people = annotations.frame.select(nw.col(ANNOTATOR).cast(nw.String)).unique(subset=[ANNOTATOR])
-    known = sorted(row[0] for row in _rows(people) if row[0] is not None)
+    known = sorted(row[0] for row in collected(people) if row[0] is not None)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {shown(near[0])}?" if near else f"annotators: {listed(known[:MOST_SHOWN])}"
     return UsageError(f"--exclude-annotator {shown(name)}: nobody has this name; {hint}")
@@ -94,12 +94,4 @@ def _nobody(annotations: Annotations, name: str) -> UsageError:
 
 def size(frame: nw.LazyFrame[Any]) -> int:
     """How many rows there are."""
-    return int(_rows(frame.select(nw.len().alias("size")))[0][0])
-
-
-def _rows(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
-    if frame.implementation is nw.Implementation.DUCKDB:
-        return list(frame.to_native().fetchall())
-    if is_spark(frame):
-        return [tuple(row) for row in frame.to_native().collect()]
-    return list(frame.collect().rows())
+    return int(collected(frame.select(nw.len().alias("size")))[0][0])

@@ -119,7 +119,8 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
     rules: list[str] = []
     if request.where:
         table = filters.with_values(table, filters.conditions(request.where), rules)
-    wanted = _own_format(source) if request.format == "auto" else request.format
+    own = _example(source)[1] if _is_example(source) else "long"  # examples know their layout
+    wanted = own if request.format == "auto" else request.format
     question = _asked(question, source)
     known = layouts.recognised(table, question) if request.format == "auto" and wanted == "long" else None
     if known is not None:
@@ -182,11 +183,6 @@ def _asked(question: Question, source: Any) -> Question:
     from spagree.read.triples import is_matrix
 
     return replace(question, label=()) if is_matrix(source) else question
-
-
-def _own_format(source: Any) -> str:
-    """The layout that needs no saying: examples know theirs, the rest is long."""
-    return _example(source)[1] if _is_example(source) else "long"
 
 
 def _table(source: Any, files: Sequence[File], question: Question, request: Request, scratch: Path) -> Table:

@@ -58,8 +58,7 @@ class Grouped:
     @cached_property
     def clusters(self) -> int:
         """How many clusters there are; an item that has none is one of its own."""
-        alone = sum(items for (cluster, _), items in self.items.items() if cluster == NO_VALUE)
-        return alone + len({cluster for cluster, _ in self.items} - {NO_VALUE})
+        return self.without_cluster + len({cluster for cluster, _ in self.items} - {NO_VALUE})
 
     @cached_property
     def without_cluster(self) -> int:
@@ -68,7 +67,10 @@ class Grouped:
 
     def patterns(self) -> dict[Pattern, int]:
         """Items by the labels they have, whatever their cluster and group."""
-        return _summed((merged(votes), items) for (_, votes), items in self.items.items())
+        whole: Counter[Pattern] = Counter()
+        for (_, votes), items in self.items.items():
+            whole[merged(votes)] += items
+        return dict(whole)
 
     def by_cluster(self) -> dict[tuple[str, Pattern], int]:
         """Items by cluster and labels."""
@@ -97,13 +99,6 @@ def merged(votes: Iterable[tuple[str, str, int]]) -> Pattern:
     for _, label, count in votes:
         counts[label] += count
     return tuple(sorted(counts.items()))
-
-
-def _summed(found: Iterable[tuple[Pattern, int]]) -> dict[Pattern, int]:
-    whole: Counter[Pattern] = Counter()
-    for pattern, items in found:
-        whole[pattern] += items
-    return dict(whole)
 
 
 def _named(found: Grouped) -> str:

@@ -16,7 +16,7 @@ from spagree import progress
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, unknown_name
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations
-from spagree.tally.engines import column_names, repeat_candidates, rows, without_rows
+from spagree.tally.engines import column_names, engine_of, repeat_candidates, rows
 from spagree.tally.set_labels import join_sets, keep_each, split_labels
 from spagree.tally.spelling import canonical, normalized, renamed_counts
 from spagree.tally.tally import text
@@ -127,11 +127,12 @@ def _settle_repeats(
         return clean.without("repeated", repeats, nw.concat([join_sets(named), anonymous]), caution)
     order = _repeat_order(named, policy, annotations.cautions)
     if few and ROW in order:
-        # The rows that do not count, with their labels: all but the last of an annotator on an item, or the
-        # first.
+        # The rows that do not count, with their labels: all but the first or the last of an annotator on an item.
         place = nw.col(LABEL).cum_count(reverse=policy == "last").over(ITEM, ANNOTATOR, order_by=order).alias("place")
         again = dict(rows(candidates.with_columns(place).filter(nw.col("place") > 1).select(ROW, LABEL)))
-        left = clean.without("repeated", repeats, without_rows(clean.frame, sorted(again)), caution)
+        left = clean.without(
+            "repeated", repeats, engine_of(clean.frame).without_rows(clean.frame, sorted(again)), caution
+        )
         return replace(left, labels=_labels_left(labels, again.values()))
     return clean.without("repeated", repeats, nw.concat([_keep_one(named, policy, order), anonymous]), caution)
 

@@ -12,7 +12,7 @@ import narwhals as nw
 
 from spagree.errors import DataError, UsageError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
-from spagree.tally.engines import column_names, gathered_labels, replaced
+from spagree.tally.engines import column_names, engine_of, replaced
 from spagree.tally.tally import text
 from spagree.understood import Caution
 
@@ -158,7 +158,7 @@ def join_sets(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """One annotation per annotator and item, whose label is the set of all they gave."""
     names = column_names(named)
     first = [name for name in names if name not in (ITEM, ANNOTATOR, LABEL)]
-    gathered = gathered_labels(named, [ITEM, ANNOTATOR], first, BAR)
+    gathered = engine_of(named).gathered_labels(named, [ITEM, ANNOTATOR], first, BAR)
     return gathered.select(names)
 
 

@@ -119,7 +119,7 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
                     "leave it out, or use encode(…, 'hex') in the query"
                 )
         aliases = ", ".join(map(cell, range(len(every))))
-        chosen = ", ".join(_expression(every[p], cell(p)) for p in wanted)
+        chosen = ", ".join(f"{cell(p)} AT TIME ZONE 'UTC'" if every[p].type_code == MOMENT else cell(p) for p in wanted)
         with path.open("wb") as file:
             _download(
                 connection, f"COPY (SELECT {chosen} FROM ({query.body}) AS q({aliases})) TO STDOUT CSV HEADER", file
@@ -129,10 +129,6 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
         if every[p].type_code == NUMERIC and _type(every[p]) == "DOUBLE":
             _refuse_inexact(store, cell(p), every[p].name, query.name)
     path.unlink()
-
-
-def _expression(column: Column, name: str) -> str:
-    return f"{name} AT TIME ZONE 'UTC'" if column.type_code == MOMENT else name
 
 
 def _type(column: Column) -> str:

@@ -226,14 +226,13 @@ def with_kind(file: File) -> File:
 
 
 def _kind_by_magic(file: File, start: bytes) -> str | None:
-    if start.startswith(PARQUET):
-        return "parquet"
-    if start.startswith(ARROW):
-        return "arrow"
-    if start.startswith(OLD_EXCEL):
-        return "excel"
+    for magic, kind in ((PARQUET, "parquet"), (ARROW, "arrow"), (OLD_EXCEL, "excel")):
+        if start.startswith(magic):
+            return kind
     if start.startswith(ZIP):
-        return _kind_of_zip(file)
+        if any(name.startswith("xl/") for name in compressed.zip_members(file.path, file.name)):
+            return "excel"
+        raise FileError(f"{file.name}: a zip archive, not a table; unpack it and name the file inside")
     if start.startswith(SQLITE):
         raise query.needed(file.name, ())
     for magic, kind in NO_TABLES.items():
@@ -242,13 +241,6 @@ def _kind_by_magic(file: File, start: bytes) -> str | None:
                 f"{file.name}: {kind.partition(' .')[0]}, which spagree does not read; save the table as CSV or Parquet"
             )
     return None
-
-
-def _kind_of_zip(file: File) -> str:
-    """An .xlsx file is a zip archive; any other archive has to be unpacked by the user."""
-    if any(name.startswith("xl/") for name in compressed.zip_members(file.path, file.name)):
-        return "excel"
-    raise FileError(f"{file.name}: a zip archive, not a table; unpack it and name the file inside")
 
 
 def _kind_by_extension(file: File) -> str | None:

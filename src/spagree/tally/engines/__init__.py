@@ -61,11 +61,6 @@ def repeat_candidates(frame: nw.LazyFrame[Any], keys: Sequence[str], rows: int) 
         return engine_of(frame).repeat_candidates(frame, keys, rows)
 
 
-def without_rows(frame: nw.LazyFrame[Any], rows: Sequence[int]) -> nw.LazyFrame[Any]:
-    """All rows but a few, which are named by their number."""
-    return engine_of(frame).without_rows(frame, rows)
-
-
 def replaced(frame: nw.LazyFrame[Any], column: str, changes: Mapping[str, str]) -> nw.LazyFrame[Any]:
     """A column with some of its texts changed."""
     return engine_of(frame).replaced(frame, column, changes) if changes else frame
@@ -79,21 +74,15 @@ def sampled_items(frame: nw.LazyFrame[Any], items: int, most: int) -> list[Any]:
     return engine_of(frame).sampled_items(frame, every)
 
 
-def gathered_labels(
-    frame: nw.LazyFrame[Any], keys: Sequence[str], first: Sequence[str], separator: str
-) -> nw.LazyFrame[Any]:
-    """One row per key: its different labels as one text, in order, and the first of the other columns."""
-    return engine_of(frame).gathered_labels(frame, keys, first, separator)
-
-
 def write_table(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write a long result as its name says: .csv or .parquet."""
+    """Write a long result as its name says: .csv or .parquet, which Spark and dask write as a folder."""
     kind = Path(path).suffix.lower()
     if kind == ".csv":
         with explained_faults(frame):
             write_atomically(path, lambda target: engine_of(frame).write_csv(frame, target), force=force)
     elif kind in PARQUET:
-        write_parquet(frame, path, force=force)
+        with explained_faults(frame):
+            engine_of(frame).write_parquet(frame, path, force=force)
     else:
         raise UsageError(f"{path}: name the file .csv or .parquet, so that its kind is known")
 
@@ -102,12 +91,6 @@ def to_polars(frame: nw.LazyFrame[Any]) -> polars.DataFrame:
     """Fetch a long result as a polars table: only when the user asks for it."""
     with explained_faults(frame):
         return engine_of(frame).to_polars(frame)
-
-
-def write_parquet(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Let the engine write a long result; Spark and dask write a folder, to any place that they know."""
-    with explained_faults(frame):
-        engine_of(frame).write_parquet(frame, path, force=force)
 
 
 @contextmanager
