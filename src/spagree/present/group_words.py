@@ -1,4 +1,4 @@
-"""Groups of items or annotators in words, as a table with a picture for the terminal, and as JSON."""
+"""Groups of items or annotators in words, as a table with a chart for the terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def difference_figures(each: GroupDifference) -> str:
 
 
 def groups_document(found: Groups, version: str) -> dict[str, Any]:
-    """Every group as a document of its own, the differences, and agreement between groups of annotators."""
+    """Every group as a separate document, the differences, and agreement between groups of annotators."""
     return {
         "by": found.column,
         "groups_of": found.of,
