@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -18,6 +20,7 @@ import spagree
 
 SOURCE = Path(spagree.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
+MAP = Path(__file__).parents[1] / "CONTRIBUTING.md"
 HEAVY = {
     "polars",
     "duckdb",
@@ -119,6 +122,28 @@ def test_no_module_imports_itself_in_a_circle_not_even_inside_functions() -> Non
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" → ".join(error.args[1]))
+
+
+STAGES = ("read", "tally", "estimate", "present")
+
+
+@pytest.mark.parametrize(("stage", "following"), list(itertools.pairwise(STAGES)))
+def test_neighbouring_stages_have_no_modules_of_the_same_name(stage: str, following: str) -> None:
+    names = [{file.stem for file in (SOURCE / each).rglob("*.py")} - {"__init__"} for each in (stage, following)]
+    assert not names[0] & names[1]
+
+
+@pytest.mark.skipif(not MAP.exists(), reason="CONTRIBUTING.md is not beside the installed package")
+def test_the_map_for_contributors_is_complete_and_true() -> None:
+    text = MAP.read_text("utf-8")
+    drawn = text.split("src/spagree/\n", 1)[1].split("\ntests/", 1)[0]
+    here = {path.name + "/" * path.is_dir() for path in SOURCE.iterdir() if not path.name.startswith("_")}
+    named = set(re.findall(r"[a-z_]+(?:\.py|/)", drawn))
+    below = {f"{path.name}/" for path in SOURCE.glob("*/*/")} | {path.name for path in SOURCE.glob("*/*.py")}
+    assert named <= here | below, f"named, and not there: {named - here - below}"
+    assert here - {"py.typed", "agreement_charts.py", "version.py"} <= named, f"there, and not named: {here - named}"
+    paths = re.findall(r"`([a-z_/]+\.py)", text.split("To add", 1)[1].split("##", 1)[0])
+    assert paths and all((SOURCE / path).exists() for path in paths), paths
 
 
 def test_importing_spagree_and_asking_for_help_loads_nothing_heavy() -> None:

@@ -14,8 +14,8 @@ from spagree.estimate.chance import Corrected
 from spagree.estimate.comparison import ClassDifference, Difference, Figure, Limits, Pair, Side
 from spagree.estimate.models import ClassAgreement, ModelFindings, Rank
 from spagree.estimate.uncertainty import Estimate
-from spagree.present.comparison import sentence
-from spagree.present.models import model_sentence
+from spagree.present.comparison_words import sentence
+from spagree.present.model_words import model_sentence
 from spagree.present.wording import span
 from spagree.version import __version__
 

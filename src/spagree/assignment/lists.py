@@ -14,7 +14,7 @@ import narwhals as nw
 from spagree.errors import ColumnError, DataError
 from spagree.read.columns import resolve
 from spagree.read.files import paths
-from spagree.read.options import Request
+from spagree.read.request import Request
 from spagree.read.sources import file_table
 from spagree.read.tables import cell, listed
 from spagree.tally.engines import rows

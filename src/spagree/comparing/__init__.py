@@ -17,8 +17,8 @@ from spagree.estimate.comparison import Compared, Difference, Pair, compare_side
 from spagree.estimate.models import MARGIN, ModelFindings
 from spagree.estimate.uncertainty import ITEMS, POPULATIONS
 from spagree.measuring import measure
-from spagree.present.comparison import Shown, comparison_chart, comparison_document, comparison_summary, sentence
-from spagree.present.models import model_sentence, models_chart, models_document, models_summary
+from spagree.present.comparison_words import Shown, comparison_chart, comparison_document, comparison_summary, sentence
+from spagree.present.model_words import model_sentence, models_chart, models_document, models_summary
 
 if TYPE_CHECKING:
     from rich.console import Group

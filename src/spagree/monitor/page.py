@@ -13,7 +13,7 @@ from spagree.monitor.alerts import Alert
 from spagree.monitor.hub import Hub, Question, Reconciled
 from spagree.monitor.live import Live, Safe
 from spagree.present.charts.theme import PAGE, theme
-from spagree.present.charts.watching import trend
+from spagree.present.charts.trend import trend
 from spagree.present.report import sections
 from spagree.present.report.figures import spec_of
 from spagree.present.report.page import (

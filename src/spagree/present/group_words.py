@@ -12,7 +12,7 @@ from rich.text import Text
 
 from spagree.estimate import Corrected, Estimate
 from spagree.estimate.breakdown_values import Breakdowns
-from spagree.present.comparison import difference_document
+from spagree.present.comparison_words import difference_document
 from spagree.present.document import document, estimate_document
 from spagree.present.tables import bare
 from spagree.present.terminal import ROOM_FOR_BARS, IntervalChart

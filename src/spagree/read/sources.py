@@ -26,8 +26,8 @@ from spagree.read import filters, forms, layouts
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
 from spagree.read.databases import addresses
 from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question, Recognised
-from spagree.read.options import POLARS, SPARK, Request
 from spagree.read.pseudonyms import key_for, names_hidden, pseudonymised
+from spagree.read.request import POLARS, SPARK, Request
 from spagree.read.tables import Table
 from spagree.understood import Understood
 

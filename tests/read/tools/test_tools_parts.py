@@ -17,7 +17,7 @@ from spagree.errors import ColumnError, DataError, SpagreeError, UsageError
 from spagree.read import read
 from spagree.read.files.json_text import Written, as_text
 from spagree.read.files.paths import File, with_kind
-from spagree.read.options import Request
+from spagree.read.request import Request
 from spagree.read.tools import answers, guess, timestamps
 from spagree.read.tools import source as source_module
 from spagree.read.tools.export import Rules, gather, label

@@ -13,7 +13,7 @@ from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.outliers import mean_agreement
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.present.charts import heat, intervals, network, rows, spread
+from spagree.present.charts import heat, interval_lines, network, rows, spread
 from spagree.present.charts.spec import Spec
 from spagree.present.wording import count
 
@@ -24,7 +24,7 @@ def schemes(found: Breakdowns) -> Spec:
     """SPA under every weighting scheme, with the chosen one marked."""
     spa = _value(found)
     tips = {"name": "scheme", **AGREEMENT}
-    return intervals.across(rows.scheme_rows(found), "agreement", tips, reference=spa)
+    return interval_lines.across(rows.scheme_rows(found), "agreement", tips, reference=spa)
 
 
 def by_n(found: Breakdowns) -> Spec:
@@ -36,7 +36,7 @@ def by_n(found: Breakdowns) -> Spec:
         raise DataError(f"every item that was used has {same}: there is nothing to compare")
     tips = {"name": "annotations", "items": "items", **AGREEMENT}
     title = "annotations of the item"
-    return intervals.along(rows.by_n_rows(found), title, "agreement", tips, reference=spa)
+    return interval_lines.along(rows.by_n_rows(found), title, "agreement", tips, reference=spa)
 
 
 def chance(found: Breakdowns) -> Spec:
@@ -45,7 +45,7 @@ def chance(found: Breakdowns) -> Spec:
     if not drawn:
         raise DataError(str(next(iter(found.findings.chance.values())).undefined))
     tips = {"name": "coefficient", "kind": "what", "shown": "value", "interval": "interval"}
-    return intervals.corrected(drawn, tips)
+    return interval_lines.corrected(drawn, tips)
 
 
 def classes(found: Breakdowns) -> Spec:
@@ -124,7 +124,7 @@ def plan(found: Breakdowns) -> Spec:
 def _lines(found: Breakdowns, drawn: list[rows.Row], name: str, title: str, reference: float | None = None) -> Spec:
     _value(found)
     tips = {"name": name, **AGREEMENT, "size": "rests on"}
-    return intervals.across(drawn, title, tips, reference=reference)
+    return interval_lines.across(drawn, title, tips, reference=reference)
 
 
 def _value(found: Breakdowns) -> float:

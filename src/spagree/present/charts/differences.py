@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spagree.present.charts.intervals import CHOSEN, OTHER, across
+from spagree.present.charts.interval_lines import CHOSEN, OTHER, across
 from spagree.present.charts.spec import Rows, to_altair
 
 TIPS = {"name": "", "figure": "agreement", "interval": "interval"}

@@ -16,7 +16,7 @@ from spagree.estimate.number_ranges import in_ranges
 from spagree.estimate.overlap import THIN
 from spagree.estimate.planning import NEW_ITEMS
 from spagree.estimate.uncertainty import FEW_ITEMS, half_interval
-from spagree.present.charts.intervals import CHANCE_KINDS, CHOSEN, FEW, OTHER
+from spagree.present.charts.interval_lines import CHANCE_KINDS, CHOSEN, FEW, OTHER
 from spagree.present.charts.timeline import DAY, Timeline
 from spagree.present.group_words import group_lines
 from spagree.present.wording import (

@@ -16,7 +16,7 @@ from typing import Any
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.present.report.cards import items
 from spagree.present.report.development_section import course
-from spagree.present.report.disagreement import where, who
+from spagree.present.report.disagreement_section import where, who
 from spagree.present.report.group_section import group_section
 from spagree.present.report.method import following, method, source_name
 from spagree.present.report.page import Chapter, Page, render

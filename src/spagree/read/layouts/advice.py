@@ -9,7 +9,7 @@ from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES, Roles
 from spagree.read.contents import OTHER_PEOPLE, Held, held_by, plain_name, sort_out, words, words_of
-from spagree.read.layouts.questions import Asked
+from spagree.read.layouts.question_column import Asked
 from spagree.read.tables import Table, listed, shown
 from spagree.understood import Caution
 

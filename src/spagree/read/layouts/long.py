@@ -11,7 +11,7 @@ from spagree.errors import DataError, UsageError
 from spagree.read import cells, columns, moments
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME
 from spagree.read.contents import held_by, link_column, plain_name, values_by_item, words
-from spagree.read.layouts import advice, questions
+from spagree.read.layouts import advice, question_column
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.tables import Table, cell, listed, shown
 from spagree.understood import Caution
@@ -39,7 +39,7 @@ def long(table: Table, question: Question) -> Layout:
     advice.refuse_objects(table, places)
     advice.refuse_lists(table, places)
     places |= _count_column(table, places)
-    asked = questions.column(table, places, question.question)
+    asked = question_column.column(table, places, question.question)
     advice.refuse_few_items(table, places, roles.guessed, asked)
     needed = [p for positions in places.values() for p in positions]
     link = link_column(table, places[ITEM], needed)
@@ -47,7 +47,7 @@ def long(table: Table, question: Question) -> Layout:
         places[LINK] = (link,)
         needed.append(link)
     loaded = table.load(list(dict.fromkeys(needed if asked is None else [*needed, asked.position])))
-    chosen = loaded if asked is None else questions.choose(loaded, table, places, asked)
+    chosen = loaded if asked is None else question_column.choose(loaded, table, places, asked)
     renamed = chosen.select(
         *(joined(positions).alias(role) for role, positions in places.items()),
         *([ROW] if table.is_ordered else []),
@@ -94,11 +94,11 @@ def several_questions(table: Table, question: Question) -> list[str]:
     if len(question.label) > 1:
         return []
     _, places = _roles(table, question)
-    asked = questions.column(table, places, None)
+    asked = question_column.column(table, places, None)
     if asked is None:
         return []
     frame = table.load(list(dict.fromkeys([*places[ITEM], *places.get(ANNOTATOR, ()), asked.position])))
-    return questions.values(frame, asked) if questions.is_asked(frame, places, asked) else []
+    return question_column.values(frame, asked) if question_column.is_asked(frame, places, asked) else []
 
 
 def role_columns(table: Table, question: Question, role: str, first: int) -> tuple[int, ...]:
