@@ -22,10 +22,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from spagree.errors import UsageError
-from spagree.write import write_atomically
+from spagree.write import save_frame
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,10 +73,8 @@ class Simulation:
         ...     simulate(items=5).save(Path(folder) / "five.csv").read_text().splitlines()[0]
         'item,annotator,label,time'
         """
-        target = Path(path)
-        write = _writer(target)
-        write_atomically(target, lambda beside: write(self.frame, beside), force=force)
-        return target
+        save_frame(self.frame, path, force=force)
+        return Path(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,23 +358,3 @@ def _class_names(classes: int) -> list[str]:
     if classes <= len(LETTERS):
         return list(LETTERS[:classes])
     return [f"c{number:0{len(str(classes))}}" for number in range(1, classes + 1)]
-
-
-def _writer(path: Path) -> Callable[[pl.DataFrame, Path], object]:
-    writers: dict[str, Callable[[pl.DataFrame, Path], object]] = {
-        ".csv": lambda frame, beside: frame.write_csv(beside),
-        ".csv.gz": _write_gzip,
-        ".parquet": lambda frame, beside: frame.write_parquet(beside),
-    }
-    for ending, write in writers.items():
-        if path.name.lower().endswith(ending):
-            return write
-    raise UsageError(f"{path}: found the ending {path.suffix!r}; give one of {', '.join(writers)}")
-
-
-def _write_gzip(frame: pl.DataFrame, path: Path) -> None:
-    """Without name and time in the header: the same data gives the same bytes."""
-    import gzip
-
-    with path.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-        frame.write_csv(cast(IO[bytes], packed))

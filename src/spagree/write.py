@@ -6,9 +6,14 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
 
-from spagree.errors import FileError
+from spagree.errors import FileError, UsageError
+
+if TYPE_CHECKING:
+    import polars
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], object], *, force: bool = False) -> None:
@@ -44,6 +49,27 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
     finally:
         with contextlib.suppress(OSError):  # already renamed, or never there
             beside.unlink()
+
+
+def save_frame(frame: polars.DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write a table as its name says: .csv, .csv.gz or .parquet; the same table gives the same bytes."""
+    writers: dict[str, Callable[[Path], object]] = {
+        ".csv": frame.write_csv,
+        ".csv.gz": partial(_write_gzip, frame),
+        ".parquet": frame.write_parquet,
+    }
+    write = next((write for ending, write in writers.items() if Path(path).name.lower().endswith(ending)), None)
+    if write is None:
+        raise UsageError(f"{path}: found the ending {Path(path).suffix!r}; give one of {', '.join(writers)}")
+    write_atomically(path, write, force=force)
+
+
+def _write_gzip(frame: polars.DataFrame, path: Path) -> None:
+    """Without name and time in the header, which would change the bytes."""
+    import gzip
+
+    with path.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+        frame.write_csv(cast(IO[bytes], packed))
 
 
 def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:

@@ -7,14 +7,11 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spagree.assignment.design import Assignment
-from spagree.errors import UsageError, unknown_name
-from spagree.write import write_atomically
-
-if TYPE_CHECKING:
-    import polars
+from spagree.errors import unknown_name
+from spagree.write import save_frame, write_atomically
 
 TOOLS = ("label-studio", "potato")
 Columns = Mapping[str, Mapping[str, Any]]
@@ -31,21 +28,7 @@ def save(design: Assignment, path: str | os.PathLike[str], *, force: bool = Fals
     q1,ann
     q1,bob
     """
-    frame = design.frame()
-    write_atomically(path, lambda beside: _write(frame, Path(path), beside), force=force)
-
-
-def _write(frame: polars.DataFrame, target: Path, beside: Path) -> None:
-    import gzip
-
-    if target.name.endswith(".parquet"):
-        frame.write_parquet(beside)
-    elif target.name.endswith(".csv.gz"):
-        beside.write_bytes(gzip.compress(frame.write_csv().encode(), mtime=0))
-    elif target.name.endswith(".csv"):
-        frame.write_csv(beside)
-    else:
-        raise UsageError(f"{target}: name a .csv, .csv.gz or .parquet file for the assignment")
+    save_frame(design.frame(), path, force=force)
 
 
 def write_tasks(
