@@ -11,11 +11,11 @@ import narwhals as nw
 from spagree.agreement import Agreement
 from spagree.errors import DataError, UsageError
 from spagree.measuring import measure
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME, is_missing
 from spagree.tally.engines import column_names, rows, to_polars
 from spagree.tally.grouped import NO_VALUE
 from spagree.tally.items import ItemCounts
-from spagree.tally.tally import is_missing, text
+from spagree.tally.tally import text
 
 
 def estimating(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,3 +41,12 @@ class Annotations:
     def has_annotators(self) -> bool:
         """Whether it is known who made each annotation."""
         return ANNOTATOR in self.frame.collect_schema().names()
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value is none at all: None, NaN, NaT or NA.
+
+    >>> [is_missing(each) for each in (None, float("nan"), "", 0, "None")]
+    [True, True, False, False, False]
+    """
+    return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124 (NaN)

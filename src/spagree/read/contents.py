@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from spagree.read.annotations import is_missing
 from spagree.read.frames import collected
 from spagree.read.tables import Table, cell
 
@@ -122,7 +123,7 @@ def plain_text(value: object) -> str:
     >>> plain_text(2.0), plain_text("2.0"), plain_text(float("nan"))
     ('2', '2.0', '')
     """
-    if value is None or type(value).__name__ == "NAType" or value != value:  # noqa: PLR0124 (NaN; pandas' NA refuses)
+    if is_missing(value):
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 

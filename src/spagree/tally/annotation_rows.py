@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spagree.errors import DataError, DuplicateError
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TEXT, TIME
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TEXT, TIME, is_missing
 from spagree.tally.coded import UNKNOWN, Codes, code_items, code_names
-from spagree.tally.tally import is_missing, text
+from spagree.tally.tally import text
 
 if TYPE_CHECKING:
     import polars

@@ -15,9 +15,9 @@ import narwhals as nw
 import numpy as np
 
 from spagree.errors import UsageError
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME, is_missing
 from spagree.tally.engines import column_names, rows, to_polars
-from spagree.tally.tally import is_missing, text
+from spagree.tally.tally import text
 
 if TYPE_CHECKING:
     import polars

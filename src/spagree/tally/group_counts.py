@@ -9,12 +9,12 @@ from typing import Any
 import narwhals as nw
 
 from spagree.errors import DataError
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, is_missing
 from spagree.read.tables import shown
 from spagree.tally.engines import column_names, rows
 from spagree.tally.grouped import NO_VALUE, Grouped, Votes
 from spagree.tally.patterns import Found, find_counts, has_several, per_key, size
-from spagree.tally.tally import is_missing, text
+from spagree.tally.tally import text
 
 MOST_KEPT = 1_000_000  # combinations of cluster, group and labels
 OPTIONS = {CLUSTER: "--cluster", GROUP: "--by"}

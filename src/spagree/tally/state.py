@@ -14,7 +14,7 @@ import numpy as np
 
 from spagree.errors import DataError, DuplicateError
 from spagree.options import DuplicatePolicy
-from spagree.read.annotations import CLUSTER
+from spagree.read.annotations import CLUSTER, is_missing
 from spagree.tally.annotation_rows import Annotation, AnnotationRows, Moment
 from spagree.tally.coded import Codes
 from spagree.tally.count import Counted, item_label_counts
@@ -24,7 +24,7 @@ from spagree.tally.pattern_counts import PatternCounts
 from spagree.tally.patterns import MOST_PATTERNS
 from spagree.tally.policies import Policies
 from spagree.tally.spelling import caution_variants
-from spagree.tally.tally import Tally, is_missing, refuse_overflow
+from spagree.tally.tally import Tally, refuse_overflow
 from spagree.tally.tally import text as text_of
 
 if TYPE_CHECKING:

@@ -181,15 +181,6 @@ class Tally:
         return dict(sorted(counts.items()))
 
 
-def is_missing(value: object) -> bool:
-    """Whether a value is none at all: None, NaN, NaT or NA.
-
-    >>> [is_missing(each) for each in (None, float("nan"), "", 0, "None")]
-    [True, True, False, False, False]
-    """
-    return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124 (NaN)
-
-
 def same_counting(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """How both parts were counted; parts that were counted differently do not add up.
 

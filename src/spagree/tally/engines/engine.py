@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from spagree.errors import UsageError
-from spagree.read.annotations import ROW
+from spagree.read.annotations import ROW, is_missing
 from spagree.write import write_atomically
 
 if TYPE_CHECKING:
@@ -91,4 +91,4 @@ def python_value(value: Any) -> Any:
         value = value.as_py()
     elif hasattr(value, "item"):
         value = value.item()
-    return None if type(value).__name__ == "NAType" or value != value else value  # noqa: PLR0124 (NaN)
+    return None if is_missing(value) else value
