@@ -92,23 +92,10 @@ def adding_samples(study: Study) -> list[Path]:
 
 def _sample_rows(study: Study, data: LabelSet) -> Iterator[Row]:
     found = study.samples(data)
-    for n, samples, mean, variance, theory in zip(
-        found.n.tolist(),
-        found.samples.tolist(),
-        found.mean.tolist(),
-        found.variance.tolist(),
-        found.theory.tolist(),
-        strict=True,
-    ):
-        yield {
-            **_about(data),
-            "n": n,
-            "samples": samples,
-            "annotations": n * samples,
-            "mean": mean,
-            "variance": variance,
-            "theory": theory,
-        }
+    columns = (each.tolist() for each in (found.n, found.samples, found.mean, found.variance, found.theory))
+    for n, samples, mean, variance, theory in zip(*columns, strict=True):
+        size = {"n": n, "samples": samples, "annotations": n * samples}
+        yield {**_about(data), **size, "mean": mean, "variance": variance, "theory": theory}
 
 
 def _sample_chart(rows: list[Row]) -> Any:
