@@ -353,7 +353,7 @@ class TestSave:
 
         path = tmp_path / "data.csv"
         path.write_text("old")
-        monkeypatch.setattr(module, "_writer", lambda _: interrupted)
+        monkeypatch.setattr(pl.DataFrame, "write_csv", interrupted)
         with pytest.raises(KeyboardInterrupt):
             simulate(items=2).save(path, force=True)
         assert path.read_text() == "old"

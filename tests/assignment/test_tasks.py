@@ -27,7 +27,7 @@ def test_an_assignment_is_saved_and_read_again(name: str, tmp_path: Path) -> Non
 
 
 def test_other_kinds_of_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(spagree.UsageError, match=r"\.csv, \.csv\.gz or \.parquet"):
+    with pytest.raises(spagree.UsageError, match=r"give one of \.csv, \.csv\.gz, \.parquet"):
         save(DESIGN, tmp_path / "a.xlsx")
 
 
