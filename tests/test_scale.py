@@ -135,14 +135,14 @@ def test_brackets_in_a_name_are_literal(engine: str, tmp_path: Path) -> None:
 @on_engines
 def test_files_without_rows_are_refused(engine: str, tmp_path: Path) -> None:
     VOTES.clear().write_parquet(tmp_path / "none.parquet")
-    with pytest.raises(DataError, match="columns and no data rows"):
+    with pytest.raises(DataError, match="has columns but no data rows"):
         spagree.measure(tmp_path / "none.parquet", engine=engine)
 
 
 @on_engines
 def test_a_list_in_a_cell_is_no_label(engine: str, tmp_path: Path) -> None:
     VOTES.with_columns(pl.concat_list("label")).write_parquet(tmp_path / "lists.parquet")
-    with pytest.raises(DataError, match=r"the column of the label holds List.*several values in a cell"):
+    with pytest.raises(DataError, match=r"the column of the label holds List.*several values per cell"):
         spagree.measure(tmp_path / "lists.parquet", engine=engine)
 
 

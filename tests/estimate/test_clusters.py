@@ -404,5 +404,5 @@ def test_clusters_of_broad_tables(layout: str) -> None:
 
 def test_a_table_with_items_in_columns_has_no_clusters() -> None:
     frame = pl.DataFrame({"who": ["ann", "bob"], "doc": ["d1", "d1"], "q1": ["x", "y"], "q2": ["x", "x"]})
-    with pytest.raises(UsageError, match="cluster= has no meaning here: every column is one item"):
+    with pytest.raises(UsageError, match="cluster= does not apply here: every column is one item"):
         spagree.measure(frame, format="transposed", annotator="who", cluster="doc")

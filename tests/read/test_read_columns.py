@@ -271,7 +271,7 @@ def test_wide_refuses_names_twice_and_options_without_meaning(csv: Any) -> None:
     with pytest.raises(ColumnError, match="'Ann' and 'ann'"):
         read(csv("id,Ann,ann\n1,a,b\n"), format="wide")
     path = csv("id,ann,bob\n1,a,b\n")
-    with pytest.raises(UsageError, match='annotator="ann" has no meaning here'):
+    with pytest.raises(UsageError, match='annotator="ann" does not apply here'):
         read(path, format="wide", annotator="ann")
     with pytest.raises(ColumnError, match="'ann' twice"):
         read(path, format="wide", label=["ann", "ANN"])

@@ -75,7 +75,7 @@ def test_wide_and_count_tables() -> None:
     assert spagree.measure(counts, format="counts", label=["x", "y"], where="set=b").spa.value == 0.0
     alone = spagree.measure(wide, format="wide", label=["ann", "bob"], exclude_annotator="bob")
     assert alone.data.annotations == 3 and alone.spa.value is None
-    with pytest.raises(spagree.UsageError, match="who annotated is not known"):
+    with pytest.raises(spagree.UsageError, match="the annotators are unknown"):
         spagree.measure(counts, format="counts", label=["x", "y"], exclude_annotator="x")
 
 

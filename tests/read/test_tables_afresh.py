@@ -263,7 +263,7 @@ def test_questions_are_advised_before_what_is_beside_them(
 def test_shares_are_no_counts(scored: Callable[..., tuple[int, dict[str, object], str]]) -> None:
     rows = [[i, 0.5, 0.25, 0.25] if i % 2 else [i, 0.333, 0.667, 0] for i in range(1, 12)]
     code, _, err = scored(table("id,pos,neg,neu", rows))
-    assert code == 3 and "every row adds up to 1, as shares do" in err and "--format wide" not in err
+    assert code == 3 and "every row adds up to 1, like shares" in err and "--format wide" not in err
 
 
 def test_answers_inside_objects(scored: Callable[..., tuple[int, dict[str, object], str]]) -> None:
@@ -275,7 +275,7 @@ def test_answers_inside_objects(scored: Callable[..., tuple[int, dict[str, objec
 def test_a_number_of_the_row_is_not_the_item(scored: Callable[..., tuple[int, dict[str, object], str]]) -> None:
     content = table("id,text,annotator,label", ((n, f"text {i}", a, label) for n, (i, a, label) in enumerate(DATA)))
     code, found, _ = scored(content)
-    assert code == 3 and "if column 'text' is the item, say --item 'text'" in codes(found)["item_unique"]
+    assert code == 3 and "if column 'text' is the item, use --item 'text'" in codes(found)["item_unique"]
     _, found, _ = scored(content, "--item text")
     assert value(found) == pytest.approx(spa(DATA))
 

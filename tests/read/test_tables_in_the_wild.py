@@ -183,7 +183,7 @@ CASES = (
         "wide with confidences on another scale",
         csv("id,ann,bob,sure1,sure2", [[row[0], *row[1:3], "hi", "hi"] for row in wide(DATA)]),
         "--format wide",
-        refused="no value occurs in two of these groups",
+        refused="these groups of columns share no value",
     ),
     Case(
         "annotators in rows",
@@ -268,7 +268,7 @@ CASES = (
     Case(
         "a task of one name as the item",
         csv("task,number,coder,label", [["animals", *row] for row in DATA]),
-        refused="say --item 'number'",
+        refused="use --item 'number'",
     ),
     Case(
         "long tables of papers",
@@ -371,7 +371,7 @@ CASES = (
         "times not as said",
         csv("item,annotator,label,date", [[*row, "2024-01-01"] for row in DATA]),
         "--time date --time-format %d/%m/%Y",
-        refused="not written as --time-format",
+        refused="not in the format of --time-format",
     ),
     Case(
         "JSON rows inside an object",

@@ -1,6 +1,6 @@
 """Any source → Annotations(item, annotator, label[, time]): the only place that knows formats.
 
-sources.py finds the room that reads a source; the other rooms are not imported:
+sources.py picks the package that reads a source; the others are not imported:
 
     files/      CSV, JSON, Excel and Parquet files, plain or compressed
     databases/  PostgreSQL and SQLite, by a query
@@ -8,7 +8,7 @@ sources.py finds the room that reads a source; the other rooms are not imported:
     tools/      exports of annotation tools
     frames.py, triples.py   dataframes, triples and matrices in memory
 
-Every room but tools/ makes a Table (tables.py), which layouts.py turns into Annotations.
+Every package but tools/ makes a Table (tables.py), which layouts/ turns into Annotations.
 """
 
 from spagree.read.annotations import Annotations

@@ -20,7 +20,7 @@ Stamp = tuple[int, int, int]  # of a file: its number on the disk, its size, whe
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """A lazy frame of annotations and what was understood on the way.
+    """A lazy frame of annotations and how the source was understood.
 
     Columns of ``frame``: ``item`` and ``label`` always (null = missing, counted by the tally);
     ``annotator`` where known; ``time`` (a number or a datetime) where there is one; ``text`` of the

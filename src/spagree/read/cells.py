@@ -36,7 +36,7 @@ def _refuse_nested(schema: nw.Schema) -> None:
     for role in (ITEM, ANNOTATOR, LABEL):
         if role in schema and schema[role].is_nested():
             raise DataError(
-                f"the column of the {role} holds {schema[role]}, several values in a cell; "
+                f"the column of the {role} holds {schema[role]}, several values per cell; "
                 "make each cell one text or number first"
             )
 
@@ -51,7 +51,7 @@ def in_one_type(frame: nw.LazyFrame[Any], positions: Sequence[int]) -> tuple[nw.
         wanted: Any = nw.Float64 if any(kind.is_float() for kind in kinds) else nw.Int64
         return frame.with_columns(nw.col(cell(p)).cast(wanted) for p in positions), ()
     names = ", ".join(sorted(str(kind) for kind in kinds))
-    message = f"the columns hold several types ({names}); their text was taken as the label"
+    message = f"the columns hold several types ({names}); their text was used as the label"
     caution = Caution("mixed_types", message)
     return frame.with_columns(as_text(cell(p), schema[cell(p)]).alias(cell(p)) for p in positions), (caution,)
 
@@ -83,7 +83,7 @@ def whole_counts(frame: nw.LazyFrame[Any], table: Table) -> nw.LazyFrame[Any]:
         at_least = "at least " if len(wrong) > SHOWN_PROBLEMS else ""
         raise DataError(
             f"{table.name}: {at_least}{len(problems)} cells are not counts (whole numbers from 0); "
-            "correct them, and write 0 where nobody chose the class",
+            "correct them, and write 0 if nobody chose the class",
             problems,
         )
     if table.is_text:

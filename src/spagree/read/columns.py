@@ -71,7 +71,7 @@ def find(columns: Sequence[str], name: str, option: str) -> int:
     if hits:
         found = ", ".join(f"{shown(columns[i])} (column {i + 1})" for i in hits)
         raise ColumnError(
-            f"{option} {shown(name)} fits {len(hits)} columns: {found}; rename one of them, or name it exactly"
+            f"{option} {shown(name)} fits {len(hits)} columns: {found}; rename one of them, or give the exact name"
         )
     folded = {column.casefold(): column for column in columns}
     near = difflib.get_close_matches(str(name).casefold(), folded, n=1)
@@ -129,13 +129,13 @@ def _guess(columns: Sequence[str], role: str, taken: frozenset[int]) -> int | No
 
 
 def _refuse_two_roles(columns: Sequence[str], positions: Mapping[str, int]) -> None:
-    """One column cannot be both who annotated and what was annotated."""
+    """One column cannot have two roles."""
     for role, position in positions.items():
         for other in positions:
             if other != role and positions[other] == position:
                 raise ColumnError(
                     f"column {shown(columns[position])} was given for --{role} and for --{other}; "
-                    f"each needs a column of its own (columns: {listed(columns)})"
+                    f"each needs a separate column (columns: {listed(columns)})"
                 )
 
 

@@ -1,4 +1,4 @@
-"""What the columns of a table hold, as far as its first rows show: ratings, ids, text, times, people."""
+"""What a table's columns hold, judging by its first rows: ratings, ids, text, times, people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spagree.read.tables import Table, cell
 
 LOOKED_AT = 1_000  # rows
 FEWEST_TELLING = 5  # rows that must all differ before a column counts as ids
-FEWEST_ROWS = 3  # below, what columns share tells nothing
+FEWEST_ROWS = 3  # below this, shared values say nothing
 RARELY, ENOUGH = 0.2, 10  # a column whose cells rarely occur in the others, of enough cells, is not one of them
 
 TIME = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T,].*)?|\d{1,2}:\d{2}(:\d{2})?( ?[AP]M)?"
@@ -46,12 +46,12 @@ PEOPLE = (
     "emailaddress email responseid respondentid prolificid prolificpid respondent evaluator reviewer judge name "
     "fullname yourname subject",
 )
-# People who may as well be what was rated.
+# People who may also be what was rated.
 OTHER_PEOPLE = words("user userid username participant participantid subject name fullname yourname")
 # Columns with the address of an item, and how an address starts.
 LINKS = words("url link taskurl tasklink itemurl itemlink permalink href weburl pageurl viewlabel assignmentlink")
 ADDRESSES = ("http://", "https://")
-# Columns made of the others.
+# Columns computed from the others.
 DERIVED = words(
     "gold truth groundtruth final majority consensus adjudicated adjudication resolved mean average avg median "
     "mode std sd sum total count agreement aggregated aggregate expected correct confidence index"
@@ -81,7 +81,7 @@ class Held:
 
     @cached_property
     def is_id(self) -> bool:
-        """Another value in every row, and enough rows to tell."""
+        """A different value in every row, and enough rows to tell."""
         return len(self.values) == len(self.cells) >= FEWEST_TELLING
 
     @cached_property
@@ -138,7 +138,7 @@ def plain_name(column: str) -> str:
 
 
 def names_link(column: str) -> bool:
-    """Whether a column or field is called as one that holds the address of an item.
+    """Whether a column or field has the name of one that holds an item's address.
 
     >>> names_link("Task URL"), names_link("text")
     (True, False)
@@ -222,7 +222,7 @@ def sort_out(columns: Mapping[int, Held], *, of_forms: bool = False) -> Sorted:
     derived = [p for p in left if set(words_of(left[p].name)) & DERIVED]
     if len(left) - len(derived) > 1:
         for position in derived:
-            aside[position] = "named like a figure made of the others"
+            aside[position] = "named like a figure computed from the others"
             del left[position]
     if not any(len(column.cells) >= FEWEST_ROWS for column in left.values()):
         return Sorted((tuple(left),) if left else (), dict(sorted(aside.items())))
@@ -267,7 +267,7 @@ def _reason(column: Held, of_forms: bool) -> str:
 
 
 def _set_strangers_aside(left: dict[int, Held], aside: dict[int, str]) -> None:
-    """Again and again: a column may have shared values only with one that turned out to be none of them."""
+    """Repeat: a column may have shared values only with one that turned out not to rate."""
     while True:
         strangers = [p for p, column in left.items() if _is_stranger(column, left.values())]
         if not strangers or len(strangers) == len(left):

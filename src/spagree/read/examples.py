@@ -1,7 +1,7 @@
-"""Small data sets that come with spagree, so that a first number is one command away.
+"""Small data sets that come with spagree, so a first number is one command away.
 
-The classics are tables published as facts, each with its source: whoever knows the paper can check the
-figures. The simulated ones have a known truth; their note is the call that made them.
+The classics are published tables, each with its source, so readers can check the figures against the
+paper. The simulated ones have a known truth; their note is the call that made them.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ _ALL = (
     ),
     Example(
         name="adaptive",
-        title="More annotators where the first two disagree, simulated: 800 items, 30 annotators",
+        title="More annotators if the first two disagree, simulated: 800 items, 30 annotators",
         citation="spagree",
         file="adaptive.csv",
         format="long",

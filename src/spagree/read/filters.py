@@ -1,4 +1,4 @@
-"""Some of the rows: those with a value in a column, those of other annotators. What is left out is counted."""
+"""Rows with certain values, or without certain annotators. What is left out is counted."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def with_values(table: Table, asked: Sequence[tuple[str, str]], rules: list[str]
 def _no_such_value(frame: nw.LazyFrame[Any], position: int, column: str, value: str) -> DataError:
     known = distinct(frame, position)
     more = f" and {len(known) - MOST_SHOWN:,} more" if len(known) > MOST_SHOWN else ""
-    found = f"--where {column}={value}: no row has it"
+    found = f"--where {column}={value}: no row matches"
     return DataError(f"{found}; column {shown(column)} holds {listed(known[:MOST_SHOWN])}{more}")
 
 
@@ -71,10 +71,10 @@ def distinct(frame: nw.LazyFrame[Any], position: int) -> list[str]:
 
 
 def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> Annotations:
-    """Without what these annotators did, which is counted as left out."""
+    """Without these annotators, whose annotations are counted as left out."""
     excluded = [names] if isinstance(names, str) else list(names)
     if not annotations.has_annotators:
-        raise UsageError("--exclude-annotator: who annotated is not known; name its column with --annotator")
+        raise UsageError("--exclude-annotator: the annotators are unknown; name their column with --annotator")
     who = nw.col(ANNOTATOR).cast(nw.String)
     for name in excluded:
         if not size(annotations.frame.filter(who == name)):

@@ -50,7 +50,7 @@ def frame_table(source: Any, name: str | None = None) -> Table:
     is_ordered = isinstance(frame, nw.DataFrame) or is_polars
     sample = _sample(frame) if is_ordered else ()
     if isinstance(frame, nw.DataFrame) and not len(frame):
-        raise DataError(f"{title}: columns and no rows; check where it was filled")
+        raise DataError(f"{title}: has columns but no rows; check where it was filled")
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         cells = frame.select(nw.col(keys[p]).alias(cell(p)) for p in positions)
@@ -80,7 +80,7 @@ def _refuse_nul(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], names: dict[str, s
     for name, kind in cells.collect_schema().items():
         found = native[name].str.contains("\0", regex=False, na=False).any() if kind == nw.String else False
         if bool(found.compute() if hasattr(found, "compute") else found):
-            raise DataError(f"{title}: column {names[name]!r} holds NUL characters; take them out first")
+            raise DataError(f"{title}: column {names[name]!r} holds NUL characters; remove them first")
 
 
 def _wrapped(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
@@ -153,7 +153,7 @@ def _scanned(files: Sequence[File], name: str, kind: str, scan: Any, read: Any) 
             )
     whole = polars.concat([part.select(names) for part in parts])
     if not whole.select(polars.len()).collect().item():
-        raise DataError(f"{name}: columns and no data rows; check that the export finished")
+        raise DataError(f"{name}: has columns but no data rows; check that the export finished")
     return replace(frame_table(whole, name), watched=watched)
 
 

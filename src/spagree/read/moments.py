@@ -44,7 +44,7 @@ def seconds_from_text(
     if total and written is None and (found := _found_format(relation, column)) is not None:
         first, seconds = found
         message = (
-            f"times in column {shown(column)} were read with the {first} first; if that is wrong, say --time-format"
+            f"times in column {shown(column)} were read with the {first} first; if that is wrong, use --time-format"
         )
         cautions, total = (Caution("time_format", message),), 0
     if total:
@@ -85,7 +85,7 @@ def _refusal(relation: Any, seconds: str, source: str, column: str, written: str
     first = unreadable.project(f"{TIME}{numbered}").limit(SHOWN_PROBLEMS).fetchall()
     problems = [f"{source}: {_row(row)}column {shown(column)}: {shown(value)}" for value, *row in first]
     wanted = "neither a number (unix seconds) nor an ISO 8601 date"
-    wanted = wanted if written is None else f"not written as --time-format {shown(written)} says"
+    wanted = wanted if written is None else f"not in the format of --time-format {shown(written)}"
     remedy = "say how they are written with --time-format, correct them, or name another column with --time"
     return DataError(f"{total:,} values of the time column are {wanted}; {remedy}", problems, total)
 
@@ -119,7 +119,7 @@ def _parsed(frame: nw.LazyFrame[Any], column: str, written: str | None) -> nw.La
         return parsed
     except Exception as error:
         reason = str(error).splitlines()[0]
-        wanted = "ISO 8601 dates" if written is None else f"written as --time-format {shown(written)} says"
+        wanted = "ISO 8601 dates" if written is None else f"in the format of --time-format {shown(written)}"
         raise DataError(
             f"--time {shown(column)}: not all of its texts are {wanted} ({reason}); "
             "convert the column to a number or a datetime"

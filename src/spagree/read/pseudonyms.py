@@ -1,7 +1,7 @@
-"""Names for annotators that say nothing about them, the same in every run and for every source.
+"""Names for annotators that reveal nothing about them, the same in every run and for every source.
 
-A pseudonym is an HMAC-SHA-256 of the name: whoever has the key can find out by trying names which pseudonym belongs
-to whom, nobody else can. The key is the user's, or a random one that is kept in a file.
+A pseudonym is an HMAC-SHA-256 of the name: anyone with the key can find out by trying names which pseudonym belongs
+to whom; nobody else can. The key is the user's, or a random one stored in a file.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def key_for(asked: object) -> tuple[str, tuple[Caution, ...]]:
 
 def _not_empty(key: str, where: str) -> str:
     if not key.strip():
-        raise UsageError(f"{where} is empty: pseudonyms without a secret can be found out by trying names; fill it in")
+        raise UsageError(f"{where} is empty: without a secret, pseudonyms can be reversed by trying names; fill it in")
     return key
 
 
@@ -81,10 +81,12 @@ def _kept() -> tuple[str, tuple[Caution, ...]]:
         write_atomically(path, _write_key)
     except OSError as error:  # also: another process was faster, or nothing may be written there
         if not path.exists():
-            raise FileError(f"{path}: the key for pseudonyms cannot be kept ({error}); give one with --salt") from error
+            raise FileError(
+                f"{path}: the key for pseudonyms cannot be stored ({error}); give one with --salt"
+            ) from error
     message = (
-        "a random key for the pseudonyms was made and kept in the file spagree/pseudonym-key of your configuration: "
-        "with it they are the same in every run. Keep it secret, and copy it to get them on another machine."
+        "a random key for the pseudonyms was made and stored in the file spagree/pseudonym-key of your configuration: "
+        "it makes them the same in every run. Keep it secret, and copy it to get the same ones on another machine."
     )
     return _not_empty(_of_file(path), f"the file {path}"), (Caution("pseudonym_key", message),)
 
@@ -165,7 +167,7 @@ def _hashed_by_spark(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
     kind = frame.collect_schema()[ANNOTATOR]
     if not (kind in (nw.String, nw.Boolean) or kind.is_integer()):
         raise UsageError(
-            f"--pseudonymise: the annotators are of type {kind}, which Spark writes as text in its own way, so that "
+            f"--pseudonymise: the annotators are of type {kind}, which Spark writes as text differently, so "
             "pseudonyms would differ from those of other sources; make them text, or use --engine duckdb"
         )
     inside, outside = (sql.lit(pad) for pad in _pads(key))

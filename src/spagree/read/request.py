@@ -40,7 +40,7 @@ class Request(Reading):
         if self.label is None:
             return False
         if self.format == tool:
-            raise UsageError(f"--label has no meaning in a {tool} export; choose what was asked with --question")
+            raise UsageError(f"--label does not apply to a {tool} export; choose the question with --question")
         return True
 
     def refuse_unknown(self) -> None:
@@ -53,7 +53,7 @@ class Request(Reading):
         if self.engine is not None and self.engine not in ENGINES:
             raise unknown_name("engine", str(self.engine), ENGINES)
         if self.spark_master is not None and self.engine != SPARK:
-            raise UsageError(f"--spark-master {self.spark_master} has a meaning with --engine spark only; say both")
+            raise UsageError(f"--spark-master {self.spark_master} only works with --engine spark; give both")
         self.rules()
 
     def refuse_for_tables(self, source: str) -> None:

@@ -1,4 +1,4 @@
-"""Which room reads a source; the rest is not imported.
+"""Which package reads a source; the others are not imported.
 
 source ─ files ─ kind ─┬ delimited, json_text, spreadsheet ─ duckdb_tables ┐
                        ├ parquet ─────────────────────────── duckdb_tables ┼─ Table ─ layouts ─ Annotations
@@ -153,7 +153,7 @@ def _annotations(table: Table, wanted: str, question: Question, rules: Sequence[
 
 @contextmanager
 def _explained_faults(name: str) -> Iterator[None]:
-    """A fault that nobody nearer to it explained: a full disk, or a library that cannot follow a damaged file."""
+    """An error not explained elsewhere: a full disk, or a library that cannot handle a damaged file."""
     try:
         yield
     except SpagreeError:

@@ -241,7 +241,7 @@ class TestQueries:
         monkeypatch.setattr(duckdb_tables, "connect", lambda: duckdb.connect(config=small))
         numbers = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)"
         many = f"{numbers} SELECT '{'x' * 500} ' || i AS item, i AS annotator, i AS label FROM n"
-        with pytest.raises(spagree.FileError, match=r"the rows cannot be kept.*free disk or memory"):
+        with pytest.raises(spagree.FileError, match=r"there is no room for the rows.*free disk space or memory"):
             read(keep(LONG, TRIPLES), query=many)
 
 

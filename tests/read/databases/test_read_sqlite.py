@@ -131,7 +131,7 @@ class TestFiles:
         writer.execute("BEGIN EXCLUSIVE")
         code, _, err = run("score", source, "--query", ALL)
         writer.close()
-        assert code == 4 and "database is locked" in err and "who else uses it" in err
+        assert code == 4 and "database is locked" in err and "whether another program uses it" in err
 
     def test_read_as_plain_tables_need_a_query(self, source: str) -> None:
         with pytest.raises(spagree.UsageError, match="a database; say which rows to read: query="):

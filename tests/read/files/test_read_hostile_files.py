@@ -373,5 +373,5 @@ def test_a_file_that_is_replaced_while_it_is_read_is_refused(
         return load(table, question)
 
     monkeypatch.setitem(layouts.FORMATS, "long", late)
-    with pytest.raises(spagree.FileError, match="was changed while it was read"):
+    with pytest.raises(spagree.FileError, match="changed while it was being read"):
         spagree.measure(path, engine=engine)

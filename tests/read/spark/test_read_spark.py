@@ -212,7 +212,7 @@ def test_breakdowns_by_annotator_come_home_from_a_cluster_only_while_they_are_fe
         ),
         (["example:sparse", "--engine", "polars"], "--engine polars does not read .*sparse.csv .text.; leave it out"),
         (["example:sparse", "--engine", "sparc"], "unknown engine 'sparc'; did you mean 'spark'"),
-        (["example:sparse", "--spark-master", "local"], "--spark-master local has a meaning with --engine spark only"),
+        (["example:sparse", "--spark-master", "local"], "--spark-master local only works with --engine spark"),
     ],
 )
 def test_engines_that_do_not_fit(arguments: Sequence[str], message: str, run: Run) -> None:
@@ -327,7 +327,7 @@ def test_files_of_several_kinds_and_no_rows(votes: Path, tmp_path: Path) -> None
     with pytest.raises(UsageError, match="text is neither"):
         spagree.measure(tmp_path / "text", engine="spark")
     VOTES.clear().write_parquet(tmp_path / "none.parquet")
-    with pytest.raises(DataError, match="columns and no rows"):
+    with pytest.raises(DataError, match="has columns but no rows"):
         spagree.measure(tmp_path / "none.parquet", engine="spark")
 
 

@@ -116,7 +116,7 @@ def test_naming_the_label_or_the_layout_reads_a_plain_table(tmp_path: Path) -> N
     by_hand = read(path, item="HITId", annotator="WorkerId", label="Answer.mood")
     assert by_hand.understood.format == "long" and by_hand.left_out == {}
     assert read(path, format="long", item="HITId", label="Answer.mood").understood.format == "long"
-    with pytest.raises(spagree.UsageError, match="label= has no meaning in a mturk export"):
+    with pytest.raises(spagree.UsageError, match="label= does not apply to a mturk export"):
         read(path, format="mturk", label="Answer.mood")
 
 
@@ -357,7 +357,7 @@ def test_a_key_file_that_cannot_be_read_is_a_file_error(tmp_path: Path, monkeypa
         spagree.measure([("q", "ann", "x")], pseudonymise=tmp_path / "none")
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
-    with pytest.raises(spagree.FileError, match="cannot be kept"):
+    with pytest.raises(spagree.FileError, match="cannot be stored"):
         spagree.measure([("q", "ann", "x")], pseudonymise=True)
 
 
@@ -463,4 +463,4 @@ def test_pseudonyms_on_the_command_line(capsys: pytest.CaptureFixture[str], tmp_
     assert run(capsys, "score", path, "--pseudonymise", "--salt", "")[0] == 2
     assert pseudonym("a", "s") in run(capsys, "score", path, "--pseudonymise", "--salt", "s")[1]
     code, _, err = run(capsys, "score", path, "--salt", "s")
-    assert code == 2 and "--salt has a meaning with --pseudonymise only" in err
+    assert code == 2 and "--salt only works with --pseudonymise" in err

@@ -1,7 +1,7 @@
 """Addresses of databases: what messages call them, and what in them nobody may see.
 
-Addresses contain passwords more often than they should, written in more than one way. What is
-shown is therefore put together from the parts that are known to be harmless.
+Addresses contain passwords more often than they should, written in several ways. What is
+shown is therefore built from the parts known to be harmless.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from spagree.errors import UsageError
 
 SERVERS = ("postgresql://", "postgres://")
 SQLITE = "sqlite:///"
-KNOWN = "databases that can be asked are PostgreSQL (postgresql://…) and SQLite (a file, or sqlite:///path)"
+KNOWN = "spagree reads PostgreSQL (postgresql://…) and SQLite databases (a file, or sqlite:///path)"
 HARMLESS = ("service", "host", "port", "user", "dbname")
 PORT = re.compile(r":([^\]/,:]*)(?=[,/]|$)")
 SECRET = re.compile(r"(?i)pass|secret|token")
@@ -61,7 +61,7 @@ def _parameters(text: str) -> list[tuple[str, str]]:
 
 
 def without_secrets(text: str, address: str) -> str:
-    """What a driver says, without the password of the address in any spelling.
+    """A driver's message without the address's password, in any spelling.
 
     >>> without_secrets("no entry for p@ss", "postgresql://me:p%40ss@db/labels")
     'no entry for …'
@@ -80,7 +80,7 @@ def _secrets(address: str) -> set[str]:
 
 
 def refuse_ambiguous(address: str) -> None:
-    """An address whose parts cannot be told apart: half of the password would be read as the host, and shown."""
+    """An ambiguous address: half of the password would be read as the host, and shown."""
     before, _, parameters = address.partition("://")[2].partition("?")
     user, at, place = before.partition("@")
     ports = [port for port in PORT.findall(place if at else before) if not port.isdigit() and port]
@@ -91,6 +91,6 @@ def refuse_ambiguous(address: str) -> None:
 def not_understood(address: str) -> UsageError:
     """The error for an address with special characters, or none at all; it shows no more than is safe."""
     return UsageError(
-        f"{public(address)}: the address cannot be understood; write postgresql://USER@HOST:PORT/DATABASE with "
+        f"{public(address)}: cannot parse the address; write postgresql://USER@HOST:PORT/DATABASE with "
         "special characters percent-encoded (%40 for @, %2F for /), and leave the password to PGPASSWORD or ~/.pgpass"
     )

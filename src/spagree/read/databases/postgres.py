@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn, PGresult
 
 CONNECT_SECONDS, CANCEL_SECONDS = "10", 5
-# A server that vanished is noticed after a minute, not after the two hours of the system.
+# A vanished server is noticed after a minute, not after the system's two hours.
 PATIENCE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 # The text of values does not depend on settings of the server. This is also the first query of the
 # transaction: after it nothing can turn the transaction into one that writes.
@@ -42,7 +42,7 @@ MOST_DIGITS = 38
 
 @contextmanager
 def opened(address: str) -> Iterator[Connection[Any]]:
-    """A connection in a transaction that can only read; every fault of the server is explained."""
+    """A connection in a read-only transaction; every server error is explained."""
     try:
         import psycopg
     except ImportError:
@@ -59,7 +59,7 @@ def opened(address: str) -> Iterator[Connection[Any]]:
 
 
 def _parameters(address: str) -> dict[str, Any]:
-    """What libpq makes of the address, with limits where the user set none."""
+    """libpq's parsing of the address, with limits unless the user set them."""
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
@@ -80,7 +80,7 @@ def _explained(error: Exception, address: str) -> SpagreeError:
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return refused(public(address), reason)
     return FileError(
-        f"{public(address)}: the database cannot be read ({reason}); check that the server runs, the address, "
+        f"{public(address)}: the database cannot be read ({reason}); check that the server is running, the address, "
         "and the password (PGPASSWORD or ~/.pgpass)"
     )
 
@@ -92,7 +92,7 @@ def tables(address: str) -> list[str]:
 
 
 def columns(query: Query) -> tuple[str, ...]:
-    """The names of the columns the query answers with; nothing is read for that."""
+    """The names of the query's columns; no rows are read."""
     with opened(query.place) as connection:
         return tuple(column.name for column in _described(connection, query))
 
@@ -108,7 +108,7 @@ def _described(connection: Connection[Any], query: Query) -> list[Column]:
 
 
 def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
-    """Run the query once, and put the wanted columns into the table ``cells`` of the store."""
+    """Run the query once, and put the wanted columns into the store's table ``cells``."""
     path = new_file(query.scratch)
     with opened(query.place) as connection:
         every = _described(connection, query)
@@ -160,7 +160,7 @@ def _download(connection: Connection[Any], copy: str, file: IO[bytes]) -> None:
 
 @contextmanager
 def _cancelled_on_interrupt(connection: Connection[Any]) -> Iterator[None]:
-    """Who stops waiting does not leave the server working."""
+    """Cancel the query if we stop waiting."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
@@ -187,7 +187,7 @@ def _result(server: PGconn, waiting: DefaultSelector) -> PGresult:
         server.consume_input()
     result = server.get_result()
     if result is None:
-        raise OperationalError("the server ended the connection")
+        raise OperationalError("the server closed the connection")
     return result
 
 
@@ -217,7 +217,7 @@ def _csv(path: Path, types: dict[str, str], longest: int) -> str:
 
 
 def _refuse_inexact(store: Any, column: str, name: str, source: str) -> None:
-    """Numbers of any length became floats: not when that joins two that differ."""
+    """Numbers of any length became floats; refuse them if two different ones could become equal."""
     if store.execute(f"SELECT 1 FROM cells WHERE isfinite({column}) AND abs({column}) >= {EXACT} LIMIT 1").fetchall():
         raise DataError(
             f"{source}: column {shown(name)} holds numbers from {EXACT:,} on, which would lose digits; "

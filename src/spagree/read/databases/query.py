@@ -40,4 +40,4 @@ def needed(name: str, tables: Iterable[str]) -> UsageError:
     """The error for a database without a query, with the tables it could ask."""
     known = list(tables)
     found = f" with the tables {listed(known, SHOWN_TABLES)}, and not one of Label Studio or doccano" if known else ""
-    return UsageError(f"{name}: a database{found}; say which rows to read: {EXAMPLE}")
+    return UsageError(f"{name}: is a database{found}; say which rows to read: {EXAMPLE}")

@@ -20,9 +20,9 @@ SAMPLE_ROWS = 1_000
 
 
 def query_table(source: Any, statement: str, scratch: Path) -> Table:
-    """The table a query answers with, fetched when it is known which columns are needed.
+    """The result of a query, fetched once the needed columns are known.
 
-    Rows of a query have no order that could be relied on, so the table has none.
+    The rows of a query have no reliable order, so the table has none.
     """
     address = _address(source)
     engine: Any = postgres if addresses.is_server(address) else sqlite
@@ -46,14 +46,14 @@ def query_table(source: Any, statement: str, scratch: Path) -> Table:
 
 @contextmanager
 def _explained(name: str) -> Iterator[None]:
-    """Rows that find no room, neither in memory nor on disk."""
+    """Rows that fit neither in memory nor on disk."""
     import duckdb
 
     try:
         yield
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
-        raise FileError(f"{name}: the rows cannot be kept ({reason}); free disk or memory") from error
+        raise FileError(f"{name}: there is no room for the rows ({reason}); free disk space or memory") from error
 
 
 def _spread(row: Sequence[object], positions: Sequence[int], width: int) -> tuple[object, ...]:
@@ -66,7 +66,7 @@ def _address(source: Any) -> str:
     """The one database the user named."""
     sources = source if isinstance(source, (list, tuple)) else [source]
     if len(sources) != 1 or not isinstance(sources[0], (str, bytes, os.PathLike)):
-        raise UsageError("--query asks one database: give one address (postgresql://…) or one SQLite file with it")
+        raise UsageError("--query reads one database: give it one address (postgresql://…) or one SQLite file")
     return os.fsdecode(sources[0])
 
 
@@ -78,8 +78,10 @@ def _file(address: str) -> str:
     if not path.is_file():
         raise FileError(
             f"{addresses.public(address)}: no such file; {addresses.KNOWN} (working directory: {Path.cwd()}; "
-            "sqlite:////path, with four strokes, begins at the root)"
+            "sqlite:////path, with four slashes, starts at the root)"
         )
     if not sqlite.is_database(path):
-        raise UsageError(f"{addresses.public(address)}: --query is for databases, and this file is none; leave it out")
+        raise UsageError(
+            f"{addresses.public(address)}: --query is for databases, and this file is not one; leave it out"
+        )
     return str(path)

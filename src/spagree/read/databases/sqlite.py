@@ -47,10 +47,12 @@ def _explained(error: Exception, name: str) -> SpagreeError:
     """A query that is wrong, a text that is none, or a file that cannot be read."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is None and isinstance(error, sqlite3.OperationalError):
-        return DataError(f"{name}: a text is not UTF-8 ({error}); leave it out, or use hex(…) in the query")
+        return DataError(f"{name}: some text is not UTF-8 ({error}); leave it out, or use hex(…) in the query")
     if code is None or code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY):
         return refused(name, str(error))
-    return FileError(f"{name}: the database cannot be read ({error}); check the file, and who else uses it")
+    return FileError(
+        f"{name}: the database cannot be read ({error}); check the file, and whether another program uses it"
+    )
 
 
 def tables(path: str, name: str) -> list[str]:
@@ -60,14 +62,14 @@ def tables(path: str, name: str) -> list[str]:
 
 
 def columns(query: Query) -> tuple[str, ...]:
-    """The names of the columns the query answers with; nothing is read for that."""
+    """The names of the query's columns; no rows are read."""
     with opened(query.place, query.name) as connection:
         described = connection.execute(f"SELECT * FROM ({query.body}) LIMIT 0").description
         return tuple(str(column[0]) for column in described)
 
 
 def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
-    """Run the query once, and put the wanted columns into the table ``cells`` of the store."""
+    """Run the query once, and put the wanted columns into the store's table ``cells``."""
     names = columns(query)
     every = ", ".join(map(cell, range(len(names))))
     select = f"WITH q({every}) AS ({query.body}) SELECT {', '.join(map(cell, wanted))} FROM q"
@@ -96,7 +98,7 @@ def _kind(values: Sequence[object], before: Kind, place: str) -> Kind:
         return float
     if len(found) > 1:
         raise DataError(
-            f"{place} holds text and numbers, so that 1 and '1' would be two values; "
+            f"{place} holds text and numbers, so 1 and '1' would be two values; "
             "make it one type in the query: CAST(… AS TEXT)"
         )
     return next(iter(found), None)
@@ -114,7 +116,7 @@ def _retyped(store: Any, column: str, before: Kind, found: Kind, place: str) -> 
 def _refuse_inexact(numbers: Sequence[int], place: str) -> None:
     if any(abs(number) >= EXACT for number in numbers):
         raise DataError(
-            f"{place} holds whole numbers from {EXACT:,} on beside fractions, and would lose digits; "
+            f"{place} holds whole numbers from {EXACT:,} up as well as fractions, and would lose digits; "
             "make it one type in the query: CAST(… AS TEXT)"
         )
 

@@ -16,8 +16,8 @@ from spagree.read.files.scratch import new_file
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 MOST_LAYERS = 8
 BLOCK, ZSTD_BLOCK = 1 << 20, 1 << 12
-# Tables shrink to a tenth, those of one repeated row to a hundredth. What grows a hundredfold and beyond a gigabyte
-# was made to fill a disk.
+# Tables shrink to a tenth, those of one repeated row to a hundredth. A file that grows a hundredfold and beyond a
+# gigabyte was made to fill a disk.
 USUAL_SIZE, USUAL_RATIO = 1 << 30, 100
 LIMIT = "SPAGREE_MAX_UNPACKED"
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
@@ -41,12 +41,12 @@ def refuse_bomb(name: str, packed: int, unpacked: int) -> None:
 
     >>> refuse_bomb("labels.csv.gz", packed=1_000, unpacked=5 * 2**30)
     Traceback (most recent call last):
-    spagree.errors.FileError: labels.csv.gz: unpacks to more than 1.1 GB, over 100 times its size, as no usual ...
+    spagree.errors.FileError: labels.csv.gz: unpacks to more than 1.1 GB, over 100 times its size, as no table ...
     """
     limit = _allowed() or max(USUAL_SIZE, USUAL_RATIO * packed)
     if unpacked > limit:
         raise FileError(
-            f"{name}: unpacks to more than {limit / 1e9:,.1f} GB, over {USUAL_RATIO} times its size, as no usual table "
+            f"{name}: unpacks to more than {limit / 1e9:,.1f} GB, over {USUAL_RATIO} times its size, as no table "
             f"does; if it is yours, allow more bytes with the environment variable {LIMIT}, e.g. {LIMIT}=50000000000"
         )
 

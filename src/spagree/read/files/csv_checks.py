@@ -1,4 +1,4 @@
-"""Why a delimited file cannot be read, in our own words, with Python's strict csv reader.
+"""Explain why a delimited file cannot be read, with Python's strict csv reader.
 
 Slow and careful: it runs only after the fast reader refused, or where line endings are mixed.
 """
@@ -41,7 +41,7 @@ def _broken_quote(file: File, line: int, reason: str) -> str:
             f'{file.name}:{line}: a quote (") is opened in this record and never closed; '
             'close it, or write a quote inside a quoted cell as ""'
         )
-    place = f"{file.name}:{line}: a quoted cell goes on after its closing quote"
+    place = f"{file.name}:{line}: a quoted cell continues after its closing quote"
     return f'{place} ({reason}); write a quote inside it as ""'
 
 

@@ -21,7 +21,7 @@ from spagree.understood import Caution
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 EXPECTED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|"}
-SEPARATOR = re.compile(r'"?sep=.?"?\s*')  # what Excel wants to be told in the first line
+SEPARATOR = re.compile(r'"?sep=.?"?\s*')  # the line that tells Excel the separator
 HEAD = 1 << 16
 SAMPLE_ROWS = 1_000
 
@@ -123,7 +123,7 @@ def _cautions(opened: TextFile, skipped: Sequence[str]) -> Iterator[Caution]:
     expected = EXPECTED.get(opened.file.extension)
     if expected and expected != opened.delimiter:
         found = DELIMITERS[opened.delimiter]
-        message = f"cells are separated by {found}, not by {DELIMITERS[expected]} as the name says"
+        message = f"cells are separated by {found}, not by {DELIMITERS[expected]} as the file name suggests"
         yield Caution("delimiter", f"{opened.file.name}: {message}")
 
 

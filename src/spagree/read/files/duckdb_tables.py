@@ -75,7 +75,7 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str) -> Table:
             _insert(connection, file, [columns[p] for p in positions], scratch)
         refuse_changed(before)  # since its header was looked at
         if not connection.execute("SELECT 1 FROM cells LIMIT 1").fetchall():
-            raise DataError(f"{name}: a header and no data rows; check that the export finished")
+            raise DataError(f"{name}: has a header but no data rows; check that the export finished")
         return nw.from_native(connection.sql(f"SELECT *, rowid + {files[0].first_row} AS {ROW} FROM cells"))
 
     cautions = tuple(caution for file in files for caution in file.cautions)
@@ -226,7 +226,7 @@ def _parquet_offsets(connection: Any, files: Sequence[File], name: str) -> list[
     sizes = dict(_asked_of(connection, query, files))
     totals = [0, *accumulate(int(sizes[str(file.path)]) for file in files)]
     if not totals.pop():
-        raise DataError(f"{name}: columns and no data rows; check that the export finished")
+        raise DataError(f"{name}: has columns but no data rows; check that the export finished")
     return totals
 
 

@@ -24,7 +24,7 @@ Entry = tuple[str, int, dict[str, Any]]  # place for messages, number, object
 FAST = msgspec.json.Decoder(float_hook=Written)  # whole numbers of any length stay exact by themselves
 PARTS = msgspec.json.Decoder(list[msgspec.Raw])
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-DAMAGED = "the export seems to be cut off or damaged: export it again"
+DAMAGED = "the export seems to be truncated or damaged: export it again"
 
 
 def objects(file: File) -> Iterator[Entry]:

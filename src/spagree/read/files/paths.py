@@ -88,7 +88,7 @@ def refuse_changed(before: Mapping[Path, Stamp]) -> None:
     """A file that was replaced or written to while it was counted gives a mixture of two tables."""
     for path, stamp in before.items():
         if not path.exists() or _stamp(path) != stamp:
-            raise FileError(f"{path}: was changed while it was read; wait until it is complete, then count again")
+            raise FileError(f"{path}: changed while it was being read; wait until it is complete, then try again")
 
 
 def _stamp(path: Path) -> Stamp:
@@ -121,7 +121,7 @@ def _not_a_file(address: str) -> SpagreeError:
     if addresses.is_server(address) or address.startswith(addresses.SQLITE):
         return query.needed(name, ())
     more = "" if address.startswith(("http://", "https://")) else f"; {addresses.KNOWN}"
-    return FileError(f"{name}: a URL is not fetched; download it first and give the path of the file{more}")
+    return FileError(f"{name}: spagree does not fetch URLs; download it first and give the path of the file{more}")
 
 
 def _matches(pattern: str, scratch: Path) -> list[File]:
@@ -130,7 +130,7 @@ def _matches(pattern: str, scratch: Path) -> list[File]:
     paths = sorted(path for path in found if not Path(path).is_dir())
     if not paths:
         raise FileError(
-            f"{addresses.public(pattern)}: no file matches; check the pattern (quoted, so that the shell leaves it)"
+            f"{addresses.public(pattern)}: no file matches; check the pattern (quoted, so the shell does not expand it)"
         )
     for path in paths:
         refuse_pipe(Path(path))
@@ -140,7 +140,7 @@ def _matches(pattern: str, scratch: Path) -> list[File]:
 def refuse_pipe(path: Path) -> None:
     """A pipe or a device among files: opening it would wait for somebody to write into it."""
     if path.exists() and not path.is_file():
-        raise FileError(f"{path}: a pipe or a device, not a file; move it away, or name it by itself")
+        raise FileError(f"{path}: is a pipe or a device, not a file; move it away, or name it alone")
 
 
 def _readable(path: Path, name: str, scratch: Path) -> File:
@@ -248,7 +248,7 @@ def _kind_by_extension(file: File) -> str | None:
     if wanted:
         raise FileError(
             f"{file.name}: named {file.extension}, but its content is not {wanted}: damaged or misnamed; "
-            "copy it again, or give it the extension of what it is"
+            "copy it again, or give it the right extension"
         )
     return JSON_KINDS.get(file.extension)
 

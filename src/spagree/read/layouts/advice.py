@@ -72,8 +72,8 @@ def consensus_beside(table: Table, item: int | None, label: int, people: Sequenc
     key = "" if item is None else f" --item {shown(names[item])}"
     options = " ".join(f"--label {shown(names[p])}" for p in people)
     return ColumnError(
-        f"{table.name}: one row per item, and columns called like annotators beside {shown(names[label])}, which may "
-        f"be their consensus or one annotator more; name those to compare: --format wide{key} {options}"
+        f"{table.name}: one row per item, and columns named like annotators beside {shown(names[label])}, which may "
+        f"be their consensus or another annotator; name those to compare: --format wide{key} {options}"
     )
 
 
@@ -83,7 +83,7 @@ def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles) -> Colum
     hints = _layouts(table, roles) if LABEL in lacking or len(table.columns) > len(lacking) + 1 else []
     hints.append(f"name the column of the {' and of the '.join(lacking)} with {options}")
     if table.is_text:
-        hints.append("if the first line holds data and no names: --no-header")
+        hints.append("if the first line holds data, not names: --no-header")
     hints += [caution.message for caution in table.cautions]
     wanted = " or the ".join(lacking)
     found = listed(table.columns)
@@ -98,7 +98,7 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
     switches = [p for p in others if held[p].is_switch]
     if len(switches) > 1 and (found := _one_hot(table, roles, held, switches)):
         question = shown(table.columns[switches[0]])
-        return [found, f"if each column of 0 and 1 is a question of its own, choose one: --label {question}"]
+        return [found, f"if each column of 0 and 1 is a separate question, choose one: --label {question}"]
     if ITEM in roles.positions and ANNOTATOR in roles.positions:
         free = [p for p in others if not _follows(table, [roles.positions[ITEM]], p)]
         return [
@@ -186,7 +186,9 @@ def _broad(table: Table, roles: Roles, held: Mapping[int, Held], others: Sequenc
     turned += f" --annotator {key}" if key else ""
     names = [table.columns[p] for p in rated]
     if _are_shares([held[p] for p in rated]):
-        return ["every row adds up to 1, as shares do: multiply them by the number of annotations, and --format counts"]
+        return [
+            "every row adds up to 1, like shares: multiply them by the number of annotations, then use --format counts"
+        ]
     if all(named_like(name, PEOPLE_WORDS) for name in names):
         return [wide]
     if len(rated) > 1 and all(held[p].is_whole for p in rated) and _may_be_counts([held[p] for p in rated]):
@@ -244,7 +246,7 @@ def refuse_boxes(table: Table, places: Mapping[str, Sequence[int]]) -> None:
         if len(corners) == len(names) and different(table, [*places[ITEM], *corners]) > different(table, places[ITEM]):
             raise DataError(
                 f"{table.name}: columns {listed([table.columns[p] for p in corners])} mark boxes, and spagree measures "
-                "agreement on classes: which boxes two annotators share is another question, which needs a measure "
+                "agreement on classes: which boxes two annotators share is a different question, which needs a measure "
                 "for boxes"
             )
 
@@ -271,7 +273,9 @@ def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> t
     for p in named:
         if different(table, [p]) < len(table.sample) == different(table, [p, *places[ANNOTATOR]]):
             item, other = (shown(table.columns[q]) for q in (places[ITEM][0], p))
-            message = f"column {item} has another value in each row; if column {other} is the item, say --item {other}"
+            message = (
+                f"column {item} has a different value in each row; if column {other} is the item, use --item {other}"
+            )
             return (Caution("item_unique", message),)
     return ()
 
@@ -291,8 +295,8 @@ def refuse_objects(table: Table, places: Mapping[str, Sequence[int]]) -> None:
     if column is None or not column.values or not all(map(_is_object, column.values)):
         return
     raise DataError(
-        f"{table.name}: column {shown(column.name)} holds objects, such as {shown(next(iter(column.values)))}, and no "
-        "labels; write the field that is the label into a column of its own"
+        f"{table.name}: column {shown(column.name)} holds objects, such as {shown(next(iter(column.values)))}, not "
+        "labels; write the field that is the label into a separate column"
     )
 
 
@@ -352,8 +356,8 @@ def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     named_ones = " ".join(f"--item {shown(table.columns[p])}" for p in found)
     name = shown(table.columns[found[-1]])
     return (
-        f"column {name} tells these annotations apart: say {named_ones} if it is part of the item, or --question "
-        "COLUMN=VALUE if it names the question; where annotators labelled an item again, choose with --duplicates"
+        f"column {name} distinguishes these annotations: use {named_ones} if it is part of the item, or --question "
+        "COLUMN=VALUE if it names the question; if annotators labelled an item again, choose with --duplicates"
     )
 
 
@@ -371,4 +375,4 @@ def _better_item(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     found = _telling(table, places)
     if found:
         return "say " + " ".join(f"--item {shown(table.columns[p])}" for p in found)
-    return "say which columns make one item with --item, repeated where it takes several"
+    return "name the columns that identify an item with --item, repeated if there are several"

@@ -76,7 +76,7 @@ def transposed(table: Table, question: Question) -> Layout:
     """One row per annotator, one column per item, as forms and surveys write it."""
     for role in question.also():
         if role != GROUP:
-            raise UsageError(f"--{role} has no meaning here: every column is one item; leave it out")
+            raise UsageError(f"--{role} does not apply here: every column is one item; leave it out")
     numbered, twice = _numbered(table)
     broad = _broad(numbered, question, ANNOTATOR, "item")
     frame, cautions = cells.in_one_type(broad.load(), broad.others)
@@ -86,15 +86,13 @@ def transposed(table: Table, question: Question) -> Layout:
 
 
 def _numbered(table: Table) -> tuple[Table, tuple[Caution, ...]]:
-    """Forms often ask the same question about item after item: such columns get the number of their place."""
+    """Forms often ask the same question about each item: such columns get a number."""
     sizes = Counter(name.casefold() for name in table.columns if name)
     twice = {name for name, size in sizes.items() if size > 1}
     if not twice:
         return table, ()
     names = tuple(f"{n} (column {i})" if n.casefold() in twice else n for i, n in enumerate(table.columns, 1))
-    message = (
-        f"{sum(sizes[name] for name in twice)} columns have the same name as another: they are told apart by number"
-    )
+    message = f"{sum(sizes[name] for name in twice)} columns have the same name as another: they were numbered"
     return replace(table, columns=names), (Caution("columns_numbered", message),)
 
 
@@ -148,7 +146,7 @@ def _refuse_meaningless(question: Question, key: str, what: str) -> None:
     other = ANNOTATOR if key == ITEM else ITEM
     for role, name in ((other, question.named()[other]), (TIME, question.time), ("question", question.question)):
         if name is not None:
-            raise UsageError(f"--{role} {shown(name)} has no meaning here: every column is one {what}; leave it out")
+            raise UsageError(f"--{role} {shown(name)} does not apply here: every column is one {what}; leave it out")
 
 
 def _key(table: Table, question: Question, key: str, taken: frozenset[int]) -> int | None:
@@ -178,7 +176,7 @@ def _nameless(table: Table, positions: Sequence[int], what: str) -> tuple[Cautio
     if not lost:
         return ()
     places = ", ".join(map(str, lost[:8]))
-    message = f"columns without a name were left aside (column {places}): give each {what} a name in the header"
+    message = f"columns without a name were ignored (column {places}): give each {what} a name in the header"
     return (Caution("columns_aside", message),)
 
 
@@ -204,7 +202,9 @@ def _sorted(
     aside = found.aside
     if has_key and len(found.rated) > 1:
         ids = [p for p in found.rated if held[p].is_id]
-        aside = dict(aside) | (dict.fromkeys(ids, "another value in each row") if len(ids) < len(found.rated) else {})
+        aside = dict(aside) | (
+            dict.fromkeys(ids, "a different value in each row") if len(ids) < len(found.rated) else {}
+        )
     others = tuple(p for p in found.rated if p not in aside)
     return others, (_aside(table, aside, what),) if aside else ()
 
@@ -220,7 +220,7 @@ def _aside(table: Table, aside: Any, what: str) -> Caution:
     named = "; ".join(f"{listed(names, limit=8)} ({reason})" for reason, names in reasons.items())
     return Caution(
         "columns_aside",
-        f"columns that do not look like one {what} each were left aside: {named}. If they are, name every "
+        f"columns that do not look like one {what} each were ignored: {named}. If they are, name every "
         f"{what} column with --label",
     )
 
@@ -230,7 +230,7 @@ def _unrelated(table: Table, groups: Sequence[Sequence[int]], what: str) -> Colu
     shown_groups = [listed([table.columns[p] for p in group], limit=6) for group in groups[:4]]
     options = " ".join(f"--label {shown(table.columns[p])}" for p in groups[0][:6])
     return ColumnError(
-        f"{table.name}: no value occurs in two of these groups of columns, so they do not answer one question: "
+        f"{table.name}: these groups of columns share no value, so they do not answer the same question: "
         f"{' | '.join(shown_groups)}; name the {what} columns that belong together, e.g. {options}"
     )
 
@@ -248,7 +248,7 @@ def _refuse_hidden_keys(table: Table, held: dict[int, Held], key: str, what: str
             )
         raise ColumnError(
             f"{table.name}: column {name} has a different value in each row, so it looks like the {key} and "
-            f"not like one {what}; say --{key} {name}, or name the {what} columns with --label"
+            f"not like one {what}; use --{key} {name}, or name the {what} columns with --label"
         )
 
 
@@ -274,7 +274,7 @@ def _header_as_data(table: Table, positions: Sequence[int]) -> tuple[Caution, ..
     if not is_numbered or len(table.sample) < FEWEST_ROWS or any(again[value] != 1 for value in first):
         return ()
     message = (
-        f"the first line ({listed(first, 4)}) holds nothing that occurs again: if it is a header, leave out --no-header"
+        f"the first line ({listed(first, 4)}) holds nothing that occurs below: if it is a header, leave out --no-header"
     )
     return (Caution("looks_like_header", message),)
 
@@ -286,7 +286,7 @@ def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> Non
         if name.casefold() in seen:
             raise ColumnError(
                 f"{table.name}: two columns are called {shown(seen[name.casefold()])} and {shown(name)}; "
-                f"each {what} needs a name of its own (case does not count)"
+                f"each {what} needs a unique name (case is ignored)"
             )
         seen[name.casefold()] = name
 
@@ -367,6 +367,6 @@ def _looks_transposed(table: Table, broad: _Broad, question: Question) -> tuple[
     if question.label or not (people or (len(names) > 1 and all(named_like(name, ITEM_WORDS) for name in names))):
         return ()
     said = f" --annotator {shown(table.columns[broad.keys[0]])}" if broad.keys else ""
-    called = "people in rows" if people else f"columns called like items ({listed(names, 3)})"
+    called = "people in rows" if people else f"columns named like items ({listed(names, 3)})"
     message = f"{called}: if each row is an annotator and each column an item, say --format transposed{said}"
     return (Caution("looks_transposed", message),)

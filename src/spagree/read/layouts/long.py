@@ -147,7 +147,7 @@ def caution_clusters(table: Table, places: Mapping[str, Sequence[int]]) -> tuple
             name = shown(table.columns[position])
             message = (
                 f"column {name} groups items (in the first rows {len(values):,} items in {len(clusters):,} groups): if "
-                f"items of one group have something in common, the interval is too narrow; say --cluster {name}"
+                f"items of one group have something in common, the interval is too narrow; use --cluster {name}"
             )
             return (Caution("looks_clustered", message),)
     return ()

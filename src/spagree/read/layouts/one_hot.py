@@ -97,5 +97,5 @@ def _aside(table: Table, free: Sequence[int], classes: Sequence[int], question: 
     aside = [table.columns[p] for p in free if p not in classes]
     if question.label or not aside:
         return ()
-    message = f"columns that hold other things than 0 and 1 were left aside: {listed(aside, limit=8)}"
+    message = f"columns with values other than 0 and 1 were ignored: {listed(aside, limit=8)}"
     return (Caution("columns_aside", message),)

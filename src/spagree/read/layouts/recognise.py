@@ -1,6 +1,6 @@
 """The layout of a table that is not a list of annotations: recognised where its columns leave no doubt.
 
-Whoever needs to be asked is asked: advice.py names the commands to choose from.
+If there is doubt, advice.py names the commands to choose from.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Sight:
             asked = replace(asked, item=name) if key == ITEM else replace(asked, annotator=name)
             found = frozenset({key})
         asked = replace(asked, label=tuple(names[p] for p in labels)) if labels else asked
-        told = f"recognised: {rule}; if that is wrong, say which layout it is with --format"
+        told = f"recognised: {rule}; if that is wrong, name the layout with --format"
         aside = [p for p in self.held if p not in labels and p != position and names[p]] if labels else []
         return Recognised(format, asked, found, told, self._aside(aside))
 
@@ -76,7 +76,11 @@ class _Sight:
         if not positions:
             return ()
         names = listed([self.table.columns[p] for p in positions], limit=8)
-        return (Caution("columns_aside", f"columns left aside: {names}. If they belong to it, name all with --label"),)
+        return (
+            Caution(
+                "columns_aside", f"columns ignored: {names}. If they belong to the table, name all columns with --label"
+            ),
+        )
 
 
 def recognised(table: Table, question: Question) -> Recognised | None:
@@ -165,7 +169,7 @@ def _transposed(sight: _Sight) -> Recognised | None:
     if person is None and not forms:
         return None
     answer = sight.answer("transposed", "one row per annotator, one column per item", ANNOTATOR, person)
-    rule = answer.rule if person is not None else f"{answer.rule}; no column names people, so every row is one"
+    rule = answer.rule if person is not None else f"{answer.rule}; no column names annotators, so every row is one"
     return replace(answer, rule=rule)
 
 

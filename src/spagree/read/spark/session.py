@@ -45,7 +45,7 @@ def spark_table(paths: Sequence[Any], master: str | None) -> Table:
         frame = _scan(spark, files)
         sample = tuple(tuple(row) for row in frame.limit(SHOWN_ROWS).collect())
     if not sample:
-        raise DataError(f"{files.name}: columns and no rows; check that the export finished")
+        raise DataError(f"{files.name}: has columns but no rows; check that the export finished")
     return replace(frame_table(frame, files.name), sample=sample)
 
 
