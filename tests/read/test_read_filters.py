@@ -94,7 +94,7 @@ def test_excluded_names_stay_hidden_where_names_are() -> None:
     [
         ({"where": "language"}, spagree.UsageError, "COLUMN=VALUE"),
         ({"where": "langage=en"}, spagree.ColumnError, "did you mean 'language'"),
-        ({"where": "language=fr"}, spagree.DataError, "no row has it; column 'language' holds 'de', 'en'"),
+        ({"where": "language=fr"}, spagree.DataError, "no row matches; column 'language' holds 'de', 'en'"),
         ({"exclude_annotator": "bib"}, spagree.UsageError, "did you mean 'bob'"),
         ({"exclude_annotator": "zzz"}, spagree.UsageError, "annotators: 'ann', 'bob', 'cyd'"),
     ],

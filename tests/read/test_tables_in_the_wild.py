@@ -605,7 +605,7 @@ def test_pandas_cannot_join_labels() -> None:
 def test_repeats_are_not_settled_where_a_column_tells_them_apart() -> None:
     rows = [(f"d{n}", s, who, "x" if (n + s) % 2 else "y") for n in range(30) for s in (1, 2) for who in ("ann", "bob")]
     frame = pl.DataFrame(rows, schema=["doc", "sentence_no", "annotator", "label"], orient="row")
-    with pytest.raises(spagree.DuplicateError, match=r'say item=\["doc", "sentence_no"\]') as caught:
+    with pytest.raises(spagree.DuplicateError, match=r'use item=\["doc", "sentence_no"\]') as caught:
         spagree.measure(frame)
     assert "first" not in str(caught.value)
     assert spagree.measure(frame, item=["doc", "sentence_no"]).spa.value == 1

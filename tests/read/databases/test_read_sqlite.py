@@ -110,7 +110,7 @@ class TestFiles:
     def test_may_be_relative(self, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(Path(source).parent)
         assert spagree.measure("sqlite:///labels.db", query=ALL).understood.source == "sqlite:///labels.db"
-        with pytest.raises(spagree.FileError, match="four strokes"):
+        with pytest.raises(spagree.FileError, match="four slashes"):
             spagree.measure("sqlite:///elsewhere/labels.db", query=ALL)
 
     def test_with_odd_names_are_found(self, source: str) -> None:

@@ -374,5 +374,5 @@ def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[int]:
 def _better_item(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     found = _telling(table, places)
     if found:
-        return "say " + " ".join(f"--item {shown(table.columns[p])}" for p in found)
+        return "use " + " ".join(f"--item {shown(table.columns[p])}" for p in found)
     return "name the columns that identify an item with --item, repeated if there are several"
