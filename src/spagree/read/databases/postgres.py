@@ -59,7 +59,7 @@ def opened(address: str) -> Iterator[Connection[Any]]:
 
 
 def _parameters(address: str) -> dict[str, Any]:
-    """libpq's parsing of the address, with limits unless the user set them."""
+    """The address as libpq parses it, with limits unless the user set them."""
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
