@@ -13,6 +13,7 @@ from spagree.estimate.breakdown_values import Action, known
 from spagree.present.report.method import source_name
 from spagree.present.report.parts import table
 from spagree.present.report.steps import steps
+from spagree.present.sentence import in_words
 from spagree.present.tables import Cell, Column, cell
 from spagree.present.verdicts import Verdict, in_short, verdicts
 from spagree.understood import Understood
@@ -361,3 +362,24 @@ def test_a_source_is_called_by_its_last_name() -> None:
     )
     assert source_name(Understood("polars frame", "long")) == "annotations in a polars frame"
     assert source_name(None) == "a saved tally"
+
+
+def test_schemes_apart_on_few_items_could_be_chance() -> None:
+    found = judged(spagree.simulate(items=12, annotators=4, classes=3, per_item=(2, 3), seed=3).frame)["Weights"]
+    assert found.state == "ok" and found.words.endswith("0.65 to 0.75. The differences could be chance.")
+
+
+@pytest.mark.parametrize(
+    ("labels", "metric", "words"),
+    [
+        ("123", "ordinal", "labels that are close count as partly agreeing (metric: ordinal)."),
+        (("a|b", "b", "a|c"), "jaccard", "labels that share some options count as partly agreeing (metric: jaccard)."),
+        ("xyz", lambda one, other: 1.0 if one == other else 0.5, "labels that differ may count as partly agreeing"),
+        ("xyz", "nominal", "% of the time."),
+    ],
+)
+def test_a_metric_says_that_labels_may_agree_in_part(labels: Any, metric: Any, words: str) -> None:
+    rows = [(item, who, labels[(item + (who == item % 3)) % 3]) for item in range(30) for who in range(3)]
+    found = spagree.measure(rows, metric=metric)
+    said = {in_words(found.findings), " ".join(str(found).split()), found._repr_html_()}
+    assert all(words in each for each in said)
