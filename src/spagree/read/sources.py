@@ -219,7 +219,7 @@ def _is_path(source: Any) -> bool:
     """A path, a stream, or a list of them; a list of anything else holds triples."""
     if isinstance(source, (list, tuple)):
         return bool(source) and all(_is_path(part) and not isinstance(part, (list, tuple)) for part in source)
-    # ReaderOptions of the type: frames of a Spark Connect server take any attribute for a column.
+    # Looked up on the type: frames of a Spark Connect server treat any attribute as a column.
     return isinstance(source, (str, bytes, os.PathLike)) or hasattr(type(source), "read")
 
 
