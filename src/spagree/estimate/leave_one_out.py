@@ -9,6 +9,7 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spagree.estimate.clusters import Clustered
 from spagree.estimate.grouping import Ints, counted, sums
@@ -37,10 +38,13 @@ class Peers:
     @cached_property
     def known(self) -> Peers:
         """Without the annotations by somebody unknown, who still are the others of their item."""
-        known = self.annotator >= 0
-        if known.all():
+        return self.where(self.annotator >= 0)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Peers:
+        """Some of the annotations; the same object where that is all of them."""
+        if chosen.all():
             return self
-        return Peers(self.size, self.annotator[known], self.n[known], self.agree[known], self.pairs[known])
+        return Peers(self.size, self.annotator[chosen], self.n[chosen], self.agree[chosen], self.pairs[chosen])
 
     @cached_property
     def share(self) -> Floats:

@@ -74,10 +74,9 @@ def against_others(found: Peers, level: float) -> AgainstOthers:
     """
     from scipy.special import stdtr
 
-    rows = found.known.n > 2
-    annotator, n = found.known.annotator[rows], found.known.n[rows].astype(np.float64)
-    agree, pairs = found.known.agree[rows], found.known.pairs[rows]
-    difference = agree / (n - 1) - (pairs - 2 * agree) / ((n - 1) * (n - 2))
+    compared = found.known.where(found.known.n > 2)
+    annotator, n, agree = compared.annotator, compared.n, compared.agree
+    difference = compared.share - (compared.pairs - 2 * agree) / ((n - 1) * (n - 2))
     items = np.bincount(annotator, minlength=found.size).astype(np.float64)
     mean = np.divide(sums(annotator, difference, found.size), items, out=np.full(found.size, np.nan), where=items > 0)
     error = mean_error(items, sums(annotator, (difference - mean[annotator]) ** 2, found.size))
