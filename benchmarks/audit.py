@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from publish import publish
 from scipy.special import ndtr, ndtri
 
-from spagree.estimate.adaptive import adaptive_shape
+from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.chance import chance
 from spagree.estimate.intervals import wilson_each
 from spagree.estimate.item_groups import exact_mean, profile
@@ -189,7 +189,7 @@ def calibration(rounds: int) -> Iterator[Row]:
 def _spa(tally: Tally, scheme: str = "annotations_m1") -> tuple[float, float]:
     groups, weights = profile(tally), weigh(scheme, tally)
     value, own = exact_mean(groups, weights.by_n), groups.weights(weights.by_n)
-    found = estimate(value, groups, own, adaptive_shape(tally), level=0.95, scheme=scheme)
+    found = estimate(value, groups, own, cautious_shape(tally), level=0.95, scheme=scheme)
     return float(found.low or 0), float(1 if found.high is None else found.high)
 
 
@@ -202,7 +202,7 @@ def clusters(rounds: int) -> Iterator[Row]:
             tally = _clustered(size, spread, uneven, random)
             low, high = _spa(tally)
             kappa = chance(tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1")["krippendorff_alpha"]
-            test = missingness(profile(tally), 0.95, adaptive_shape(tally))
+            test = missingness(profile(tally), 0.95, cautious_shape(tally))
             p = test.p_of_differences()
             count["covers"] += low <= TRUTH <= high
             count["alpha covers"] += (kappa.low or 0) <= 2 * TRUTH - 1 <= (kappa.high or 0)

@@ -23,7 +23,7 @@ from zlib import crc32
 import numpy as np
 from publish import FOLDER
 
-from spagree.estimate.adaptive import adaptive_shape
+from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.comparison import Difference, Figure, difference, figure_of
 from spagree.estimate.influence import AnnotationCodes, Sums, influence, pairable, parts
 from spagree.estimate.item_groups import exact_mean, profile
@@ -108,7 +108,7 @@ def figure(coded: AnnotationCodes) -> Figure:
     groups, weights = profile(tally), weigh("annotations_m1", tally)
     own = groups.weights(weights.by_n)
     value = exact_mean(groups, weights.by_n)
-    spa = estimate(value, groups, own, adaptive_shape(tally), level=0.95, scheme="annotations_m1")
+    spa = estimate(value, groups, own, cautious_shape(tally), level=0.95, scheme="annotations_m1")
     found = pairable(coded, one_less)
     return figure_of(spa, influence(found, parts(found), Sums.observed))
 

@@ -276,7 +276,8 @@ def test_tallies_are_saved_merged_and_scored(run: Run, tmp_path: Path, good: Pat
     assert run("merge", tmp_path / "one.json", tmp_path / "two.json", "-o", tmp_path / "all.json")[0] == 0
     merged, whole = (json.loads(run("score", source, "--json")[1]) for source in (tmp_path / "all.json", good))
     # A tally does not keep who annotated what: one interval is missing, and two checks cannot tell.
-    assert "annotators" in whole["spa"].pop("intervals")
+    assert "undefined" not in whole["spa"].pop("intervals")["annotators"]
+    assert "undefined" in merged["spa"].pop("intervals")["annotators"]
     of_tally, of_data = ({check["code"]: check for check in found.pop("checks")} for found in (merged, whole))
     assert of_tally.pop("overlap")["state"] == "cannot_tell" != of_data.pop("overlap")["state"]
     assert of_tally.pop("precision")["half_width_annotators"] is None
@@ -292,7 +293,8 @@ def test_parts_that_cut_through_items_merge_with_keep_items(run: Run, tmp_path: 
     assert run("merge", tmp_path / "odd.parquet", tmp_path / "even.parquet", "-o", tmp_path / "all.parquet")[0] == 0
     merged = json.loads(run("score", tmp_path / "all.parquet", "--json")[1])
     whole = json.loads(run("score", good, "--json")[1])["spa"]
-    assert merged["spa"] == {name: value for name, value in whole.items() if name != "intervals"}
+    assert merged["spa"].pop("intervals")["items"] == whole.pop("intervals")["items"]
+    assert merged["spa"] == whole
     assert run("tally", good, "-o", tmp_path / "plain.json")[0] == 0
     assert run("merge", tmp_path / "odd.parquet", tmp_path / "plain.json", "-o", tmp_path / "no.json")[0] == 2
 

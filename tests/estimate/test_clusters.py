@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from math import erfc, sqrt
@@ -20,7 +20,7 @@ from spagree.estimate import cautions
 from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.clusters import ONE_CLUSTER
 from spagree.estimate.item_groups import ItemGroups, profile
-from spagree.estimate.uncertainty import wilson, without_each_cluster
+from spagree.estimate.uncertainty import jackknife_error, wilson
 from spagree.tally import group_counts
 
 COLUMNS = ["item", "annotator", "label", "doc"]
@@ -85,10 +85,8 @@ def test_the_standard_error_adds_up_within_clusters_before_it_squares(scheme: st
     assert found.spa.value == pytest.approx(float(spa), abs=1e-15)
     assert found.spa.stderr == pytest.approx(sqrt(variance), rel=1e-12)
     # The interval leaves out one cluster at a time, and is that of as many equal clusters as these are worth.
-    held = Counter(docs.values())
-    jackknife = Fraction(g - 1, g) * sum((sums[d] / (whole - sizes[d])) ** 2 for d in sums if held[d] > 1)
-    jackknife += Fraction(g, g - 1) * sum((sums[d] / whole) ** 2 for d in sums if held[d] == 1)
-    assert without_each_cluster(float(spa), *_groups_of(found, scheme)) == pytest.approx(sqrt(jackknife), rel=1e-12)
+    jackknife = Fraction(g - 1, g) * sum((sums[d] / (whole - sizes[d])) ** 2 for d in sums)
+    assert jackknife_error(float(spa), *_groups_of(found, scheme)) == pytest.approx(sqrt(jackknife), rel=1e-12)
     effective = float(whole**2 / sum(each**2 for each in sizes.values()))
     low, high = wilson(float(spa), sqrt(max(variance, jackknife)), effective, 0.95)
     assert found.spa.low is not None and found.spa.high is not None
@@ -106,7 +104,7 @@ def test_clusters_of_equal_weight_have_the_same_error_either_way() -> None:
     full = {doc for item, _, _, doc in same if item[-1] == "1"}
     same = [row for row in same if row[3] in full]
     found = measured(same, cluster="doc")
-    assert without_each_cluster(float(found.spa), *_groups_of(found, "flat")) == pytest.approx(found.spa.stderr)
+    assert jackknife_error(float(found.spa), *_groups_of(found, "flat")) == pytest.approx(found.spa.stderr)
 
 
 def test_a_cluster_with_all_weight_leaves_no_other_to_compare_with() -> None:

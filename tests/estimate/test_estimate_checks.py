@@ -218,18 +218,34 @@ def test_two_annotators_say_nothing_about_others() -> None:
     assert both["annotators"]["low"] is None and "cannot be seen" in both["annotators"]["undefined"]
 
 
-@pytest.mark.parametrize("source", ["counts", "unknown", "one", "tally", "bootstrap", "weights"])
-def test_there_is_one_interval_where_the_other_cannot_be(source: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("counts", "annotations"),
+        ("unknown", "some annotations do not say who made them"),
+        ("tally", "annotations"),
+        ("bootstrap", "a bootstrap resamples items only"),
+        ("weights", "custom weights"),
+    ],
+)
+def test_the_interval_for_others_says_why_it_cannot_be(source: str, why: str) -> None:
     rows: list[tuple[Any, ...]] = [(i, name, "xy"[i % 2]) for i in range(12) for name in "abc"]
     made = {
         "counts": lambda: measured([{"x": 2}, {"x": 1, "y": 1}]),
         "unknown": lambda: spagree.measure([*rows, (0, None, "x")]),
-        "one": lambda: spagree.measure([(i, "a", "x") for i in range(3)]),
         "tally": lambda: spagree.measure(spagree.tally(rows)),
         "bootstrap": lambda: spagree.measure(rows, bootstrap=200),
         "weights": lambda: spagree.measure(rows, weights={3: 1.0}),
     }
-    assert "intervals" not in made[source]().to_dict()["spa"]
+    found = made[source]()
+    both = found.to_dict()["spa"]["intervals"]
+    assert both["items"] == {"low": found.spa.low, "high": found.spa.high, "stderr": found.spa.stderr}
+    assert (both["annotators"]["low"], both["annotators"]["high"], both["annotators"]["stderr"]) == (None, None, None)
+    assert why in both["annotators"]["undefined"]
+
+
+def test_without_agreement_there_are_no_intervals() -> None:
+    assert "intervals" not in spagree.measure([(i, "a", "x") for i in range(3)]).to_dict()["spa"]
 
 
 def test_few_and_many_annotations_give_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,4 +253,5 @@ def test_few_and_many_annotations_give_the_same_interval(monkeypatch: pytest.Mon
     monkeypatch.setattr("spagree.estimate.breakdowns.is_small", lambda _: False)
     assert spagree.measure("example:sparse").to_dict()["spa"]["intervals"] == few
     monkeypatch.setattr("spagree.estimate.breakdowns.MOST_FOR_BOTH", 10)
-    assert "intervals" not in spagree.measure("example:sparse").to_dict()["spa"]
+    many = spagree.measure("example:sparse").to_dict()["spa"]["intervals"]
+    assert many["items"] == few["items"] and 'interval_for="annotators"' in many["annotators"]["undefined"]

@@ -193,8 +193,8 @@ def test_a_few_items_that_outweigh_the_rest_are_named() -> None:
     rest = [["a", "a"], ["a", "b"], ["b", "b"]] * 19
     found = cautions(find(tally_of(often + rest)))
     assert found["few_items_decide"] == (
-        "3 of 60 items, with 50 annotations or more, carry 72% of the weight: the interval rests on no more than 6 items "
-        'and may be too narrow; let every item count the same (weights="flat"), or annotate more items as often'
+        "3 of 60 items, with 50 annotations or more, carry 72% of the weight: the interval rests on no more than 6 items, "
+        'and is wide for that reason; let every item count the same (weights="flat"), or annotate more items as often'
     )
     assert "few_items_decide" not in cautions(find(tally_of(often + rest), "flat"))
     assert "few_items_decide" not in codes(often * 4 + rest)  # twelve of them are enough

@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 from oracle import BARS, agreement, parse, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import SCHEMES, Bootstrap, Estimate, find, uncertainty, weigh
-from spagree.estimate.adaptive import adaptive_shape
+from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.intervals import wilson_each
 from spagree.estimate.item_groups import exact_mean, profile, total
 from spagree.estimate.student_t import two_sided
 from spagree.estimate.uncertainty import (
     check_level,
     effective_items,
+    jackknife_error,
     standard_error,
     steadied,
     undefined,
@@ -38,7 +39,7 @@ PAIRABLE = [labels for labels in ITEMS if len(labels) > 1]
 def slow_implied(scheme: str, items: list[list[str]], value: float) -> float:
     """The variance that agreement ``value`` implies, from the covariances of all pairs of pairs of an item."""
     by_n = weigh(scheme, tally_of(items)).by_n
-    shape = adaptive_shape(tally_of(items))
+    shape = cautious_shape(tally_of(items))
     variance = 0.0
     for n in (len(labels) for labels in items if len(labels) > 1):
         pairs = list(combinations(range(n), 2))
@@ -60,6 +61,18 @@ def slow_parts(scheme: str, items: list[list[str]]) -> tuple[Fraction, float, fl
     return value, sqrt(variance), float(whole**2 / sum(k**2 for k, _ in found))
 
 
+def slow_jackknife(scheme: str, items: list[list[str]]) -> Fraction:
+    """(I − 1)/I · Σ (SPA without an item − SPA)², leaving out one item after the other."""
+    by_n = weigh(scheme, tally_of(items)).by_n
+    found = [(by_n[len(labels)], agreement(labels)) for labels in items if len(labels) > 1]
+
+    def spa(some: list[tuple[Fraction, Fraction]]) -> Fraction:
+        return sum((k * p for k, p in some), Fraction()) / sum(k for k, _ in some)
+
+    moved = [spa(found[:place] + found[place + 1 :]) - spa(found) for place in range(len(found))]
+    return Fraction(len(found) - 1, len(found)) * sum(each**2 for each in moved)
+
+
 # Standard error ---------------------------------------------------------------------------------------
 
 
@@ -71,8 +84,8 @@ def test_stderr_and_interval_equal_the_formula_over_single_items(scheme: str, da
     found = find(tally_of(items)).schemes[scheme]
     assert found.value == pytest.approx(float(value), rel=1e-14)
     assert found.stderr == pytest.approx(stderr, rel=1e-12)
-    implied = slow_implied(scheme, items, float(value))
-    steady = sqrt(stderr**2 + min(1, 30 / effective) * max(0, implied - stderr**2))
+    implied, measured = slow_implied(scheme, items, float(value)), max(stderr**2, float(slow_jackknife(scheme, items)))
+    steady = sqrt(measured + max(0, implied - measured))  # fewer than 30 items: in full
     assert (found.low, found.high) == pytest.approx(wilson(float(value), steady, effective, 0.95), rel=1e-12)
     assert (found.level, found.weights, found.method, found.undefined) == (0.95, scheme, "wilson", None)
 
@@ -88,13 +101,41 @@ def test_a_few_heavy_items_that_agree_do_not_make_the_interval_short() -> None:
 
 
 def test_many_items_speak_for_themselves() -> None:
-    """The implied variance fades out: with 30,000 items a thousandth of it is left."""
+    """The implied variance fades out: 30,000 items with an agreement of v leave 30/(4·v·(1 − v)·30,000) of it."""
     tally = Tally.from_items([{"a": 4}, {"a": 2, "b": 2}, {"a": 3, "b": 1}] * 10_000)
     found, groups = find(tally).spa, profile(tally)
-    shape, weights = adaptive_shape(tally), np.ones(len(groups.n))
+    shape, weights = cautious_shape(tally), np.ones(len(groups.n))
     error = steadied(found.value, found.stderr, groups, weights, shape)
     implied = found.value * (1 - found.value) * shape.variance(4) / 30_000
-    assert error**2 == pytest.approx(found.stderr**2 + 0.001 * max(0, implied - found.stderr**2))
+    share = 30 / (4 * found.value * (1 - found.value) * 30_000)
+    assert 0.001 < share < 0.0011
+    assert error**2 == pytest.approx(found.stderr**2 + share * max(0, implied - found.stderr**2))
+
+
+def test_items_of_equal_weight_have_the_same_error_with_one_left_out() -> None:
+    groups = profile(tally_of(parse("aa ab bb ab ac")))
+    weights = np.ones(len(groups.n))
+    assert jackknife_error(0.4, groups, weights) == pytest.approx(standard_error(0.4, groups, weights), rel=1e-14)
+
+
+@pytest.mark.parametrize(("heavy", "wider"), [(3, 1.6), (12, 1.0)])
+def test_three_heavy_items_that_happen_to_be_alike_do_not_make_the_interval_short(heavy: int, wider: float) -> None:
+    """Their spread is 0; that of pairs says that items differ. Twelve of them do show how much items differ."""
+    often = [["a"] * 35 + ["b"] * 15] * heavy if heavy == 3 else [["a"] * 50, ["a"] * 25 + ["b"] * 25] * (heavy // 2)
+    items = often + [["a", "a"], ["a", "b"], ["b", "b"]] * 19
+    found = find(tally_of(items)).spa
+    value, stderr, effective = slow_parts("annotations_m1", items)
+    low, high = wilson(float(value), stderr, effective, 0.95)
+    assert found.high - found.low > wider * (high - low)
+    assert found.high - found.low < 1.15 * wider * (high - low) or heavy == 3
+
+
+def test_close_to_perfect_agreement_the_implied_variance_fades_out_later() -> None:
+    """Of 100 items one with twenty annotations has a dissenter; the interval is not shorter than after full agreement."""
+    rest = [["a", "a"]] * 60 + [["a"] * 3] * 39
+    almost = find(tally_of([*rest, ["a"] * 19 + ["b"]]), "flat").spa
+    perfect = find(tally_of([*rest, ["a"] * 20]), "flat").spa
+    assert almost.low == pytest.approx(perfect.low, abs=0.02) and almost.low < 0.98
 
 
 def test_stderr_of_equally_weighted_items_is_that_of_a_mean() -> None:

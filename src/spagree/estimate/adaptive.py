@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # annotations: a calibration set of five items that everybody labelled is still five items.
 PRIOR_ITEMS = 50.0
 PRIOR_A, PRIOR_B = 0.25, 0.0
+USUAL_A, USUAL_B = (0.05, 0.42), 0.1  # of real data: a = 0.05 + 0.42·θ, and b around 0.1
 Agreeing = tuple[int, int, float, float, float]
 """Items, n, and over ordered pairs and triples of an item's annotations: Σs, Σs², Σs·s of pairs sharing one."""
 
@@ -77,6 +78,17 @@ def adaptive_shape(tally: Tally, found: LabelCounts | None = None, prior: Shape 
     b = _shrunk(_disjoint_terms(items), theta, spread, prior.b)
     a = min(max(a, 0.0), 1.0)
     return Shape(a, min(max(b, 0.0), a), _pair_variance(items, theta) / spread if found else 1.0)
+
+
+def cautious_shape(tally: Tally, found: LabelCounts | None = None) -> Shape:
+    """The shape behind intervals: it starts from how much items usually differ, because a few items cannot show it.
+
+    >>> cautious_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))
+    Shape(a=0.26, b=0.125, pair=1.0)
+    """
+    theta = _pair_agreement(_similar(found) if found else _nominal(tally))
+    usual = Shape(USUAL_A[0] + USUAL_A[1] * theta, max(USUAL_B, theta * (1 - theta) / 2))
+    return adaptive_shape(tally, found, usual)
 
 
 def _nominal(tally: Tally) -> Iterator[Agreeing]:

@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 
 from spagree.errors import UsageError
-from spagree.estimate.adaptive import Shape, adaptive_shape
+from spagree.estimate.adaptive import Shape, cautious_shape
 from spagree.estimate.breakdown_values import BREAKDOWNS, Absent, Action, Breakdowns, or_none, outcome
 from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.classes import classes, confusion
@@ -318,7 +318,7 @@ class Measurement(Evidence):
     @cached_property
     def _shape(self) -> Shape:
         """How the agreement of an item varies."""
-        return adaptive_shape(self.tally, None if self.similar is None else self.similar.pairable())
+        return cautious_shape(self.tally, None if self.similar is None else self.similar.pairable())
 
     def concentration(self) -> Concentration:
         """How few people made half of the annotations."""

@@ -133,8 +133,8 @@ def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:
     yield Caution(
         "few_items_decide",
         f"{size:,} of {tally.pairable_items:,} items, with {most[-1][0]:,} annotations or more, carry "
-        f"{float(share):.0%} of the weight: the interval rests on no more than {float(whole**2 / squares):.0f} items "
-        "and may be too narrow; let every item count the same (--weights flat), or annotate more items as often",
+        f"{float(share):.0%} of the weight: the interval rests on no more than {float(whole**2 / squares):.0f} items, "
+        "and is wide for that reason; let every item count the same (--weights flat), or annotate more items as often",
     )
 
 

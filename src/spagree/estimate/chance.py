@@ -14,7 +14,7 @@ from math import sqrt
 
 import numpy as np
 
-from spagree.estimate.adaptive import Shape, adaptive_shape
+from spagree.estimate.adaptive import Shape, adaptive_shape, cautious_shape
 from spagree.estimate.clusters import ONE_CLUSTER
 from spagree.estimate.intervals import Informing, deviations, kappa_limits, unseen_share, with_differing
 from spagree.estimate.item_groups import Floats, total
@@ -66,13 +66,15 @@ def chance(tally: Tally, by_n: ByN, level: float, scheme: str, metric: Metric | 
     if found is None or not tally.pairable_items:
         reason = NO_PATTERNS if found is None else NOT_PAIRABLE
         return {name: _undefined(reason, level, scheme) for name in COEFFICIENTS}
-    shape = adaptive_shape(tally, found.pairable() if found.similarity is not None else None)
+    similar = found.pairable() if found.similarity is not None else None
+    shape, cautious = adaptive_shape(tally, similar), cautious_shape(tally, similar)
     weights = {"flat": dict.fromkeys(by_n, 1.0), "annotations": {n: float(n) for n in by_n}}
     weights["scheme"] = {n: float(k / max(by_n.values())) for n, k in by_n.items()}
     every, pairable = (found, clustered), (found.pairable(), clustered.pairable() if clustered else None)
 
     def coefficient(rule: _Rule) -> Corrected:
-        single = _Coefficient(rule, *(every if rule.singles else pairable), weights[rule.weights], shape)
+        own = shape if rule.entries else cautious
+        single = _Coefficient(rule, *(every if rule.singles else pairable), weights[rule.weights], own)
         return single.corrected(level, scheme if rule.weights == "scheme" else rule.weights)
 
     return {name: coefficient(rule) for name, rule in COEFFICIENTS.items()}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.adaptive import adaptive_shape
+from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.grouping import Ints, counted, numbered, run_of_each
 from spagree.estimate.item_groups import exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
@@ -68,7 +68,7 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
         by_n = weigh(weights, tally, similar).by_n
     except UsageError as error:
         return undefined(str(error), level, name)
-    shape = adaptive_shape(tally, similar.pairable() if similar else None)
+    shape = cautious_shape(tally, similar.pairable() if similar else None)
     return estimate(exact_mean(found, by_n), found, found.weights(by_n), shape, level=level, scheme=name)
 
 

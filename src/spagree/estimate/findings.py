@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from spagree.estimate.adaptive import Shape, adaptive_shape
+from spagree.estimate.adaptive import Shape, cautious_shape
 from spagree.estimate.cautions import cautions, has_one_annotator, near_chance
 from spagree.estimate.chance import Corrected, chance
 from spagree.estimate.item_groups import ItemGroups, exact_mean
@@ -92,7 +92,7 @@ def find(
     found = item_groups_of(tally, similar if tally.clusters is None else similar_votes(tally, metric, clusters=True))
     weighed = {scheme: weigh(scheme, tally, similar) for scheme in REGISTRY}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
-    shape = adaptive_shape(tally, similar.pairable() if similar else None)
+    shape = cautious_shape(tally, similar.pairable() if similar else None)
 
     def figure(weights: Weights) -> Estimate:
         if not found.exact:

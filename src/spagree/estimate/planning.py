@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from math import exp, fsum, sqrt
+from math import exp, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spagree.errors import UsageError
-from spagree.estimate.adaptive import ANNOTATIONS_M1, PRIOR_ITEMS, Shape, adaptive_shape
+from spagree.estimate.adaptive import PRIOR_ITEMS, Shape, adaptive_shape, cautious_shape
 from spagree.estimate.label_counts import LabelCounts, item_groups_of
-from spagree.estimate.uncertainty import STEADY_ITEMS, Estimate, wilson
+from spagree.estimate.uncertainty import Estimate, jackknife_error, steadied, wilson
 from spagree.estimate.weights import weigh_at
 from spagree.options import CustomWeights
 from spagree.tally.tally import Tally
@@ -110,15 +110,16 @@ class Present:
         largest = max(by_n.values())
         return {n: float(weight / largest) for n, weight in by_n.items()}
 
-    def shape(self, prior: Shape = ANNOTATIONS_M1) -> Shape:
-        """How the agreement of an item varies with its annotations."""
-        return adaptive_shape(self.tally, self.found.pairable() if self.found else None, prior)
+    @cached_property
+    def pairable(self) -> LabelCounts | None:
+        """The votes of the pairable items, where labels agree by a metric."""
+        return self.found.pairable() if self.found else None
 
     @cached_property
     def foreseen(self) -> Shape:
         """Pairs alone cannot tell how three annotations go together; over real label sets a and b rise with θ."""
         theta = float(self.spa)
-        return self.shape(Shape(0.05 + 0.42 * theta, 0.25 * theta**2))
+        return adaptive_shape(self.tally, self.pairable, Shape(0.05 + 0.42 * theta, 0.25 * theta**2))
 
     def variance(self, n: int) -> float:
         """Var(n) of the agreement of an item with n annotations."""
@@ -126,14 +127,12 @@ class Present:
 
     @cached_property
     def standing(self) -> Standing:
-        """With the standard error behind the interval, as uncertainty.steadied has it."""
-        rough, shape = self.after(0), self.shape()
-        measured = (float(self.spa.stderr or 0) * rough.weight) ** 2
-        spread = float(self.spa) * (1 - float(self.spa))
-        by_n = {n: items for n, items in self.tally.items_by_n.items() if n > 1}
-        implied = fsum(items * self.k[n] ** 2 * spread * shape.variance(n) for n, items in by_n.items())
-        share = min(1.0, STEADY_ITEMS * rough.squares / rough.weight**2)
-        return Standing(rough.weight, rough.squares, measured + share * max(0.0, implied - measured))
+        """With the standard error behind the interval."""
+        rough, groups, spa = self.after(0), item_groups_of(self.tally, self.found), self.spa
+        weights = np.array([self.k[int(n)] for n in groups.n])
+        measured = max(float(spa.stderr or 0), jackknife_error(float(spa), groups, weights))
+        error = steadied(float(spa), measured, groups, weights, cautious_shape(self.tally, self.pairable))
+        return Standing(rough.weight, rough.squares, (error * rough.weight) ** 2)
 
     def after(self, n: int, scale: float = 1.0) -> Standing:
         """As the variance foresees it, when all items have been annotated n times at least."""

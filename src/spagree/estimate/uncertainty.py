@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
 ONE_ANNOTATOR = "only one annotator, so no agreement can be seen"
 ONE_ITEM = "only one item has two annotations, too few to show how items differ"
-STEADY_ITEMS = 30  # up to so many equally weighted items the implied variance counts in full
+STEADY_ITEMS = 30  # up to so many equally weighted items with an agreement of 1/2 the implied variance counts in full
 WILSON = "wilson"  # the usual method of intervals
 FEW_ITEMS = 10  # items or clusters: a figure that rests on fewer is marked, and nobody is compared by it
 REPLICATE_CHUNK = 4_000_000
@@ -91,7 +91,7 @@ def estimate(value: float, found: ItemGroups, weights: Floats, shape: Shape, *, 
         reason = ONE_ITEM if found.size < 2 else ONE_CLUSTER
         return Estimate(value, None, None, None, level, scheme, undefined=reason)
     stderr = standard_error(value, found, weights)
-    error = stderr if found.cluster is None else max(stderr, without_each_cluster(value, found, weights))
+    error = max(stderr, jackknife_error(value, found, weights))
     low, high = wilson(value, steadied(value, error, found, weights, shape), effective_items(found, weights), level)
     return Estimate(value, stderr, low, high, level, scheme)
 
@@ -102,18 +102,16 @@ def standard_error(value: float, found: ItemGroups, weights: Floats) -> float:
     return sqrt(found.units / (found.units - 1) * spread) / total(found.items * weights)
 
 
-def without_each_cluster(value: float, found: ItemGroups, weights: Floats) -> float:
-    """The standard error from leaving out one cluster at a time; the same where all clusters weigh the same.
+def jackknife_error(value: float, found: ItemGroups, weights: Floats) -> float:
+    """The standard error from leaving out one item, or cluster, at a time; the same where all weigh the same.
 
-    A large cluster pulls SPA towards itself, so that it seems to deviate less than it does. A cluster of a single item
-    counts as an item does.
+    A heavy item pulls SPA towards itself, so that it seems to deviate less than it does.
     """
     units, whole = found.units, total(found.items * weights)
     own = found.per_unit(weights) / whole
-    several = (found.per_unit(np.ones(len(found.items))) > 1) & (own < 1)
-    pull = np.where(several, (1 - 1 / units) / np.where(several, 1 - own, 1.0), 1.0)
-    deviation = pull * found.per_unit(weights * (found.agreement - value))
-    return sqrt(units / (units - 1) * total(found.unit_sizes * deviation**2)) / whole
+    others = np.where(own < 1, 1 - own, 1.0)
+    deviation = found.per_unit(weights * (found.agreement - value)) / others
+    return sqrt((units - 1) / units * total(found.unit_sizes * deviation**2)) / whole
 
 
 class CountedItems(Protocol):
@@ -136,15 +134,16 @@ class CountedItems(Protocol):
 
 
 def steadied(value: float, stderr: float, found: CountedItems, weights: Floats, shape: Shape) -> float:
-    """The standard error behind the interval: never far below what agreement ``value`` implies for so few items.
+    """The standard error behind the interval: not far below what agreement ``value`` implies for so few items.
 
-    Near perfect agreement a handful of heavy items decides, and usually all of them agree, so their spread tells
-    nothing. The variance θ(1 − θ)·Σ k² r(n)/(Σk)² takes its place, and fades out as the number of items grows.
+    Where a handful of heavy items decides, they may be alike by chance; near perfect agreement they usually all agree.
+    Their spread then tells nothing. The variance θ(1 − θ)·Σ k² r(n)/(Σk)² takes its place, and fades out as the number
+    of items grows: the slower, the closer agreement is to perfect.
     """
-    effective = effective_items(found, weights)
-    relative = shape.variances(found.n)
-    implied = value * (1 - value) * total(found.items * weights**2 * relative) / total(found.items * weights) ** 2
-    return sqrt(stderr**2 + min(1.0, STEADY_ITEMS / effective) * max(0.0, implied - stderr**2))
+    relative, spread = shape.variances(found.n), value * (1 - value)
+    implied = spread * total(found.items * weights**2 * relative) / total(found.items * weights) ** 2
+    share = STEADY_ITEMS / max(STEADY_ITEMS, 4 * spread * effective_items(found, weights))
+    return sqrt(stderr**2 + share * max(0.0, implied - stderr**2))
 
 
 def effective_items(found: CountedItems, weights: Floats) -> float:

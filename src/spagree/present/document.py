@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from spagree.estimate import Data, Estimate, Missingness
-from spagree.estimate.breakdown_values import Absent, Breakdowns
+from spagree.estimate.breakdown_values import NOT_ASKED, Absent, Breakdowns
 from spagree.estimate.checks import Check, checks
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.wording import json_escapes
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def document(breakdowns: Breakdowns, version: str) -> dict[str, Any]:
         "spagree": version,
         "metric": findings.metric,
         "data": _data(findings.data),
-        "spa": {**estimate_document(spa), **named, **_clusters(findings.data), **_intervals(breakdowns.intervals)},
+        "spa": {**estimate_document(spa), **named, **_clusters(findings.data), **_intervals(breakdowns)},
         "schemes": {name: estimate_document(found) for name, found in findings.schemes.items()},
         "missingness": _missingness(findings.missingness),
         "chance": {
@@ -50,11 +50,15 @@ def _clusters(data: Data) -> dict[str, Any]:
     return {} if data.clusters is None else {"clusters": data.clusters, "cluster": data.cluster}
 
 
-def _intervals(both: Mapping[str, Estimate] | Absent) -> dict[str, Any]:
-    """The intervals for these annotators on new items and for other annotators like them, if both are known."""
-    if isinstance(both, Absent):
+def _intervals(breakdowns: Breakdowns) -> dict[str, Any]:
+    """For these annotators on new items, and for other annotators like them, or why that is not known."""
+    spa, both = breakdowns.findings.spa, breakdowns.intervals
+    if not isinstance(both, Absent):
+        return {"intervals": {name: _interval(found) for name, found in both.items()}}
+    if both is NOT_ASKED or spa.low is None or spa.interval_for == ANNOTATORS:
         return {}
-    return {"intervals": {name: _interval(found) for name, found in both.items()}}
+    unknown = {"low": None, "high": None, "stderr": None, "undefined": both.reason}
+    return {"intervals": {ITEMS: _interval(spa), ANNOTATORS: unknown}}
 
 
 def _interval(found: Estimate) -> dict[str, Any]:
