@@ -67,7 +67,7 @@ def implied_beyond(rows: Rows) -> float:
 
 
 @given(rows_of(7, 4, "xy").filter(lambda rows: sum(len(said) > 1 for said in by_item(rows).values()) > 1))
-@settings(max_examples=80)
+@settings(max_examples=30)
 def test_the_standard_error_against_leaving_things_out_one_by_one(rows: Rows) -> None:
     found = spagree.measure(rows, interval_for="annotators").spa
     by_leaving_out = by_hand(rows)
