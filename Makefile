@@ -137,6 +137,7 @@ naming-study: $(READY)
 .PHONY: audit-study
 audit-study: $(READY)
 	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/audit_people.py
 
 rare-study: $(READY)
 	$(BIN)/python benchmarks/rare_and_uneven.py

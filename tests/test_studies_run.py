@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 import sys
 from pathlib import Path
@@ -64,20 +63,34 @@ def test_the_audit() -> None:
         rows += [row for _, row in zip(range(3 if part == "kappas" else 1), draws(2), strict=False)]
     assert [row["part"] for row in rows] == [*study.KAPPAS, "cohen_kappa", "spa", "clusters"]
     usual = {"part": "cohen_kappa", "data": "0.3 and 0.3", "kappa": 0.6, "items": 40, "each": "2", "covers": 1.0}
-    assert "lowest coverage" in study.report([*rows, usual | {"times plain": 1.0}], 2)
+    assert "lowest coverage" in study.report([*rows, usual | {"times plain": 1.0, "sets": 2}])
 
 
-WHOLE = {"items", "sets"}
-WORDS = {"part", "data", "each"}
+def test_the_audit_of_people_and_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agreement of the generator is what it says it is; a setting of every part makes a page."""
+    study = module("audit_people")
+    many = study.Project("many", people=300, items=3000, each=(5,), alike=10.0, spammers=0.2)
+    found = study.spa_of(study.tally_of(many.draw(study.np.random.default_rng(1))))
+    assert float(found) == pytest.approx(many.truth, abs=0.02)
+    for name in ("ALIKE", "ODD", "TEAMS", "SPAMMED", "PILOTS"):
+        monkeypatch.setattr(study, name, getattr(study, name)[-2:])
+    rows = [row for part in study.PARTS.values() for row in part(4)]
+    assert [row["part"] for row in rows] == ["naming"] * 4 + ["teams"] * 2 + ["spammers"] * 2 + ["plans"] * 2
+    assert "always gives one label, one class in ten" in study.report(rows, 4)
+
+
+def test_the_page_of_people_and_plans_is_made_of_its_table() -> None:
+    study = module("audit_people")
+    rows = study.stored()
+    page = (study.FOLDER / "audit-people.md").read_text("utf-8")
+    assert page == study.report(rows, int(rows[0]["sets"]))
+    nobody = [row["wrongly"] for row in rows if row["part"] == "naming"]
+    assert max(nobody) <= 0.05 + 2 * (0.05 * 0.95 / rows[0]["sets"]) ** 0.5
 
 
 def test_the_page_of_the_audit_is_made_of_its_table() -> None:
-    study, folder = module("audit"), FOLDER.parent / "docs" / "studies"
-    with (folder / "audit.csv").open(newline="") as file:
-        rows = [{name: value for name, value in row.items() if value} for row in csv.DictReader(file)]
-    kinds = {name: int if name in WHOLE else str if name in WORDS else float for row in rows for name in row}
-    table = [{name: kinds[name](value) for name, value in row.items()} for row in rows]
-    assert (folder / "audit.md").read_text("utf-8") == study.report(table, 1000)
+    study = module("audit")
+    assert (study.FOLDER / "audit.md").read_text("utf-8") == study.report(study.stored())
 
 
 def test_the_page_of_comparisons_is_made_of_its_tables() -> None:
