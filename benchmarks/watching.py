@@ -1,6 +1,6 @@
 """How often alarms are false, and how long true ones take: writes docs/studies/watching.md.
 
-    python benchmarks/watching.py [--rounds 1000]
+    python benchmarks/watching.py [--rounds 10000] [--kept watching.jsonl]
 
 Projects of 1,000 items, 50 annotators and three annotations per item are watched after every item. Items differ in
 difficulty; labels are changed and annotations deleted while the project runs, which rebuilds everything that is
@@ -13,27 +13,33 @@ projects where nothing is wrong; and oracles that have to learn what we have to 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from publish import publish
 
 from spagree.estimate.closed_items import ClosedItems, closed_items
-from spagree.estimate.drops import SHORT, drop_evidence
+from spagree.estimate.drops import BLOCK, DropEvidence, drop_evidence
 from spagree.estimate.watched_annotators import watch_annotators
 from spagree.estimate.watching import safe_sequence
 
 ITEMS, PEOPLE, PER_ITEM, CLASSES = 1000, 50, 3, 3
-ORDERS = (0, 20, 50, 100)  # items in a batch; 0 is random order
+ORDERS = (0, 20, 50, 100, 200)  # items in a batch; 0 is random order
 STRETCHES = 5  # after each of them 2% of the labels so far are changed, and 1% of the annotations deleted
 LIMIT = np.log(20)
 UNEQUAL = 0.8  # spread of the difficulty of batches, in logits
 LOOKS = 50  # items between two looks at the annotators
 EARLY, LATE, AFTER = 500, 2000, 1500  # items before a drop, and watched after it
 FALL = 0.1
+LONG = 3000  # items of a long project
+CARELESS = (1.0, 0.6, 0.3)  # shares of answers at random
+DROPS = ("ours", "notice", "oracle", "learning")
 LEAST_BEFORE, LEAST_AFTER = 50, 20  # items between which a fall may lie, for the oracle that learns the level
 Array = np.ndarray
 
@@ -141,7 +147,7 @@ def quiet(batch: int, seed: int) -> dict[str, float]:
     """Whether anything is ever wrong in a project where nothing is."""
     random = np.random.default_rng([1, seed])
     made = project(random, batch=batch)
-    wrong = dict.fromkeys(("safe", "fixed", "drop", "class", "named", "paused"), False)
+    wrong = dict.fromkeys(("safe", "fixed", "notice", "drop", "class", "named", "paused"), False)
     for begin, _, item, who, label in watched(random, made):
         closed, judged = closed_items(item, who, label, 2), closed_items(item, who, label, PER_ITEM)
         values, first = closed.agreement(), found_in(closed, begin)
@@ -149,10 +155,13 @@ def quiet(batch: int, seed: int) -> dict[str, float]:
         safe = safe_sequence(values, at=range(first + 1, len(values) + 1))
         wrong["safe"] |= bool(((safe.low > truth[first:]) | (safe.high < truth[first:])).any())
         wrong["fixed"] |= bool(fixed_wrong(values, truth)[first:].any())
-        wrong["drop"] |= has_dropped(values, first, LIMIT, seed)
+        found = evidence(values, first, seed)
+        wrong["notice"] |= bool((found.random_order >= LIMIT).any())
+        wrong["drop"] |= bool((found.batches >= LIMIT).any())
         for code in range(CLASSES):
             rows, of_class = closed.of_class(code)
-            wrong["class"] |= has_dropped(of_class, int((rows < first).sum()), LIMIT + np.log(CLASSES), seed)
+            dropped = evidence(of_class, int((rows < first).sum()), seed).batches
+            wrong["class"] |= bool((dropped >= LIMIT + np.log(CLASSES)).any())
         wrong["named"] |= any(named.any() for _, named in named_in(judged, begin))
         wrong["paused"] |= any(paused_at(judged, each) is not None for each in range(PEOPLE))
     half = float(safe.high[-1] - safe.low[-1]) / 2
@@ -160,10 +169,15 @@ def quiet(batch: int, seed: int) -> dict[str, float]:
     return {**{name: float(each) for name, each in wrong.items()}, "half": half, "fixed_half": fixed}
 
 
-def has_dropped(values: Array, first: int, limit: float, seed: int) -> bool:
-    """Whether the alert ever opens after the first items; it can do so only when a block is complete."""
-    looks = range(first // SHORT * SHORT + SHORT, len(values) + 1, SHORT)
-    return bool((drop_evidence(values, seed, looks) >= limit).any())
+def evidence(values: Array, first: int, seed: int) -> DropEvidence:
+    """The evidence of a drop whenever a block after the first items is complete: it changes at no other moment."""
+    return drop_evidence(values, seed, range(first // BLOCK * BLOCK + BLOCK, len(values) + 1, BLOCK))
+
+
+def long_run(batch: int, seed: int) -> dict[str, float]:
+    """Whether a drop is ever seen in a project three times as long where there is none."""
+    found = evidence(agreements(seed, LONG, batch=batch), 0, seed)
+    return {"notice": float((found.random_order >= LIMIT).any()), "drop": float((found.batches >= LIMIT).any())}
 
 
 def agreements(seed: int, items: int, **more: float) -> Array:
@@ -185,14 +199,14 @@ def shift_for(fall: float) -> float:
 
 
 def dropped(before: int, shift: float, seen: tuple[Array, Array], limits: tuple[float, float], seed: int) -> list[int | None]:  # fmt: skip
-    """Items until a drop is found: by us, by the oracle, and by the one that has to learn the level."""
+    """Items until a drop is found: by the alert, the notice, the oracle, and the one that has to learn the level."""
     values = agreements(seed, before + AFTER, drop=before, shift=shift)
-    looks = range(before + SHORT, before + AFTER + 1, SHORT)
-    ours = _first(drop_evidence(values, seed, looks) >= LIMIT)
+    looks = range(before + BLOCK, before + AFTER + 1, BLOCK)
+    ours = drop_evidence(values, seed, looks)
     oracle, learning = cusum(ratios(*seen, values)) >= limits[0], falls(values, looks) >= limits[1]
-    delays = (ours, _first(learning))
-    found, learned = (None if each is None else each * SHORT for each in delays)
-    return [found, _first(oracle[before:]), learned]
+    delays = (_first(each) for each in (ours.batches >= LIMIT, ours.random_order >= LIMIT, learning))
+    alert, notice, learned = (None if each is None else each * BLOCK for each in delays)
+    return [alert, notice, _first(oracle[before:]), learned]
 
 
 def falls(values: Array, looks: Sequence[int]) -> Array:
@@ -210,7 +224,7 @@ def calm(items: int, seen: tuple[Array, Array], seed: int) -> tuple[float, float
     """How high the evidence of both oracles ever gets where nothing falls."""
     values = agreements(10**6 + seed, items)
     return float(cusum(ratios(*seen, values)).max()), float(
-        falls(values, range(2 * LEAST_BEFORE, items + 1, SHORT)).max()
+        falls(values, range(2 * LEAST_BEFORE, items + 1, BLOCK)).max()
     )
 
 
@@ -267,50 +281,77 @@ def median(delays: list[int | None]) -> tuple[float, float]:
     return sum(each is not None for each in delays) / len(delays), float(np.median(values))
 
 
+class Rounds:
+    """Runs simulated projects side by side; each result is kept in a file at once, and never computed again."""
+
+    def __init__(self, pool: ProcessPoolExecutor, kept: Path) -> None:
+        self._pool, self._kept = pool, kept
+        self._known: dict[str, dict[int, Any]] = {}
+        for line in kept.read_text().splitlines() if kept.exists() else []:
+            what, seed, result = json.loads(line)
+            self._known.setdefault(what, {})[seed] = result
+
+    def run(self, what: str, simulated: Callable[[int], Any], times: int) -> list[Any]:
+        """The results of the first seeds, and of any others that are known."""
+        known = self._known.setdefault(what, {})
+        missing = [seed for seed in range(times) if seed not in known]
+        with self._kept.open("a") as file:
+            for seed, result in zip(missing, self._pool.map(simulated, missing, chunksize=5), strict=True):
+                known[seed] = result
+                print(json.dumps([what, seed, result]), file=file, flush=True)
+        return [known[seed] for seed in sorted(known)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=10_000)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument(
+        "--kept", type=Path, default=Path("watching.jsonl"), help="results so far: a stop loses nothing"
+    )
     options = parser.parse_args()
-    rounds = options.rounds
-    found: dict[str, float] = {"rounds": rounds}
+    rounds, fewer = options.rounds, max(20, options.rounds // 20)
+    found: dict[str, float] = {"fewer": fewer}
     with ProcessPoolExecutor(options.processes) as pool:
-
-        def ran(what: Callable[[int], object], times: int) -> list:  # type: ignore[type-arg]
-            return list(pool.map(what, range(times), chunksize=5))
-
-        for batch in ORDERS:
-            each = ran(partial(quiet, batch), rounds if batch == 0 else -(-rounds // 2))
-            found |= {f"{batch} {key}": float(np.mean([one[key] for one in each])) for key in each[0]}
-            print(batch, found, flush=True)
+        run = Rounds(pool, options.kept).run
+        for careless in CARELESS:
+            found |= _careless(run, careless, fewer)
         shift = shift_for(FALL)
         for before in (EARLY, LATE):
-            found |= _drops(ran, before, shift, max(20, rounds // 4))
-        for careless in (1.0, 0.6, 0.3):
-            found |= _careless(ran, careless, max(20, rounds // 4))
+            found |= _drops(run, before, shift, fewer)
+        for batch in ORDERS[::-1]:  # random order takes longest
+            each = run(f"quiet {batch}", partial(quiet, batch), rounds if batch == 0 else rounds // 5)
+            found |= {f"{batch} {key}": float(np.mean([one[key] for one in each])) for key in each[0]}
+            found[f"{batch} rounds"] = len(each)
+        each = run("long 200", partial(long_run, ORDERS[-1]), max(20, fewer // 5))
+        found |= {"long drop": float(np.mean([one["drop"] for one in each])), "long rounds": len(each)}
     publish("watching", [{"what": what, "value": value} for what, value in found.items()], page(found))
 
 
-def _drops(ran, before: int, shift: float, rounds: int) -> dict[str, float]:  # type: ignore[no-untyped-def]
+Run = Callable[[str, Callable[[int], Any], int], list[Any]]
+
+
+def _drops(run: Run, before: int, shift: float, rounds: int) -> dict[str, float]:
     size = 200_000
     whole = project(np.random.default_rng(6), size, drop=size // 2, shift=shift)
     values = closed_items(np.repeat(np.arange(size), PER_ITEM), whole.who, whole.label, 2).agreement()
     seen = values[: size // 2], values[size // 2 :]
-    limits = tuple(np.quantile(ran(partial(calm, before + AFTER, seen), rounds), 0.95, axis=0).tolist())
-    delays = ran(partial(dropped, before, shift, seen, limits), rounds)
-    found: dict[str, float] = {"fewer": rounds}
-    for place, name in enumerate(("ours", "oracle", "learning")):
+    calm_ones = run(f"calm {before}", partial(calm, before + AFTER, seen), rounds)
+    limits = tuple(np.quantile(calm_ones, 0.95, axis=0).tolist())
+    delays = run(f"dropped {before}", partial(dropped, before, shift, seen, limits), rounds)
+    found: dict[str, float] = {}
+    for place, name in enumerate(DROPS):
         share, delay = median([each[place] for each in delays])
         found |= {f"drop {before} {name} found": share, f"drop {before} {name} delay": delay}
     return found
 
 
-def _careless(ran, careless: float, rounds: int) -> dict[str, float]:  # type: ignore[no-untyped-def]
-    drawn = ran(partial(differences, careless), 200)
+def _careless(run: Run, careless: float, rounds: int) -> dict[str, float]:
+    drawn = [differences(careless, seed) for seed in range(200)]
     careful, own = (np.concatenate([apart[(who == 0) == is_own] for who, apart in drawn]) for is_own in (False, True))
     seen = (careful, own)
-    limits = tuple(np.quantile(ran(partial(highest, seen), rounds), 0.95, axis=0).tolist())
-    told = ran(partial(people, careless, seen, limits), rounds)
+    limits = tuple(np.quantile(run(f"highest {careless}", partial(highest, seen), rounds), 0.95, axis=0).tolist())
+    told = run(f"careless {careless}", partial(people, careless, seen, limits), rounds)
     found = {f"careless {careless} others": float(np.mean([each["others"] for each in told]))}
     for name in ("ours", "oracle", "same", "threshold"):
         share, delay = median([each[name] for each in told])
@@ -322,6 +363,7 @@ def page(found: dict[str, float]) -> str:
     alarms = {
         "safe": "the bounds that are safe to watch, 95%",
         "fixed": "the ordinary 95% interval",
+        "notice": "notice: the latest items agree less",
         "drop": "alert `drop`",
         "class": "alert `class_drop`",
         "named": "alert `annotator_apart`",
@@ -332,56 +374,63 @@ def page(found: dict[str, float]) -> str:
         for name, words in alarms.items()
     )
     drop_rows = "\n".join(
-        f"| {before:,} | " + " | ".join(_delay(found, f"drop {before} {name}") for name in ("ours", "oracle", "learning"))
-        + f" | {_ratio(found, f'drop {before}', 'oracle')} | {_ratio(found, f'drop {before}', 'learning')} |"
+        f"| {before:,} | " + " | ".join(_delay(found, f"drop {before} {name}") for name in DROPS)
+        + " | "
+        + " | ".join(_ratio(found, f"drop {before}", one, of) for one in DROPS[:2] for of in DROPS[2:])
+        + " |"
         for before in (EARLY, LATE)
     )  # fmt: skip
     careless_rows = "\n".join(
         f"| {share:.0%} | "
         + " | ".join(_delay(found, f"careless {share} {name}") for name in ("ours", "oracle", "same", "threshold"))
-        + f" | {_ratio(found, f'careless {share}', 'oracle')} | {_ratio(found, f'careless {share}', 'same')} "
+        + f" | {_ratio(found, f'careless {share}', 'ours', 'oracle')} | {_ratio(found, f'careless {share}', 'ours', 'same')} "
         f"| {found[f'careless {share} others']:.1%} |"
         for share in (1.0, 0.6, 0.3)
     )
     return f"""# Watching: false alarms and delays
 
-Written by `benchmarks/watching.py --rounds {found["rounds"]:.0f}`: projects of {ITEMS:,} items of unequal difficulty, {PEOPLE} annotators, {PER_ITEM}
+Written by `benchmarks/watching.py`: projects of {ITEMS:,} items of unequal difficulty, {PEOPLE} annotators, {PER_ITEM}
 annotations per item. Four times during a project 2% of the labels so far are given anew and 1% of the annotations deleted,
 which rebuilds what is watched. Everything is looked at after every item (annotators after every {LOOKS}), and an alarm at any
 moment counts.
 
 ## Where nothing is wrong
 
-Share of projects in which it is wrong at some moment, with its standard error: {found["rounds"]:,.0f} projects with items in random
-order, and half as many for each length of batches, which begin anywhere and differ in difficulty by {UNEQUAL} logits. An
-interval is wrong when it excludes the mean probability of agreement of the items so far.
+Share of projects in which it appears, or is wrong, at some moment, with its standard error. Batches begin anywhere and
+differ in difficulty by {UNEQUAL} logits. An interval is wrong when it excludes the mean probability of agreement of the items
+so far.
 
 | looked at all the time | random order | batches of {" | batches of ".join(str(each) for each in ORDERS[1:])} |
 |---|{"--:|" * len(ORDERS)}
+| projects | {" | ".join(f"{found[f'{batch} rounds']:,.0f}" for batch in ORDERS)} |
 {quiet_rows}
 
-At the end the safe bounds are ± {found["0 half"]:.3f}, the ordinary interval ± {found["0 fixed_half"]:.3f}. In batches a
-harder one does agree less, and an alert that says so is counted as false here.
+At the end the safe bounds are ± {found["0 half"]:.3f}, the ordinary interval ± {found["0 fixed_half"]:.3f}. The notice says only
+that the latest items agree less than random order allows. In batches that is true, since a harder batch does agree less; it
+is false in random order alone. The alert says that they agree less than batches differ. Batches of {ORDERS[-1]} are hard to
+tell from a change in a project of {ITEMS:,} items, which holds five of them, and more so in longer ones: of {found["long rounds"]:,.0f} projects of
+{LONG:,} items in batches of {ORDERS[-1]}, {found["long drop"]:.0%} had the alert `drop` at some moment.
 
 ## Where agreement falls by {FALL}
 
 Median number of items until the fall is found ({found["fewer"]:,.0f} projects each, in random order, watched for {AFTER:,} items after the
-fall), and the share of projects where it was. The first oracle knows the distributions before and after the fall; the
-second knows only how much agreement varies, and has to learn the level as we have. Both have alarms in 5% of the projects of
-the same length without a fall; ours holds its 5% however long a project runs.
+fall), and the share of projects where it was. The **all-knowing oracle** is CUSUM with the distributions before and after
+the fall. The **learning oracle** knows only how much agreement varies, and has to learn the level as we have. Neither allows
+for batches. Both have alarms in 5% of the projects of the same length without a fall; the alert and the notice hold
+their 5% however long a project runs. Ratios are those of the median delays.
 
-| items before the fall | alert `drop` | oracle | oracle that learns the level | ratio | ratio |
-|--:|--:|--:|--:|--:|--:|
+| items before the fall | alert `drop` | notice | all-knowing oracle | learning oracle | alert / all-knowing | alert / learning | notice / all-knowing | notice / learning |
+|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 {drop_rows}
 
 ## Where one of {PEOPLE} annotators answers at random
 
 Median number of their own items until they are named ({found["fewer"]:,.0f} projects each); everybody has about {ITEMS * PER_ITEM // PEOPLE} items. The first
-oracle knows how careless they are and how often careful people agree, and relies on everybody having like items. The second
-knows how careless they are and, as we do, compares people on the same items alone. The threshold is that above, which
+oracle (all-knowing) knows how careless they are and how often careful people agree, and relies on everybody having like
+items. The second (same items) knows how careless they are and, as we do, compares people on the same items alone. The threshold is that above, which
 pauses careful people too.
 
-| answers at random | alert `annotator_apart` | oracle | oracle on the same items | threshold | ratio | ratio | anybody else named by us |
+| answers at random | alert `annotator_apart` | all-knowing oracle | oracle on the same items | threshold | alert / all-knowing | alert / same items | anybody else named by us |
 |--:|--:|--:|--:|--:|--:|--:|--:|
 {careless_rows}
 
@@ -390,7 +439,7 @@ pauses careful people too.
 
 
 def _share(found: dict[str, float], batch: int, name: str) -> str:
-    share, rounds = found[f"{batch} {name}"], found["rounds"] if batch == 0 else -(-found["rounds"] // 2)
+    share, rounds = found[f"{batch} {name}"], found[f"{batch} rounds"]
     return f"{share:.1%} ± {(share * (1 - share) / rounds) ** 0.5:.1%}"
 
 
@@ -399,8 +448,8 @@ def _delay(found: dict[str, float], name: str) -> str:
     return f"{'–' if delay > 10**8 else f'{delay:.0f}'} ({share:.0%})"
 
 
-def _ratio(found: dict[str, float], name: str, oracle: str) -> str:
-    ours, theirs = found[f"{name} ours delay"], found[f"{name} {oracle} delay"]
+def _ratio(found: dict[str, float], name: str, one: str, oracle: str) -> str:
+    ours, theirs = found[f"{name} {one} delay"], found[f"{name} {oracle} delay"]
     return "–" if max(ours, theirs) > 10**8 else f"{ours / theirs:.1f}"
 
 

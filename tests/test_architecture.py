@@ -39,6 +39,7 @@ HEAVY = {
     "uvicorn",
     "sqlalchemy",
     "sse_starlette",
+    "msgspec",
     "prometheus_client",
     "standardwebhooks",
     "watchfiles",

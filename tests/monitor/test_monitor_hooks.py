@@ -240,3 +240,42 @@ def test_a_saved_project_of_potato_gives_its_own_alpha() -> None:
     assert live.agreement is not None
     assert live.agreement.data.annotations == theirs["total_annotations"]
     assert live.agreement.chance["krippendorff_alpha"].value == pytest.approx(theirs["krippendorff_alpha"], abs=5e-5)
+
+
+RECORDS = st.fixed_dictionaries(
+    {"item": st.text(max_size=6) | st.integers(), "annotator": st.text(max_size=3), "label": st.sampled_from(["x", "", "é\U0001f600"])},
+    optional={
+        "version": st.none() | st.integers(-(10**16), 10**16) | st.floats(allow_nan=False),
+        "time": st.sampled_from([None, 5, 0.5, "2026-01-31T12:00:00Z", "soon"]),
+        "deleted": st.booleans() | st.none(),
+        "id": st.text(max_size=3) | st.none(),
+        "project": st.text(max_size=3),
+        "question": st.sampled_from(["q", "q" * 199, "q" * 200, "q" * 201]),
+    },
+)  # fmt: skip
+
+
+@drawn(st.lists(RECORDS, max_size=3) | RECORDS, st.booleans())
+def test_the_quick_reading_of_a_body_is_the_careful_one(records: Any, is_ascii: bool) -> None:
+    """Whatever it takes, it takes the same; whatever it does not, is refused or taken by the careful one."""
+    posted = json.dumps(records, ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
+    quick = hooks._plain(posted)
+    assert quick is None or quick == hooks._one_by_one(posted)
+
+
+@pytest.mark.parametrize(
+    "posted",
+    [b"", b"{", b"\xef\xbb\xbf[]", b'{"item": "\xff", "annotator": "a", "label": "x"}', b'{"item": "\\u0000"}',
+     b'{"item": 1, "annotator": "a", "label": "x"}', b'{"item": "i", "annotator": "a", "label": "x", "more": 1}',
+     b'{"item": "i", "annotator": "a", "label": "x", "version": 1e400}', b'{"item": "i", "annotator": "a"}'],
+)  # fmt: skip
+def test_what_is_unusual_is_left_to_the_careful_reading(posted: bytes) -> None:
+    assert hooks._plain(posted) is None
+
+
+def test_most_bodies_are_read_quickly() -> None:
+    plain = {"item": "naïve", "annotator": "ann", "label": "x", "version": 2, "time": 1.5, "deleted": False, "id": "7"}
+    assert hooks._plain(body([plain]).replace(b"\\u00ef", "ï".encode())) == [
+        Given("default", "label", "api", "7", "naïve", "ann", "x", 2.0, 1.5)
+    ]
+    assert hooks._plain(b"[" + b",".join([body(plain | {"item": "i"})] * (hooks.MOST_IN_A_BODY + 1)) + b"]") is None

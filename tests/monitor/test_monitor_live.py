@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spagree.monitor.alerts import Alert, Register, alerts, kept
+from spagree.monitor.alerts import Alert, Register, alerts, kept, notice
 from spagree.monitor.demo import CARELESS, DRIFT, HELP, MARK, replayed
 from spagree.monitor.ledger import Columns, Ledger
 from spagree.monitor.live import Live, Settings, look
-from spagree.monitor.page import ago, facts, top, trend_spec, verdict
+from spagree.monitor.page import Verdict, ago, facts, top, trend_spec, verdict
 
 
 def columns(rows: list[tuple[int, int, int]], times: list[float] | None = None) -> Columns:
@@ -78,6 +78,18 @@ def test_evidence_of_a_drop_lasts_for_some_items_and_then_ends() -> None:
     rows = [(item, who, 0 if who == 0 or same else 1) for item, same in enumerate(agree) for who in (0, 1)]
     told = {items: "drop" in codes(live_of(columns(rows[: 2 * items]))) for items in (600, 900, 940, 1100, 1500)}
     assert told == {600: False, 900: True, 940: True, 1100: True, 1500: False}
+
+
+def test_what_may_be_a_harder_batch_is_a_notice_and_no_alert() -> None:
+    """Soon after agreement falls nobody can tell a change of the people from a batch of harder items."""
+    found = project(540, [0.97] * 8 + [0.5])
+    live = live_of(found, target=0.5)
+    words = notice(live)
+    assert "drop" not in codes(live) and "The latest" in words and "harder items" in words
+    assert verdict(live, []) == Verdict("look", "…", "No alert is open, but the latest items agree less.")
+    assert notice(live_of(project(540, [0.97]))) == "" == notice(live_of(columns([])))
+    fallen = live_of(project(900, [0.97, 0.97, 0.5]))
+    assert "drop" in codes(fallen) and notice(fallen) == ""
 
 
 def test_a_mark_begins_anew() -> None:

@@ -89,7 +89,7 @@ class Monitor(RuleBasedStateMachine):
         frame = live.columns.frame()
         assert {(item, who): label for item, who, label, _ in frame.rows()} == self.expected
         recount = Ledger()
-        recount.put(self.hub.store.rows())
+        recount.put(list(self.hub.store.rows()))
         again = look(*QUESTION, recount.columns(*QUESTION))
         plain = spagree.measure([(item, who, label) for (item, who), label in self.expected.items()])
         assert live.agreement is not None and again.agreement is not None

@@ -22,7 +22,7 @@ from spagree.errors import FileError, UsageError
 from spagree.monitor import store as store_module
 from spagree.monitor import writer as writer_module
 from spagree.monitor.events import Given, Row
-from spagree.monitor.hub import Hub
+from spagree.monitor.hub import Hub, restored
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.store import Store
 from spagree.monitor.writer import BusyError, StoreError, Writer
@@ -40,7 +40,7 @@ from spagree.monitor.writer import Writer
 
 def send(address, number, size):
     store, ledger = Store(address), Ledger()
-    ledger.put(store.rows())
+    ledger.put(list(store.rows()))
     writer = Writer(ledger, store, lambda changed: None)
     while True:
         batch = [Given("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 3}", "x", 1.0) for i in range(number, number + size)]
@@ -86,6 +86,26 @@ def test_rows_are_kept_replaced_and_come_back_in_order(address: str) -> None:
     again = Store(address)
     assert list(again.rows()) == [row(1), row(2, label="nö \U0001f600", version=None, deleted=True), row(3)]
     again.close()
+
+
+def test_many_rows_are_written_together_and_restored_as_they_were(address: str) -> None:
+    """More than one statement takes, and some left over; texts, missing numbers and deletions as they are."""
+    store, ledger = Store(address), Ledger()
+    rows = [
+        row(i, item=f"ï {i // 3}", version=None if i % 2 else 2.0, time=i / 2 if i % 3 else None, deleted=not i % 5)
+        for i in range(1, 2 * store_module.TOGETHER + 8)
+    ]
+    store.write(rows)
+    store.write([each._replace(given=each.given._replace(label="no")) for each in rows[:150]])
+    expected = [each._replace(given=each.given._replace(label="no")) for each in rows[:150]] + rows[150:]
+    assert list(store.rows()) == expected
+    ledger.put(rows)
+    ledger.put(expected)
+    again = restored(store)
+    for each in (ledger, again):
+        assert [each.sheets["p", "q"].row(one.given.key) for one in expected] == expected
+        assert each.seq == len(rows) and each.sheets["p", "q"].alive == sum(not one.given.deleted for one in rows)
+    store.close()
 
 
 def test_marks_and_alerts_are_kept(address: str) -> None:
@@ -212,7 +232,7 @@ def test_a_million_annotations_fit_on_a_small_machine(tmp_path: Path) -> None:
     store, ledger = Store(str(path)), Ledger()
     tracemalloc.start()
     try:
-        ledger.put(store.rows())
+        ledger.put(list(store.rows()))
         assert tracemalloc.get_traced_memory()[0] < 700 * size
     finally:
         tracemalloc.stop()

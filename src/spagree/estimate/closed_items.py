@@ -8,6 +8,7 @@ closed items are a function of the annotations that count now, in the order in w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -34,8 +35,16 @@ class ClosedItems:
     def agreement(self) -> Floats:
         """The share of agreeing pairs of each item."""
         k = self.label.shape[1]
-        equal = self.label[:, :, None] == self.label[:, None, :]
-        found: Floats = (equal.sum((1, 2)) - k) / (k * (k - 1))
+        found: Floats = self._with_others().sum(1) / (k * (k - 1))
+        return found
+
+    def _with_others(self) -> NDArray[np.int64]:
+        """How many of the others of its item each annotation agrees with; column by column, as items are many."""
+        found = np.zeros(self.label.shape, np.int64)
+        for one, other in combinations(range(self.label.shape[1]), 2):
+            equal = self.label[:, one] == self.label[:, other]
+            found[:, one] += equal
+            found[:, other] += equal
         return found
 
     def of_class(self, label: int) -> tuple[Codes, Floats]:
@@ -56,8 +65,7 @@ class ClosedItems:
         array([[ 0.5,  0.5, -1. ]])
         """
         n = self.label.shape[1]
-        equal = self.label[:, :, None] == self.label[:, None, :]
-        with_others = equal.sum(2) - 1
+        with_others = self._with_others()
         pairs = with_others.sum(1, keepdims=True)
         found: Floats = with_others / (n - 1) - (pairs - 2 * with_others) / ((n - 1) * (n - 2))
         return found

@@ -41,9 +41,8 @@ def watch_annotators(closed: ClosedItems, annotators: int, alpha: float = ALPHA)
     who, difference = who[order], difference[order]
     items = np.bincount(who, minlength=annotators)
     bets = _bets(difference, items)
-    evidence, total = np.zeros(annotators), np.zeros(annotators)
-    np.add.at(evidence, who, np.log1p(-bets * difference))
-    np.add.at(total, who, difference)
+    evidence = np.bincount(who, np.log1p(-bets * difference), annotators)
+    total = np.bincount(who, difference, annotators)
     mean = np.divide(total, items, out=np.zeros(annotators), where=items > 0)
     return WatchedAnnotators(evidence, items, mean, e_bh(evidence, alpha))
 

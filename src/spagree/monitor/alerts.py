@@ -78,13 +78,24 @@ def _below_target(live: Live) -> Iterator[Alert]:
     )
 
 
+def notice(live: Live) -> str:
+    """Where the latest items agree less, but no more so than a batch of harder items would: a hint, and no alert."""
+    drop = live.drop
+    if drop is None or drop.in_random_order < math.log(1 / ALPHA) or drop.evidence >= math.log(1 / ALPHA):
+        return ""
+    return (
+        f"The latest {count(drop.items, 'item')} agree less: {figure(drop.after, 2)} after {figure(drop.before, 2)}. "
+        "This may be a batch of harder items; look at them. An alert opens if it is more than batches differ."
+    )
+
+
 def _drops(live: Live) -> Iterator[Alert]:
     if live.drop is not None and live.drop.evidence >= math.log(1 / ALPHA):
         yield _made(
             live,
             "drop",
             "Agreement has dropped",
-            f"{_fell(live.drop)} on the latest {count(live.drop.items, 'item')}.",
+            f"{_fell(live.drop)} on the latest {count(live.drop.items, 'item')}: more than earlier stretches differ.",
             "Ask what changed: harder items, new annotators, a habit. If the guidelines changed, add a mark.",
             figures=_figures(live.drop),
             link="#course",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import threading
 import time
@@ -17,8 +18,8 @@ from spagree.monitor.live import Live, Mark, Settings, look
 from spagree.monitor.store import Store
 from spagree.monitor.writer import Writer
 
-PAUSE = 0.2  # seconds between two measurements, or three times as long as the last one took
-SHARE = 3.0
+PAUSE = 0.2  # seconds between two measurements
+SHARE = 3.0  # while annotations keep coming, three times as long as the last measurement took
 Question = tuple[str, str]
 log = logging.getLogger("spagree.monitor")
 
@@ -32,6 +33,22 @@ class Reconciled:
     total: int
 
 
+def restored(store: Store) -> Ledger:
+    """Every annotation of a store in memory.
+
+    They are kept as long as the server runs, so the collector of garbage need not look through them again and again.
+    """
+    ledger = Ledger()
+    gc.disable()
+    try:
+        for rows in store.tuples():
+            ledger.restore(rows)
+        gc.freeze()
+    finally:
+        gc.enable()
+    return ledger
+
+
 class Hub:
     """The ledger, the store, and the figures of every question; safe to use from any thread."""
 
@@ -39,8 +56,7 @@ class Hub:
         self, store: Store, settings: Settings | None = None, told: Callable[[Alert], None] | None = None
     ) -> None:
         self.store, self.settings = store, settings or Settings()
-        self.ledger = Ledger()
-        self.ledger.put(store.rows())
+        self.ledger = restored(store)
         self.marks: dict[str, list[Mark]] = store.marks()
         self.register = Register(store.alerts())
         self.reconciled: dict[str, Reconciled] = {}
@@ -138,7 +154,8 @@ class Hub:
                 with self._measuring:
                     self._dirty.discard(question)
                     self._measure_or_log(question)
-            self._stopping.wait(max(PAUSE, SHARE * (time.monotonic() - start)))
+            is_busy = bool(self._dirty)
+            self._stopping.wait(max(PAUSE, SHARE * (time.monotonic() - start)) if is_busy else PAUSE)
 
     def _measure_or_log(self, question: Question) -> None:
         try:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,15 @@ class Names:
             found = self.codes[text] = len(self.texts)
             self.texts.append(text)
         return found
+
+    def add(self, texts: Sequence[str]) -> Iterator[int]:
+        """The codes of many texts."""
+        codes, known = self.codes, self.texts
+        for text in dict.fromkeys(texts):
+            if text not in codes:
+                codes[text] = len(known)
+                known.append(text)
+        return map(codes.__getitem__, texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,34 +91,33 @@ class Sheet:
         self._deleted, self._seq = array("b"), array("q")
         self.alive = 0  # annotations that are not deleted
 
-    def put(self, row: Row) -> None:
-        """Append a new annotation, or update a known one in place."""
+    def replace(self, row: Row) -> None:
+        """A known annotation, in its place."""
         given, seq, arrived = row
         _, _, source, id, item, annotator, label, version, time, deleted = given
-        codes = self.items.code(item), self.annotators.code(annotator), self.labels.code(label)
-        moments = NO_NUMBER if version is None else version, NO_NUMBER if time is None else time, arrived
-        end = len(self._seq)
-        place = self.places.setdefault((source, id), end)
-        self.alive += not deleted
-        if place == end:
-            self._append(codes, moments, deleted, seq)
-            return
-        self.alive -= not self._deleted[place]
-        self._item[place], self._annotator[place], self._label[place] = codes
-        self._version[place], self._time[place], self._arrived[place] = moments
-        self._deleted[place], self._seq[place] = deleted, seq
+        place = self.places[source, id]
+        self.alive += self._deleted[place] - deleted
+        self._item[place] = self.items.code(item)
+        self._annotator[place] = self.annotators.code(annotator)
+        self._label[place] = self.labels.code(label)
+        self._version[place] = NO_NUMBER if version is None else version
+        self._time[place] = NO_NUMBER if time is None else time
+        self._arrived[place], self._deleted[place], self._seq[place] = arrived, deleted, seq
 
-    def _append(
-        self, codes: tuple[int, int, int], moments: tuple[float, float, float], deleted: bool, seq: int
-    ) -> None:
-        self._item.append(codes[0])
-        self._annotator.append(codes[1])
-        self._label.append(codes[2])
-        self._version.append(moments[0])
-        self._time.append(moments[1])
-        self._arrived.append(moments[2])
-        self._deleted.append(deleted)
-        self._seq.append(seq)
+    def extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Many annotations at the end, none of them known: their source, id and everything else, as they are stored."""
+        source, id, item, annotator, label, version, time, deleted, seq, arrived = zip(*rows, strict=True)
+        end = len(self._seq)
+        self.places.update(zip(zip(source, id, strict=True), range(end, end + len(rows)), strict=True))
+        self._item.extend(self.items.add(item))
+        self._annotator.extend(self.annotators.add(annotator))
+        self._label.extend(self.labels.add(label))
+        self._version.extend([NO_NUMBER if each is None else each for each in version])
+        self._time.extend([NO_NUMBER if each is None else each for each in time])
+        self._arrived.extend(arrived)
+        self._deleted.extend(deleted)
+        self._seq.extend(seq)
+        self.alive += len(rows) - sum(deleted)
 
     def row(self, key: Key) -> Row | None:
         """An annotation as stored."""
@@ -180,22 +188,42 @@ class Ledger:
         with self.lock:
             return self.sheets[project, question].columns()
 
-    def put(self, rows: Iterable[Row]) -> None:
-        """Add rows that are durable."""
+    def restore(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows as the store keeps them; each is of another annotation, and none is known."""
         with self.lock:
-            for row in rows:
-                key = row.given[:2]
-                sheet = self.sheets.get(key)
-                if sheet is None:
-                    sheet = self.sheets[key] = Sheet()
-                    self._is_marked |= row.given.question == EVERY_QUESTION
-                sheet.put(row)
-                self.seq = max(self.seq, row.seq)
+            self._extend(rows)
+
+    def put(self, rows: Collection[Row]) -> None:
+        """Add rows that are durable, each of another annotation."""
+        with self.lock:
+            new = [(*given, seq, arrived) for given, seq, arrived in rows if not self._knows(given)]
+            if len(new) < len(rows):
+                for row in rows:
+                    if self._knows(row.given):
+                        self.sheets[row.given[:2]].replace(row)
+            self._extend(new)
+
+    def _knows(self, given: Given) -> bool:
+        sheet = self.sheets.get(given[:2])
+        return sheet is not None and given[2:4] in sheet.places
+
+    def _extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        by_question: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+        for row in rows:
+            by_question.setdefault(row[:2], []).append(row[2:])
+        for key, own in by_question.items():
+            self._is_marked |= key[1] == EVERY_QUESTION
+            self.sheets.setdefault(key, Sheet()).extend(own)
+        if rows:
+            self.seq = max(self.seq, rows[-1][-2])
 
     def changes(self, events: Iterable[Event], now: float, before: dict[Key, Row] | None = None) -> dict[Key, Row]:
         """The rows that events lead to, on top of those ``before`` that are not yet added; only the writer calls it."""
         fresh = {} if before is None else before
         for event in events:
+            if isinstance(event, Given) and not self._is_marked and event[:4] not in fresh and not self._knows(event):
+                fresh[event[:4]] = Row(event, self.seq + len(fresh) + 1, now)  # new: most are
+                continue
             if isinstance(event, Gone):
                 self._go(event, fresh, now)
                 continue

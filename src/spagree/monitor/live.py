@@ -9,7 +9,7 @@ import numpy as np
 
 from spagree.agreement import Agreement
 from spagree.estimate.closed_items import ClosedItems, closed_items
-from spagree.estimate.drops import LONG, drop_evidence, steepest_drop
+from spagree.estimate.drops import drop_evidence, steepest_drop
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.overlap import Overlap, overlap
 from spagree.estimate.watched_annotators import WatchedAnnotators, watch_annotators
@@ -23,7 +23,7 @@ FIRST = 2  # annotations that close an item, unless the user says otherwise
 TO_JUDGE_PEOPLE = 3  # annotations per item needed to tell an unusual annotator from a hard item
 MOST_STEPS = 200  # points of the trend
 HOUR = 3600.0
-STAYS = 250  # items for which evidence of a drop stays valid
+STAYS, APART = 250, 50  # items for which evidence of a drop counts, and between two looks at it
 SURE = 4.9  # standard errors: less than one in a million by chance, because people look repeatedly
 
 Mark = tuple[float, str]
@@ -64,10 +64,12 @@ class Step:
 class Drop:
     """Evidence that agreement is lower on later items, and the means before and after.
 
-    Evidence is the log of the highest e-value while the latest 250 items closed.
+    Evidence is the log of the e-value, the highest of those while the latest 250 items closed: that they agree less
+    than stretches of items differ, and, if items came in random order, less than chance allows.
     """
 
     evidence: float
+    in_random_order: float
     before: float
     after: float
     items: int
@@ -195,8 +197,10 @@ def _drop(values: Floats) -> Drop | None:
         return None
     turn = steepest_drop(values)
     before, after = values[:turn], values[turn:]
+    found = drop_evidence(values, at=_latest(len(values)))
     return Drop(
-        float(drop_evidence(values, at=_latest(len(values))).max()),
+        float(found.batches.max()),
+        float(found.random_order.max()),
         float(before.mean()) if turn else float(after.mean()),
         float(after.mean()),
         len(after),
@@ -204,9 +208,9 @@ def _drop(values: Floats) -> Drop | None:
 
 
 def _latest(items: int) -> list[int]:
-    """When to compute evidence of a drop: now, and while the latest items closed, so that alerts do not flicker."""
-    last = items // LONG * LONG
-    return [items, *range(last, max(last - STAYS, 0), -LONG)]
+    """When to ask for evidence of a drop: now, and while the latest items closed, so that an alert does not flicker."""
+    last = items // APART * APART
+    return [items, *range(last, max(last - STAYS, 0), -APART)]
 
 
 def _class_drops(closed: ClosedItems, since: int, labels: Sequence[str]) -> dict[str, Drop]:

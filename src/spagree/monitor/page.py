@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from spagree.monitor.alerts import Alert
+from spagree.monitor.alerts import Alert, notice
 from spagree.monitor.hub import Hub, Question, Reconciled
 from spagree.monitor.live import Live, Safe
 from spagree.present.charts.theme import PAGE, theme
@@ -52,6 +52,7 @@ class Top:
     project: str
     question: str
     verdict: Verdict
+    notice: str
     value: str
     interval: str
     safe: str
@@ -72,6 +73,7 @@ def top(hub: Hub, live: Live) -> Top:
         printable(live.project, 60),
         printable(live.question, 60),
         verdict(live, found),
+        notice(live),
         figure(spa.value) if spa and spa.value is not None else "–",
         f"95% interval {interval(spa)}" if spa and spa.low is not None else "no interval yet",
         "–" if live.safe.low is None else limits(live.safe.low, live.safe.high),
@@ -93,14 +95,22 @@ def verdict(live: Live, found: Sequence[Alert]) -> Verdict:
         titles = " · ".join(alert.title for alert in found[:SHOWN_TITLES])
         more = " · …" if len(found) > SHOWN_TITLES else ""
         return Verdict("problem", "✕", f"{len(found)} things need a look: {titles}{more}")
+    is_fine, words = _without_alert(live)
+    return Verdict("ok", "✓", words) if is_fine else Verdict("look", "…", words)
+
+
+def _without_alert(live: Live) -> tuple[bool, str]:
+    """Whether all is well while no alert is open, and how things are."""
     target, low = live.settings.target, live.safe.low
     if live.safe.value is None:
-        return Verdict("look", "…", "Too early to tell: no item has two annotations yet.")
+        return False, "Too early to tell: no item has two annotations yet."
+    if notice(live):
+        return False, "No alert is open, but the latest items agree less."
     if target is None:
-        return Verdict("ok", "✓", "No alert is open. Set --target to be told when agreement falls below it.")
+        return True, "No alert is open. Set --target to be told when agreement falls below it."
     if low is not None and low >= target:
-        return Verdict("ok", "✓", "Agreement is above the target; no alert is open.")
-    return Verdict("look", "…", "No alert is open; too few items yet to tell whether agreement reaches the target.")
+        return True, "Agreement is above the target; no alert is open."
+    return False, "No alert is open; too few items yet to tell whether agreement reaches the target."
 
 
 def _safe_words(safe: Safe, first: int, is_marked: bool) -> str:

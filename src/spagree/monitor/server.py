@@ -24,6 +24,7 @@ from starlette.routing import Route
 
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import hooks, page
+from spagree.monitor.alerts import notice
 from spagree.monitor.hub import Hub, Question
 from spagree.monitor.live import Live
 from spagree.monitor.security import Guard, TooLargeError, TooSlowError, body_of, problem
@@ -311,6 +312,7 @@ def _document(hub: Hub, live: Live) -> dict[str, Any]:
             "coverage": {"one": one, "two": two, "three_or_more": more},
             "annotations_per_hour": live.per_hour,
             "superseded": live.columns.superseded,
+            "notice": notice(live),
             "alerts": [alert.document() for alert in found],
         },
     }

@@ -8,8 +8,10 @@ refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,7 +24,8 @@ from spagree.monitor.events import Given, Row
 SCHEMA = 1
 MIGRATIONS: dict[int, Sequence[str]] = {}  # version → statements that lead to the next one
 LOCK = 0x5BA61EE  # of PostgreSQL, held while a monitor writes
-AT_ONCE = 50_000
+AT_ONCE = 50_000  # rows read in one go
+TOGETHER = 100  # rows written by one statement
 
 metadata = sa.MetaData()
 about = sa.Table("spagree_store", metadata, sa.Column("schema_version", sa.Integer, primary_key=True))
@@ -61,7 +64,7 @@ class Store:
         self.is_postgres = address.startswith(("postgresql://", "postgres://"))
         self._held: Any = None
         self.engine = _postgres(address) if self.is_postgres else _sqlite(address)
-        self._statement = str(self._insert(held).compile(self.engine, column_keys=list(held.c.keys())))
+        self._one, self._many = self._statements()
         try:
             self._hold()
             self._prepare()
@@ -104,21 +107,44 @@ class Store:
                     connection.execute(sa.text(statement))
             connection.execute(about.update().values(schema_version=SCHEMA))
 
+    def _statements(self) -> tuple[str, str]:
+        """What writes one row, and what writes many at once.
+
+        They go to the driver as they are: SQLAlchemy's handling of parameters costs more than the insert. Many rows in
+        one statement keep the interpreter's lock once for all of them, and leave it to the event loop meanwhile.
+        """
+        one = str(self._insert(held).compile(self.engine, column_keys=list(held.c.keys())))
+        head, values, tail = re.split(r"VALUES (\([^)]*\))", one)
+        return one, f"{head}VALUES {', '.join([values] * TOGETHER)}{tail}"
+
+    def tuples(self) -> Iterator[Sequence[tuple[Any, ...]]]:
+        """Every row in the order of arrival as it is stored, tens of thousands at a time, straight from the driver."""
+        with self.engine.connect() as connection:
+            name = ("rows",) if self.is_postgres else ()  # a named cursor does not fetch everything at once
+            cursor = connection.connection.cursor(*name)
+            cursor.execute(str(sa.select(held).order_by(held.c.seq)))
+            while found := cursor.fetchmany(AT_ONCE):
+                yield found
+            cursor.close()
+
     def rows(self) -> Iterator[Row]:
         """Every row in the order of arrival."""
-        with self.engine.connect().execution_options(yield_per=AT_ONCE) as connection:
-            for row in connection.exec_driver_sql(str(sa.select(held).order_by(held.c.seq))):
+        for found in self.tuples():
+            for row in found:
                 yield Row(Given._make((*row[:9], bool(row[9]))), row[10], row[11])
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Store rows, new or changed, in one transaction; returns once they are on disk.
-
-        The statement goes straight to the driver: SQLAlchemy's parameter handling costs more than the insert.
-        """
-        if rows:
-            values = [(*row.given, row.seq, row.arrived) for row in rows]
-            with self.engine.begin() as connection:
-                connection.exec_driver_sql(self._statement, values)
+        """Store rows, new or changed, in one transaction; returns once they are on disk."""
+        if not rows:
+            return
+        values = [(*given, seq, arrived) for given, seq, arrived in rows]
+        whole = len(values) // TOGETHER * TOGETHER
+        with self.engine.begin() as connection:
+            for start in range(0, whole, TOGETHER):
+                together = tuple(chain.from_iterable(values[start : start + TOGETHER]))
+                connection.exec_driver_sql(self._many, together)
+            if whole < len(values):
+                connection.exec_driver_sql(self._one, values[whole:])
 
     def mark(self, project: str, time: float, text: str) -> None:
         """Store the mark of a change in the guidelines."""
