@@ -311,7 +311,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     rounds, fewer = options.rounds, max(20, options.rounds // 20)
-    found: dict[str, float] = {"fewer": fewer}
+    found: dict[str, float] = {}
     with ProcessPoolExecutor(options.processes) as pool:
         run = Rounds(pool, options.kept).run
         for careless in CARELESS:
@@ -339,7 +339,7 @@ def _drops(run: Run, before: int, shift: float, rounds: int) -> dict[str, float]
     calm_ones = run(f"calm {before}", partial(calm, before + AFTER, seen), rounds)
     limits = tuple(np.quantile(calm_ones, 0.95, axis=0).tolist())
     delays = run(f"dropped {before}", partial(dropped, before, shift, seen, limits), rounds)
-    found: dict[str, float] = {}
+    found: dict[str, float] = {"fewer": len(delays)}
     for place, name in enumerate(DROPS):
         share, delay = median([each[place] for each in delays])
         found |= {f"drop {before} {name} found": share, f"drop {before} {name} delay": delay}

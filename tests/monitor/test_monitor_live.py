@@ -13,6 +13,7 @@ from spagree.monitor.demo import CARELESS, DRIFT, HELP, MARK, replayed
 from spagree.monitor.ledger import Columns, Ledger
 from spagree.monitor.live import Live, Settings, look
 from spagree.monitor.page import Verdict, ago, facts, top, trend_spec, verdict
+from spagree.present.wording import moment
 
 
 def columns(rows: list[tuple[int, int, int]], times: list[float] | None = None) -> Columns:
@@ -98,6 +99,14 @@ def test_a_mark_begins_anew() -> None:
     assert "drop" not in codes(live)
     assert 290 <= live.safe.items <= 310 and live.safe.high is not None and live.safe.high < 0.8
     assert look("p", "q", found, [(-5.0, "before everything")]).safe.items == 900
+
+
+def test_the_chart_says_where_it_begins() -> None:
+    found = project(60, [0.9])
+    found = replace(found, time=found.time + 1.7e9)
+    marked = look("p", "q", found, [(1.7e9, "old"), (1.7e9 + 30, "Guidelines <2>")])
+    assert top(Nothing(), marked).since == f"“Guidelines <2>” ({moment(1.7e9 + 30)} UTC)"  # type: ignore[arg-type]
+    assert top(Nothing(), look("p", "q", found)).since == ""  # type: ignore[arg-type]
 
 
 def test_what_changes_on_the_way_keeps_its_bounds() -> None:

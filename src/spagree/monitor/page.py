@@ -59,6 +59,7 @@ class Top:
     safe_words: str
     target: str
     bar: Mapping[str, float | None] | None
+    since: str
     facts: tuple[tuple[str, str], ...]
     alerts: Sequence[Alert]
     past: Sequence[Alert]
@@ -80,6 +81,7 @@ def top(hub: Hub, live: Live) -> Top:
         _safe_words(live.safe, live.settings.first, bool(live.marks)),
         "" if live.settings.target is None else figure(live.settings.target),
         _bar(live),
+        _since(live),
         facts(hub, live),
         found,
         past[:SHOWN_PAST],
@@ -121,6 +123,14 @@ def _safe_words(safe: Safe, first: int, is_marked: bool) -> str:
         f"95% bounds that hold however often you look: first {first} annotations of {count(safe.items, 'item')}{since} "
         f"(mean {figure(safe.value)})."
     )
+
+
+def _since(live: Live) -> str:
+    """The last mark, where the chart begins; nothing before it is drawn."""
+    if not live.marks:
+        return ""
+    at, text = live.marks[-1]
+    return f"“{printable(text, 60)}” ({moment(at)} UTC)"
 
 
 def _bar(live: Live) -> Mapping[str, float | None] | None:
