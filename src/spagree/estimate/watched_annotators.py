@@ -41,8 +41,8 @@ def watch_annotators(closed: ClosedItems, annotators: int, alpha: float = ALPHA)
     who, difference = who[order], difference[order]
     items = np.bincount(who, minlength=annotators)
     bets = _bets(difference, items)
-    evidence = np.bincount(who, np.log1p(-bets * difference), annotators)
-    total = np.bincount(who, difference, annotators)
+    summed = (np.log1p(-bets * difference), difference)
+    evidence, total = (np.bincount(who, each, annotators).astype(np.float64) for each in summed)
     mean = np.divide(total, items, out=np.zeros(annotators), where=items > 0)
     return WatchedAnnotators(evidence, items, mean, e_bh(evidence, alpha))
 
