@@ -74,7 +74,7 @@ def _plain(body: bytes) -> list[Event] | None:
         return None
     try:
         records = _USUAL.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     found: list[Event] = []
     for each in records if isinstance(records, list) else [records]:
