@@ -133,7 +133,7 @@ def test_a_store_that_fails_is_no_500(tmp_path: Path) -> None:
 
         write, monitor.hub.store.write = monitor.hub.store.write, full  # type: ignore[method-assign]
         answer = monitor.post(FINE)
-        assert answer.status_code == 503 and "nothing was kept" in answer.text and "secret" not in answer.text
+        assert answer.status_code == 503 and "nothing was stored" in answer.text and "secret" not in answer.text
         monitor.hub.store.write = write  # type: ignore[method-assign]
         assert monitor.post(FINE).status_code == 200
 
