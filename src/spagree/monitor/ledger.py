@@ -197,10 +197,9 @@ class Ledger:
         """Add rows that are durable, each of another annotation."""
         with self.lock:
             new = [(*given, seq, arrived) for given, seq, arrived in rows if not self._knows(given)]
-            if len(new) < len(rows):
-                for row in rows:
-                    if self._knows(row.given):
-                        self.sheets[row.given[:2]].replace(row)
+            for row in rows if len(new) < len(rows) else ():
+                if self._knows(row.given):
+                    self.sheets[row.given[:2]].replace(row)
             self._extend(new)
 
     def _knows(self, given: Given) -> bool:
