@@ -338,7 +338,7 @@ def test_the_hardest_items_show_their_text_escaped_and_shortened() -> None:
     said = section(html, "items")
     assert "<b>bold</b>" in said and "<b>bold" not in html.replace("&lt;b&gt;bold", "")
     assert "long long" in said and "long " * 90 not in said and "…" in said
-    assert "came with more than one text" not in said
+    assert "came with several texts" not in said
 
 
 def test_several_texts_of_one_item_are_said() -> None:

@@ -132,7 +132,7 @@ EXITS = [
     (("--multi", "nope"), 2, "unknown value of --multi"),
     (("--status", "nope"), 2, "unknown status 'nope'"),
     (("--format", "nope"), 2, "unknown format 'nope'"),
-    (("--label", "x", "--format", "label-studio"), 2, "--label has no meaning"),
+    (("--label", "x", "--format", "label-studio"), 2, "--label does not apply"),
     ((), 3, "2 questions"),
     (("--config", "nowhere.xml", "--question", "mood"), 4, "--config nowhere.xml: cannot be read"),
     (("--question", "mood"), 3, "an annotator gave one item different labels"),
