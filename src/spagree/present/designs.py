@@ -91,7 +91,7 @@ def _evenness(came: Returned) -> list[tuple[str, str]]:
         (
             "By people",
             came.p_people,
-            "some did much less; assign --finish redistributes their work",
+            "some did much less; assign --finish reassigns their work",
             "all missed about the same share",
         ),
         (
