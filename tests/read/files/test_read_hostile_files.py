@@ -229,7 +229,7 @@ def test_the_temporary_folder_may_have_any_name(folder: str, tmp_path: Path, mon
 def test_a_pipe_in_a_folder_does_not_make_it_wait(tmp_path: Path) -> None:
     text(tmp_path / "l.csv")
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(spagree.FileError, match=r"pipe\.csv: a pipe or a device"):
+    with pytest.raises(spagree.FileError, match=r"pipe\.csv: is a pipe or a device"):
         spagree.measure(str(tmp_path / "*.csv"))
     os.mkfifo(tmp_path / "user_state.json")
     with pytest.raises(spagree.FileError, match="is a directory"):
