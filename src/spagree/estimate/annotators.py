@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.estimate.comparison import holm
 from spagree.estimate.grouping import Ints, counted, sums
@@ -27,6 +26,7 @@ from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     import polars
+    from numpy.typing import NDArray
 
 ALPHA = 0.05
 

@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spagree.estimate.clusters import Clustered
 from spagree.estimate.grouping import Ints, counted, sums
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import votes_in_codes
 from spagree.tally.coded import Coded
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CELLS_AT_ONCE = 4_000_000
 
