@@ -154,7 +154,7 @@ def pseudonyms(path: Path, engine: str) -> list[tuple[str | None]]:
 
 def test_annotators_whose_text_differs_between_engines_get_no_pseudonyms(tmp_path: Path) -> None:
     VOTES.with_columns(annotator=pl.lit(1e20)).write_parquet(tmp_path / "named.parquet")
-    with pytest.raises(UsageError, match=r"type Float64, which Spark writes as text in its own way.*engine=\"duckdb\""):
+    with pytest.raises(UsageError, match=r"type Float64, which Spark writes as text differently.*engine=\"duckdb\""):
         spagree.measure(tmp_path / "named.parquet", engine="spark", pseudonymise=True)
 
 
