@@ -1,4 +1,4 @@
-"""What to do next, as values: each action with what it would gain, the one that gains most first."""
+"""What to do next, as values: each action with its expected gain, largest gain first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SECOND_ANNOTATION, EARLY_ANNOTATIONS, SHARED_ITEMS = "second_annotation", "early_annotations", "shared_items"
 PRECISION, ANNOTATORS, ITEMS, CLASSES = "precision", "annotators", "items", "classes"
 THIRD_ANNOTATION, GUIDELINE = "third_annotation", "guideline"
-SHARP = 0.02  # half of an interval that no decision needs narrower
+SHARP = 0.02  # half-width below which no decision needs a narrower interval
 MUCH = 0.1  # of all disagreement: worth an afternoon
 FEWEST_ITEMS, MOST_ITEMS = 3, 10
 MOST_NAMED = 3
@@ -27,19 +27,19 @@ PAIR = 2
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What actions are found in: breakdowns, None where there is none."""
+    """The breakdowns that suggest actions; None for a breakdown that is absent."""
 
     annotators: polars.DataFrame | None = None
     items: polars.DataFrame | None = None
-    """As :meth:`spagree.estimate.disagreement.Disagreement.items` has them."""
+    """As :meth:`spagree.estimate.disagreement.Disagreement.items` returns them."""
     classes: polars.DataFrame | None = None
     overlap: Overlap | None = None
     half: Mapping[str, Any] | None = None
-    """The cheapest way to half the interval by annotating new items: a row of the plan."""
+    """The cheapest way to halve the interval by annotating new items: a row of the plan."""
 
 
 def actions(findings: Findings, grounds: Grounds) -> tuple[Action, ...]:
-    """Everything worth doing: first what makes the number wrong, then by how much it gains."""
+    """Everything worth doing: first whatever makes the number wrong, then by gain."""
     if not findings.data.pairable_items:
         return (Action(SECOND_ANNOTATION),)
     first = list(_flaws(findings, grounds))
@@ -47,14 +47,14 @@ def actions(findings: Findings, grounds: Grounds) -> tuple[Action, ...]:
     half = half_interval(findings.spa)
     is_rough = half is None or half > ROUGH
     highest = findings.chance["spa_kappa"].high
-    if not is_rough and highest is not None and highest < LOW_KAPPA:  # a sharper number would say the same
+    if not is_rough and highest is not None and highest < LOW_KAPPA:  # a more precise number would say the same
         return (*first, Action(GUIDELINE), *ranked, *_third(grounds.annotators))
     more = [*_precision(findings, grounds), *_third(grounds.annotators)]
     return tuple([*first, *more, *ranked] if is_rough else [*first, *ranked, *more])
 
 
 def _flaws(findings: Findings, grounds: Grounds) -> Iterator[Action]:
-    """What no further annotation of the same kind would mend."""
+    """Problems that more annotation of the same kind would not fix."""
     if findings.missingness.broken:
         yield Action(EARLY_ANNOTATIONS)
     if grounds.overlap is not None and len(grounds.overlap.teams) > 1:
@@ -71,7 +71,7 @@ def _gains(findings: Findings, grounds: Grounds) -> Iterator[Action]:
 
 
 def _people(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
-    """Annotators who stand out on their own items and without whom the number would be higher."""
+    """Annotators who are outliers on their own items and without whom SPA would be higher."""
     if found is None:
         return
     apart = [row for row in found.rows(named=True) if row["stands_out"] and (row["change"] or 0) > 0]
@@ -84,7 +84,7 @@ def _people(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
 
 
 def _items(found: polars.DataFrame | None, spa: float, of: int) -> Iterator[Action]:
-    """The few items that hold a tenth of all disagreement, or the ten that hold most."""
+    """The few items that account for a tenth of all disagreement, or the top ten."""
     if found is None or found.is_empty():
         return
     shares = found["share"].head(MOST_ITEMS).to_list()
@@ -96,7 +96,7 @@ def _items(found: polars.DataFrame | None, spa: float, of: int) -> Iterator[Acti
 
 
 def _classes(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
-    """The two classes with the largest share of all disagreement, where that is more than their sizes would bring."""
+    """The two classes with the largest share of all disagreement, if it exceeds what their sizes explain."""
     if found is None or found.height < PAIR:
         return
     row = next((row for row in found.rows(named=True) if row["more"]), None)
@@ -107,7 +107,7 @@ def _classes(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
 
 
 def _precision(findings: Findings, grounds: Grounds) -> Iterator[Action]:
-    """How many annotations of new items would halve the interval, unless it is narrow."""
+    """How many annotations of new items would halve the interval, unless it is already narrow."""
     half, row = half_interval(findings.spa), grounds.half
     if row is None or half is None or half <= SHARP:
         return

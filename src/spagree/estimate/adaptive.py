@@ -1,8 +1,8 @@
 """The shape of the variance of an item's agreement, estimated from the items (docs/mathematics.md §7).
 
-The paper's inverse variance assumes that all items have the same class distribution. Items
-differ, so the right variance holds three numbers: θ, the probability that two annotations of an
-item agree; t3, that three agree; m2, that two disjoint pairs both agree.
+The paper's inverse variance assumes that all items have the same class distribution. Items differ, so the correct
+variance needs three numbers: θ, the probability that two annotations of an item agree; t3, that three agree; m2, that
+two disjoint pairs both agree.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from spagree.tally.tally import Tally
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Shrink towards annotations_m1 (a = 1/4, b = 0) with the weight of fifty items, whatever their number of
+# Shrink towards annotations_m1 (a = 1/4, b = 0) with the weight of fifty items, regardless of their number of
 # annotations: a calibration set of five items that everybody labelled is still five items.
 PRIOR_ITEMS = 50.0
 PRIOR_A, PRIOR_B = 0.25, 0.0
-USUAL_A, USUAL_B = (0.05, 0.42), 0.1  # of real data: a = 0.05 + 0.42·θ, and b around 0.1
+USUAL_A, USUAL_B = (0.05, 0.42), 0.1  # typical of real data: a = 0.05 + 0.42·θ, and b around 0.1
 Agreeing = tuple[int, int, float, float, float]
-"""Items, n, and over ordered pairs and triples of an item's annotations: Σs, Σs², Σs·s of pairs sharing one."""
+"""Items, n, and sums over ordered pairs and triples of an item's annotations: Σs, Σs², Σs·s of pairs sharing one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class Shape:
     b: float
     """Covariance of two pairs that share none, the variance between items: (m2 − θ²)/(θ − θ²)."""
     pair: float = 1.0
-    """Variance of a pair; below 1 where labels agree more or less."""
+    """Variance of a pair; below 1 under a metric with partial agreement."""
 
     def variance(self, n: int) -> float:
-        """Var(n)/(θ − θ²); pairs have no more in common than a pair with itself."""
+        """Var(n)/(θ − θ²); no covariance exceeds the variance of a pair."""
         a, b = min(self.a, self.pair), min(self.b, self.pair)
         return (self.pair + 2 * (n - 2) * a + comb(n - 2, 2) * b) / comb(n, 2)
 
     def variances(self, n: NDArray[Any]) -> NDArray[np.float64]:
-        """The variance for each number of annotations, computed once for each that occurs; 0 below two.
+        """The variance for each number of annotations, computed once per distinct n; 0 below two.
 
         >>> Shape(1.0, 1.0).variances(np.array([4, 1, 4])).tolist()
         [1.0, 0.0, 1.0]
@@ -64,7 +64,7 @@ ANNOTATIONS_M1 = Shape(PRIOR_A, PRIOR_B)
 
 
 def adaptive_shape(tally: Tally, found: LabelCounts | None = None, prior: Shape = ANNOTATIONS_M1) -> Shape:
-    """The shape of these items, with 0 ≤ b ≤ a ≤ 1; ``found`` holds the votes where labels agree by a metric.
+    """The shape of these items, with 0 ≤ b ≤ a ≤ 1; ``found`` holds the votes under a metric.
 
     >>> adaptive_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))  # nothing to learn from
     Shape(a=0.25, b=0.0, pair=1.0)
@@ -81,7 +81,7 @@ def adaptive_shape(tally: Tally, found: LabelCounts | None = None, prior: Shape 
 
 
 def cautious_shape(tally: Tally, found: LabelCounts | None = None) -> Shape:
-    """The shape behind intervals: it starts from how much items usually differ, because a few items cannot show it.
+    """The shape behind intervals: its prior is how much items usually differ, because a few items cannot show it.
 
     >>> cautious_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))
     Shape(a=0.26, b=0.125, pair=1.0)
@@ -97,7 +97,7 @@ def _nominal(tally: Tally) -> Iterator[Agreeing]:
 
 
 def _similar(found: LabelCounts) -> Iterator[Agreeing]:
-    """From the votes: for an annotation of label c, r_c and v_c add up s and s² over the other annotations."""
+    """From the votes: for an annotation of label c, r_c and v_c are the sums of s and s² over the other annotations."""
     matrix = found.similarity
     first = found.smoothed(found.count, matrix) - 1
     second = found.smoothed(found.count, None if matrix is None else matrix**2) - 1

@@ -1,9 +1,9 @@
-"""The alternative annotator test of Calderon, Reichart and Dror (2025), for its readers, as its paper defines it.
+"""The alternative annotator test of Calderon, Reichart and Dror (2025), exactly as the paper defines it.
 
 Each person is left out in turn: on how many of their items does the model agree with the remaining people at least as
-often as the person does (ρ of the model), and the person at least as often as the model (ρ of the person)? A t test
-of d = W_person − W_model against ε for each person with 30 items or more, Benjamini and Yekutieli over all of them;
-ω is the share of people the model wins against, and it passes with ω ≥ 0.5.
+often as the person does (ρ of the model), and the person at least as often as the model (ρ of the person)? Each person
+with 30 or more items gets a t test of d = W_person − W_model against ε, with the Benjamini–Yekutieli correction over
+all of them; ω is the share of people the model beats, and the model passes if ω ≥ 0.5.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PASSES = 0.5
 
 @dataclass(frozen=True, slots=True)
 class AlternativeTest:
-    """ω and ρ with what they rest on; None where nobody has 30 items."""
+    """ω and ρ with the counts behind them; None if nobody has 30 items."""
 
     omega: float | None
     rho: float | None
@@ -35,7 +35,7 @@ class AlternativeTest:
 
     @property
     def passes(self) -> bool | None:
-        """Whether the model wins against half of the people."""
+        """Whether the model beats at least half of the people."""
         return None if self.omega is None else self.omega >= PASSES
 
 
@@ -73,7 +73,7 @@ def _p_values(people: Pairable, ahead: Floats, epsilon: float) -> Floats:
 
 
 def _discoveries(p: Floats) -> Floats:
-    """Which tests are rejected by Benjamini and Yekutieli's procedure, as 1 and 0.
+    """Which hypotheses the Benjamini–Yekutieli procedure rejects, as 1 and 0.
 
     >>> _discoveries(np.array([0.001, 0.5, 0.01])).tolist()
     [1.0, 0.0, 1.0]

@@ -1,9 +1,9 @@
-"""How each annotator agrees with the others, what SPA would be without them, and who gives one label only.
+"""How each annotator agrees with the others, what SPA would be without them, and who always gives the same label.
 
-Somebody whose items all deserve one label gives one label, too. So the test looks at the items: where n_c of the n
-annotations of an item carry label c, an annotator like the others gave c with probability n_c/n, and gave it to all
+An annotator whose items all deserve one label also gives only one label, so the test looks at the items. If n_c of the
+n annotations of an item carry label c, an annotator like the others gave c with probability n_c/n, and gave it to all
 of their items with the product of these, q. The label was not fixed beforehand, so p is q times the number of labels
-that could have been given throughout. Holm over all annotators whose items could have shown it.
+that could have been given throughout. Holm's correction covers all annotators whose items could have revealed it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class LabelShares:
-    """Per annotator: the label given most often (of equals the first), its share, and whether it is given blindly."""
+    """Per annotator: the label given most often (the first if tied), its share, and whether it is given blindly."""
 
     commonest: Ints
     share: Floats
@@ -41,7 +41,7 @@ class LabelShares:
 
 
 def label_shares(codes: Coded) -> LabelShares:
-    """An annotator of −1 is one of the others of an item.
+    """Unknown annotators (−1) still count among the others of an item.
 
     >>> item, annotator = np.repeat(np.arange(9, dtype=np.int32), 3), np.tile(np.array([0, 1, 2], dtype=np.int32), 9)
     >>> label = np.where(annotator == 2, np.int32(1), item % 2)
@@ -65,7 +65,7 @@ def label_shares(codes: Coded) -> LabelShares:
 
 
 def _blind(codes: Coded, candidate: NDArray[np.bool_]) -> list[bool]:
-    """Who gives one label beyond what their items explain."""
+    """Who gives one label more often than their items explain."""
     item, _, count = codes.counts
     n = np.bincount(codes.item)
     firsts = np.flatnonzero(np.diff(item, prepend=-1))
@@ -80,7 +80,7 @@ def _blind(codes: Coded, candidate: NDArray[np.bool_]) -> list[bool]:
     np.minimum.at(options, who, choices[where])
     p = np.minimum(1.0, options * product(np.repeat(count, count)[used] / n[where]))
     shared = sums(who, np.ones(len(who)), len(candidate))
-    # Annotators whose items cannot make p small are no part of the family: nothing could ever be found.
+    # Annotators whose items cannot make p small are not in the family: the test could never reject for them.
     tested = (shared > 1) & (options * product(rarest[where]) <= ALPHA)
     known = np.where(candidate, p, 1.0)
     adjusted = holm([float(p) if ask else None for p, ask in zip(known, tested, strict=True)])
@@ -94,12 +94,12 @@ ONE_ITEM = "shares only one item, too few to show how items differ"
 def annotators(
     codes: Coded, found: Peers, by_n: Mapping[int, Fraction], spa: float | None, level: float
 ) -> polars.DataFrame:
-    """One row per annotator, least agreement with the others first; those with few shared items come last.
+    """One row per annotator, lowest agreement with the others first; those with few shared items come last.
 
-    ``agreement`` is the probability that somebody else, drawn at random on a random one of the annotator's
-    shared items, gave the same label; items count the same, however many others annotated them.
-    ``against_others`` is how much more the others of the same items agree with the annotator than among themselves,
-    over the items with three or more annotations; ``stands_out`` is None with fewer than ten of them.
+    ``agreement`` is the probability that another annotator, drawn at random from a random one of the annotator's
+    shared items, gave the same label; every item counts the same, however many others annotated it. ``against_others``
+    is how much more the others agree with the annotator than with each other, over the items with three or more
+    annotations; ``stands_out`` is None with fewer than ten such items.
     """
     import polars
 

@@ -1,4 +1,4 @@
-"""Breakdowns as values: what a page, a chart or a table sees, each there or absent with its reason."""
+"""Breakdowns as values: what pages, charts and tables receive. Each is present, or absent with a reason."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def outcome(make: Callable[[], T]) -> T | Absent:
 
 
 def or_none(make: Callable[[], T]) -> T | None:
-    """What ``make`` returns; None where it cannot."""
+    """What ``make`` returns; None if it cannot."""
     found = outcome(make)
     return None if isinstance(found, Absent) else found
 
 
 def known(value: T | Absent) -> T:
-    """The value; where there is none, its reason is raised."""
+    """The value; raises the reason if it is absent."""
     if isinstance(value, Absent):
         raise value.error
     return value
@@ -58,9 +58,9 @@ def known(value: T | Absent) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something to do: whom or what it is about, and the figures of its gain.
+    """Something to do: whom or what it concerns, and what it would gain.
 
-    ``gain`` is how much SPA would rise if it settled everything it is about; 0 where it gains something else.
+    ``gain`` is how much SPA would rise if it resolved everything it concerns; 0 if the gain is of another kind.
     """
 
     kind: str
@@ -71,7 +71,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Breakdowns:
-    """What was found, and where agreement is lost: each breakdown a value, or absent with its reason."""
+    """The findings and where agreement is lost: each breakdown is a value, or absent with a reason."""
 
     findings: Findings
     classes: polars.DataFrame | Absent = NOT_ASKED
@@ -88,20 +88,20 @@ class Breakdowns:
     concentration: Concentration | Absent = NOT_ASKED
     """How few people made half of the annotations."""
     disputed: polars.DataFrame | Absent = NOT_ASKED
-    """The items that add most to all disagreement."""
+    """The items that contribute most to all disagreement."""
     answers: polars.DataFrame | Absent = NOT_ASKED
     """Who gave these items which label."""
     confused: polars.DataFrame | Absent = NOT_ASKED
     """Pairs of classes by their share of all disagreement."""
     options: polars.DataFrame | Absent = NOT_ASKED
-    """Agreement on each option, where labels are sets of them."""
+    """Agreement on each option, if labels are sets of options."""
     groups: Groups | Absent = NOT_ASKED
-    """Agreement of each group, where a column of groups was named."""
+    """Agreement of each group, if a group column was named."""
     actions: tuple[Action, ...] | Absent = NOT_ASKED
-    """What to do next, the action that gains most first."""
+    """What to do next, largest gain first."""
 
     def lacks(self, name: str) -> str | None:
-        """Why there is no such breakdown, in words; None where there is one."""
+        """Why this breakdown is missing, in words; None if it is present."""
         value = getattr(self, name)
         if isinstance(value, Absent):
             return value.reason

@@ -1,8 +1,8 @@
 """Where agreement is lost: by item, class, annotator, pair of annotators and over time.
 
-A :class:`Measurement` holds what was counted and computes each breakdown once, when asked; :class:`Breakdowns` are the
-results as values, which is all that a page, a chart or a table sees. Each breakdown is imported where it is asked for:
-a score needs hardly any of them, and importing them all takes longer than computing it.
+A :class:`Measurement` holds the counts and computes each breakdown once, on demand; :class:`Breakdowns` holds the
+results as values, which is all that pages, charts and tables see. Each breakdown is imported on first use: a score
+needs hardly any of them, and importing them all takes longer than computing it.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from spagree.estimate.disagreement import Disagreement
     from spagree.estimate.groups import Groups
 
-MOST_FOR_BOTH = 500_000  # annotations: above, the second pass is made only when asked for
-FEWEST_IN_TEAMS = 3  # annotators: up to here they cannot form two teams
-MOST_PEOPLE = 40  # annotators among whom a page compares every two
+MOST_FOR_BOTH = 500_000  # annotations: above this, the second pass runs only on request
+FEWEST_IN_TEAMS = 3  # annotators: this many or fewer cannot form two teams
+MOST_PEOPLE = 40  # annotators whose pairs a page compares
 MOST_DISPUTED = 60  # items on a page, by their share of all disagreement
 NOT_LOOKED = (
     f"above {CHEAP_ANNOTATIONS:,} annotations it is not checked whether annotators form teams that share no item or "
@@ -62,7 +62,7 @@ TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs"
 
 @dataclass(frozen=True)
 class Measurement(Evidence):
-    """What was counted and how it is measured; computes each breakdown once."""
+    """The counts and the settings; computes each breakdown once."""
 
     weights: str | CustomWeights
     level: float
@@ -75,12 +75,12 @@ class Measurement(Evidence):
         return Breakdowns(findings, **{name: outcome(made[name]) for name in names})
 
     def summary(self, findings: Findings) -> Breakdowns:
-        """What a headline and the checks need: both intervals and the overlap, where they cost little."""
+        """What the headline and the checks need: both intervals and the overlap, if they are cheap."""
         looked = outcome(lambda: self.quick_overlap)
         return replace(self.breakdowns(findings, ["intervals", "concentration"]), overlap=looked)
 
     def tables(self, findings: Findings) -> dict[str, polars.DataFrame]:
-        """Every table in full: all items, all pairs; without those that do not exist."""
+        """Every table in full: all items, all pairs; tables that do not exist are left out."""
         made = self._made(findings) | {"items": self.all_items, "pairs": self.pairs}
         found = {name: outcome(made[name]) for name in TABLES}
         return {name: frame for name, frame in found.items() if not isinstance(frame, Absent)}
@@ -106,7 +106,7 @@ class Measurement(Evidence):
         }
 
     def _once(self, key: Any, make: Callable[[], polars.DataFrame]) -> polars.DataFrame:
-        """A frame that is computed when first asked for; callers may change what they get."""
+        """A frame computed on first request; callers may modify their copy."""
         if key not in self._frames:
             self._frames[key] = make()
         return self._frames[key].clone()
@@ -121,18 +121,18 @@ class Measurement(Evidence):
 
     @cached_property
     def disagreement(self) -> Disagreement:
-        """What all disagreement is made of."""
+        """Disagreement broken down by item and by pair of classes."""
         from spagree.estimate.disagreement import Disagreement
 
         return Disagreement(self.votes, self.by_n())
 
     def disputed(self, most: int) -> polars.DataFrame:
-        """The items that add most to all disagreement."""
+        """The items that contribute most to all disagreement."""
         items, here = self.item_table(), self.table if self.is_brought_here else None
         return self._once(("disputed", most), lambda: self.disagreement.disputed(items, here, most))
 
     def answers(self) -> polars.DataFrame:
-        """Who said what about the items that add most to all disagreement."""
+        """Who gave which label to the items that contribute most to all disagreement."""
         items = self.disputed(MOST_DISPUTED)["item"]
         return self.table.answers(items) if self.is_brought_here else self.item_table().answers(items)
 
@@ -141,7 +141,7 @@ class Measurement(Evidence):
         return self._once("confused", self.disagreement.classes)
 
     def options(self) -> polars.DataFrame:
-        """Agreement on each option, where labels are sets of them."""
+        """Agreement on each option, if labels are sets of options."""
         from spagree.estimate.option_agreement import are_sets, option_agreement
 
         if self.metric.rule not in SET_METRICS and not are_sets(self.votes.labels):
@@ -149,7 +149,7 @@ class Measurement(Evidence):
         return self._once("options", lambda: option_agreement(self.votes, self.by_n()))
 
     def actions(self, findings: Findings) -> tuple[Action, ...]:
-        """What to do next, the action that gains most first."""
+        """What to do next, largest gain first."""
         from spagree.estimate.actions import Grounds, actions
 
         spa, now = findings.spa, half_interval(findings.spa)
@@ -163,7 +163,7 @@ class Measurement(Evidence):
         return actions(findings, grounds)
 
     def _half(self, now: float | None) -> dict[str, Any] | None:
-        """The cheapest way to half the interval by annotating new items; ``now`` is its half-width."""
+        """The cheapest way to halve the interval by annotating new items; ``now`` is its half-width."""
         from spagree.estimate.planning import NEW_ITEMS
 
         if not now:
@@ -182,7 +182,7 @@ class Measurement(Evidence):
 
     @cached_property
     def groups(self) -> Groups | None:
-        """Each group of items or annotators, where a column of groups was named."""
+        """Each group of items or annotators, if a group column was named."""
         if self.tally.grouped is None:
             return None
         from spagree.estimate.groups import find_groups
@@ -205,7 +205,7 @@ class Measurement(Evidence):
         return self._once("annotators", lambda: annotators(self.codes, self.peers, self.by_n(), spa, self.level))
 
     def pairs(self, least: int = 1, busiest: int | None = None) -> polars.DataFrame:
-        """Agreement and kappa of every two annotators who share at least so many items, among the busiest."""
+        """Agreement and kappa of pairs of annotators who share at least ``least`` items, among the busiest."""
 
         def make() -> polars.DataFrame:
             codes = self.codes if busiest is None else self.codes.of_busiest(busiest)
@@ -229,7 +229,7 @@ class Measurement(Evidence):
 
     @cached_property
     def quick_overlap(self) -> Overlap:
-        """The same where looking costs little; thin bridges only among few meetings."""
+        """The overlap if it is cheap to compute; thin bridges only if few pairs met."""
         if self.annotations is not None and not is_small(self.tally.annotations):
             raise UsageError(NOT_LOOKED)
         return self.overlap if is_cheap(self.codes) else overlap(self.codes, bridges=False)
@@ -268,26 +268,26 @@ class Measurement(Evidence):
         return measured(tally, self.weights, self.level, self.metric)
 
     def cautions(self, spa: float | None) -> tuple[Caution, ...]:
-        """What to say about the overlap and about who decides, where looking at it costs little."""
+        """Warnings about the overlap and about decisive annotators, if they are cheap to compute."""
         people = len(self.tally.annotators or ())
         if self.annotations is None or people <= FEWEST_IN_TEAMS or not is_small(self.tally.annotations):
             return ()
         apart = tuple(overlap_cautions(self.quick_overlap))
         try:
             by_n = self.by_n()
-        except UsageError:  # own weights that say nothing about items with one annotation less
+        except UsageError:  # custom weights without an entry for items with one annotation less
             return apart
         return (*apart, *decisive_cautions(self.peers, by_n, self.codes.annotators, spa))
 
     def to_new_annotators(self, findings: Findings) -> Findings:
-        """The same findings with the intervals of all schemes for new annotators, too."""
+        """The same findings, with every scheme's interval widened to new annotators."""
         schemes = {name: self._for_annotators(figure, name) for name, figure in findings.schemes.items()}
         own = not isinstance(self.weights, str)
         spa = self._for_annotators(findings.spa) if own else schemes[str(self.weights)]
         return replace(findings, spa=spa, schemes=schemes)
 
     def intervals(self, spa: Estimate) -> dict[str, Estimate]:
-        """SPA's interval for these annotators and for others like them; refused where the second is not computed."""
+        """SPA's interval for these annotators and for others like them; raises if the second cannot be computed."""
         if spa.method != WILSON:
             raise UsageError("a bootstrap resamples items only")
         if spa.interval_for == ANNOTATORS:
@@ -308,7 +308,7 @@ class Measurement(Evidence):
         return {ITEMS: spa, ANNOTATORS: self._for_annotators(spa)}
 
     def _for_annotators(self, figure: Estimate, scheme: str | None = None) -> Estimate:
-        """The interval for other annotators as well, over items or over clusters of them."""
+        """The interval that also covers other annotators, over items or over clusters of items."""
         by_n = self.by_n(scheme)
         if self.tally.clusters is None:
             return to_new_annotators(self.peers, by_n, figure, self._shape)
@@ -329,7 +329,7 @@ class Measurement(Evidence):
 
     @cached_property
     def votes(self) -> LabelCounts:
-        """The votes of all items: from the tally, or item by item where it keeps no patterns."""
+        """The votes of all items: from the tally, or item by item if it keeps no patterns."""
         found = votes(self.tally, self.metric)
         if found is not None:
             return found
@@ -341,12 +341,12 @@ class Measurement(Evidence):
 
     @property
     def similar(self) -> LabelCounts | None:
-        """The votes, where labels are more or less similar; None where only equal ones agree."""
+        """The votes, if the metric gives partial credit; None if only equal labels agree."""
         return None if self.metric.rule == NOMINAL else self.votes
 
     @cached_property
     def similarity(self) -> Floats | None:
-        """How much two labels agree under the metric; None where only equal ones do."""
+        """How much two labels agree under the metric; None if only equal labels agree."""
         return None if self.similar is None else self.similar.similarity
 
     @cached_property

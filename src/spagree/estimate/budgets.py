@@ -1,4 +1,4 @@
-"""What a budget buys, what a decision takes, and when it will be done: the other questions to a plan.
+"""What a budget buys, what a decision takes, and when the work will be done: a plan's other questions.
 
 They use the same variance as :mod:`spagree.estimate.planning` (docs/mathematics.md §10): I items with n
 annotations each have the standard error √(Var(n)/I).
@@ -49,13 +49,13 @@ DAY = 86_400
 
 
 def check_budget(budget: int) -> None:
-    """Refuse what is no number of annotations."""
+    """Refuse anything but a positive whole number of annotations."""
     if not (isinstance(budget, int) and budget > 0):
         raise UsageError(f"budget {budget!r}: how many more annotations can be made, a whole number from 1 on")
 
 
 def check_share(name: str, value: float) -> None:
-    """Refuse what is no agreement."""
+    """Refuse anything but a probability."""
     if not (isinstance(value, int | float) and 0 < value < 1):
         raise UsageError(f"{name} {value!r}: a probability of agreement lies between 0 and 1, for example 0.7")
 
@@ -70,9 +70,9 @@ def plan_for(
     people: Callable[[], TwoWay | None] | None = None,
     **wanted: Any,
 ) -> polars.DataFrame:
-    """A plan for one of ``half_width``, ``budget`` or ``require``; without any, for the next round half-widths.
+    """A plan for one of ``half_width``, ``budget`` or ``require``; by default for the next round half-widths.
 
-    ``people`` tells how much annotators differ, for intervals that hold for new annotators as well.
+    ``people`` says how much annotators differ, for intervals that also cover new annotators.
     """
     asked = _asked(wanted)
     _check(asked)
@@ -95,7 +95,7 @@ def plan_for(
 
 
 def _check(asked: Mapping[str, Any]) -> None:
-    """Refuse what is no half-width, budget or agreement."""
+    """Refuse an invalid half-width, budget or agreement."""
     check_half_width(asked.get("half_width"))
     if "budget" in asked:
         check_budget(asked["budget"])
@@ -104,7 +104,7 @@ def _check(asked: Mapping[str, Any]) -> None:
 
 
 def _asked(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked for; one thing at a time."""
+    """The one question that was asked."""
     asked = {name: value for name, value in wanted.items() if value is not None}
     if len(asked) > 1:
         raise UsageError(f"{' and '.join(asked)}: ask for one of them at a time")
@@ -122,7 +122,7 @@ def _answered(present: Present, asked: Mapping[str, Any], targets: Sequence[floa
 def plan_expected(
     agreement: float, classes: int | None = None, *, level: float = 0.95, most: int | None = None, **wanted: Any
 ) -> polars.DataFrame:
-    """A plan for a project that has not begun: ``half_width``, ``budget`` or ``require`` under an expected agreement.
+    """A plan for a project that has not started: ``half_width``, ``budget`` or ``require`` at an expected agreement.
 
     >>> rows = plan_expected(0.7, half_width=0.03).filter("best")
     >>> rows.select("route", "annotations_per_item", "items", "more_annotations").rows()
@@ -142,7 +142,7 @@ def plan_expected(
 
 
 def assumed(agreement: float, level: float, allowed: Sequence[int]) -> Present:
-    """A project that has not begun, with the agreement one expects."""
+    """A project that has not started, with an assumed agreement."""
     check_share("agreement", agreement)
     spread = sqrt(agreement * (1 - agreement))
     spa = Estimate(agreement, spread, None, None, level, "annotations_m1")
@@ -150,7 +150,7 @@ def assumed(agreement: float, level: float, allowed: Sequence[int]) -> Present:
 
 
 def spend(present: Present, budget: int) -> list[Row]:
-    """The half-width that so many more annotations bring, for each route and number of annotations per item."""
+    """The half-width that ``budget`` more annotations buy, for each route and number of annotations per item."""
     check_budget(budget)
     rows = []
     for n in present.allowed:
@@ -169,7 +169,7 @@ def _size(n: int, items: int, annotations: int) -> Row:
 
 
 def _deepened(present: Present, budget: int) -> Iterator[tuple[Standing, Row]]:
-    """All items brought to n annotations, for every n that the budget pays for."""
+    """All items brought to n annotations, for every affordable n."""
     by_n = present.tally.items_by_n
     scale = present.standing.noise / present.after(0).noise if present.tally.pairable_items else 1.0
     for n in present.allowed:
@@ -180,7 +180,7 @@ def _deepened(present: Present, budget: int) -> Iterator[tuple[Standing, Row]]:
 
 
 def _bought(present: Present, after: Standing, row: Row) -> Row:
-    """A row with the half-width to expect; none where the budget buys nothing."""
+    """A row with the expected half-width; none if the budget buys nothing."""
     row |= {"best": False, "assumed": present.assumed(row["annotations_per_item"])}
     if not after.weight:
         return row | dict.fromkeys(("half_width", "half_width_low", "half_width_high")) | {"undefined": TOO_SMALL}
@@ -202,7 +202,7 @@ def _narrowest(rows: list[Row]) -> list[Row]:
 
 
 def decide(present: Present, require: float) -> list[Row]:
-    """How many more annotations until the interval lies on one side of ``require``, if agreement stays as it is."""
+    """How many more annotations until the interval lies on one side of ``require``, if agreement stays the same."""
     check_share("require", require)
     rows = [_decided(present, require, n) for n in present.allowed]
     known = [row for row in rows if row["undefined"] is None]
@@ -236,7 +236,7 @@ class Pace:
     last: datetime
 
     def done(self, more: int) -> datetime | None:
-        """When so many more annotations will be there; None beyond the calendar.
+        """When ``more`` further annotations will be in; None beyond the calendar.
 
         >>> Pace(100.0, datetime(2026, 1, 1, tzinfo=UTC)).done(250).isoformat()
         '2026-01-03T12:00:00+00:00'
@@ -246,7 +246,7 @@ class Pace:
 
 
 def pace(rows: Sequence[Mapping[str, Any]]) -> Pace | None:
-    """From a development's rows (``time``, ``annotations`` so far); None where times are no dates or all one moment."""
+    """From a development's rows (``time``, ``annotations`` so far); None if times are not dates or are all equal."""
     moments = [(_seconds(row["time"]), row["annotations"]) for row in rows]
     known = [(time, made) for time, made in moments if time is not None]
     if len(known) < 2 or known[-1][0] <= known[0][0]:
@@ -258,7 +258,7 @@ def pace(rows: Sequence[Mapping[str, Any]]) -> Pace | None:
 
 
 def _seconds(time: Any) -> float | None:
-    """Seconds since 1970, from a date or from a number that can only be one."""
+    """Seconds since 1970, from a date or from a number that can only be a timestamp."""
     if isinstance(time, datetime):
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     if isinstance(time, int | float) and not isinstance(time, bool):

@@ -1,4 +1,4 @@
-"""What a careful colleague would point out about these figures, each with a remedy."""
+"""What a careful colleague would point out about these figures, with remedies."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from spagree.estimate.weights import Weights
 from spagree.tally.tally import Tally
 from spagree.understood import Caution
 
-FREE_TEXT, FEWEST_LABELS = 0.5, 10  # so many different labels per annotation, and at least so many
-SCALE = 3  # different numbers
+FREE_TEXT, FEWEST_LABELS = 0.5, 10  # distinct labels per annotation, and distinct labels, that suggest free text
+SCALE = 3  # distinct numbers that look like a scale
 LOW_COVERAGE = 0.5
-OUTWEIGHED = 4  # so many items are worth no more than one
+OUTWEIGHED = 4  # this many items are worth no more than one
 LARGE_TALLY = 100_000  # combinations of cluster and labels
 DECISIONS = frozenset(
     ("gold", "goldstandard", "groundtruth", "truth", "consensus", "majority", "majorityvote", "adjudicated", "final")
@@ -33,13 +33,13 @@ REMEDY = (
 def cautions(
     tally: Tally, schemes: Mapping[str, Estimate], test: Missingness, weights: Weights, metric: str = NOMINAL
 ) -> tuple[Caution, ...]:
-    """All warnings that apply, the weightiest first."""
+    """All warnings that apply, most important first."""
     said = (*_assumption(schemes, test), *_coverage(tally), *_heavy(tally, weights), *_clusters(tally))
     return (*said, *_labels(tally, weights, metric))
 
 
 def near_chance(tally: Tally, kappa: Corrected) -> tuple[Caution, ...]:
-    """Agreement that blind guessing would reach as well, where there are items enough to tell."""
+    """Warn if blind guessing would agree as often, given enough items to tell."""
     if kappa.value is None or kappa.low is None or kappa.expected is None or kappa.observed is None:
         return ()
     if tally.pairable_items < FEW_ITEMS or kappa.low > 0 or kappa.value >= NEAR_CHANCE:
@@ -121,7 +121,7 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
 
 
 def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:
-    """A few items with very many annotations that outweigh the rest."""
+    """A few items with so many annotations that they outweigh the rest."""
     found = sorted(((n, items) for n, items in tally.items_by_n.items() if n > 1), reverse=True)
     whole = sum(items * weights.by_n[n] for n, items in found)
     squares = sum(items * weights.by_n[n] ** 2 for n, items in found)
@@ -139,7 +139,7 @@ def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:
 
 
 def _clusters(tally: Tally) -> Iterator[Caution]:
-    """Items without a cluster, and clusters too few to see how they differ."""
+    """Items without a cluster, and too few clusters to see how they differ."""
     if tally.clusters is None or tally.grouped is None:
         return
     column, without = tally.grouped.cluster, tally.grouped.without_cluster
@@ -174,7 +174,7 @@ def _labels(tally: Tally, weights: Weights, metric: str) -> Iterator[Caution]:
 
 
 def _kinds(tally: Tally) -> Iterator[Caution]:
-    """Labels that are more than names, while they are compared as names."""
+    """Labels that carry more than a name but are compared as names."""
     labels = list(tally.labels)
     numbers = all(map(is_number, with_points(labels)))
     if len(labels) >= FEWEST_LABELS and len(labels) > FREE_TEXT * tally.annotations:

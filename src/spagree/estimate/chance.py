@@ -1,8 +1,8 @@
-"""Agreement beyond chance on incomplete data (docs/mathematics.md §13), each coefficient from the same votes.
+"""Agreement beyond chance on incomplete data (docs/mathematics.md §13), every coefficient from the same votes.
 
 All are κ = (P_o − P_e)/(1 − P_e). They differ in how items are weighted in the observed agreement P_o and in
-what "by chance" means in the expected agreement P_e. Standard errors come from leaving out one item at a time,
-exactly: what an item contributes is subtracted from a few sums, for all items at once.
+what "by chance" means in the expected agreement P_e. Standard errors are exact leave-one-item-out jackknives: each
+item's contribution is subtracted from a few sums, for all items at once.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from spagree.tally.tally import Tally
 
 NO_PATTERNS = "the tally does not keep which labels were given together: too many different combinations"
 ONE_CLASS = "all annotations carry one label, so agreement by chance is certain"
-CERTAIN = 1 - 1e-12  # expected agreement above this is 1 but for rounding
+CERTAIN = 1 - 1e-12  # expected agreement above this is 1 up to rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected(Estimate):
-    """A chance-corrected coefficient with the observed and expected agreement it is made of."""
+    """A chance-corrected coefficient with its observed and expected agreement."""
 
     observed: float | None = None
     expected: float | None = None
@@ -39,10 +39,10 @@ class Corrected(Estimate):
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """What makes a coefficient: its weights, its expected agreement, whether single annotations inform it.
+    """What defines a coefficient: its weights, its expected agreement, whether single annotations inform it.
 
-    ``entries`` is what the class shares behind the expected agreement add up; None where rare classes tell no more
-    about the coefficient than common ones.
+    ``entries`` are the terms of the class shares behind the expected agreement; None if rare classes say no more about
+    the coefficient than common ones.
     """
 
     weights: str
@@ -53,7 +53,7 @@ class _Rule:
 
 
 def chance(tally: Tally, by_n: ByN, level: float, scheme: str, metric: Metric | None = None) -> dict[str, Corrected]:
-    """All chance-corrected coefficients; with clusters, values are the same and errors are between clusters.
+    """All chance-corrected coefficients; clusters change the errors, not the values.
 
     >>> from fractions import Fraction
     >>> data = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2}, {"b": 2}])
@@ -91,7 +91,7 @@ class _Coefficient:
     rule: _Rule
     found: LabelCounts
     clustered: LabelCounts | None
-    """The same votes by cluster; None where items are independent."""
+    """The same votes by cluster; None if items are independent."""
     by_n: Mapping[int, float]
     shape: Shape
 
@@ -115,17 +115,17 @@ class _Coefficient:
 
     @cached_property
     def entries(self) -> Floats:
-        """What each label of an item adds to the class shares."""
+        """What each label of an item contributes to the class shares."""
         return (self.rule.entries or _counts)(self.found)
 
     @cached_property
     def shares(self) -> Floats:
-        """Class shares, as the expected agreement has them."""
+        """Class shares, as used in the expected agreement."""
         totals = self.found.per_label(self.entries)
         return np.asarray(totals / total(totals))
 
     def corrected(self, level: float, weights: str) -> Corrected:
-        """Value, standard error and interval, or in words why there is none."""
+        """Value, standard error and interval, or the reason there is none."""
         found, values = self.found, self.values
         if not np.isfinite(values[0]):
             classes = len(np.unique(found.label[found.n[found.group] > 1]))
@@ -140,20 +140,20 @@ class _Coefficient:
             return replace(plain, value=value, undefined=ONE_CLUSTER)
         _, stderr = spread.debiased()
         low, high = spread.limits(float(values[0]), stderr, level)
-        # The value is freed of its bias, the interval is not: near its ends that would invent a spread.
+        # The value is bias-corrected, the interval is not: near its ends that would invent spread.
         return replace(plain, value=value, stderr=stderr, low=min(low, value), high=max(high, value))
 
     @cached_property
     def values(self) -> Floats:
-        """The coefficient of all items, then without one of each kind of unit."""
+        """The coefficient of all items, then without one unit of each kind."""
         room = np.where(self.expected > CERTAIN, 0.0, 1 - self.expected)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((self.observed - self.expected) / room)
 
     def debiased(self) -> tuple[float, float]:
-        """The value, free of its bias where the rule asks for that, and its standard error."""
+        """The value, bias-corrected if the rule asks for it, and its standard error."""
         value = float(self.values[0])
-        if not np.isfinite(self.values).all():  # without one of the units all annotations carry one label
+        if not np.isfinite(self.values).all():  # leaving out some unit leaves one label only
             return value, self.linearised()
         mean, moved = deviations(self.values[1:], self.found.unit_sizes)
         size = self.found.units
@@ -161,7 +161,7 @@ class _Coefficient:
         return min(free, 1.0), sqrt(total(self.found.unit_sizes * moved**2))
 
     def limits(self, value: float, stderr: float, level: float) -> tuple[float, float]:
-        """The interval: as the observed agreement has it, or by the items that inform a kappa."""
+        """The interval: from that of the observed agreement, or from the items that inform a kappa."""
         found, expected = self.found, float(self.expected[0])
         if self.rule.entries:
             return self.beyond_chance(value, stderr, level)
@@ -172,12 +172,12 @@ class _Coefficient:
         return (low - expected) / room, (high - expected) / room
 
     def beyond_chance(self, value: float, stderr: float, level: float) -> tuple[float, float]:
-        """An item informs by its weight times how unlikely its labels are to agree by chance."""
+        """An item's information is its weight times the probability that its labels disagree by chance."""
         found, shares = self.found, self.shares
         informing = self.weights * found.per_group(_shares(found) * (1 - found.across(shares))[found.label])
         relative = self.shape.variances(found.n)
         first, second, fourth = (total(found.unit_sizes * found.per_unit(informing) ** power) for power in (1, 2, 4))
-        # What items imply if they are independent: a cluster implies no less.
+        # The variance that independent items imply; clusters imply no less.
         alone, fourths = (total(found.items * informing**power) for power in (2, 4))
         implied = total(found.items * informing**2 * relative) / alone * (second**2 / fourth) / (alone**2 / fourths)
         most = min(1.0, 2 * (1 - float(shares.max())))  # two annotations of an item cannot differ more often
@@ -189,7 +189,7 @@ class _Coefficient:
         return min(float(low[0]), self.with_differing(seen, level)), float(high[0])
 
     def with_differing(self, seen: float, level: float) -> float:
-        """The coefficient with as many more items as could have gone unseen, on which people are divided."""
+        """The coefficient with as many divided items added as could have gone unseen."""
         found, likely, observed = self.found, self.found.across(self.shares), self.observed[:1]
         two = np.argsort(-likely, kind="stable")[:2]
         alike = np.zeros(1) if found.similarity is None else found.similarity[two[:1], two[1:]]
@@ -200,7 +200,7 @@ class _Coefficient:
         return float(with_differing(observed, self.expected[:1], likely[two].sum(), alike, share, divided=divided)[0])
 
     def linearised(self) -> float:
-        """Standard error from what each item adds to the ratio, where the jackknife leaves one class."""
+        """Linearised standard error of the ratio, for when the jackknife leaves only one class."""
         found, room = self.found, 1 - float(self.expected[0])
         around = found.across(self.shares)
         entries = self.entries / total(found.per_label(self.entries))
@@ -220,7 +220,7 @@ def _without_one(found: LabelCounts, one: Floats) -> Floats:
 
 
 def _between_items(found: LabelCounts) -> Floats:
-    """Two annotations of different items: the only pairs that can agree by chance alone."""
+    """Two annotations of different items: the only pairs that agree by chance alone."""
     size, within = _without_one(found, found.n), _without_one(found, found.squares)
     return (_class_squares(found) - within) / (size**2 - _without_one(found, found.n**2))
 
@@ -232,7 +232,7 @@ def _without_replacement(found: LabelCounts) -> Floats:
 
 
 def _class_squares(found: LabelCounts) -> Floats:
-    """Σ_c N_c², which loses 2 Σ_c N_c n_c − Σ_c n_c² when an item goes."""
+    """Σ_c N_c², which loses 2 Σ_c N_c n_c − Σ_c n_c² when an item is left out."""
     return _label_squares(found, found.count)
 
 
@@ -265,7 +265,7 @@ def _label_squares(found: LabelCounts, entries: Floats) -> Floats:
 
 
 def _gwet(found: LabelCounts) -> Floats:
-    """Σ π(1 − π)/(C − 1): chance agreement on items that are hard to tell; AC2 where labels agree by a metric."""
+    """Σ π(1 − π)/(C − 1): chance agreement on hard items; AC2 under a metric."""
     classes = np.float64(len(found.labels))
     spread = 1 - _label_squares(replace(found, similarity=None), _shares(found)) / _all_items(found) ** 2
     return spread * _mean_similarity(found) * classes / (classes - 1)

@@ -19,23 +19,23 @@ LOOK: State = "look"
 PROBLEM: State = "problem"
 CANNOT_TELL: State = "cannot_tell"
 
-PRECISE, ROUGH = 0.05, 0.1  # half of the interval
+PRECISE, ROUGH = 0.05, 0.1  # half-widths of the interval
 DOUBTFUL = 0.05  # p of the assumption test below which it is worth a look
 MUCH_LEFT_OUT = 0.1
 MUCH_ALONE = 0.01  # of the annotations, by people who share no item with anybody
-LOW_KAPPA = 0.41  # where moderate agreement begins in the words of Landis and Koch: a convention, no law
-Z_80 = 0.84  # quantile of a power of 80%
+LOW_KAPPA = 0.41  # where Landis and Koch's "moderate" begins: a convention, not a law
+Z_80 = 0.84  # normal quantile for a power of 80%
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check; ``figures`` are plain numbers, None where one does not exist."""
+    """One check; ``figures`` are plain numbers, or None if undefined."""
 
     code: str
     state: State
     figures: Mapping[str, float | int | None] = field(default_factory=dict)
     reason: str | None = None
-    """Why it was not checked, and how to check it; None where it was."""
+    """Why it was not checked, and how to check it; None if it was."""
 
 
 def checks(breakdowns: Breakdowns) -> tuple[Check, ...]:
@@ -80,9 +80,9 @@ def coverage(findings: Findings) -> Check:
 
 
 def assumption(findings: Findings) -> Check:
-    """Whether agreement depends on the number of annotations; with few items nobody can tell."""
+    """Whether agreement depends on the number of annotations; with few items it cannot tell."""
     test = findings.missingness
-    if len(test.by_n) == 1:  # every item has the same number: it cannot be broken
+    if len(test.by_n) == 1:  # every item has the same number: the assumption holds trivially
         return Check("assumption", FINE, {"z": None, "p": None, "smallest_seen": None})
     if test.p is None or test.z is None:
         return Check("assumption", CANNOT_TELL, {"z": None, "p": None, "smallest_seen": None})
@@ -97,7 +97,7 @@ def assumption(findings: Findings) -> Check:
 
 
 def _smallest_difference(findings: Findings) -> float | None:
-    """The difference between items with few and with many annotations that a test at 5% finds in 80% of all cases.
+    """The difference between items with few and many annotations that a 5% test detects with 80% power.
 
     Items are split into halves by their number of annotations; the errors are those of the halves.
     """
@@ -122,10 +122,9 @@ def _pooled(rows: list[tuple[int, float]]) -> float:
 
 
 def weights(findings: Findings) -> Check:
-    """Whether the number depends on the weighting scheme; with few items nobody can tell.
+    """Whether the number depends on the weighting scheme; with few items it cannot tell.
 
-    ``smallest_seen`` is how far apart the lowest and the highest scheme would have to be to lie outside each other's
-    intervals.
+    ``smallest_seen`` is how far apart the lowest and highest scheme must be to lie outside each other's intervals.
     """
     known = [found for found in findings.schemes.values() if found.value is not None]
     if not known:
@@ -139,14 +138,14 @@ def weights(findings: Findings) -> Check:
     figures = {"lowest": float(lowest), "highest": float(highest), "smallest_seen": seen}
     if any(warning.code == "schemes_diverge" for warning in findings.warnings):
         return Check("weights", PROBLEM, figures)
-    equal = len(findings.missingness.by_n) == 1  # every item has the same number of annotations: so have all weights
+    equal = len(findings.missingness.by_n) == 1  # every item has the same n, so all weights are equal
     return Check("weights", FINE if equal or findings.data.pairable_items >= FEW_ITEMS else CANNOT_TELL, figures)
 
 
 def beyond_chance(findings: Findings) -> Check:
-    """Whether people agree more than labels picked blindly would; cannot tell where all from 0 to good is possible.
+    """Whether people agree more than blind guessing; cannot tell if everything from 0 to good is possible.
 
-    ``smallest_seen`` is the kappa that a test at 5% distinguishes from 0 in 80% of all cases.
+    ``smallest_seen`` is the kappa that a 5% test distinguishes from 0 with 80% power.
     """
     kappa = findings.chance["spa_kappa"]
     seen = None if kappa.stderr is None else (1.96 + Z_80) * kappa.stderr
@@ -160,7 +159,7 @@ def beyond_chance(findings: Findings) -> Check:
 
 
 def left_out(findings: Findings) -> Check:
-    """How much of what was read does not count."""
+    """How much of the input does not count."""
     data = findings.data
     lost = sum(data.left_out.values())
     read = lost + data.annotations
@@ -172,7 +171,7 @@ def left_out(findings: Findings) -> Check:
 
 
 def overlap(breakdowns: Breakdowns) -> Check:
-    """Whether annotators can be compared with one another; cannot tell where nobody looked, or nobody is named."""
+    """Whether annotators can be compared; cannot tell if overlap was not computed or annotators are unnamed."""
     found = breakdowns.overlap
     if isinstance(found, Absent):
         return Check("overlap", CANNOT_TELL, reason=found.reason)
@@ -188,7 +187,7 @@ def overlap(breakdowns: Breakdowns) -> Check:
 
 
 def _connected(found: Overlap, alone: float) -> State:
-    """Somebody unknown may have met both sides, so with unknown annotators nothing is certain."""
+    """Unknown annotators may connect the teams, so with any of them nothing is certain."""
     if not found.teams:
         return CANNOT_TELL
     if len(found.teams) > 1 and not found.unknown:

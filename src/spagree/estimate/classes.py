@@ -1,9 +1,9 @@
-"""Which classes annotators agree on, and which they take for one another.
+"""Which classes annotators agree on, and which they confuse.
 
-Both are about two different annotations of one item, drawn like this: first an annotation, at random from all
-that carry class c on pairable items; then another one of the same item, at random. The probability that the second
-carries class k is Σ n_c (n_k − 1[c = k]) / (n − 1) over Σ n_c, sums over the pairable items: a ratio of two totals,
-so an item speaks for a class as often as the class was given to it.
+Both concern two different annotations of one item: the first drawn at random from all annotations of class c on
+pairable items, the second at random from the other annotations of the same item. The probability that the second
+carries class k is Σ n_c (n_k − 1[c = k]) / (n − 1) over Σ n_c, summed over the pairable items: a ratio of two totals,
+so an item counts for a class as often as the class was given to it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ONE_ITEM = "only one item with this class has two annotations, too few to show h
 
 
 def classes(found: LabelCounts, level: float) -> polars.DataFrame:
-    """One row per class, least agreement first; classes seen on few items come last.
+    """One row per class, lowest agreement first; classes seen on few items come last.
 
     >>> from spagree.estimate.label_counts import votes
     >>> from spagree.tally.tally import Tally
@@ -59,9 +59,9 @@ def classes(found: LabelCounts, level: float) -> polars.DataFrame:
 
 
 def _agreement(found: LabelCounts) -> tuple[Floats, Floats, Floats, Floats]:
-    """Per class: the ratio, its linearised standard error, how many equal items it is worth, and its items.
+    """Per class: the ratio, its linearised standard error, its effective number of items, and its items.
 
-    Where there are clusters, these take the place of items.
+    With clusters, clusters take the place of items.
     """
     given = found.count
     others = found.smoothed(given, found.similarity) - 1
@@ -78,9 +78,9 @@ def _agreement(found: LabelCounts) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def confusion(found: LabelCounts) -> polars.DataFrame:
-    """One row per ordered pair of different classes on one item, the commonest pair first.
+    """One row per ordered pair of different classes on one item, most common first.
 
-    ``probability`` is that of ``other`` for the second annotation, given ``class`` for the first.
+    ``probability`` is that of ``other`` as the second annotation, given ``class`` as the first.
 
     >>> from spagree.estimate.label_counts import votes
     >>> from spagree.tally.tally import Tally

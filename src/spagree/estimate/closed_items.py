@@ -1,8 +1,8 @@
-"""Items that are closed: their first k annotations are there. Each enters once, in the order of closing.
+"""Closed items: those that have their first k annotations. Each enters once, in closing order.
 
 Later annotations of an item change nothing here, so a project that asks more people where the first ones disagree is
-measured without bias (``--first k``). What is changed or deleted afterwards changes the values, never the rule: the
-closed items are a function of the annotations that count now, in the order in which they arrived.
+measured without bias (``--first k``). Later changes and deletions change the values, never the rule: the closed items
+are a function of the annotations that count now, in order of arrival.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Codes: TypeAlias = "NDArray[np.integer]"
 
 @dataclass(frozen=True, slots=True)
 class ClosedItems:
-    """One row per closed item, one column per annotation, both in the order of arrival; ``closed_by`` is the place of
+    """One row per closed item, one column per annotation, both in the order of arrival; ``closed_by`` is the index of
     the annotation that closed the item.
     """
 
@@ -39,7 +39,7 @@ class ClosedItems:
         return found
 
     def _with_others(self) -> NDArray[np.int64]:
-        """How many of the others of its item each annotation agrees with; column by column, as items are many."""
+        """How many others on its item each annotation agrees with; column by column, because there are many items."""
         found = np.zeros(self.label.shape, np.int64)
         for one, other in combinations(range(self.label.shape[1]), 2):
             equal = self.label[:, one] == self.label[:, other]
@@ -48,17 +48,17 @@ class ClosedItems:
         return found
 
     def of_class(self, label: int) -> tuple[Codes, Floats]:
-        """The items somebody gave a class, and how likely one of the others gave it too."""
+        """The items that got a class, and how likely another annotator gave it too."""
         given = (self.label == label).sum(1)
         rows = np.flatnonzero(given)
         return rows, (given[rows] - 1) / (self.label.shape[1] - 1)
 
     def apart(self) -> Floats:
-        """How much more each annotation agrees with the others of its item than they with each other.
+        """How much more each annotation agrees with the others on its item than they agree with each other.
 
         See docs/mathematics.md §17.
 
-        d = a/(n − 1) − (A − 2a)/((n − 1)(n − 2)): its mean is 0 for anybody exchangeable with the others of the item,
+        d = a/(n − 1) − (A − 2a)/((n − 1)(n − 2)): its mean is 0 for anyone exchangeable with the others on the item,
         however hard the item. It takes three annotations: with two, item and person cannot be told apart.
 
         >>> closed_items(*(np.array(each) for each in ([0, 0, 0], [0, 1, 2], [5, 5, 7])), 3).apart()
@@ -72,7 +72,7 @@ class ClosedItems:
 
 
 def closed_items(item: Codes, annotator: Codes, label: Codes, k: int) -> ClosedItems:
-    """The items with k annotations or more, by their first k; annotations come in the order of arrival.
+    """The items with k annotations or more, by their first k; annotations are given in order of arrival.
 
     >>> codes = ([7, 8, 7, 8, 7], [0, 0, 1, 1, 2], [1, 1, 1, 0, 0])
     >>> closed = closed_items(*(np.array(each) for each in codes), 2)

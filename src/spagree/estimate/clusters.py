@@ -1,7 +1,7 @@
 """What varies independently: items, or clusters of items (docs/mathematics.md §8.1).
 
-Sentences of one document have something in common that other documents lack. Their deviations are added up within
-each cluster before they are squared; without clusters every item is one of its own, and nothing else changes.
+Sentences of one document have something in common that other documents lack. Deviations are summed within each cluster
+before they are squared; without clusters every item is its own cluster, and nothing else changes.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = "NDArray[np.float64]"
 Ints: TypeAlias = "NDArray[np.int64]"
-ALONE = -1  # the cluster of items that are each a cluster of their own
+ALONE = -1  # the code of items that each form their own cluster
 ONE_CLUSTER = "all items are in one cluster: how clusters differ cannot be seen"
 
 
 class Clustered:
-    """Groups of equal items, ``items`` of each; ``cluster`` says where they belong, None that all are independent.
+    """Groups of identical items, ``items`` of each; ``cluster`` is their cluster, or None if all are independent.
 
-    A unit is an item on its own or a whole cluster.
+    A unit is a single item or a whole cluster.
     """
 
     items: Floats
@@ -36,12 +36,12 @@ class Clustered:
 
     @cached_property
     def unit_sizes(self) -> Floats:
-        """How many units there are of each kind: the items of each such group, then one for each cluster."""
+        """How many units of each kind: the items of each such group, then one for each cluster."""
         return np.concatenate([self.items[self.alone], np.ones(self.clusters)])
 
     @property
     def clusters(self) -> int:
-        """Clusters that hold several items, or may."""
+        """Number of named clusters, which may hold several items."""
         return 0 if self.cluster is None else int(self.cluster.max(initial=ALONE)) + 1
 
     @property
@@ -56,16 +56,16 @@ class Clustered:
         return place if self.cluster is None else np.where(self.alone, place, int(self.alone.sum()) + self.cluster)
 
     def per_unit(self, values: Floats) -> Floats:
-        """Add up the values of single items, given for each group, within their unit."""
+        """Sum per-item values, given for each group, within their unit."""
         if self.cluster is None:
             return values
         whole = np.where(self.alone, 1.0, self.items) * values
-        order = np.lexsort((whole, self.unit_of))  # the same to the last bit whatever the order of the groups
+        order = np.lexsort((whole, self.unit_of))  # identical to the last bit for any order of the groups
         return np.asarray(np.bincount(self.unit_of[order], whole[order], len(self.unit_sizes)), dtype=np.float64)
 
 
 def numbered(clusters: list[str], none: str) -> Ints:
-    """Clusters by number, in order; items without one are alone.
+    """Cluster numbers, in sorted order; items without a cluster get −1.
 
     >>> numbered(["b", "", "a", "b"], none="").tolist()
     [1, -1, 0, 1]
@@ -75,7 +75,7 @@ def numbered(clusters: list[str], none: str) -> Ints:
 
 
 def renumbered(cluster: Ints) -> Ints:
-    """The numbers of the clusters that are left, without gaps.
+    """The remaining cluster numbers, without gaps.
 
     >>> renumbered(np.array([7, -1, 3, 7])).tolist()
     [1, -1, 0, 1]

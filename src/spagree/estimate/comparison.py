@@ -4,8 +4,8 @@ The interval is Newcombe's: from the limits of both figures, with the correlatio
 
     low  = d − √((b − b_low)² + (a_high − a)² − 2ρ (b − b_low)(a_high − a)),    d = b − a,
 
-and high the other way round. Unlike d ± t·se it has a width where nobody disagrees. ρ is the covariance of both over
-the items (and annotators) they share, 0 where they share none.
+and likewise for high. Unlike d ± t·se it has positive width even if nobody disagrees. ρ is the correlation of both
+over the items (and annotators) they share, 0 if they share none.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure to be compared: its intervals for new items and, where known, new annotators, and what moves it."""
+    """A figure to compare: its intervals for new items and, if known, new annotators, and its influence values."""
 
     value: float | None
     limits: Mapping[str, Limits] = field(default_factory=dict)
@@ -49,9 +49,9 @@ class Figure:
 
 
 def figure_of(found: Estimate, moved: Influence | None, *, scale: tuple[float, float] = (0.0, 1.0)) -> Figure:
-    """A figure with its interval for items as estimated, and that for annotators where they are known.
+    """A figure with its estimated interval for items, and the one for annotators if they are known.
 
-    ``scale`` says which values of the figure are an observed agreement of 0 and 1: Wilson's interval lives there.
+    ``scale`` gives the figure's values at an observed agreement of 0 and 1, the range of Wilson's interval.
     """
     if found.value is None or found.stderr is None or found.low is None or found.high is None:
         return Figure(found.value, {}, moved, found.undefined)
@@ -75,9 +75,9 @@ def limits_of(
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much larger one figure is than another, b − a, or in words why that is not known.
+    """How much larger one figure is than another, b − a, or the reason it is unknown.
 
-    ``limits`` holds the intervals for ``items`` and, where it is known who annotated, ``annotators``; ``low``,
+    ``limits`` holds the intervals for ``items`` and, if annotators are known, ``annotators``; ``low``,
     ``high``, ``stderr`` and ``p`` are those of ``interval_for``.
     """
 
@@ -108,7 +108,7 @@ class Difference:
 
     @property
     def p(self) -> float | None:
-        """Below 1 − level exactly where the interval leaves out 0."""
+        """The p-value: below 1 − level exactly when the interval excludes 0."""
         if self.value is None or self._chosen is None:
             return None
         reach = self.value - self._chosen.low if self.value > 0 else self._chosen.high - self.value
@@ -153,17 +153,17 @@ def _joined(one: float, other: float, rho: float) -> float:
 
 
 def _correlation(a: Figure, b: Figure, population: str) -> float:
-    """Of two figures over the units they share; 0 where these are not known."""
+    """The correlation of two figures over the units they share; 0 if these are unknown."""
     if a.influence is None or b.influence is None or not (a.influence.items.defined and b.influence.items.defined):
         return 0.0
-    # Where annotators differ less than chance would have them, items alone are all that moves a figure.
+    # If annotators differ less than expected by chance, only items move a figure.
     new = population == ANNOTATORS and a.influence.annotators_differ and b.influence.annotators_differ
     spread = a.influence.stderr(new) * b.influence.stderr(new)
     return min(max(a.influence.covariance(b.influence, new) / spread, -1.0), 1.0) if spread > 0 else 0.0
 
 
 def holm(p: Sequence[float | None]) -> list[float | None]:
-    """p-values adjusted so that one true null in the whole list is rejected no more often than in a single test.
+    """Holm-adjusted p-values: rejecting any true null in the list is no more likely than in a single test.
 
     >>> holm([0.01, None, 0.04, 0.03])
     [0.03, None, 0.06, 0.06]
@@ -178,14 +178,14 @@ def holm(p: Sequence[float | None]) -> list[float | None]:
 
 
 def verdict(found: Difference, p_holm: float | None) -> Verdict:
-    """Which agrees more, where that holds for the whole list of comparisons."""
+    """Which side agrees more, if the evidence holds for the whole list of comparisons."""
     if found.value is None or p_holm is None or p_holm > 1 - found.level:
         return "cannot_tell"
     return "agrees_more" if found.value > 0 else "agrees_less"
 
 
 def class_influence(found: Pairable, label: int) -> Influence | None:
-    """How items move the agreement of a class: how often a second annotator chose it, given that a first one did."""
+    """How items move the agreement on a class: how often a second annotator chose it, given that a first one did."""
     chosen = found.coded.label == label
     unit, place = found.units
     return clustered(unit, place[chosen], (found.agree / (found.n - 1))[chosen], 0.95).influence
@@ -195,7 +195,7 @@ ONE_ITEM = "only one item with this class has two annotations, too few to show h
 
 
 def clustered(item: Ints, place: Ints, share: Floats, level: float) -> Figure:
-    """The mean of shares that stand on items, with its interval over items."""
+    """The mean of shares nested in items, with its interval over items."""
     units = np.unique(place)
     if len(units) < 2:
         return Figure(float(share.mean()) if len(units) else None, undefined=ONE_ITEM)
@@ -208,7 +208,7 @@ def clustered(item: Ints, place: Ints, share: Floats, level: float) -> Figure:
 
 @dataclass(frozen=True)
 class Side:
-    """One of the data sets that are compared; ``coded`` where its annotations are at hand, not only their tally."""
+    """One of the data sets to compare; ``coded`` if its annotations are available, not only their tally."""
 
     name: str
     spa: Estimate
@@ -219,7 +219,7 @@ class Side:
 
     @cached_property
     def figures(self) -> tuple[Figure, Figure]:
-        """SPA and its kappa, ready to be compared."""
+        """SPA and its kappa, ready to compare."""
         if self.found is None or not len(self.found.item):
             return figure_of(self.spa, None), figure_of(self.kappa, None)
         made_of, expected = parts(self.found), self.kappa.expected or 0.0
@@ -228,7 +228,7 @@ class Side:
         return figure_of(self.spa, influence(self.found, made_of, Sums.observed)), kappa
 
     def class_figure(self, label: str) -> Figure:
-        """The agreement of a class, with the items it moves with where they are at hand."""
+        """The agreement on a class, with its influence by item if the annotations are available."""
         figure = self.classes.get(label, Figure(None, undefined=f"{self.name} has no annotation of this class"))
         if self.found is None or figure.value is None:
             return figure
@@ -259,13 +259,13 @@ class Pair:
 
     @property
     def verdict(self) -> Verdict:
-        """Which agrees more, where that holds for all pairs together."""
+        """Which side agrees more, if the evidence holds for all pairs together."""
         return verdict(self.difference, self.p_holm)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Two or more data sets, every two of them compared, and the same within each group."""
+    """Two or more data sets, compared pairwise overall and within each group."""
 
     sides: tuple[Side, ...]
     pairs: tuple[Pair, ...]
@@ -274,7 +274,7 @@ class Compared:
 
 
 def compare_sides(sides: Sequence[Side], level: float, interval_for: str = ITEMS) -> tuple[Pair, ...]:
-    """Every two of the sides, the later one minus the earlier; p-values hold for all pairs together."""
+    """All pairs of sides, the later minus the earlier; p-values hold for all pairs together."""
     pairs = [_pair(a, b, level, interval_for) for a, b in combinations(sides, 2)]
     adjusted = holm([pair.difference.p for pair in pairs])
     return tuple(replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True))
@@ -289,7 +289,7 @@ def _pair(a: Side, b: Side, level: float, interval_for: str) -> Pair:
 
 
 def _shared(a: Pairable | None, b: Pairable | None) -> tuple[int | None, int | None]:
-    """Items and annotators that both have, where it is known which they are."""
+    """Items and annotators that both sides have, if their identities are known."""
     if a is None or b is None:
         return None, None
     known = a.coded.has_annotators and b.coded.has_annotators

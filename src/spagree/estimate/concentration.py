@@ -16,7 +16,7 @@ from spagree.tally.tally import Tally
 from spagree.understood import Caution
 
 FEWEST = 4  # annotators: among three, somebody always moves the figure most
-ALARM = 0.01  # how often the largest influence of people alike may be called exceptional
+ALARM = 0.01  # how often the largest influence among similar people may be called exceptional
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class Concentration:
     busiest: int
     annotators: int
     share: float
-    """What the busiest made, of all annotations by somebody known."""
+    """Their share of all annotations by known annotators."""
 
 
 def concentration(tally: Tally) -> Concentration | None:
-    """How few people made half of the annotations; None where nobody is known.
+    """How few people made half of the annotations; None if no annotator is known.
 
     >>> rows = [{"yes": 2}, {"no": 2}]
     >>> from dataclasses import replace
@@ -88,7 +88,7 @@ def _exceptional(squares: Floats) -> bool:
 def decisive_cautions(
     found: Peers, by_n: Mapping[int, Fraction], annotators: tuple[str, ...], spa: float | None
 ) -> Iterator[Caution]:
-    """Say that one person decides, where that is so."""
+    """Warn if one person's influence is decisive."""
     one = decisive(found, by_n) if spa is not None else None
     if one is not None and spa is not None:
         share = found.known.shared[one.annotator] / len(found.n)

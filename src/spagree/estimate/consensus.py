@@ -1,8 +1,8 @@
 """One label per item: the majority, how clear it is, and whether more annotators would keep it.
 
-An item's label shares are unknown. Before anything is seen they are taken as Dirichlet(α π), with π the shares of all
-labels and α from the agreement in the data: E Σ p² = (α Σ π² + 1)/(α + 1). After the votes n they are
-Dirichlet(α π + n), and ever more annotators keep the majority with the probability that its share is the largest.
+An item's label shares are unknown. Their prior is Dirichlet(α π), with π the overall label shares and α from the
+agreement in the data: E Σ p² = (α Σ π² + 1)/(α + 1). Given the votes n, the posterior is Dirichlet(α π + n). With ever
+more annotators, the majority label stays the same with the posterior probability that its share is the largest.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ TINY = 1e-300
 def consensus(counts: polars.DataFrame, agreement: float | None, equal_items: float) -> polars.DataFrame:
     """One row per item of ``item, label, count``: ``item, label, tied, annotations, share, kept``.
 
-    ``label`` is null where two labels or more have most votes; ``tied`` lists them. ``kept`` is null there and where
-    agreement is not known.
+    ``label`` is null if two or more labels tie for the most votes; ``tied`` lists them. ``kept`` is null for ties and
+    if agreement is unknown.
 
     >>> import polars
     >>> votes = polars.DataFrame({"item": [1, 1, 2, 2], "label": ["a", "b", "a", "b"], "count": [3, 1, 2, 2]})
@@ -68,7 +68,7 @@ def _counts(votes: str) -> dict[str, int]:
 def concentration(agreement: float, shares: Floats, equal_items: float) -> float:
     """α of the prior: small where items have one right answer, large where labels ignore the item.
 
-    Agreement is moved towards a half by one item's worth, so that it is never certain.
+    Agreement is shrunk towards 1/2 with the weight of one item, so it is never certain.
 
     >>> round(concentration(0.8, np.array([0.5, 0.5]), 1e9), 3)
     0.667
@@ -87,7 +87,7 @@ class Prior:
 
     @classmethod
     def of(cls, counts: polars.DataFrame, agreement: float | None, equal_items: float) -> Prior | None:
-        """From the votes of all items and their agreement; None where agreement is not known."""
+        """From the votes of all items and their agreement; None if agreement is unknown."""
         import polars
 
         if agreement is None:
@@ -100,7 +100,8 @@ class Prior:
     def kept(self, votes: dict[str, int], winner: str) -> float:
         """The probability that the winner has the largest share of all labels.
 
-        Shares are gamma variables over their sum, so that it is the mean of Π P(X_c < x) over x from the winner's.
+        Shares are gamma variables over their sum, so this is the mean of Π P(X_c < x) over the winner's gamma variable
+        x.
         """
         from scipy.special import gammainc, gammaincinv
 
@@ -119,7 +120,7 @@ class Prior:
 
     @cached_property
     def _all_below(self) -> Floats:
-        """Σ_c log P(X_c < x) before any vote, over all labels: what unseen labels of an item contribute."""
+        """Σ_c log P(X_c < x) under the prior, over all labels: the contribution of labels an item did not get."""
         from scipy.special import gammainc
 
         x = np.exp(self._grid)

@@ -1,8 +1,8 @@
-"""How agreement developed: what SPA was at each moment, and what it is on the items finished last.
+"""How agreement developed: SPA at each moment, and SPA on the most recently finished items.
 
-Annotations are cut into steps of about equally many, in the order of time. An item touched in a step goes from one
-(n, A, T) to another (docs/mathematics.md §3), so the cells at the end of each step follow from those before by what
-arrived and what left: one pass over the annotations, however many steps there are.
+Annotations are cut into steps of roughly equal size, in time order. An item touched in a step moves from one (n, A, T)
+to another (docs/mathematics.md §3), so each step updates the cells by what arrived and what left: one pass over the
+annotations, however many steps there are.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_STEPS = 1_000
 RECENT = 8  # "recent" is the last eighth of the steps
 
 Tallies = tuple[list[Tally], list[Tally]]
-"""For each step: all items as they stood at its end; the items whose last annotation fell into it, as they are."""
+"""For each step: all items as of its end; the items whose last annotation fell in it, as they are now."""
 
 
 def development(
@@ -55,9 +55,9 @@ def development(
 
 
 def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: Metric) -> Estimate:
-    """SPA of a tally under the chosen weights alone, as :func:`spagree.estimate.findings.find` has it.
+    """SPA of a tally under the chosen weights only, as :func:`spagree.estimate.findings.find` computes it.
 
-    Own weights that do not reach all numbers of annotations, as they may not early on, leave it undefined.
+    It is undefined if custom weights do not cover all numbers of annotations, as may happen early on.
     """
     name = weights if isinstance(weights, str) else CUSTOM
     if not tally.pairable_items:
@@ -89,12 +89,12 @@ class Timed:
 
     @property
     def steps(self) -> int:
-        """How many steps there are: fewer than asked for where many annotations share a time."""
+        """Number of steps: fewer than requested if many annotations share a time."""
         return len(self.ends)
 
 
 def _in_steps(table: CodedTable, steps: int) -> Timed:
-    """Cut the annotations that have a time; those of one moment stay in one step."""
+    """Cut the annotations that have a time into steps; equal times stay in one step."""
     if table.time is None:
         raise UsageError(NO_TIMES)
     is_known = table.time.is_finite() if table.time.dtype.is_float() else table.time.is_not_null()
@@ -126,7 +126,7 @@ class States:
     triples: Ints
 
     def cells(self, step: Ints, chosen: Ints | slice = slice(None)) -> list[Counter[Cell]]:
-        """How many of the chosen states fall into each cell, for each ``step`` given beside them."""
+        """How many of the chosen states fall into each cell, per ``step`` (parallel to the states)."""
         size, number = len(self.kinds), self.kind[chosen]
         found: list[Counter[Cell]] = [Counter() for _ in range(int(self.step.max()) + 1)]
         for key, items in zip(*(each.tolist() for each in counted(step * size + number)), strict=True):
@@ -135,7 +135,7 @@ class States:
 
     @cached_property
     def kind(self) -> Ints:
-        """The cell of each state, as a place among ``kinds``."""
+        """The cell of each state, as an index into ``kinds``."""
         return self._in_cells[1]
 
     @cached_property
@@ -163,7 +163,7 @@ def _tallies(timed: Timed) -> Tallies:
     final, earlier = np.flatnonzero(last), np.flatnonzero(~last)
     arrived, left = states.cells(states.step), states.cells(states.step[earlier + 1], earlier)
     stayed = states.cells(states.step[final], final)
-    first_pair = np.full(len(final), size)  # the step in which an item becomes pairable; never: after the last
+    first_pair = np.full(len(final), size)  # the step in which an item becomes pairable; if never, one past the last
     np.minimum.at(first_pair, states.item, np.where(states.n > 1, states.step, size))
     pairable = _labels(np.maximum(step, first_pair[item]), label, given, timed)
     in_the_end = np.where(first_pair < size, states.step[final], size)
@@ -173,7 +173,7 @@ def _tallies(timed: Timed) -> Tallies:
 
 
 def _states(item: Ints, step: Ints, given: Ints, after: Ints) -> States:
-    """From (item, label, step) with its new annotations and all until then: n, A and T change additively."""
+    """From (item, label, step), its new annotations and the running total: n, A and T change additively."""
     before = after - given
     pairs_after, pairs_before = after * (after - 1), before * (before - 1)
     pairs = pairs_after - pairs_before
@@ -187,7 +187,7 @@ def _states(item: Ints, step: Ints, given: Ints, after: Ints) -> States:
 
 
 def _running(keys: Ints, values: Ints) -> Ints:
-    """Running sums that start anew with each key; equal keys stand together.
+    """Running sums that restart at each key; equal keys are adjacent.
 
     >>> _running(np.array([4, 4, 4, 7, 7]), np.array([1, 2, 3, 10, 1])).tolist()
     [1, 3, 6, 10, 11]
@@ -198,7 +198,7 @@ def _running(keys: Ints, values: Ints) -> Ints:
 
 
 def _labels(step: Ints, label: Ints, given: Ints, timed: Timed) -> list[Counter[str]]:
-    """Annotations per label, for each step they are counted from; those of later steps are left out."""
+    """Annotations per label, by the first step that counts them; later steps are left out."""
     found: list[Counter[str]] = [Counter() for _ in range(timed.steps + 1)]
     first, number = numbered(step, label)
     for place, count in zip(first.tolist(), np.bincount(number, given).tolist(), strict=True):
@@ -221,7 +221,7 @@ def _piled(
 
 
 def _pattern_tallies(timed: Timed) -> Tallies:
-    """The tallies for a metric, which needs the labels of each item: from what comes to each pattern and leaves it."""
+    """The tallies for a metric, which needs each item's labels: from what enters and leaves each pattern."""
     order = np.lexsort((timed.step, timed.item))
     item, step = timed.item[order], timed.step[order]
     found, patterns = _patterns(item, timed.label[order], timed.labels)
@@ -241,14 +241,14 @@ def _pattern_tallies(timed: Timed) -> Tallies:
 
 
 def _patterns(item: Ints, label: Ints, labels: Sequence[str]) -> tuple[Ints, list[Pattern]]:
-    """The pattern of its item after each annotation, as numbers, and what they stand for.
+    """The number of the item's pattern after each annotation, and the patterns by number.
 
-    All items take their first annotation at once, then their second, and so on: Python sees each way from one pattern
-    to the next once, not each annotation.
+    All items take their first annotation at once, then their second, and so on: Python handles each transition between
+    patterns once, not each annotation.
     """
     starts = np.flatnonzero(np.diff(item, prepend=-1))
     sizes = np.diff(starts, append=len(item))
-    longest = np.argsort(-sizes, kind="stable")  # items that have a further annotation stand in front
+    longest = np.argsort(-sizes, kind="stable")  # items that have a further annotation come first
     starts, there = starts[longest], np.searchsorted(-sizes[longest], -np.arange(sizes.max()), side="left")
     found, now = np.empty(len(item), dtype=np.int64), np.zeros(len(starts), dtype=np.int64)
     numbers: dict[Pattern, int] = {(): 0}
@@ -287,7 +287,7 @@ def _in_patterns(step: Ints, number: Ints, patterns: Sequence[Pattern], steps: i
 
 
 def window(steps: int) -> int:
-    """How many of the steps count as recent: an eighth of them, at least one.
+    """How many steps count as recent: an eighth of them, at least one.
 
     >>> window(40), window(3)
     (5, 1)
@@ -296,7 +296,7 @@ def window(steps: int) -> int:
 
 
 def _recent(finished: list[Tally]) -> list[Tally]:
-    """The items of the latest steps: those of several, for single ones hold few items.
+    """The items of the latest steps, pooled because a single step holds few items.
 
     An item belongs to one step, so windows that share no step share no item.
     """

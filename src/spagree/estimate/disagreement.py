@@ -1,8 +1,8 @@
-"""Where all disagreement comes from: items, and pairs of classes, with the share of each.
+"""Where disagreement comes from: items and pairs of classes, with the share of each.
 
-SPA is a weighted mean over items, so 1 − SPA is a sum of what every item adds: k(n)·(1 − P)/Σk. An item's own part is a
-sum over its pairs of annotations, and each pair belongs to two classes. Shares of items, and of pairs of classes,
-therefore add up to 1, under every weighting scheme and every metric.
+SPA is a weighted mean over items, so 1 − SPA is a sum of item contributions k(n)·(1 − P)/Σk. An item's contribution is
+a sum over its pairs of annotations, and each pair belongs to two classes. The shares of items, and of pairs of
+classes, therefore sum to 1, under every weighting scheme and every metric.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9
 ALARM = 0.05
-CANDIDATES = 20  # for each item wanted: of items that add the same, those with the commonest confusion come first
+CANDIDATES = 20  # per requested item: ties in contribution go to the items with the most common confusion
 MOST_CLASSES = 1_000  # up to which ties are broken by confusion
 
 
@@ -53,7 +53,7 @@ class Disagreement:
         return np.array([known[int(size)] for size in sizes], dtype=np.float64)[place]
 
     def added(self, found: LabelCounts) -> Floats:
-        """What an item of each group adds to all disagreement: k(n)·(1 − P)."""
+        """What an item of each group contributes to all disagreement: k(n)·(1 − P)."""
         return self.weight(found.n) * np.maximum(0.0, 1 - found.agreement)
 
     @cached_property
@@ -63,7 +63,7 @@ class Disagreement:
 
     @cached_property
     def confused(self) -> tuple[Floats, Floats]:
-        """Pairs of different classes as keys, the lower label first, and the share of all disagreement of each."""
+        """Pairs of different classes as keys, the lower label first, with each pair's share of all disagreement."""
         found = self.pairable
         first, second = pairs_within(counted(found.group)[1])
         group, size = found.group[first], len(found.labels)
@@ -79,8 +79,8 @@ class Disagreement:
     def classes(self) -> polars.DataFrame:
         """``class, other, share, expected, more``: pairs of classes by their share of all disagreement.
 
-        ``expected`` is the share that labels given at random, as often as here, would bring; ``more`` whether the pair
-        clearly has more than that, however many pairs are looked at.
+        ``expected`` is the share if labels were given at random with the same frequencies; ``more`` says whether the
+        pair clearly exceeds that, corrected for the number of pairs.
 
         >>> from spagree.estimate.label_counts import votes
         >>> from spagree.tally.tally import Tally
@@ -113,17 +113,17 @@ class Disagreement:
         return frame.sort("share", "class", "other", descending=[True, False, False])
 
     def disputed(self, table: ItemTable, codes: CodedTable | None, most: int) -> polars.DataFrame:
-        """The same as ``items`` with votes and texts; from the codes where the annotations were brought here."""
+        """The same as ``items`` with votes and texts; from the codes if the annotations were fetched."""
         if codes is None:
             return table.described(self.items(table, most))
         here = items_in_codes(codes)
         return table.with_texts(codes.named(here.with_votes(self.items(here, most))))
 
     def items(self, table: ItemTable, most: int) -> polars.DataFrame:
-        """``item, annotations, agreement, share``: the items that add most to all disagreement, largest first.
+        """``item, annotations, agreement, share``: the items that contribute most to all disagreement, largest first.
 
-        Unanimous items add nothing and are never among them. Of items that add the same, those whose labels are
-        confused most often elsewhere come first. ``agreement`` is that of the metric in use.
+        Unanimous items contribute nothing and are never listed. Ties go to the items whose labels are confused most
+        often elsewhere. ``agreement`` follows the metric in use.
         """
         import polars
 
@@ -131,7 +131,7 @@ class Disagreement:
             nothing = to_polars(table.agreement().head(0))
             return nothing.with_columns(polars.lit(0.0).alias("share"))
         names, found = self._each_item(to_polars(self._candidates(table, most)))
-        # What each item adds; items with one annotation have no weight.
+        # Each item's contribution; items with one annotation have no weight.
         pairable = found.n > 1
         added = np.zeros(len(found.n))
         added[pairable] = self.weight(found.n[pairable]) * np.maximum(0.0, 1 - found.agreement[pairable])
@@ -147,7 +147,7 @@ class Disagreement:
         return ranked.sort(*places, descending=[True, True, False]).drop("tie").head(most)
 
     def _candidates(self, table: ItemTable, most: int) -> nw.LazyFrame[Any]:
-        """The counts of items that may be among the wanted: all under a metric, few where only equal labels agree."""
+        """The counts of candidate items: all under a metric, few if only equal labels agree."""
         if self.pairable.similarity is not None:
             return table.counts
         agreement = nw.col("agreement")
@@ -156,7 +156,7 @@ class Disagreement:
         return table.counts.filter(nw.col("item").is_in(to_polars(found.select("item"))["item"].to_list()))
 
     def _highest(self, most: int) -> dict[int, float]:
-        """For each number of annotations the highest agreement an item may have to be among the wanted."""
+        """For each number of annotations, the highest agreement a candidate item may have."""
         found = self.pairable
         added = self.added(found)
         order = np.argsort(-added, kind="stable")
@@ -168,7 +168,7 @@ class Disagreement:
         }
 
     def _each_item(self, counts: polars.DataFrame) -> tuple[polars.Series, LabelCounts]:
-        """Every item a group of its own, with the labels of all votes."""
+        """Every item as its own group, with the labels of all votes."""
         import polars
 
         names = counts["item"].unique().sort()

@@ -1,8 +1,8 @@
-"""Has agreement dropped? Evidence that may be looked at after every item, in whatever batches items come.
+"""Has agreement dropped? Evidence that is valid after every item, however items are batched.
 
-There are two questions. Do the latest items agree less than those before? If items come in random order, then people
-changed; in batches of unequal difficulty it may be a harder batch. So the second question is whether the latest items
-agree less by more than stretches of the project differ anyway.
+There are two questions. Do the latest items agree less than earlier ones? If items come in random order, people
+changed; if batches differ in difficulty, it may just be a harder batch. So the second question is whether the drop
+exceeds the usual differences between stretches of the project.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 
 BLOCK = 10  # items
 BETS = (0.27, 0.63)  # drops that are bet on, in standard deviations of a block
-HORIZON = 100.0  # bets begin anew with every block, spread over about as many blocks
+HORIZON = 100.0  # a new bet starts at every block, with stakes spread over about this many blocks
 STRETCHES = (10, 20)  # blocks: 100 and 200 items
-CAUTION = -0.6745  # the standard normal's lower quartile: how low an estimated variance may have come out by chance
-TIES = 0x7135  # ties are broken by a stream of its own, which no simulated data shares
+CAUTION = -0.6745  # the standard normal's lower quartile: how low the variance estimate may be by chance
+TIES = 0x7135  # seed of a separate stream for breaking ties, which no simulated data shares
 
 
 @dataclass(frozen=True, slots=True)
 class DropEvidence:
-    """Logs of e-values that later items agree less: than chance allows in random order, and than stretches differ."""
+    """Log e-values of a drop: beyond chance in random order, and beyond the usual differences of stretches."""
 
     random_order: Floats
     batches: Floats
 
 
 def drop_evidence(values: Floats, seed: int = 0, at: Sequence[int] | None = None) -> DropEvidence:
-    """How strongly the latest blocks lie below those before, after each number of items ``at``, by default after all.
+    """How clearly the latest blocks lie below earlier ones, after each number of items in ``at`` (default: all).
 
     While blocks are exchangeable, the rank of each among those so far, with ties broken at random, is uniform and
-    independent of the ranks before (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2022, chapter
-    8). Its normal score z is then standard normal, and Π exp(λz − λ²/2) has expectation 1. Such bets begin anew with
-    every block and are averaged with weights that sum to 1: where items come in random order, the evidence ever
-    reaches log(1/α) with probability α at most.
+    independent of the earlier ranks (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2022, chapter
+    8). Its normal score z is then standard normal, and Π exp(λz − λ²/2) has expectation 1. A new bet starts at every
+    block, and all are averaged with weights that sum to 1: in random order, the evidence ever reaches log(1/α) with
+    probability at most α.
 
-    In batches the scores have memory, and their sums vary more, by a factor V that is estimated from how much
-    stretches of 100 and 200 items differ (docs/mathematics.md §18). With z/√V in place of z the same holds
-    approximately. Evidence counts for batches only as far as it does for random order, so that it is exact there too.
+    In batches the scores are autocorrelated, and their sums vary more, by a factor V estimated from how much stretches
+    of 100 and 200 items differ (docs/mathematics.md §18). With z/√V in place of z the same holds approximately. The
+    evidence for batches never exceeds that for random order, so it is exact there too.
 
     >>> before, after = np.array([1.0, 1.0, 1.0, 0.0] * 100), np.array([1.0, 0.0] * 200)
     >>> found = drop_evidence(np.concatenate([before, after]), at=[400, 550, 800])
@@ -64,7 +64,7 @@ def drop_evidence(values: Floats, seed: int = 0, at: Sequence[int] | None = None
 
 
 def steepest_drop(values: Floats) -> int:
-    """The place of the largest fall between the means before and after it, in standard errors (CUSUM)."""
+    """The position of the largest drop between the means before and after it, in standard errors (CUSUM)."""
     n = len(values)
     if n <= 1:
         return 0
@@ -81,7 +81,7 @@ def _means(values: Floats) -> Floats:
 
 
 def _scores(means: Floats, drawn: Floats) -> Floats:
-    """The normal score of each mean among those up to it, large for a low one; ties by a drawn number."""
+    """The normal score of each mean among those so far, high for low means; ties are broken by random draws."""
     from scipy.special import ndtri
 
     levels, code = np.unique(means.round(9), return_inverse=True)
@@ -94,7 +94,7 @@ def _scores(means: Floats, drawn: Floats) -> Floats:
 
 
 def _evidence(scores: Floats) -> Floats:
-    """The log of the average of all bets before the first block and after each."""
+    """The log of the average over all bets, before the first block and after each."""
     t = np.arange(len(scores))
     start = np.log(HORIZON / ((HORIZON + t) * (HORIZON + t + 1)))  # telescoping: the weights sum to 1
     running: Floats = np.log(HORIZON / (HORIZON + np.arange(len(scores) + 1)))  # what has not yet been bet
@@ -107,14 +107,14 @@ def _evidence(scores: Floats) -> Floats:
 
 
 def _inflation(means: Floats) -> float:
-    """V: how much more sums over a stretch vary than independent blocks would, cautiously estimated; 1 at least.
+    """V: how much more sums over a stretch vary than independent blocks would, estimated conservatively; at least 1.
 
-    A drop is no variation between stretches, so deviations are taken around the steepest one. In batches as long as
-    a stretch of m blocks the autocovariances fall linearly to 0 at lag m; least squares fits such a line to them. The
-    estimate rests on about as many values as there are stretches, and is divided by a low quantile of its own
-    distribution (chi-squared; Wilson and Hilferty, PNAS 17 (1931)).
+    A drop is not variation between stretches, so deviations are taken from the means before and after the steepest
+    one. If batches are as long as a stretch of m blocks, the autocovariances fall linearly to 0 at lag m; least
+    squares fits that line. The estimate rests on about as many values as there are stretches, and is divided by a low
+    quantile of its distribution (chi-squared; Wilson and Hilferty, PNAS 17 (1931)).
     """
-    if len(means) < 2 * max(STRETCHES):  # nothing is known about stretches before there are two
+    if len(means) < 2 * max(STRETCHES):  # it takes two stretches to see how they differ
         return inf
     drop = steepest_drop(means)
     rest = means - np.where(np.arange(len(means)) < drop, means[:drop].mean(), means[drop:].mean())
@@ -122,7 +122,7 @@ def _inflation(means: Floats) -> float:
 
 
 def _of_stretches(rest: Floats, length: int) -> float:
-    """The cautious V of one length, from the deviations of blocks."""
+    """The conservative V for one length, from the deviations of blocks."""
     freedom = len(rest) / length - 1
     low = (1 - 2 / (9 * freedom) + CAUTION * sqrt(2 / (9 * freedom))) ** 3
     padded = np.concatenate([[0.0], rest, np.zeros(length)]).cumsum()

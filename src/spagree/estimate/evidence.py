@@ -1,4 +1,4 @@
-"""A tally and what is behind it: items where they live, and annotations as integers, brought here once."""
+"""A tally and the data behind it: items on their engine, and annotations as integers, fetched once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_ITEMS = "a tally holds no single items; measure the annotations themselves"
 
 @dataclass(frozen=True)
 class Evidence:
-    """A tally, and the items and annotations behind it where they are at hand."""
+    """A tally, and the items and annotations behind it if available."""
 
     tally: Tally
     items: ItemTable | None
@@ -47,7 +47,7 @@ class Evidence:
 
     @property
     def is_cluster(self) -> bool:
-        """Whether the annotations live on an engine that takes seconds to answer."""
+        """Whether the annotations are on an engine that takes seconds to answer."""
         return self.annotations is not None and (
             is_spark(self.annotations) or self.annotations.implementation.is_dask()
         )
@@ -70,14 +70,14 @@ class Evidence:
 
     @cached_property
     def table(self) -> CodedTable:
-        """The annotations as integers, with names and times: brought here once for all that looks at each of them."""
+        """The annotations as integers, with names and times: fetched once for everything that needs each of them."""
         if self.annotations is None:
             raise UsageError(NO_ANNOTATIONS)
         return coded(self.annotations)
 
     @property
     def is_brought_here(self) -> bool:
-        """Whether items are looked at in the coded annotations rather than where the data lives."""
+        """Whether items are read from the coded annotations rather than from the engine."""
         if self.annotations is None or ANNOTATOR not in column_names(self.annotations):
             return False
         return self.tally.annotations <= MOST_FROM_A_CLUSTER and not self.is_cluster

@@ -30,7 +30,7 @@ from spagree.understood import Caution
 
 @dataclass(frozen=True, slots=True)
 class PerItem:
-    """Annotations per item: the smallest, the middle and the largest number."""
+    """Annotations per item: minimum, median and maximum."""
 
     min: int
     median: float
@@ -39,7 +39,7 @@ class PerItem:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What was counted; ``annotators`` is None when the source does not say who annotated."""
+    """The counts; ``annotators`` is None if the source does not name annotators."""
 
     items: int
     annotations: int
@@ -52,7 +52,7 @@ class Data:
     labels: Mapping[str, int]
     left_out: Mapping[str, int]
     clusters: int | None = None
-    """Clusters of items that are not independent; None where none were named."""
+    """Clusters of dependent items; None if no cluster column was named."""
     cluster: str | None = None
     """The column of the clusters."""
 
@@ -70,7 +70,7 @@ class Findings:
     warnings: tuple[Caution, ...]
     metric: str = NOMINAL
     order: tuple[str, ...] = ()
-    """The labels from low to high, where that was said."""
+    """The labels from low to high, if an order was given."""
 
 
 def find(
@@ -136,7 +136,7 @@ def _describe(tally: Tally) -> Data:
 
 
 def _per_item(items_by_n: Mapping[int, int]) -> PerItem | None:
-    """The median without laying out one number per item."""
+    """Minimum, median and maximum without expanding to one number per item."""
     if not items_by_n:
         return None
     last = sum(items_by_n.values()) - 1
@@ -145,7 +145,7 @@ def _per_item(items_by_n: Mapping[int, int]) -> PerItem | None:
 
 
 def _at(items_by_n: Mapping[int, int], place: int) -> int:
-    """The n of the item at a place (from 0) when items are sorted by n."""
+    """The n of the item at an index (from 0) when items are sorted by n."""
     seen = 0
     for n in sorted(items_by_n):
         seen += items_by_n[n]

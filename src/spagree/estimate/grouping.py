@@ -1,6 +1,6 @@
 """Sorted keys and the rows that share them: grouping without a table.
 
-A score uses these rather than ``np.unique``, which imports numpy.ma: that takes longer than the score.
+A score uses these instead of ``np.unique``, which imports numpy.ma: that takes longer than the score.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Ints: TypeAlias = "NDArray[np.int64]"
-MOST_CELLS = 10_000_000  # up to which a table of all keys is quicker than sorting them
+MOST_CELLS = 10_000_000  # up to here a table of all keys is faster than sorting them
 AnyInts: TypeAlias = "NDArray[np.integer[Any]]"
 
 
 def run_of_each(keys: AnyInts) -> Ints:
-    """The number of the run each row belongs to, when equal keys stand together.
+    """The run number of each row; equal keys are adjacent.
 
     >>> run_of_each(np.array([3, 3, 5, 9, 9])).tolist()
     [0, 0, 1, 2, 2]
@@ -43,7 +43,7 @@ def counted(keys: AnyInts) -> tuple[Ints, Ints]:
 
 
 def numbered(*columns: Ints) -> tuple[Ints, Ints]:
-    """Rows that are alike in all columns get one number: a row of each number, and the number of each row.
+    """Rows equal in all columns share a number: returns one row for each number, and the number of each row.
 
     >>> [each.tolist() for each in numbered(np.array([5, 3, 5]), np.array([1, 1, 1]))]
     [[1, 2], [1, 0, 1]]
@@ -65,7 +65,7 @@ def numbered(*columns: Ints) -> tuple[Ints, Ints]:
 
 
 def merged(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Counts of several parts as those of the whole.
+    """Counts of several parts, merged.
 
     >>> [each.tolist() for each in merged([counted(np.array([5, 3])), counted(np.array([5]))])]
     [[3, 5], [1, 2]]
@@ -86,7 +86,7 @@ def sums(groups: AnyInts, values: Floats, size: int) -> Floats:
 
 
 def pairs_within(sizes: AnyInts) -> tuple[Ints, Ints]:
-    """All pairs of rows within runs of these sizes: the places of the first and of the second row.
+    """All pairs of rows within runs of these sizes: the indices of the first and second rows.
 
     >>> [each.tolist() for each in pairs_within(np.array([3, 1, 2]))]
     [[0, 0, 1, 4], [1, 2, 2, 5]]

@@ -1,7 +1,7 @@
 """Agreement of each group of items or of annotators, between groups of annotators, and how groups differ.
 
-Groups of items hold different items. Groups of annotators may share items: within a group two of its people are
-compared, between two groups one person of each, and the agreeing pairs of an item add up to those of the whole. See
+Groups of items hold different items. Groups of annotators may share items: pairs within a group are two of its people,
+pairs between groups are one person from each, and an item's agreeing pairs add up to those of the whole. See
 docs/mathematics.md §8.2.
 """
 
@@ -37,7 +37,7 @@ ONE_SHARED = "only one item has annotations of both groups, too few to show how 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """How often a person of one group agrees with one of the other, on the items both have."""
+    """How often a person in one group agrees with a person in the other, on the items both annotated."""
 
     a: str
     b: str
@@ -57,18 +57,18 @@ class GroupDifference:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Every group with its findings; a group called "" are those without a value."""
+    """Every group with its findings; the group "" holds those without a value."""
 
     column: str
     of: Literal["items", "annotators"]
     findings: Mapping[str, Findings]
     differences: tuple[GroupDifference, ...]
     between: tuple[Between, ...]
-    """Two groups of annotators each; empty for groups of items."""
+    """One entry per pair of groups of annotators; empty for groups of items."""
 
 
 def find_groups(tally: Tally, weights: str | CustomWeights, level: float, metric: Metric) -> Groups | None:
-    """The groups of a tally; None where it has none.
+    """The groups of a tally; None if it has none.
 
     >>> from dataclasses import replace
     >>> votes = {("", (("en", "yes", 2),)): 3, ("", (("de", "no", 1), ("de", "yes", 1))): 2}
@@ -100,7 +100,7 @@ def find_groups(tally: Tally, weights: str | CustomWeights, level: float, metric
 
 @dataclass(frozen=True)
 class _Shared(Clustered):
-    """The items of all groups in one order, so that what two groups have in common can be seen."""
+    """The items of all groups in one order, which shows what two groups share."""
 
     items: Floats
     cluster: Ints | None
@@ -127,7 +127,7 @@ class _Shared(Clustered):
         return cls(items, cluster, found)
 
     def figure(self, name: str, found: Findings) -> Figure:
-        """SPA of a group with what moves it: the deviation of each item, or cluster, that all groups number alike."""
+        """SPA of a group with the deviation of each item or cluster, numbered alike in all groups."""
         spa = found.spa
         if spa.value is None or spa.stderr is None or spa.low is None or spa.high is None:
             return Figure(spa.value, undefined=spa.undefined)
@@ -168,7 +168,7 @@ class _Shared(Clustered):
 
 
 def _together(a: LabelCounts, b: LabelCounts) -> LabelCounts:
-    """The votes of two groups on the same items, added up."""
+    """The votes of two groups on the same items, summed."""
     size = len(a.labels)
     keys = np.concatenate([a.group * size + a.label, b.group * size + b.label])
     distinct, place = np.unique(keys, return_inverse=True)

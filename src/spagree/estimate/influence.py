@@ -1,10 +1,10 @@
-"""How much each item, annotator and annotation moves a figure: what differences are made of.
+"""How much each item, annotator and annotation moves a figure: the basis of comparisons.
 
 See docs/mathematics.md §16.
 
 A figure is a ratio of sums over annotations, O = above/below, or that ratio beyond chance, (O − E)/(1 − E) with
-E = same/all. Leaving out a unit takes something off each sum; the deviations of the values without one unit are its
-jackknife. Two figures that rest on the same units have a covariance: the sum of the products of their deviations.
+E = same/all. Leaving out a unit reduces each sum; the deviations of the values without one unit are the jackknife. Two
+figures based on the same units have a covariance: the sum of the products of their deviations.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from spagree.estimate.intervals import deviations
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts
 
-CERTAIN = 1 - 1e-12  # expected agreement above this is 1 but for rounding
+CERTAIN = 1 - 1e-12  # expected agreement above this is 1 up to rounding
 
 
 @dataclass(frozen=True)
 class AnnotationCodes:
-    """Annotations as parallel integers, in any order; ``annotator`` is −1 where it is not known who.
+    """Annotations as parallel integers, in any order; ``annotator`` is −1 if unknown.
 
-    Codes may be shared with other annotations: what has the same code is the same item, annotator or label.
+    Codes may be shared with other data sets: the same code is the same item, annotator or label.
     """
 
     item: Ints
     annotator: Ints
     label: Ints
     cluster: Ints | None = None
-    """The cluster of the item of each annotation; items without one have a code of their own."""
+    """The cluster of each annotation's item; items without one have their own code."""
 
     @property
     def has_annotators(self) -> bool:
@@ -50,7 +50,7 @@ class AnnotationCodes:
 
 @dataclass(frozen=True)
 class Sums:
-    """What a figure is made of, for the whole or, taken off, for each unit."""
+    """The sums behind a figure, for the whole or, as the part lost, for each unit."""
 
     above: Floats
     below: Floats
@@ -62,12 +62,12 @@ class Sums:
         return Sums(self.above - lost.above, self.below - lost.below, self.same - lost.same, self.all - lost.all)
 
     def observed(self) -> Floats:
-        """O, or NaN where nothing is left."""
+        """O, or NaN if nothing is left."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.below > 1e-12, self.above / self.below, np.nan)
 
     def beyond_chance(self) -> Floats:
-        """(O − E)/(1 − E), or NaN where it does not exist."""
+        """(O − E)/(1 − E), or NaN if undefined."""
         with np.errstate(divide="ignore", invalid="ignore"):
             expected = self.same / self.all
             return np.where(expected < CERTAIN, (self.observed() - expected) / (1 - expected), np.nan)
@@ -75,37 +75,37 @@ class Sums:
 
 @dataclass(frozen=True)
 class Moved:
-    """Deviations of a figure by unit, ordered by the unit's code; ``defined`` where every unit can be left out."""
+    """Deviations of a figure by unit, in order of the unit's code; ``defined`` if every unit can be left out."""
 
     unit: Ints
     deviation: Floats
 
     @property
     def defined(self) -> bool:
-        """Whether the figure exists without any one of two or more units."""
+        """Whether there are two or more units and the figure exists without any one of them."""
         return len(self.unit) > 1 and bool(np.isfinite(self.deviation).all())
 
     def covariance(self, other: Moved) -> float:
-        """Σ of the products over the units both rest on."""
+        """Σ of the products over the shared units."""
         _, mine, theirs = np.intersect1d(self.unit, other.unit, assume_unique=True, return_indices=True)
         return float(self.deviation[mine] @ other.deviation[theirs])
 
 
 @dataclass(frozen=True)
 class Influence:
-    """How a figure moves with its items and, where they are known, with annotators and single annotations."""
+    """How a figure moves with its items and, if known, with annotators and single annotations."""
 
     items: Moved
     annotators: Moved | None = None
     annotations: Moved | None = None
     equal_items: float = 0.0
-    """Equally weighted items that would tell as much."""
+    """Effective number of items: equally weighted ones that would be as informative."""
     equal_annotators: float = 0.0
-    """Equally busy annotators that would tell as much."""
+    """Effective number of annotators: equally busy ones that would be as informative."""
 
     @property
     def knows_annotators(self) -> bool:
-        """Whether it can be told how annotators differ."""
+        """Whether the data show how annotators differ."""
         return self.annotators is not None and self.annotators.defined
 
     @property
@@ -114,7 +114,7 @@ class Influence:
         return self.covariance(self, new_annotators=True) > self.covariance(self)
 
     def covariance(self, other: Influence, new_annotators: bool = False) -> float:
-        """Over items; with new annotators over both, what both see counted once."""
+        """Over items; for new annotators over items and annotators, less the part both contain."""
         over_items = self.items.covariance(other.items)
         if not new_annotators:
             return over_items
@@ -129,7 +129,7 @@ class Influence:
         return sqrt(max(alone, self.covariance(self, new_annotators=True)) if new_annotators else alone)
 
     def freedom(self, new_annotators: bool = False) -> float:
-        """A standard error is known no better than the rarer of items and annotators lets it be."""
+        """The degrees of freedom of the standard error: those of items or annotators, whichever are fewer."""
         return (min(self.equal_items, self.equal_annotators) if new_annotators else self.equal_items) - 1
 
 
@@ -140,15 +140,15 @@ Weight = Callable[[Ints], Floats]
 
 @dataclass(frozen=True)
 class Pairable:
-    """Annotations of items with two or more, each beside the others of its item.
+    """Annotations of pairable items, each with the others of its item.
 
-    ``agree`` adds up the agreement with the other n − 1 annotations; ``pairs`` is that of all ordered pairs of the
+    ``agree`` sums the agreement with the other n − 1 annotations; ``pairs`` sums that of all ordered pairs of the
     item. ``k`` and ``less`` are the weights of an item with n and with n − 1 annotations.
     """
 
     coded: AnnotationCodes
     place: Ints
-    """The place of each annotation's item among those of ``item``."""
+    """The index of each annotation's item in ``item``."""
     item: Ints
     n: Floats
     agree: Floats
@@ -164,33 +164,33 @@ class Pairable:
 
     @cached_property
     def units(self) -> tuple[Ints, Ints]:
-        """What varies independently, items or clusters of them, and the place of each annotation's own among these."""
+        """The independent units, items or clusters, and the index of each annotation's unit among them."""
         if self.coded.cluster is None:
             return self.item, self.place
         unit, place = np.unique(self.coded.cluster, return_inverse=True)
         return unit, place
 
     def per_unit(self, values: Floats) -> Floats:
-        """Add up over the annotations of each item, or cluster."""
+        """Sum over the annotations of each item or cluster."""
         unit, place = self.units
         return sums(place, values, len(unit))
 
     @cached_property
     def people(self) -> Ints:
-        """The annotators there are."""
+        """The distinct annotators."""
         return np.unique(self.coded.annotator)
 
     @cached_property
     def of(self) -> Ints:
-        """The place of each annotation's annotator among them."""
+        """The index of each annotation's annotator among them."""
         return np.searchsorted(self.people, self.coded.annotator)
 
     def per_item(self, values: Floats) -> Floats:
-        """Add up over the annotations of each item."""
+        """Sum over the annotations of each item."""
         return sums(self.place, values, len(self.item))
 
     def per_annotator(self, values: Floats) -> Floats:
-        """Add up over the annotations of each annotator."""
+        """Sum over the annotations of each annotator."""
         return sums(self.of, values, len(self.people))
 
     @property
@@ -215,7 +215,7 @@ class Pairable:
 
 
 def pairable(coded: AnnotationCodes, weight: Weight, similarity: Floats | None = None) -> Pairable:
-    """Look at every annotation beside the others of its item; ``weight`` is k by number of annotations.
+    """Compare every annotation with the others of its item; ``weight`` is k by number of annotations.
 
     >>> ints = lambda *values: np.array(values)
     >>> found = pairable(AnnotationCodes(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1)), lambda n: n - 1.0)
@@ -237,7 +237,7 @@ def pairable(coded: AnnotationCodes, weight: Weight, similarity: Floats | None =
 
 @dataclass(frozen=True)
 class Parts:
-    """The sums of a figure: the whole, and what is lost without each item (or cluster), annotation and annotator."""
+    """The sums of a figure: the whole, and the loss without each item (or cluster), annotation and annotator."""
 
     whole: Sums
     items: Sums
@@ -246,7 +246,7 @@ class Parts:
 
 
 def parts(found: Pairable) -> Parts:
-    """What SPA and its kappa are made of."""
+    """The sums behind SPA and its kappa."""
     single = _without_annotation(found)
     people = _without_annotator(found, single) if found.coded.has_annotators else None
     return Parts(_whole(found), _without_unit(found), single, people)
@@ -259,7 +259,7 @@ def influence(found: Pairable, made_of: Parts, statistic: Statistic) -> Influenc
     if made_of.annotators is None:
         return Influence(items, equal_items=found.equal_items)
     people = Moved(found.people, deviations(statistic(whole.minus(made_of.annotators)))[1])
-    unit = found.coded.item * 2**31 + found.coded.annotator  # the same code whatever else is in the data
+    unit = found.coded.item * 2**31 + found.coded.annotator  # a code that does not depend on the rest of the data
     order = np.argsort(unit)
     annotations = Moved(unit[order], deviations(statistic(whole.minus(made_of.annotations))[order])[1])
     return Influence(items, people, annotations, found.equal_items, found.equal_annotators)
@@ -272,7 +272,7 @@ def _totals(found: Pairable) -> tuple[Floats, Floats]:
 
 
 def _whole(found: Pairable) -> Sums:
-    """O: Σ k P over Σ k. E: agreeing pairs of annotations of different items, of all such pairs (mathematics §13)."""
+    """O: Σ k P over Σ k. E: the share of agreeing pairs across different items (docs/mathematics.md §13)."""
     totals, around = _totals(found)
     each = found.k / found.n
     above = np.sum(each * found.pairs / (found.n * (found.n - 1)))
@@ -281,7 +281,7 @@ def _whole(found: Pairable) -> Sums:
 
 
 def _without_item(found: Pairable) -> Sums:
-    """What leaving out each item takes off: cross pairs of its annotations with those of all other items, twice."""
+    """What leaving out each item removes: cross pairs of its annotations with those of all other items, twice."""
     _, around = _totals(found)
     each = found.k / found.n
     above = found.per_item(each * found.pairs / (found.n * (found.n - 1)))
@@ -290,7 +290,7 @@ def _without_item(found: Pairable) -> Sums:
 
 
 def _without_unit(found: Pairable) -> Sums:
-    """The same for each cluster, where there are clusters: pairs of its own items were taken off twice."""
+    """The same for each cluster, if there are clusters: pairs within it were subtracted twice."""
     single = _without_item(found)
     unit, place = found.units
     if found.coded.cluster is None:
@@ -308,7 +308,7 @@ def _without_unit(found: Pairable) -> Sums:
 
 
 def _without_annotation(found: Pairable) -> Sums:
-    """What leaving out each annotation takes off: its item goes from n to n − 1 annotations."""
+    """What leaving out each annotation removes: its item goes from n to n − 1 annotations."""
     _, around = _totals(found)
     before = found.pairs / (found.n * (found.n - 1))
     after = (found.pairs - 2 * found.agree) / np.maximum((found.n - 1) * (found.n - 2), 1)
@@ -317,7 +317,7 @@ def _without_annotation(found: Pairable) -> Sums:
 
 
 def _without_annotator(found: Pairable, single: Sums) -> Sums:
-    """The same for all annotations of an annotator; pairs of two of them were taken off twice."""
+    """The same for all annotations of an annotator; pairs among them were subtracted twice."""
     lost = per_annotator(found, single)
     made = found.per_annotator(np.ones(len(found.n)))
     own = _own_pairs(found, found.of, len(found.people))
@@ -325,7 +325,7 @@ def _without_annotator(found: Pairable, single: Sums) -> Sums:
 
 
 def per_annotator(found: Pairable, single: Sums) -> Sums:
-    """Add up what the annotations of each annotator take off."""
+    """Sum what leaving out the annotations of each annotator removes."""
     return Sums(*map(found.per_annotator, (single.above, single.below, single.same, single.all)))
 
 

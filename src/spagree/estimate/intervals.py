@@ -11,34 +11,34 @@ import numpy as np
 from spagree.estimate.item_groups import Floats, total
 from spagree.estimate.student_t import two_sided_each
 
-STEADY_ITEMS = 15  # up to so many informative items the implied variance counts in full
+STEADY_ITEMS = 15  # up to this many informative items the implied variance counts in full
 Number = TypeVar("Number", float, Floats)
-AT_THE_END = 1e-9  # closer to the lowest or the highest possible value than this is rounding
+AT_THE_END = 1e-9  # anything closer to the lowest or highest possible value is rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Informing:
-    """What the items say about a kappa (docs/mathematics.md §13); first to fourth add up powers of g over items."""
+    """What the items say about a kappa (docs/mathematics.md §13); first to fourth are power sums of g over items."""
 
     first: Floats
     second: Floats
     fourth: Floats
     relative: Floats
-    """Mean of r(n), the variance of an item in units of that of a pair, weighted by g²."""
+    """Mean of r(n), the variance of an item relative to that of a pair, weighted by g²."""
     items: Floats
     room: Floats
     """1 − P_e."""
     most: Floats
-    """How often two annotations of an item can differ at most."""
+    """The most often two annotations of an item can differ."""
     rarest: Floats
-    """How often a label disagrees by chance, for the label where that is most often."""
+    """How often the rarest label disagrees by chance: the maximum over labels."""
 
 
 def kappa_limits(value: Floats, stderr: Floats, informing: Informing, level: float) -> tuple[Floats, Floats]:
     """Wilson's interval on the scale from the lowest possible value of a kappa to 1.
 
-    With a rare class the few items that carry it decide: (Σg²)²/Σg⁴ equally informative ones would tell as much. The
-    upper limit allows for such items that happened not to be drawn.
+    With a rare class, the few items that carry it decide: they are worth (Σg²)²/Σg⁴ equally informative items. The
+    upper limit allows for such items that happened not to be sampled.
 
     >>> sums = (15.0, 7.5, 1.875, 1.0, 30.0, 0.5, 1.0, 0.5)  # thirty items with g = 1/2
     >>> found = Informing(*(np.array([each]) for each in sums))
@@ -52,7 +52,7 @@ def kappa_limits(value: Floats, stderr: Floats, informing: Informing, level: flo
         place = (value - lowest) / scale
         place = np.where(place < AT_THE_END, 0.0, np.where(place > 1 - AT_THE_END, 1.0, place))
         size = informing.second**2 / informing.fourth
-        # Items that differ as much as they can vary by place·(1 − place)/size; ratios a little more.
+        # If items differ as much as possible, the variance is place·(1 − place)/size; for ratios slightly more.
         measured = np.minimum((stderr / scale) ** 2, 2 * place * (1 - place) / size)
         implied = place * (1 - place) * informing.relative / size
         share = np.minimum(1.0, STEADY_ITEMS * informing.second / informing.first**2)
@@ -62,10 +62,10 @@ def kappa_limits(value: Floats, stderr: Floats, informing: Informing, level: flo
 
 
 def unseen_share(items: Floats, level: float, seen: Floats | float = 0.0) -> Floats:
-    """The share that as many more items of a kind have as could have gone unseen, where ``seen`` of ``items`` are so.
+    """The share of further items of a kind that could have gone unseen, if ``seen`` of ``items`` are of that kind.
 
-    None seen leaves room for −log(1 − level) of them: three at 95%, the rule of three. Otherwise it is the upper score
-    limit of a count, which begins there.
+    If none were seen, −log(1 − level) may have been missed: three at 95%, the rule of three. Otherwise it is the upper
+    score limit of a count, which starts from that value.
 
     >>> unseen_share(np.array([27.0, 27.0]), 0.95, np.array([0.0, 9.0])).round(3)
     array([0.1  , 0.204])
@@ -78,10 +78,11 @@ def unseen_share(items: Floats, level: float, seen: Floats | float = 0.0) -> Flo
 def with_differing(
     observed: Floats, expected: Floats, likely: Floats, alike: Floats, share: Floats, *, divided: float = 0.0
 ) -> Floats:
-    """A kappa with a ``share`` of items more, on which annotators are divided between two labels.
+    """A kappa after adding a ``share`` of items on which annotators are divided between two labels.
 
-    ``likely`` adds up how often each of the two labels agrees by chance, ``alike`` is how much the two agree, and
-    ``divided`` the share of pairs of annotations of such an item that carry the same label: none of two annotations.
+    ``likely`` is the sum of how often each of the two labels agrees by chance, ``alike`` is how much the two labels
+    agree, and ``divided`` is the share of pairs of annotations with the same label on such an item: 0 with two
+    annotations.
 
     >>> one = np.ones(1)
     >>> with_differing(0.9 * one, 0.9 * one, one, 0 * one, one / 6).round(3)  # somebody who gives one label throughout
@@ -94,7 +95,7 @@ def with_differing(
 
 
 def _with_unseen(value: Floats, informing: Informing, level: float) -> Floats:
-    """The kappa with as many more items as could have gone unseen, all of which agree on the rarest label."""
+    """The kappa after adding as many items as could have gone unseen, all agreeing on the rarest label."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = unseen_share(informing.items, level)
         chance = informing.room * (1 - share) + 2 * share * informing.rarest
@@ -102,7 +103,7 @@ def _with_unseen(value: Floats, informing: Informing, level: float) -> Floats:
 
 
 def score_limits(value: Number, shrink: Number) -> tuple[Number, Number]:
-    """Wilson's limits of one figure or of many: where (value − p)² = shrink·p(1 − p); shrink is t² over the size."""
+    """Wilson's limits for one or many figures: both p with (value − p)² = shrink·p(1 − p); shrink is t²/size."""
     centre = (value + shrink / 2) / (1 + shrink)
     half = np.sqrt(shrink * (value * (1 - value) + shrink / 4)) / (1 + shrink)
     return centre - half, centre + half
@@ -111,7 +112,7 @@ def score_limits(value: Number, shrink: Number) -> tuple[Number, Number]:
 def wilson_each(
     value: Floats, stderr: Floats, effective: Floats, level: float, freedom: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """The limits of each figure, as :func:`spagree.estimate.uncertainty.wilson` gives them; NaN without a stderr.
+    """The limits of each figure, as from :func:`spagree.estimate.uncertainty.wilson`; NaN without a stderr.
 
     >>> one = np.array([1.0])
     >>> [round(float(end[0]), 3) for end in wilson_each(one, 0 * one, 30 * one, 0.95)]
@@ -132,7 +133,7 @@ def wilson_each(
 def deviations(left_out: Floats, count: Floats | None = None) -> tuple[float, Floats]:
     """The jackknife: the mean of the values with one unit left out, and √((m − 1)/m)·(x − mean) of each.
 
-    The squares of the deviations add up to the variance; ``count`` says how many units share a value.
+    The squared deviations sum to the variance; ``count`` says how many units share a value.
 
     >>> mean, moved = deviations(np.array([0.5, 0.75, 0.25]), np.array([2.0, 1.0, 1.0]))
     >>> mean, round(float(moved**2 @ [2.0, 1.0, 1.0]), 12)

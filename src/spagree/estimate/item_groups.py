@@ -25,14 +25,14 @@ Floats: TypeAlias = "NDArray[np.float64]"
 class ItemGroups(Clustered):
     """Pairable items, grouped: ``items[g]`` items with ``n[g]`` annotations and ``agreement[g]``.
 
-    Agreement needs only n and the agreeing pairs; the triples are kept apart for ``adaptive``.
+    Agreement needs only n and the agreeing pairs; only ``adaptive`` needs the triples.
     """
 
     n: NDArray[np.int64]
     agreement: Floats
     items: Floats
     exact: dict[int, tuple[int, int | float]]
-    """For each n the number of items and the sum of their agreeing ordered pairs: integers for nominal labels."""
+    """For each n, the number of items and the sum of their agreeing ordered pairs: integers for nominal labels."""
     cluster: NDArray[np.int64] | None = None
 
     @property
@@ -41,7 +41,7 @@ class ItemGroups(Clustered):
         return sum(items for items, _ in self.exact.values())
 
     def weights(self, by_n: dict[int, Fraction]) -> Floats:
-        """A weight per group, relative to the largest: squares of any scale stay finite."""
+        """A weight per group, relative to the largest, so squares stay finite on any scale."""
         largest = max(by_n.values())
         return np.array([float(by_n[int(n)] / largest) for n in self.n])
 
@@ -78,7 +78,7 @@ def profile(tally: Tally) -> ItemGroups:
 
 
 def _cells(tally: Tally) -> Iterator[tuple[str, Cell, int]]:
-    """Cluster, cell and items; no cluster where none were named."""
+    """Cluster, cell and items; an empty cluster if none were named."""
     if tally.clusters is None or tally.grouped is None:
         yield from ((NO_VALUE, cell, count) for cell, count in tally.cells.items())
         return
@@ -93,7 +93,7 @@ def exact_mean(found: ItemGroups, by_n: dict[int, Fraction]) -> float:
     >>> exact_mean(found, {2: Fraction(1), 3: Fraction(1)}) == 2 / 3
     True
     """
-    # Σ over the items with the same n is an integer; only the few different n meet as fractions.
+    # Sums over items with the same n are integers; only the few distinct n are combined as fractions.
     above = [by_n[n] * Fraction(pairs) / (n * (n - 1)) for n, (_, pairs) in found.exact.items()]
     below = [by_n[n] * items for n, (items, _) in found.exact.items()]
     ratio = _sum(above) / _sum(below)
@@ -101,12 +101,12 @@ def exact_mean(found: ItemGroups, by_n: dict[int, Fraction]) -> float:
 
 
 def total(values: Floats) -> float:
-    """A correctly rounded sum: the same whatever the order, the parts or the threads."""
+    """A correctly rounded sum: independent of order, parts and threads."""
     return fsum(values.tolist())
 
 
 def _sum(terms: Sequence[Fraction]) -> Fraction:
-    """Pairwise, so that the large denominators of many different n meet late."""
+    """Pairwise, so the large denominators of many distinct n are combined late."""
     if len(terms) == 1:
         return terms[0]
     half = len(terms) // 2

@@ -37,7 +37,7 @@ class LabelCounts(Clustered):
     label: Ints
     count: Floats
     similarity: Floats | None = None
-    """How much two labels agree; None where only equal ones do."""
+    """How much two labels agree; None if only equal ones do."""
     cluster: Ints | None = None
 
     @cached_property
@@ -47,26 +47,26 @@ class LabelCounts(Clustered):
 
     @cached_property
     def squares(self) -> Floats:
-        """Agreement of all ordered pairs, an annotation with itself included: Σ_c n_c² for nominal labels."""
+        """Agreement of all ordered pairs, including each annotation with itself: Σ_c n_c² for nominal labels."""
         return self.within(self.count)
 
     @cached_property
     def agreement(self) -> Floats:
-        """P of an item, per group; 0 where there is no pair (such groups have no weight)."""
+        """P of an item, per group; 0 if there is no pair (such groups have no weight)."""
         pairs = self.n * (self.n - 1)
         return np.divide(self.squares - self.n, pairs, out=np.zeros_like(pairs), where=pairs > 0)
 
     @cached_property
     def agreeing(self) -> Floats:
-        """How much the others of its item agree with an annotation, per entry: n_c − 1 for nominal labels."""
+        """Summed agreement of the item's other annotations with this label, per entry: n_c − 1 for nominal labels."""
         return self.smoothed(self.count, self.similarity) - 1.0
 
     def per_group(self, entries: Floats) -> Floats:
-        """Add up entries within each group."""
+        """Sum entries within each group."""
         return _add_up(self.group, entries, len(self.items))
 
     def per_label(self, entries: Floats) -> Floats:
-        """Add up entries over all items, within each label."""
+        """Sum entries over all items, within each label."""
         return _add_up(self.label, entries * self.items[self.group], len(self.labels))
 
     def within(self, entries: Floats) -> Floats:
@@ -102,7 +102,7 @@ class LabelCounts(Clustered):
         )
 
     def by_unit(self, entries: Floats) -> LabelCounts:
-        """Entries added up within each item on its own, and within each cluster."""
+        """Entries summed within each unit: single items and clusters."""
         if self.cluster is None:
             return replace(self, count=entries)
         size = len(self.labels)
@@ -116,13 +116,13 @@ class LabelCounts(Clustered):
 
 
 def _add_up(keys: Ints, values: Floats, size: int) -> Floats:
-    """Sums per key, smallest values first: the same to the last bit whatever labels and items are called."""
+    """Sums per key, smallest values first: identical to the last bit whatever the names of labels and items."""
     order = np.lexsort((values, keys))
     return np.asarray(np.bincount(keys[order], values[order], size), dtype=np.float64)
 
 
 def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False) -> LabelCounts | None:
-    """The votes of all items, by cluster on request; None where the tally keeps no patterns.
+    """The votes of all items, by cluster on request; None if the tally keeps no patterns.
 
     >>> found = votes(Tally.from_items([{"yes": 2, "no": 1}, {"yes": 2}, {"yes": 2}]))
     >>> found.labels, found.items.tolist(), found.n.tolist()
@@ -143,7 +143,7 @@ def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False)
 
 
 def votes_of_items(counts: polars.DataFrame) -> LabelCounts:
-    """Every item a group of its own: for more combinations of labels than a tally keeps."""
+    """Every item as its own group: for more combinations of labels than a tally keeps."""
     import polars
 
     labels = counts["label"].cast(polars.String)
@@ -165,7 +165,7 @@ def votes_in_codes(codes: Coded) -> LabelCounts:
 
 
 def _in_order(tally: Tally, *, clusters: bool) -> tuple[list[str], list[tuple[Pattern, int]]]:
-    """Patterns with their items, in one order, and the cluster of each where that is asked for."""
+    """Patterns with their number of items, in a fixed order, and the cluster of each on request."""
     if not clusters or tally.clusters is None or tally.grouped is None:
         return [], sorted((tally.patterns or {}).items())
     found = sorted(tally.grouped.by_cluster().items())
@@ -173,7 +173,7 @@ def _in_order(tally: Tally, *, clusters: bool) -> tuple[list[str], list[tuple[Pa
 
 
 def similar_votes(tally: Tally, metric: Metric | None, *, clusters: bool = False) -> LabelCounts | None:
-    """The votes under a metric, refused where the tally does not keep them; None where only equal labels agree."""
+    """The votes under a metric; None if only equal labels agree. Raises if the tally does not keep them."""
     if metric is None or metric.rule == NOMINAL:
         return None
     found = votes(tally, metric, clusters=clusters)
@@ -186,7 +186,7 @@ def similar_votes(tally: Tally, metric: Metric | None, *, clusters: bool = False
 
 
 def item_groups_of(tally: Tally, similar: LabelCounts | None) -> ItemGroups:
-    """What the estimates need: from the cells, or from the votes where labels are more or less similar."""
+    """What the estimates need: from the cells, or from the votes under a metric with partial credit."""
     return profile(tally) if similar is None else similar_groups(similar)
 
 

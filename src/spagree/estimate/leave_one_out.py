@@ -1,4 +1,4 @@
-"""Each annotation beside the others of its item, and SPA without any one annotator (docs/mathematics.md §16)."""
+"""Each annotation compared with the others of its item, and SPA without each annotator (docs/mathematics.md §16)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ CELLS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True)
 class Peers:
-    """Annotations of pairable items, parallel: who, how many annotations the item has, and how they agree.
+    """Annotations of pairable items as parallel arrays: who, the item's number of annotations, and how they agree.
 
-    ``agree`` adds up the agreement with the other n − 1 annotations of the item (n_c − 1 for nominal labels);
-    ``pairs`` is A of the item, the agreement of all its ordered pairs.
+    ``agree`` sums the agreement with the other n − 1 annotations of the item (n_c − 1 for nominal labels); ``pairs``
+    is the item's A, the agreement of all its ordered pairs.
     """
 
     size: int
@@ -40,11 +40,11 @@ class Peers:
 
     @cached_property
     def known(self) -> Peers:
-        """Without the annotations by somebody unknown, who still are the others of their item."""
+        """Without annotations by unknown annotators, who still count among the others of their items."""
         return self.where(self.annotator >= 0)
 
     def where(self, chosen: NDArray[np.bool_]) -> Peers:
-        """Some of the annotations; the same object where that is all of them."""
+        """Some of the annotations; the same object if that is all of them."""
         if chosen.all():
             return self
         return Peers(self.size, self.annotator[chosen], self.n[chosen], self.agree[chosen], self.pairs[chosen])
@@ -55,7 +55,7 @@ class Peers:
         return self.agree / (self.n - 1)
 
     def per_annotator(self, values: Floats) -> Floats:
-        """Add up over the annotations of each annotator."""
+        """Sum over the annotations of each annotator."""
         return sums(self.annotator, values, self.size)
 
     @cached_property
@@ -75,12 +75,12 @@ class Peers:
 
     @cached_property
     def remaining(self) -> tuple[Floats, Floats]:
-        """What is left without each annotator, whatever the weights."""
+        """What is left without each annotator, before weighting."""
         return _remaining(self.known, slice(None), 0, self.size, self.by_size)
 
     @cached_property
     def kinds(self) -> Kinds:
-        """Annotations alike in n, pairs and agree, counted: few for nominal labels; otherwise each on its own."""
+        """Annotations counted by n, pairs and agree: few kinds for nominal labels; otherwise one per annotation."""
         whole = [self.n, self.pairs.astype(np.int64), self.agree.astype(np.int64)]
         shape = [int(each.max(initial=0)) + 1 for each in whole]
         if prod(shape) > CELLS_AT_ONCE or (whole[1] != self.pairs).any() or (whole[2] != self.agree).any():
@@ -102,7 +102,7 @@ class Kinds:
 
 
 def peers(codes: Coded, similarity: Floats | None = None) -> Peers:
-    """Look at every annotation beside the others of its item.
+    """Compare every annotation with the others of its item.
 
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
     >>> found = peers(Coded(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1), ("a", "b", "c"), ("x", "y")))
@@ -119,7 +119,7 @@ def peers(codes: Coded, similarity: Floats | None = None) -> Peers:
 
 @dataclass(frozen=True)
 class Sizes(Clustered):
-    """Numbers of annotations that occur, or would occur without one annotator, with what all items add up to."""
+    """Numbers of annotations that occur, or would without one annotator, with the totals over all items."""
 
     n: Ints
     items: Floats
@@ -127,7 +127,7 @@ class Sizes(Clustered):
     cluster: Ints | None = None
 
     def place(self, n: Ints) -> Ints:
-        """Where numbers of annotations stand."""
+        """The index of each number of annotations."""
         return np.searchsorted(self.n, n)
 
     def weights(self, by_n: Mapping[int, Fraction]) -> Floats:
@@ -149,22 +149,22 @@ def sizes(found: Peers) -> Sizes:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Agreement without one annotator each: Σ k P and Σ k over the items that are left pairable."""
+    """Agreement without each annotator: Σ k P and Σ k over the items that stay pairable."""
 
     above: Floats
     below: Floats
 
     @property
     def spa(self) -> Floats:
-        """SPA without each annotator; NaN where nothing is left."""
+        """SPA without each annotator; NaN if nothing is left."""
         return np.divide(self.above, self.below, out=np.full_like(self.above, np.nan), where=self.below > 0)
 
 
 def leave_one_out(found: Peers, by_n: Mapping[int, Fraction]) -> LeftOut:
-    """All leave-one-out values in one pass over the annotations, which is made once for all weights.
+    """All leave-one-out values in one pass over the annotations, shared by all weighting schemes.
 
     Without an annotator each of their items goes from n to n − 1 annotations, and its agreeing pairs from A to
-    A − 2·agree. What is left is added up per number of annotations before it is weighted: nothing cancels.
+    A − 2·agree. What is left is summed per number of annotations before it is weighted, so nothing cancels.
     """
     whole = found.by_size
     weight = whole.weights(by_n)
@@ -172,14 +172,14 @@ def leave_one_out(found: Peers, by_n: Mapping[int, Fraction]) -> LeftOut:
     above, below = np.zeros(found.size), np.zeros(found.size)
     for start, items, pairs in _blocks(found):
         end = start + len(items)
-        # Added up row by row: a matrix product would depend on the size of the block in its last bits.
+        # Summed row by row: the last bits of a matrix product would depend on the block size.
         below[start:end] = (items * weight).sum(axis=1)
         above[start:end] = (pairs * per_pair).sum(axis=1)
     return LeftOut(above, below)
 
 
 def _blocks(found: Peers) -> Iterator[tuple[int, Floats, Floats]]:
-    """Items and agreeing pairs that are left without each annotator, a bounded number of annotators at a time."""
+    """Items and agreeing pairs left without each annotator, a bounded number of annotators at a time."""
     whole = found.by_size
     step = max(1, CELLS_AT_ONCE // max(1, len(whole.n)))
     if found.size <= step:
@@ -202,7 +202,7 @@ def _remaining(known: Peers, rows: Ints | slice, start: int, size: int, whole: S
 
     own_items, own_pairs = table(np.ones(len(place))), table(known.pairs[rows])
     items, pairs = whole.items - own_items, whole.pairs - own_pairs
-    # What had n annotations has n − 1 now; what had two is gone.
+    # Items with n annotations now have n − 1; those with two are gone.
     before = np.flatnonzero(whole.n > 2)
     before = before[np.isin(whole.n[before] - 1, whole.n)]
     after = whole.place(whole.n[before] - 1)

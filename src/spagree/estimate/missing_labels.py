@@ -17,14 +17,14 @@ SURELY = frozenset((
     "no answer", "not answered", "not applicable", "<na>", "nil", "undefined", "n.a.", "#null!", "empty",
 )) | EMPTY_SETS
 # fmt: on
-PERHAPS = frozenset(("na", "none", "unknown"))  # also genuine labels: only where the others are written otherwise
+PERHAPS = frozenset(("na", "none", "unknown"))  # may be genuine labels: only if the others are written differently
 CODES = frozenset((-1, -9, -99, -999, -9999, 9, 77, 88, 98, 99, 999, 9999))
 FEW = 0.5  # of the annotations
 LEAST_OTHERS = 2
 
 
 def looks_missing(labels: Mapping[str, int]) -> list[str]:
-    """The labels that look missing beside others that look different, and are few.
+    """Rare labels that look like missing values while the others do not.
 
     >>> looks_missing({"yes": 5, "no": 4, "N/A": 1}), looks_missing({"US": 5, "DE": 4, "NA": 1})
     (['N/A'], [])
@@ -41,7 +41,7 @@ def looks_missing(labels: Mapping[str, int]) -> list[str]:
 
 
 def _differs(word: str, others: Sequence[str]) -> bool:
-    """Whether all others are numbers, or none is written in the same case."""
+    """Whether all others are numbers, or none has the same letter case."""
     letters = [label for label in others if any(character.isalpha() for character in label)]
     return not any(_case(label) == _case(word) for label in letters)
 
@@ -51,7 +51,7 @@ def _case(label: str) -> str:
 
 
 def _codes(numbers: Sequence[str]) -> list[str]:
-    """Numbers such as 99 or -1 that lie apart from a short scale."""
+    """Numbers such as 99 or -1 that lie outside a short scale."""
     values = {int(float(number)): number for number in numbers}
     return [
         label for value, label in values.items() if value in CODES and _is_apart(value, sorted(set(values) - CODES))

@@ -1,4 +1,4 @@
-"""The one assumption of SPA, tested: agreement does not depend on how often an item was annotated.
+"""Test of SPA's one assumption: agreement does not depend on how often an item was annotated.
 
 See docs/mathematics.md §12.
 """
@@ -27,7 +27,7 @@ class AgreementAt:
     items: int
     agreement: Estimate
     effective: float
-    """Items, or the equally large clusters that would tell as much."""
+    """Items, or the effective number of clusters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class Missingness:
         return self.p is not None and self.p < ALARM
 
     def p_of_differences(self) -> float | None:
-        """How often chance alone would make the rows of ``by_n`` differ so much, in whatever way: Welch's test.
+        """Welch's test: how often chance alone would make the rows of ``by_n`` differ this much, in any way.
 
-        A trend is only one way to depend on n. Rows of few items (or clusters) are left out; None where fewer than two
-        are left. The errors come from the intervals, which have a width at full agreement, too. Clusters that hold
-        items of several rows make them move together, which only makes the test more careful.
+        A trend is only one way to depend on n. Rows with few items (or clusters) are left out; None if fewer than two
+        are left. The errors come from the intervals, which have positive width even at full agreement. Clusters with
+        items in several rows make the rows move together, which only makes the test more conservative.
         """
         rows = [row for row in self.by_n if row.effective >= FEW_ITEMS]
         if len(rows) < 2:
@@ -59,7 +59,7 @@ class Missingness:
 
 
 def welch(values: Floats, errors: Floats, freedom: Floats) -> float:
-    """How likely equal means differ so much, if their errors have so many degrees of freedom (Welch, 1951); a p-value.
+    """The p-value that the means are equal, given their errors and degrees of freedom (Welch, 1951).
 
     >>> round(welch(np.array([0.5, 0.7]), np.array([0.1, 0.1]), np.array([9.0, 9.0])), 4)  # Student's t
     0.1744
@@ -94,7 +94,7 @@ def missingness(found: ItemGroups, level: float, shape: Shape) -> Missingness:
 
 
 def _trend(found: ItemGroups) -> tuple[float, float]:
-    """The sum s = Σ(n − n̄)(P − P̄) and its variance: the squares of what each item, or cluster, adds to it."""
+    """The sum s = Σ(n − n̄)(P − P̄) and its variance: the sum of squared contributions of items or clusters."""
     mean_n = sum(n * items for n, (items, _) in found.exact.items()) / found.size
     mean_p = exact_mean(found, dict.fromkeys(found.exact, Fraction(1)))
     products = (found.n - mean_n) * (found.agreement - mean_p)
@@ -109,6 +109,6 @@ def _agreement_at(found: ItemGroups, n: int, level: float, shape: Shape) -> Agre
 
 
 def _error(row: AgreementAt) -> float:
-    """The standard error that the interval implies."""
+    """The standard error implied by the interval."""
     half = ((row.agreement.high or 0) - (row.agreement.low or 0)) / 2
     return half / two_sided(row.agreement.level, row.effective - 1)

@@ -1,10 +1,10 @@
 """May a model annotate like a person? A model among people (docs/mathematics.md §19).
 
-On items with two or more people and a label of the model: m = how often a person of the item agrees with the model,
-P = how often two of its people agree. Δ = Σ k (m − P)/Σ k says how much more often a person agrees with the model than
-with another person, whatever the difficulty of the items; nobody needs more than one item.
+For items with a model label and two or more people: m = how often a person on the item agrees with the model, P = how
+often two of its people agree. Δ = Σ k (m − P)/Σ k is how much more often a person agrees with the model than with
+another person, whatever the difficulty of the items; nobody needs more than one item.
 
-A model that always gives the commonest label agrees with people often, too. So the same is asked beyond chance.
+A model that always gives the most common label also agrees with people often, so the same is asked beyond chance.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ NO_ITEMS = "no item has a label of the model and two people"
 ONE_ITEM = "only one item has a label of the model and two people, too few to show how items differ"
 ONE_CLASS = "people and model gave one label only, so agreement by chance is certain"
 MARGIN = 0.05
-UNSEEN = 1.0 + 0.25  # squares: one item where the model alone differs from two people, one where a person does
+UNSEEN = 1.0 + 0.25  # squares: one item where only the model differs from two people, one where one person does
 
 
 @dataclass(frozen=True)
 class ClassAgreement:
-    """Where a person chose the class: how often the model did, how often another person did, and the difference."""
+    """If a person chose the class: how often the model did, how often another person did, and the difference."""
 
     label: str
     with_humans: Figure
@@ -58,7 +58,7 @@ class ClassAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The place of the model among people, each compared with it on the person's own items; 1 is the best."""
+    """The model's rank among people, each compared with it on the person's own items; 1 is best."""
 
     rank: int
     tied: int
@@ -67,7 +67,7 @@ class Rank:
 
 @dataclass(frozen=True)
 class ModelFindings:
-    """What is known about one model among people."""
+    """How one model compares with people."""
 
     name: str
     with_humans: Figure
@@ -81,7 +81,7 @@ class ModelFindings:
     items: int
     humans_count: int | None
     left_out: Mapping[str, int]
-    """Items of the source that could not be used: without a label of the model, or with fewer than two people."""
+    """Items that could not be used: no model label, or fewer than two people."""
     runs: int
     self_agreement: Figure | None
     classes: tuple[ClassAgreement, ...] = ()
@@ -92,13 +92,13 @@ class ModelFindings:
 
 @dataclass(frozen=True)
 class _Beside:
-    """The model beside the people: their annotations, and what each run of the model said about their items."""
+    """People's annotations, and the label each run of the model gave to their items."""
 
     people: Pairable
     runs: tuple[Ints, ...]
-    """For each run the label of each of the people's items, −1 where the run gave none."""
+    """For each run, the label of each of the people's items; −1 if the run gave none."""
     labels: int
-    """Different labels of people and model."""
+    """Number of distinct labels of people and model."""
 
     @property
     def given(self) -> Floats:
@@ -106,7 +106,7 @@ class _Beside:
         return np.asarray(np.sum([run >= 0 for run in self.runs], axis=0), dtype=np.float64)
 
     def matches(self) -> Floats:
-        """How much each annotation agrees with the model, the mean over its runs."""
+        """How much each annotation agrees with the model, averaged over runs."""
         place, label, similarity = self.people.place, self.people.coded.label, self.people.similarity
         found = np.zeros(len(label))
         for run in self.runs:
@@ -124,13 +124,13 @@ class _Beside:
         return found
 
     def per_item(self, by_label: Floats) -> Floats:
-        """The mean over the runs of a value that goes with their label."""
+        """The mean over runs of a value that depends on their label."""
         found = sum(np.where(run >= 0, by_label[run], 0.0) for run in self.runs)
         return np.asarray(found / self.given)
 
     @cached_property
     def parts(self) -> Parts:
-        """O: people and the model on one item. E: the model's label of one item, people's labels of another."""
+        """O: people and the model on the same item. E: the model's label of one item, people's labels of another."""
         people, match = self.people, self.matches()
         own, each = people.per_item(match), people.k / people.n
         items, annotations = float(len(people.item)), float(len(people.n))
@@ -172,7 +172,7 @@ def among_people(
     margin: float = MARGIN,
     level: float = 0.95,
 ) -> ModelFindings:
-    """Compare a model with people; ``runs`` are what it said about items, once for each time it was asked.
+    """Compare a model with people; ``runs`` holds its labels by item, one mapping per run.
 
     >>> ints = lambda *values: np.array(values)
     >>> people = AnnotationCodes(ints(0, 0, 1, 1, 2, 2), ints(0, 1, 1, 2, 2, 0), ints(0, 0, 1, 0, 1, 1))
@@ -243,16 +243,17 @@ def _figure(people: Pairable, made_of: Parts, statistic: Statistic, level: float
 
 
 def _room(beside: _Beside) -> float:
-    """1 − E of people and model, in units of which agreement beyond chance is measured."""
+    """1 − E of people and model, the unit of agreement beyond chance."""
     whole = beside.parts.whole
     return float(1 - whole.same / whole.all) if whole.all else 1.0
 
 
 def _gap(theirs: Figure, mine: Figure, level: float, room: float) -> Difference:
-    """For new people as well, where it can be told how people differ; a full point of agreement is 1/``room``.
+    """The difference, for new people too if the data show how people differ; a full point of agreement is 1/``room``.
 
-    Often only a few items tell the model from a person, and those on which the model alone is wrong may be missing by
-    chance. The interval allows for one more of these, and for one more on which a person is (docs/mathematics.md §19).
+    Often only a few items distinguish the model from a person, and those where only the model differs may be missing
+    by chance. The interval allows for one more of these, and for one more where a person differs (docs/mathematics.md
+    §19).
     """
     known = ANNOTATORS in theirs.limits and ANNOTATORS in mine.limits
     found = difference(theirs, mine, level, ANNOTATORS if known else ITEMS)
@@ -270,10 +271,10 @@ def _gap(theirs: Figure, mine: Figure, level: float, room: float) -> Difference:
 
 
 def model_verdict(gap: Difference, kappa_gap: Difference, kappa: Figure, margin: float) -> ModelVerdict:
-    """As good within the margin, worse by more than it, or not enough data; beyond chance, too.
+    """As good within the margin, worse by more than the margin, or not enough data; beyond chance, too.
 
-    As good takes two proofs: Δ above −margin, and agreement beyond chance at all, which a model that gives one label
-    or labels at random never has.
+    As good requires both Δ above −margin and some agreement beyond chance, which a model that gives one label or
+    random labels never has.
     """
     if gap.low is None or gap.high is None:
         return "cannot_tell"
@@ -284,7 +285,7 @@ def model_verdict(gap: Difference, kappa_gap: Difference, kappa: Figure, margin:
 
 
 def _classes(beside: _Beside, labels: Sequence[str], level: float) -> tuple[ClassAgreement, ...]:
-    """For each class that people gave; p-values hold for all classes together."""
+    """One entry per class that people gave; p-values hold for all classes together."""
     people, match = beside.people, beside.matches() if len(beside.people.item) else np.zeros(0)
     share = people.agree / (people.n - 1)
     found = []
@@ -297,7 +298,7 @@ def _classes(beside: _Beside, labels: Sequence[str], level: float) -> tuple[Clas
 
 
 def _rank(beside: _Beside) -> Rank | None:
-    """How many people agree more with the others on their items than the model does with the same others."""
+    """One plus how many people agree more with the others on their items than the model does with the same others."""
     people = beside.people
     if not len(people.item) or not people.coded.has_annotators:
         return None
@@ -308,7 +309,7 @@ def _rank(beside: _Beside) -> Rank | None:
 
 
 def _self_agreement(runs: Sequence[Mapping[int, int]], similarity: Floats | None, level: float) -> Figure | None:
-    """How often two runs of the model agree; None where it was asked once."""
+    """How often two runs of the model agree; None with a single run."""
     if len(runs) < 2:
         return None
     rows = [(item, number, label) for number, run in enumerate(runs) for item, label in run.items()]
@@ -322,7 +323,7 @@ def _self_agreement(runs: Sequence[Mapping[int, int]], similarity: Floats | None
 
 
 def _given(beside: _Beside, labels: Sequence[str]) -> dict[str, int]:
-    """How often the model gave each label to the items of the comparison."""
+    """How often the model gave each label on the compared items."""
     said = np.concatenate([run[run >= 0] for run in beside.runs])
     codes, count = np.unique(said, return_counts=True)
     return {labels[code]: int(size) for code, size in zip(codes.tolist(), count.tolist(), strict=True)}

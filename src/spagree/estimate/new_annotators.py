@@ -1,8 +1,8 @@
 """What an interval covers: these annotators on new items, or new annotators as well (docs/mathematics.md §16).
 
-For new annotators three variances are needed. Leaving out one item at a time shows how items differ, leaving out
-one annotator at a time how annotators differ. Both contain the noise of single annotations, so it is subtracted once:
-V = V_items + V_annotators − V_annotations. All three come from one pass over the annotations.
+New annotators need three variances. Leaving out one item at a time shows how items differ, and leaving out one
+annotator at a time shows how annotators differ. Both contain the noise of single annotations, so it is subtracted
+once: V = V_items + V_annotators − V_annotations. All three come from one pass over the annotations.
 """
 
 from __future__ import annotations
@@ -32,33 +32,34 @@ def check_interval_for(given: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TwoWay:
-    """Variances of SPA over items, annotators and single annotations, and how many of each they rest on."""
+    """Variances of SPA over items, annotators and single annotations, and their effective numbers."""
 
     items: float
     annotators: float
     annotations: float
     equal_items: float
-    """Equally weighted items that would tell as much."""
+    """Effective number of items: equally weighted ones that would be as informative."""
     equal_annotators: float
-    """Equally busy annotators that would tell as much."""
+    """Effective number of annotators: equally busy ones that would be as informative."""
 
     @property
     def stderr(self) -> float:
-        """Never less than what new items alone would give."""
+        """Never below the standard error for new items alone."""
         return sqrt(max(self.items, self.items + self.annotators - self.annotations))
 
     @property
     def freedom(self) -> float:
-        """The standard error is known no better than the scarcer of the two allows."""
+        """The degrees of freedom of the standard error: those of items or annotators, whichever are fewer."""
         return min(self.equal_items, self.equal_annotators) - 1
 
 
 def to_new_annotators(
     found: Peers, by_n: Mapping[int, Fraction], figure: Estimate, shape: Shape, clusters: float = inf
 ) -> Estimate:
-    """The same figure with the interval for new annotators and new items, or as many equal ``clusters`` of items.
+    """The same figure with the interval for new annotators and new items, or ``clusters`` equally large clusters of
+    items.
 
-    Like the interval over items, it is made of the steadied error: it is never the narrower of the two.
+    Like the interval over items, it uses the stabilised error, so it is never the narrower of the two.
     """
     if figure.value is None or figure.stderr is None:
         return replace(figure, interval_for=ANNOTATORS)
@@ -76,7 +77,7 @@ def to_new_annotators(
 
 
 def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay | None:
-    """The three variances, given that over the items; None where SPA does not exist without some annotator."""
+    """The three variances, given the one over items; None if SPA is undefined without some annotator."""
     unknown = int((found.annotator < 0).sum())
     if unknown:
         raise UsageError(
@@ -97,8 +98,8 @@ def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay 
 
 
 def _without_annotation(kinds: Kinds, whole: Sizes, weights: Floats) -> Floats:
-    """SPA without each kind of annotation: its item goes from weight k to what one annotation less weighs."""
-    weight = np.append(weights, 0.0)  # the last for a single annotation
+    """SPA without each kind of annotation: its item's weight drops from k(n) to k(n − 1)."""
+    weight = np.append(weights, 0.0)  # the last entry is for a single annotation
     k = weight[whole.place(kinds.n)]
     less = weight[np.where(kinds.n > 2, whole.place(kinds.n - 1), -1)]
     agreement = kinds.pairs / (kinds.n * (kinds.n - 1))

@@ -1,4 +1,4 @@
-"""Many numbers of annotations as a few ranges, each with the mean agreement of its items."""
+"""Numbers of annotations grouped into a few ranges, each with the mean agreement of its items."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import sqrt
 from spagree.estimate.missingness import AgreementAt
 from spagree.estimate.uncertainty import Estimate, wilson
 
-MOST = 8  # numbers of annotations that are told apart
+MOST = 8  # numbers of annotations shown separately
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class AgreementWithin:
 
 
 def in_ranges(by_n: Sequence[AgreementAt], most: int = MOST) -> tuple[AgreementWithin, ...]:
-    """Each number by itself where there are few; otherwise ranges that double: 2, 3, 4–7, 8–15 and so on."""
+    """Each number separately if there are few; otherwise doubling ranges: 2, 3, 4–7, 8–15 and so on."""
     if len(by_n) <= most:
         return tuple(AgreementWithin(row.n, row.n, row.items, row.agreement) for row in by_n)
     return tuple(_pooled(rows) for rows in _doubling(by_n))
@@ -49,7 +49,7 @@ def _doubling(by_n: Sequence[AgreementAt]) -> Iterator[list[AgreementAt]]:
 
 
 def _pooled(rows: Sequence[AgreementAt]) -> AgreementWithin:
-    """The mean over all items of the rows; how items differ where a row has a single one is taken from the others."""
+    """The mean over all items of the rows; rows with a single item borrow their variance from the others."""
     first, items = rows[0].agreement, sum(row.items for row in rows)
     if len(rows) == 1:
         return AgreementWithin(rows[0].n, rows[0].n, items, first)

@@ -1,4 +1,4 @@
-"""Labels that are sets of options: how much annotators agree on each option, chosen or not."""
+"""For labels that are sets of options: how much annotators agree on whether to choose each option."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def are_sets(labels: tuple[str, ...]) -> bool:
-    """Whether labels are lists of options, as tools write them.
+    """Whether labels are lists of options, as annotation tools write them.
 
     >>> are_sets(('["a", "b"]', "[]")), are_sets(("a|b", "c")), are_sets(("a", "b"))
     (True, False, False)
@@ -29,8 +29,8 @@ def are_sets(labels: tuple[str, ...]) -> bool:
 def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars.DataFrame:
     """``option, annotations, share, items, agreement, expected, kappa, few``: least agreement beyond chance first.
 
-    ``agreement`` is SPA of the question whether the option was chosen, under the weights in use; ``items`` are those
-    on which somebody chose it. Chance: chosen as often as here, blindly.
+    ``agreement`` is SPA of the yes/no question whether the option was chosen, under the weights in use; ``items`` are
+    those on which someone chose it. Chance means choosing it blindly with the same frequency.
 
     >>> from spagree.estimate.label_counts import votes
     >>> from spagree.tally.tally import Tally

@@ -1,9 +1,9 @@
-"""Who agrees less than the other annotators of the same items, when all of them are looked at at once.
+"""Who agrees less than the other annotators of the same items, corrected for testing everyone at once.
 
-Agreement with others blames those who got hard items. On an item with three or more annotations there is a fair
-comparison: how often the others agree with this annotator, less how often they agree among themselves. Whatever the
-item's difficulty, the difference is 0 on average for somebody like them. With two annotations there is nothing to
-compare with: a hard item and a careless annotator look the same.
+Raw agreement with others penalises people who got hard items. Items with three or more annotations allow a fair
+comparison: how often the others agree with this annotator, minus how often they agree with each other. Whatever the
+item's difficulty, the difference averages 0 for someone like them. With two annotations there is no such comparison: a
+hard item and a careless annotator look the same.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     import polars
     from numpy.typing import NDArray
 
-ALPHA = 0.05  # how often the list may name anybody who is like the others
+ALPHA = 0.05  # how often the list may name someone who is like the others
 
 
 def mean_agreement(annotators: polars.DataFrame) -> float | None:
-    """The agreement with the others of an annotation drawn at random: what annotators are shown beside.
+    """The mean agreement of an annotation with the others of its item: the benchmark for annotators.
 
-    SPA would not do: it weighs items in another way, so all annotators together can lie below it.
+    SPA would not do: it weights items differently, so all annotators together can lie below it.
 
     >>> import polars
     >>> mean_agreement(polars.DataFrame({"shared": [30, 10, 0], "agreement": [0.5, 0.9, None]}))
@@ -43,18 +43,18 @@ def mean_agreement(annotators: polars.DataFrame) -> float | None:
 
 @dataclass(frozen=True)
 class AgainstOthers:
-    """Each annotator's mean difference to the others of the same items; NaN without such items."""
+    """Each annotator's mean difference from the others on the same items; NaN without such items."""
 
     items: Floats
     difference: Floats
     low: Floats
     high: Floats
     p: Floats
-    """One-sided: how often somebody like the others would agree so much less. NaN for fewer than ten items."""
+    """One-sided p: how often someone like the others would agree this much less. NaN for fewer than ten items."""
 
     @property
     def stands_out(self) -> NDArray[np.bool_]:
-        """Who agrees less than the others by Holm's test: the list names anybody like them once in twenty data sets.
+        """Who agrees less than the others by Holm's test: a false name appears in at most one data set in twenty.
 
         >>> nothing = np.zeros(4)
         >>> found = AgainstOthers(nothing, nothing, nothing, nothing, np.array([0.02, 0.001, np.nan, 0.4]))
@@ -66,7 +66,7 @@ class AgainstOthers:
 
 
 def against_others(found: Peers, level: float) -> AgainstOthers:
-    """Compare each annotator with the others of the same items: those with three or more annotations.
+    """Compare each annotator with the others on the same items, for items with three or more annotations.
 
     >>> peers = Peers(2, np.array([0, 0, 1]), np.array([3, 4, 3]), np.array([0.0, 1, 1]), np.array([2.0, 4, 2]))
     >>> against_others(peers, 0.95).difference.tolist()
@@ -80,7 +80,7 @@ def against_others(found: Peers, level: float) -> AgainstOthers:
     items = np.bincount(annotator, minlength=found.size).astype(np.float64)
     mean = np.divide(sums(annotator, difference, found.size), items, out=np.full(found.size, np.nan), where=items > 0)
     error = mean_error(items, sums(annotator, (difference - mean[annotator]) ** 2, found.size))
-    # The difference lies between −1 and 1: on the scale of a share its interval has a width at the ends, too.
+    # The difference lies between −1 and 1: rescaled to a share, its interval has positive width at the ends, too.
     low, high = (2 * end - 1 for end in wilson_each((1 + mean) / 2, error / 2, items, level))
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.where(mean == 0, 0.0, mean / error)

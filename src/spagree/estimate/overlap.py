@@ -1,7 +1,7 @@
-"""Who annotated items together: teams that never met, thin bridges between teams, people on their own.
+"""Who annotated items together: teams that never met, thin bridges between teams, isolated annotators.
 
-Annotators are connected when they share an item. One SPA for teams that are not connected is an average over
-teams; nothing in the data says whether they agree with one another.
+Annotators are connected when they share an item. A single SPA for disconnected teams is an average over teams; nothing
+in the data shows whether the teams agree with each other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """A team within a team that few items connect to the rest of it."""
+    """A team within a team, connected to the rest by only a few items."""
 
     team: Team
     items: int
@@ -43,23 +43,23 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How annotators are connected; teams have two members or more, and the largest comes first."""
+    """How annotators are connected; teams have two or more members, largest first."""
 
     annotators: int
     teams: tuple[Team, ...]
     thin_bridges: tuple[Bridge, ...]
     alone: tuple[str, ...]
-    """Annotators who share no item with anybody."""
+    """Annotators who share no item with anyone."""
     single_items: int
     """Items annotated once."""
     unknown: int = 0
-    """Annotations by somebody unknown, who may connect what looks disconnected."""
+    """Annotations by unknown annotators, who may connect teams that look disconnected."""
     alone_annotations: int = 0
     """Annotations by those who share no item."""
 
 
 def overlap(codes: Coded, *, bridges: bool = True) -> Overlap:
-    """The graph of annotators who share items; thin bridges cost a look at every pair that met.
+    """The graph of annotators who share items; finding thin bridges looks at every pair that met.
 
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
     >>> found = overlap(Coded(ints(0, 0, 1, 1, 2), ints(0, 1, 2, 3, 4), ints(0, 0, 0, 0, 0), tuple("abcde"), ("x",)))
@@ -79,12 +79,12 @@ def overlap(codes: Coded, *, bridges: bool = True) -> Overlap:
 
 
 def is_small(annotations: int) -> bool:
-    """Whether there are few enough annotations to look at all of them without being asked."""
+    """Whether there are few enough annotations to look at all of them by default."""
     return annotations <= CHEAP_ANNOTATIONS
 
 
 def is_cheap(codes: Coded) -> bool:
-    """Whether all meetings can be looked at without being asked for."""
+    """Whether all pairs that met can be examined by default."""
     size = np.bincount(codes.item, minlength=codes.items)
     return int((size * (size - 1)).sum()) <= 2 * CHEAP_MEETINGS
 
@@ -97,14 +97,14 @@ def _connected(item: AnyInts, who: AnyInts, items: int, people: int) -> Ints:
         np.minimum.at(of_item, item, lowest[who])
         found = lowest.copy()
         np.minimum.at(found, who, of_item[item])
-        found = found[found]  # one step further: long chains end soon
+        found = found[found]  # pointer jumping: long chains shorten quickly
         if (found == lowest).all():
             return lowest
         lowest = found
 
 
 def _teams(codes: Coded, group: Ints) -> list[tuple[int, Team, int]]:
-    """Groups of at least two, the largest first: a member, the team, and the items it shares with others."""
+    """Groups of at least two, largest first: a member, the team, and the number of items it shares with others."""
     items, between = _footprints(codes, group)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
@@ -118,7 +118,7 @@ def _teams(codes: Coded, group: Ints) -> list[tuple[int, Team, int]]:
 
 
 def _footprints(codes: Coded, group: Ints) -> tuple[Ints, Ints]:
-    """Per group: the items its members annotated, and those that others annotated, too."""
+    """Per group: the items its members annotated, and those that others also annotated."""
     known = codes.annotator >= 0
     key = codes.item[known].astype(np.int64) * max(1, len(group)) + group[codes.annotator[known]]
     item, of = np.divmod(counted(key)[0], max(1, len(group)))
@@ -127,7 +127,7 @@ def _footprints(codes: Coded, group: Ints) -> tuple[Ints, Ints]:
 
 
 def _bridges(codes: Coded, whole: Ints) -> Iterator[Bridge]:
-    """Teams that pairs with five shared items hold together, and fewer items connect with the other such teams."""
+    """Teams linked by pairs with at least five shared items, but linked to the other such teams by fewer."""
     left, right = acquaintances(codes, THIN)
     pair = np.repeat(np.arange(len(left)), 2)
     who = np.stack([left, right], axis=1).ravel()
@@ -139,7 +139,7 @@ def _bridges(codes: Coded, whole: Ints) -> Iterator[Bridge]:
 
 
 def overlap_cautions(found: Overlap) -> Iterator[Caution]:
-    """Said only where everybody is known: somebody unknown may have met both sides."""
+    """Only if all annotators are known: an unknown one may have met both sides."""
     if found.unknown:
         return
     if len(found.teams) > 1:

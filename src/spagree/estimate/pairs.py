@@ -1,6 +1,6 @@
-"""Agreement, Cohen's kappa and Scott's pi of every two annotators who share items.
+"""Agreement, Cohen's kappa and Scott's pi of each pair of annotators who share items.
 
-Only pairs that met are ever looked at: the work is Σ n(n−1)/2 over the items, whatever the number of annotators.
+Only pairs that met are examined: the work is Σ n(n−1)/2 over the items, whatever the number of annotators.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ONE_ITEM = "they share only one item, too few to show how items differ"
 
 @dataclass(frozen=True)
 class Meetings:
-    """Who met whom and what they said: ``count`` shared items on which a pair said ``one`` and ``other``.
+    """Who met whom with which labels: ``count`` shared items on which a pair gave ``one`` and ``other``.
 
     ``pair`` is sorted; ``left`` and ``right`` are the two annotators of each pair.
     """
@@ -49,7 +49,7 @@ class Meetings:
     count: Floats
 
     def per_pair(self, values: Floats) -> Floats:
-        """Add up over the shared items of each pair."""
+        """Sum over the shared items of each pair."""
         return sums(self.pair, values * self.count, len(self.left))
 
     def block(self, start: int, end: int) -> Meetings:
@@ -60,7 +60,7 @@ class Meetings:
 
 
 def pairs(codes: Coded, similarity: Floats | None, level: float, least: int = 1) -> polars.DataFrame:
-    """One row per two annotators who share ``least`` items, least agreement first; those with few shared items last."""
+    """One row per pair of annotators with ``least`` shared items, lowest agreement first, few shared items last."""
     import polars
 
     found = meetings(codes, least)
@@ -79,7 +79,7 @@ def pairs(codes: Coded, similarity: Floats | None, level: float, least: int = 1)
 
 
 def _figures(found: Meetings, similarity: Floats | None, level: float) -> dict[str, Floats]:
-    """Agreement and both coefficients of some pairs, as columns."""
+    """Agreement and both coefficients for a block of pairs, as columns."""
     alike = found.one == found.other if similarity is None else similarity[found.one, found.other]
     agree = np.asarray(alike, dtype=np.float64)
     observed = found.per_pair(agree) / found.shared
@@ -95,9 +95,9 @@ def _figures(found: Meetings, similarity: Floats | None, level: float) -> dict[s
 
 @dataclass(frozen=True)
 class _Table:
-    """What a coefficient κ = (P_o − P_e)/(1 − P_e) is made of.
+    """The parts of a coefficient κ = (P_o − P_e)/(1 − P_e).
 
-    P_e is a mean over the shared items: how likely the one's label agrees by chance, and the other's.
+    P_e is a mean over the shared items of how likely each one's label agrees by chance.
     """
 
     found: Meetings
@@ -123,7 +123,7 @@ class _Table:
         return table / found.shared[:, None]
 
     def _chance(self, table: Floats, label: Ints) -> Floats:
-        """How likely a label agrees with one drawn from those in the table for the pair."""
+        """How likely a label agrees with one drawn from the pair's row of the table."""
         return np.asarray(self._smoothed(table)[self.found.pair, np.searchsorted(self.labels, label)])
 
     def _smoothed(self, table: Floats) -> Floats:
@@ -132,8 +132,7 @@ class _Table:
     def coefficient(self, name: str, one: Floats, other: Floats) -> dict[str, Floats]:
         """Value, standard error by linearisation over the shared items, and limits.
 
-        By chance each of the two gives the labels in the shares ``one`` and ``other``: their own for Cohen, those of
-        both together for Scott.
+        Under chance the two give labels with the shares ``one`` and ``other``: their own for Cohen, pooled for Scott.
         """
         found = self.found
         by_chance = self._chance(other, found.one), self._chance(one, found.other)
@@ -152,10 +151,10 @@ class _Table:
         return {name: value, f"{name}_stderr": stderr / beyond, f"{name}_low": low, f"{name}_high": high}
 
     def _with_unseen(self, one: Floats, other: Floats, expected: Floats) -> Floats:
-        """The kappa with as many more items as could have gone unseen, on which the two give two labels crosswise.
+        """The kappa after adding as many items as could have gone unseen, on which the two swap two labels.
 
-        Of all labels these two raise agreement by chance most. Without such items somebody who gave one label
-        throughout would leave no kappa below 0 possible.
+        These are the two labels that raise chance agreement most. Without such items, no kappa below 0 would be
+        possible for someone who gave one label throughout.
         """
         found, likely = self.found, self._smoothed((one + other) / 2)
         if likely.shape[1] < 2:
@@ -170,7 +169,7 @@ class _Table:
 
     @cached_property
     def extremes(self) -> tuple[Floats, Floats]:
-        """How often two annotators with these labels can differ, and how often the rarest label does by chance."""
+        """How often two annotators with these labels can differ, and how often the rarest label differs by chance."""
         both = self.shares[0] + self.shares[1]
         chance = np.where(both > 0, self._smoothed(both) / 2, 1.0)
         return np.minimum(1.0, 2 - both.max(axis=1, initial=0.0)), 1 - chance.min(axis=1, initial=1.0)
@@ -185,7 +184,7 @@ def _either(label: Ints, two: Ints) -> NDArray[np.bool_]:
 
 
 def meetings(codes: Coded, least: int = 1) -> Meetings:
-    """Every two annotations of an item by two known annotators, counted by who said what."""
+    """All pairs of annotations of an item by two known annotators, counted by annotators and labels."""
     if not isinstance(least, int) or least < 1:
         raise UsageError(f"least {least!r}: the least number of shared items is a whole number from 1 on")
     people, labels = max(1, len(codes.annotators)), max(1, len(codes.labels))
@@ -205,7 +204,7 @@ def meetings(codes: Coded, least: int = 1) -> Meetings:
 
 
 def acquaintances(codes: Coded, least: int) -> tuple[Ints, Ints]:
-    """The two annotators of every pair who share at least so many items, whatever they said."""
+    """The two annotators of every pair sharing at least ``least`` items, whatever their labels."""
     people = max(1, len(codes.annotators))
     meetings = (_met(codes, rows, sizes) for rows, sizes in _blocks(codes))
     if people**2 <= MOST_CELLS:

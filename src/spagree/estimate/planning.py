@@ -1,8 +1,8 @@
 """How many annotations an interval of a given width takes (docs/mathematics.md §10).
 
-With n annotations of an item its agreement has the variance Var(n), so I items have the standard error
-√(Var(n)/I): the width of the interval is known before anything is annotated. Three routes lead to a narrower one:
-a fresh data set, new items beside those there are, and more annotations of the same items.
+The agreement of an item with n annotations has variance Var(n), so I items have the standard error √(Var(n)/I): the
+width of the interval is known before anything is annotated. Three routes lead to a narrower one: a fresh data set, new
+items added to the existing ones, and more annotations of the same items.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ FRESH, NEW_ITEMS, SAME_ITEMS = "fresh", "new_items", "same_items"
 FINEST, WIDEST = 1e-6, 0.5
 TARGETS = 4
 USUAL_MOST, LARGEST_MOST = 10, 1_000
-ENDLESS = 10**9  # annotations of an item: what only the difference between items is left of
+ENDLESS = 10**9  # annotations of an item: only the variance between items remains
 
-# Realised over promised half-widths where the shape is assumed, not seen: nine of ten real data sets lie in between
+# Realised over promised half-widths if the shape is assumed, not estimated: nine of ten real data sets lie in between
 # (docs/studies/planning.md).
 PRIOR_LOW, PRIOR_HIGH = 0.80, 1.20
 
@@ -48,30 +48,30 @@ RANGE = ("half_width_low", "half_width_high")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Σk, Σk² and Σk²·Var over items: all that the width of their interval needs."""
+    """Σk, Σk² and Σk²·Var over items: all that determines the width of their interval."""
 
     weight: float = 0.0
     squares: float = 0.0
     noise: float = 0.0
 
     def plus(self, items: int, k: float, variance: float) -> Standing:
-        """The same with further items of weight k."""
+        """The same with more items of weight k."""
         return Standing(self.weight + items * k, self.squares + items * k * k, self.noise + items * k * k * variance)
 
     def half_width(self, spa: float, level: float) -> float:
-        """Half the width of the interval, as SPA's is made."""
+        """Half the width of the interval, built like SPA's."""
         low, high = wilson(spa, sqrt(self.noise) / self.weight, self.weight**2 / self.squares, level)
         return (high - low) / 2
 
 
 def check_half_width(given: float | None) -> None:
-    """Refuse what is no half-width."""
+    """Refuse an invalid half-width."""
     if given is not None and not (isinstance(given, int | float) and FINEST <= given < WIDEST):
         raise UsageError(f"half_width {given!r}: half the width of an interval, below 0.5; for example 0.02")
 
 
 def allowed_per_item(tally: Tally, weights: str | CustomWeights, most: int | None) -> list[int]:
-    """Annotations per item to look at: no more than there are annotators, unless asked for."""
+    """Annotations per item to consider: no more than there are annotators, unless requested."""
     if most is not None and not (isinstance(most, int) and 2 <= most <= LARGEST_MOST):
         raise UsageError(f"most {most!r}: annotations per item, a whole number from 2 to {LARGEST_MOST:,}")
     known = len(tally.annotators or ())
@@ -83,7 +83,7 @@ def allowed_per_item(tally: Tally, weights: str | CustomWeights, most: int | Non
 
 
 def round_targets(reached: float) -> list[float]:
-    """The round half-widths next below what is reached.
+    """The next round half-widths below the current one.
 
     >>> round_targets(0.027), round_targets(0.5)
     ([0.02, 0.01, 0.005, 0.003], [0.05, 0.03, 0.02, 0.01])
@@ -94,7 +94,7 @@ def round_targets(reached: float) -> list[float]:
 
 @dataclass(frozen=True)
 class Present:
-    """What there is, and what of it a plan needs."""
+    """The current data, as far as a plan needs them."""
 
     tally: Tally
     weights: str | CustomWeights
@@ -104,7 +104,7 @@ class Present:
 
     @cached_property
     def k(self) -> dict[int, float]:
-        """Weights relative to the largest, for all numbers of annotations that occur or may."""
+        """Weights relative to the largest, for all numbers of annotations that occur or may be planned."""
         counts = sorted({*self.allowed, *(n for n in self.tally.items_by_n if n > 1)})
         by_n = weigh_at(counts, self.weights, self.tally, self.found).by_n
         largest = max(by_n.values())
@@ -112,12 +112,12 @@ class Present:
 
     @cached_property
     def pairable(self) -> LabelCounts | None:
-        """The votes of the pairable items, where labels agree by a metric."""
+        """The votes of the pairable items, under a metric."""
         return self.found.pairable() if self.found else None
 
     @cached_property
     def foreseen(self) -> Shape:
-        """Pairs alone cannot tell how three annotations go together; over real label sets a and b rise with θ."""
+        """The shape to plan with; pairs alone cannot show a and b, so the prior is typical of real data at this θ."""
         theta = float(self.spa)
         return adaptive_shape(self.tally, self.pairable, Shape(0.05 + 0.42 * theta, 0.25 * theta**2))
 
@@ -127,7 +127,7 @@ class Present:
 
     @cached_property
     def standing(self) -> Standing:
-        """With the standard error behind the interval."""
+        """The current state, with the standard error behind the interval."""
         rough, groups, spa = self.after(0), item_groups_of(self.tally, self.found), self.spa
         weights = np.array([self.k[int(n)] for n in groups.n])
         measured = max(float(spa.stderr or 0), jackknife_error(float(spa), groups, weights))
@@ -135,7 +135,7 @@ class Present:
         return Standing(rough.weight, rough.squares, (error * rough.weight) ** 2)
 
     def after(self, n: int, scale: float = 1.0) -> Standing:
-        """As the variance foresees it, when all items have been annotated n times at least."""
+        """The predicted state once all items have at least n annotations."""
         standing = Standing()
         for now, items in self.tally.items_by_n.items():
             then = max(now, n)
@@ -149,14 +149,14 @@ class Present:
 
     @cached_property
     def reached(self) -> float:
-        """Half the width of the interval there is."""
+        """Half the width of the current interval."""
         return self.width(self.standing)
 
     @cached_property
     def spread_error(self) -> float:
-        """How well the items there are tell their variance, as a squared relative error: Σq²/(Σq)² − 1/I.
+        """How well the current items determine their variance, as a squared relative error: Σq²/(Σq)² − 1/I.
 
-        q = (k (P − SPA))² are the terms that the variance adds up, one per item.
+        q = (k (P − SPA))² are the terms of the variance, one per item.
         """
         groups = item_groups_of(self.tally, self.found)
         k = np.array([self.k[int(n)] for n in groups.n])
@@ -165,10 +165,11 @@ class Present:
         return max(0.0, float(groups.items @ terms**2) / whole**2 - 1 / groups.size) if whole else 0.0
 
     def range(self, after: Standing, n: int, items: int, share: float = 1.0) -> tuple[float, float]:
-        """Between which half-widths a plan with ``items`` new items and n annotations each may end up.
+        """The range of half-widths a plan with ``items`` new items and n annotations each may end up with.
 
-        Agreement may lie at either end of its interval; the variance is known from the items there are, and will be
-        estimated from the new ones (``share`` of the whole comes from them); and a shape that was not seen is assumed.
+        It allows for agreement at either end of its interval, for a variance that is known only from the current items
+        and will be estimated from the new ones (which make up ``share`` of the whole), and for a shape that is
+        assumed.
         """
         value = float(self.spa)
         widths = [self.width(after)]
@@ -183,15 +184,15 @@ class Present:
         return low * min(*widths, widths[0] / error), high * max(*widths, widths[0] * error)
 
     def assumed(self, n: int) -> bool:
-        """Whether Var(n) rests more on the prior of `adaptive` than on these data."""
+        """Whether Var(n) depends more on the prior of `adaptive` than on these data."""
         return any(n >= size and self._evidence(size) < PRIOR_ITEMS for size in (3, 4))
 
     def _evidence(self, size: int) -> float:
-        """How many items tell about ``size`` annotations of an item, as `adaptive` counts them."""
+        """The weight of evidence about ``size`` annotations of an item, in items, as `adaptive` counts it."""
         return sum(items * (1 - 1 / (n - size + 2)) for n, items in self.tally.items_by_n.items() if n >= size)
 
     def rows(self, target: float) -> Iterator[Row]:
-        """All routes to one half-width, the best of each marked."""
+        """All routes to one half-width, with the best row of each marked."""
         fresh = [self._items(FRESH, Standing(), 0, target, n) for n in self.allowed]
         yield from _best(fresh)
         if self.tally.pairable_items:
@@ -201,7 +202,7 @@ class Present:
             yield from _best([self._same(target)])
 
     def _items(self, route: str, start: Standing, there: int, target: float, n: int) -> Row:
-        """So many items, annotated n times each, on top of what there is at the start."""
+        """How many items, annotated n times each, to add to the starting state."""
         k, variance = self.k[n], self.variance(n)
         enough = start.weight > 0 and self.reached <= target
         items = 0 if enough else smallest(lambda size: self.width(start.plus(size, k, variance)) <= target)
@@ -213,11 +214,11 @@ class Present:
         return row | dict(zip(RANGE, ends, strict=True))
 
     def _same(self, target: float) -> Row:
-        """All items brought to n annotations, with the smallest n that does."""
+        """All items brought to n annotations, with the smallest sufficient n."""
         there = self.tally.annotations
         if self.reached <= target:
             return row_of(target, SAME_ITEMS, items=0, annotations=there, more=0, assumed=False)
-        # The measured standard error at the start, the foreseen one in relation to it afterwards.
+        # The measured standard error at the start; afterwards the predicted one, scaled to it.
         scale = self.standing.noise / self.after(0).noise
         for n in self.allowed:
             if self.width(self.after(n, scale)) <= target:
@@ -232,7 +233,7 @@ class Present:
 
 
 def smallest(enough: Callable[[int], bool]) -> int:
-    """The smallest whole number from 1 on that is enough, where all larger ones are.
+    """The smallest whole number from 1 that is enough, given that all larger ones are.
 
     >>> smallest(lambda size: size * size >= 50)
     8
@@ -275,14 +276,14 @@ def row_of(
 
 
 def _best(rows: list[Row]) -> list[Row]:
-    """Mark the row with the fewest annotations to be made, of equals that with the fewest per item."""
+    """Mark the row that needs the fewest annotations; ties go to the fewest per item."""
     known = [row for row in rows if row["undefined"] is None]
     best = min(known, key=lambda row: row["more_annotations"], default=None)
     return [{**row, "best": row is best} for row in rows]
 
 
 def table_of(rows: list[Row]) -> polars.DataFrame:
-    """Rows as a table, each column in its own type even where all is unknown."""
+    """Rows as a table, each column with its type even if all values are unknown."""
     import polars
 
     texts, reals = ("route", "undefined"), ("half_width", "half_width_low", "half_width_high", "require")

@@ -1,8 +1,8 @@
 """How many people an interval for new annotators takes (docs/mathematics.md §10).
 
-I items with n annotations each, made by J people with equal work, have the variance Var(n)/I + σ²/J, where σ² says how
-much people differ: what leaving out one person at a time shows beyond the noise of single annotations, times the
-number of people it rests on. More items alone cannot go below σ²/J, so some half-widths take more people.
+I items with n annotations each, shared equally among J people, have the variance Var(n)/I + σ²/J, where σ² is how much
+people differ: the leave-one-person-out variance beyond the noise of single annotations, times the effective number of
+people. More items alone cannot go below σ²/J, so some half-widths need more people.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from spagree.estimate.planning import Present, Row, smallest
 from spagree.estimate.uncertainty import wilson
 
 MORE_PEOPLE = "more_people"
-CROWDS = (1.25, 1.5, 2, 3, 5)  # times the fewest people that do with any number of items
+CROWDS = (1.25, 1.5, 2, 3, 5)  # multiples of the fewest people that suffice with unlimited items
 MOST_PEOPLE, MANY_ITEMS = 100_000, 10**9
-CHEAP = 1.25  # the fewest people whose annotations are within a quarter of the fewest
+CHEAP = 1.25  # recommend the fewest people whose annotations are within 25% of the minimum
 NOT_REACHED = "not reachable with 100,000 people; allow a wider interval"
 NOT_DECIDED = "not even 100,000 people would decide it: agreement is too close to what is required"
 TOO_SMALL = "the budget does not pay for two annotations of two items"
@@ -37,22 +37,22 @@ class Crowd:
 
     @property
     def people(self) -> int:
-        """People there are."""
+        """The number of current annotators."""
         return len(self.present.tally.annotators or ())
 
     @property
     def variance(self) -> float:
-        """σ²: how much people differ; 0 where they differ no more than single annotations do."""
+        """σ²: how much people differ; 0 if they differ no more than single annotations do."""
         return max(0.0, self.spread.annotators - self.spread.annotations) * self.spread.equal_annotators
 
     def limits(self, people: int, n: int, items: int, variance: float | None = None) -> Limits:
-        """The interval that a design would have."""
+        """The expected interval of a design."""
         spa, own = self.present.spa, self.variance if variance is None else variance
         stderr = sqrt(self.present.variance(n) / items + own / people)
         return wilson(float(spa), stderr, items, spa.level, min(items, people) - 1)
 
     def bounds(self) -> Limits:
-        """σ² if it is as small or as large as so few people leave open (χ²)."""
+        """The confidence limits of σ² (χ²), wide for few people."""
         from scipy.special import chdtri
 
         freedom, tail = max(1.0, self.spread.equal_annotators - 1), (1 - self.present.spa.level) / 2
@@ -65,7 +65,7 @@ class Crowd:
         return _half(wilson(float(spa), self.spread.stderr, self.spread.equal_items, spa.level, self.spread.freedom))
 
     def rows(self, wanted: Mapping[str, Any]) -> list[Row]:
-        """A few numbers of people with the cheapest design of each, for a half-width, a budget or a requirement."""
+        """A few numbers of people, each with its cheapest design, for a half-width, a budget or a requirement."""
         head, least = {**wanted, "route": MORE_PEOPLE}, self.present.allowed[0]
         if "budget" in wanted:
             some = sorted({max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)})
@@ -85,7 +85,7 @@ class Crowd:
         return lambda ends: (ends[1] - ends[0]) / 2 <= wanted["half_width"]
 
     def _fewest(self, enough: Enough) -> int | None:
-        """The fewest people with whom any number of items is enough."""
+        """The fewest people for whom some number of items is enough."""
         n = self.present.allowed[0]
 
         def can(people: int) -> bool:
@@ -94,7 +94,7 @@ class Crowd:
         return smallest(can) if can(MOST_PEOPLE) else None
 
     def _made(self, head: Row, people: int, enough: Enough) -> Row:
-        """The design with the fewest annotations for so many people; the fewest people of all need very many items."""
+        """The design with the fewest annotations for this many people; near the minimum it needs very many items."""
         designs = [(n, self._items(people, n, enough)) for n in self.present.allowed if n <= people]
         n, items = min(designs, key=lambda design: design[0] * design[1])
         return head | self._design(people, n, items)
@@ -103,7 +103,7 @@ class Crowd:
         return smallest(lambda items: items > 1 and enough(self.limits(people, n, items)))
 
     def _bought(self, head: Row, people: int, budget: int) -> Row:
-        """The narrowest interval that so many more annotations bring with so many people."""
+        """The narrowest interval that this budget and number of people can reach."""
         whole = self.present.tally.annotations + budget
         designs = [(n, whole // n) for n in self.present.allowed if n <= people and whole // n > 1]
         if not designs:
@@ -142,7 +142,7 @@ def _half(ends: Limits) -> float:
 
 
 def _marked(rows: Sequence[Row], figure: str, within: float) -> list[Row]:
-    """Mark the row with the fewest people whose figure is the least, or near it."""
+    """Mark the row with the fewest people whose figure is the smallest or close to it."""
     known = [row for row in rows if row["undefined"] is None]
     least = min((row[figure] for row in known), default=0)
     best = next((row for row in known if row[figure] <= within * least), None)

@@ -1,7 +1,7 @@
 """Agreement beyond equality: how much two labels agree, between 0 and 1 (docs/mathematics.md §14).
 
-A metric turns the labels of a data set into a symmetric matrix s with s(c, c) = 1. Distances of the literature
-become 1 − δ²/max δ², which leaves every chance-corrected coefficient as it is.
+A metric turns the labels of a data set into a symmetric matrix s with s(c, c) = 1. Distances δ from the literature
+become 1 − δ²/max δ², which leaves every chance-corrected coefficient unchanged.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ratio, circular, linear, quadratic, jaccard, masi, options
         return self.rule if isinstance(self.rule, str) else CUSTOM_METRIC
 
     def matrix(self, labels: Sequence[str], totals: Floats) -> Floats | None:
-        """How much each pair of labels agrees; None for nominal labels, where only equal ones do."""
+        """How much each pair of labels agrees; None for nominal labels, where only equal ones agree."""
         if self.rule == NOMINAL:
             return None
         if len(labels) > MOST_SIMILAR_CLASSES:
@@ -67,7 +67,7 @@ ratio, circular, linear, quadratic, jaccard, masi, options
 
 
 def _similar(distances: Floats) -> Floats:
-    """1 − δ²/max δ²; labels that are all alike agree fully."""
+    """1 − δ²/max δ²; identical labels agree fully."""
     largest = distances.max(initial=0.0)
     return 1 - distances / largest if largest else np.ones_like(distances)
 
@@ -97,14 +97,14 @@ def _ratio(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
 
 
 def _circular(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
-    """Places on a circle of as many labels as there are, declared or seen."""
+    """Positions on a circle of all labels, declared or seen."""
     places = _places(metric, labels, by_rank=True)
     around = max(len(metric.order), len(labels))
     return _similar(np.sin(np.pi * _differences(places) / around) ** 2)
 
 
 def _ordinal(metric: Metric, labels: Sequence[str], totals: Floats) -> Floats:
-    """Krippendorff's: how many annotations lie between two ranks, half of each end counted."""
+    """Krippendorff's distance: how many annotations lie between two ranks, counting half of each end."""
     ranks = np.argsort(np.argsort(_places(metric, labels)))
     sorted_totals = np.empty_like(totals)
     sorted_totals[ranks] = totals
@@ -113,7 +113,7 @@ def _ordinal(metric: Metric, labels: Sequence[str], totals: Floats) -> Floats:
 
 
 def _numbers(metric: Metric, labels: Sequence[str]) -> Floats:
-    """Labels as numbers; text is refused with the remedy."""
+    """Labels as numbers; text is refused with a remedy."""
     try:
         values = np.array([float(label) for label in with_points(labels)])
     except ValueError:
@@ -128,7 +128,7 @@ def _numbers(metric: Metric, labels: Sequence[str]) -> Floats:
 
 
 def with_points(labels: Sequence[str]) -> Sequence[str]:
-    """Numbers with decimal commas, written with points; anything else as it is.
+    """Numbers with decimal commas rewritten with points; anything else unchanged.
 
     >>> with_points(["1,5", "2"]), with_points(["1,5", "a"]), with_points(["1,5", "2.5"])
     (['1.5', '2'], ['1,5', 'a'], ['1,5', '2.5'])
@@ -185,7 +185,7 @@ def as_set(label: str) -> frozenset[str]:
 
 
 def _sets(metric: Metric, labels: Sequence[str]) -> list[frozenset[str]]:
-    """Labels as sets; refused where none of them holds two options, because then nothing is compared as a set."""
+    """Labels as sets; refused if none holds two options, because then nothing would be compared as a set."""
     sets = [as_set(label) for label in labels]
     if labels and not any(
         len(options) > 1 or label.startswith("[") for label, options in zip(labels, sets, strict=True)
@@ -215,7 +215,7 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def masi(one: frozenset[str], other: frozenset[str]) -> float:
-    """Jaccard times 1 for equal sets, 2/3 where one holds the other, 1/3 where they overlap, 0 otherwise.
+    """Jaccard times 1 for equal sets, 2/3 if one contains the other, 1/3 if they overlap, 0 otherwise.
 
     >>> masi(frozenset("ab"), frozenset("abc")) == 2 / 3 * 2 / 3
     True
@@ -228,14 +228,14 @@ def masi(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _options(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
-    """The share of all options on which two sets say the same: yes or no."""
+    """The share of all options on which two sets agree: both have it or neither does."""
     sets = _sets(metric, labels)
     everything = len(frozenset[str]().union(*sets)) or 1
     return np.array([[1 - len(one ^ other) / everything for other in sets] for one in sets])
 
 
 def _from_function(similarity: Similarity, labels: Sequence[str]) -> Floats:
-    """The user's own; refused where it is no agreement."""
+    """The user's own function; refused if its values are not agreements."""
     matrix = np.array([[float(similarity(one, other)) for other in labels] for one in labels])
     if not ((matrix >= 0) & (matrix <= 1)).all():
         raise UsageError("metric: your function gave a value outside 0 to 1; 1 is full agreement, 0 none")
@@ -250,7 +250,7 @@ Rule = Callable[[Metric, Sequence[str], Floats], Floats]
 SCALES = frozenset(("ordinal", "interval", "ratio", "circular", "linear", "quadratic"))
 SET_METRICS = frozenset(("jaccard", "masi", "options"))
 METRICS: Mapping[str, Rule] = {
-    NOMINAL: lambda _, labels, __: np.eye(len(labels)),  # never asked for: equality needs no table
+    NOMINAL: lambda _, labels, __: np.eye(len(labels)),  # never called: equality needs no table
     "ordinal": _ordinal,
     "interval": _interval,
     "ratio": _ratio,

@@ -1,4 +1,4 @@
-"""A number beside an earlier one: whether it changed by more than chance."""
+"""A figure compared with an earlier one: did it change by more than chance?"""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from spagree.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The difference of two figures, the later less the earlier, with its interval.
+    """The difference of two figures, later minus earlier, with its interval.
 
-    The two count as independent. Where the later data hold the earlier ones, the difference varies less than that, so
-    the interval is too wide rather than too narrow.
+    The two are treated as independent. If the later data include the earlier ones, the difference varies less, so the
+    interval is too wide rather than too narrow.
     """
 
     before: float
@@ -36,7 +36,7 @@ class Change:
 
 
 def change_of(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> Change | None:
-    """The change between two estimates as the JSON has them; None where one has no standard error.
+    """The change between two estimates in their JSON form; None if either has no standard error.
 
     >>> found = change_of({"value": 0.5, "stderr": 0.03}, {"value": 0.6, "stderr": 0.04, "level": 0.95})
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.is_clear
@@ -50,7 +50,7 @@ def change_of(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> Change | 
 
 
 def check_target(target: float | None) -> float | None:
-    """The agreement somebody wants; refused where no agreement can be that.
+    """The target agreement; refused if it is not a possible agreement.
 
     >>> check_target(0.7), check_target(None)
     (0.7, None)

@@ -1,7 +1,8 @@
-"""Quantiles of Student's t, which every interval needs, and the tail of F: importing scipy takes longer than a run.
+"""Quantiles of Student's t, which every interval needs, and the tail of F. Importing scipy would take longer than a
+run.
 
 With many degrees of freedom the quantile is a short series in the normal quantile (Abramowitz and Stegun 26.7.5,
-continued by two terms). With few it is where the incomplete beta function has the probability asked for (26.5.27).
+continued by two terms). With few, it solves the incomplete beta function for the probability (26.5.27).
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy as np
 from spagree.estimate.item_groups import Floats
 
 MANY = 200  # degrees of freedom from which the series is used
-PER_SQUARE = 12.5  # and as many for each unit of the squared normal quantile, for extreme levels
+PER_SQUARE = 12.5  # and this many more for each unit of the squared normal quantile, for extreme levels
 
-# Term k of the series is z·P(z²)/(divisor·freedom^k): the divisor, and the coefficients of P from the constant on.
+# Term k of the series is z·P(z²)/(divisor·freedom^k): the divisor, and the coefficients of P, constant first.
 TERMS = (
     (4, (1, 1)),
     (96, (3, 16, 5)),
@@ -27,7 +28,7 @@ TERMS = (
     (185794560, (2463615, 6667920, 616707, -82440, 48821, 15448, 1065)),
 )
 CLOSE = 1e-14  # a step of Newton's method that changes nothing
-STEPS = 50  # far more than it takes
+STEPS = 50  # far more than needed
 
 
 @lru_cache(maxsize=1024)
@@ -69,8 +70,9 @@ def _series(z: float, freedom: Floats) -> Floats:
 def _by_incomplete_beta(level: float, z: float, freedom: Floats, terms: int) -> Floats:
     """1 − level = I_x(freedom/2, 1/2) with x = freedom/(freedom + t²), solved for the logit of x.
 
-    It begins at the approximation of Wallace (1959), which has two digits from one degree of freedom on. Where 1 − x is
-    the smaller side, level = I_(1−x)(1/2, freedom/2) is solved, whose continued fraction is the fast one there.
+    It starts from the approximation of Wallace (1959), which has two correct digits even at one degree of freedom. If
+    1 − x is the smaller side, it solves level = I_(1−x)(1/2, freedom/2) instead, whose continued fraction converges
+    faster there.
     """
     exponent = (z * (8 * freedom + 3) / (8 * freedom + 1)) ** 2 / freedom
     logit = -exponent - np.log(-np.expm1(-exponent))
@@ -83,9 +85,9 @@ def _by_incomplete_beta(level: float, z: float, freedom: Floats, terms: int) -> 
 
 
 def _solved(target: float, a: Floats, b: Floats, logit: Floats, terms: int) -> Floats:
-    """The logit of x at which log I_x(a, b) is the target: by Newton's method, on a function that is concave.
+    """The logit of x at which log I_x(a, b) equals the target, by Newton's method on a concave function.
 
-    Each stops by itself, so that a figure has the same bits whatever it is computed beside.
+    Each element stops on its own, so a figure has the same bits whatever else is computed with it.
     """
     if not len(logit):
         return logit
@@ -103,7 +105,7 @@ def _solved(target: float, a: Floats, b: Floats, logit: Floats, terms: int) -> F
 
 
 def f_tail(value: float, first: float, second: float) -> float:
-    """How often F with so many degrees of freedom is larger: the incomplete beta function (26.6.2).
+    """The upper tail probability of F, by the incomplete beta function (26.6.2).
 
     >>> round(f_tail(4.07, 3, 8), 3), f_tail(0.0, 3, 8)
     (0.05, 1.0)
@@ -113,7 +115,7 @@ def f_tail(value: float, first: float, second: float) -> float:
     if isinf(value):
         return 0.0
     a, b, x = second / 2, first / 2, second / (second + first * value)
-    upper = x > (a + 1) / (a + b + 2)  # the other side's continued fraction is the fast one
+    upper = x > (a + 1) / (a + b + 2)  # the other side's continued fraction converges faster
     if upper:
         a, b, x = b, a, first * value / (second + first * value)
     fraction = _continued_fraction(np.array([x]), np.array([a]), np.array([b]), _terms(max(a, b)))[0]

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
 ONE_ANNOTATOR = "only one annotator, so no agreement can be seen"
 ONE_ITEM = "only one item has two annotations, too few to show how items differ"
-STEADY_ITEMS = 30  # up to so many equally weighted items with an agreement of 1/2 the implied variance counts in full
-WILSON = "wilson"  # the usual method of intervals
-FEW_ITEMS = 10  # items or clusters: a figure that rests on fewer is marked, and nobody is compared by it
+STEADY_ITEMS = 30  # up to this many equally weighted items, at agreement 1/2, the implied variance counts in full
+WILSON = "wilson"  # the default interval method
+FEW_ITEMS = 10  # items or clusters: a figure based on fewer is marked and never used to compare people
 REPLICATE_CHUNK = 4_000_000
 ITEMS, ANNOTATORS = POPULATIONS = ("items", "annotators")  # what intervals cover
 COVERS = {ITEMS: "these annotators, new items", ANNOTATORS: "new annotators and new items"}
@@ -32,7 +32,7 @@ COVERS = {ITEMS: "these annotators, new items", ANNOTATORS: "new annotators and 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its uncertainty, or in words why there is none.
+    """A figure with its uncertainty, or the reason there is none.
 
     ``undefined`` is set exactly when something is None: the value itself, or only its interval.
 
@@ -53,7 +53,7 @@ class Estimate:
 
     @property
     def covers(self) -> str:
-        """Whom the interval speaks for."""
+        """What the interval covers."""
         return COVERS[self.interval_for]
 
     @property
@@ -63,14 +63,14 @@ class Estimate:
         return self.interval_for
 
     def __float__(self) -> float:
-        """The value, for arithmetic; an undefined one refuses rather than turn into a number."""
+        """The value, for arithmetic; raises if it is undefined."""
         if self.value is None:
             raise TypeError(f"undefined: {self.undefined}")
         return self.value
 
 
 def half_interval(found: Estimate) -> float | None:
-    """Half of the interval; None without one."""
+    """Half the width of the interval; None without one."""
     return None if found.low is None or found.high is None else (found.high - found.low) / 2
 
 
@@ -80,7 +80,7 @@ def undefined(reason: str, level: float, weights: str) -> Estimate:
 
 
 def check_level(level: float) -> None:
-    """Refuse what is not a confidence level."""
+    """Refuse an invalid confidence level."""
     if not (isinstance(level, int | float) and 0 < level < 1):
         raise UsageError(f"level {level!r}: a confidence level lies between 0 and 1, for example 0.95")
 
@@ -103,9 +103,9 @@ def standard_error(value: float, found: ItemGroups, weights: Floats) -> float:
 
 
 def jackknife_error(value: float, found: ItemGroups, weights: Floats) -> float:
-    """The standard error from leaving out one item, or cluster, at a time; the same where all weigh the same.
+    """The standard error from leaving out one item or cluster at a time; the same if all weights are equal.
 
-    A heavy item pulls SPA towards itself, so that it seems to deviate less than it does.
+    A heavy item pulls SPA towards itself, so it appears to deviate less than it does.
     """
     units, whole = found.units, total(found.items * weights)
     own = found.per_unit(weights) / whole
@@ -115,7 +115,7 @@ def jackknife_error(value: float, found: ItemGroups, weights: Floats) -> float:
 
 
 class CountedItems(Protocol):
-    """Items in groups: how many annotations those of a group have, and how many items it holds."""
+    """Items in groups: annotations per item and number of items of each group."""
 
     @property
     def n(self) -> NDArray[Any]:
@@ -127,18 +127,18 @@ class CountedItems(Protocol):
 
     @property
     def unit_sizes(self) -> Floats:
-        """Items on their own, or clusters, of each kind."""
+        """Number of units, single items or clusters, of each kind."""
 
     def per_unit(self, values: Floats) -> Floats:
-        """Add up within each of these."""
+        """Sum within each unit."""
 
 
 def steadied(value: float, stderr: float, found: CountedItems, weights: Floats, shape: Shape) -> float:
-    """The standard error behind the interval: not far below what agreement ``value`` implies for so few items.
+    """The standard error behind the interval: with few items, not far below what agreement ``value`` implies.
 
-    Where a handful of heavy items decides, they may be alike by chance; near perfect agreement they usually all agree.
-    Their spread then tells nothing. The variance θ(1 − θ)·Σ k² r(n)/(Σk)² takes its place, and fades out as the number
-    of items grows: the slower, the closer agreement is to perfect.
+    If a handful of heavy items decide, they may be alike by chance; near perfect agreement they usually all agree.
+    Their spread is then uninformative. The variance θ(1 − θ)·Σ k² r(n)/(Σk)² replaces it, and fades out as the number
+    of items grows: more slowly the closer agreement is to perfect.
     """
     relative, spread = shape.variances(found.n), value * (1 - value)
     implied = spread * total(found.items * weights**2 * relative) / total(found.items * weights) ** 2
@@ -156,8 +156,8 @@ def wilson(
 ) -> tuple[float, float]:
     """Wilson's score interval on the effective sample size, with Student's t.
 
-    Unlike value ± t·stderr it stays inside [0, 1] and has a width at perfect agreement. The degrees of ``freedom``
-    of the standard error are the effective size − 1, unless given; without any, nothing is known.
+    Unlike value ± t·stderr it stays inside [0, 1] and has positive width at perfect agreement. The degrees of
+    ``freedom`` of the standard error are the effective size − 1 by default; with none, the interval is [0, 1].
 
     >>> low, high = wilson(1.0, 0.0, 30, 0.95)
     >>> round(low, 3), high
@@ -174,7 +174,7 @@ def wilson(
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """Resample items ``replicates`` times; the seed makes it repeatable and is recorded."""
+    """Resample items ``replicates`` times; the recorded seed makes it reproducible."""
 
     replicates: int
     seed: int = 0
@@ -198,7 +198,7 @@ class Bootstrap:
         return replace(figure, stderr=stderr, low=float(low), high=float(high), method=method)
 
     def means(self, found: ItemGroups, weights: Floats) -> Floats:
-        """SPA of each replicate: items, or clusters, are drawn with replacement: a multinomial over equal ones."""
+        """SPA of each replicate: items or clusters drawn with replacement, as a multinomial over identical ones."""
         random = np.random.default_rng(self.seed)
         share = found.unit_sizes / found.unit_sizes.sum()
         above, below = found.per_unit(weights * found.agreement), found.per_unit(weights)

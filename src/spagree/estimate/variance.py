@@ -11,8 +11,8 @@ from spagree.errors import UsageError
 def zetas(class_counts: Iterable[int | float | Fraction]) -> tuple[Fraction, Fraction]:
     """ζ1 and ζ2 of a class distribution, exactly: ζ1 = Σp³ − (Σp²)², ζ2 = Σp² − (Σp²)².
 
-    Takes class counts or probabilities; only their proportions matter. In integers there is
-    nothing to cancel: ζ1 ≥ 0 and ζ1/ζ2 ≤ 1/2 hold to the last digit.
+    Takes class counts or probabilities; only their proportions matter. In integers nothing cancels: ζ1 ≥ 0 and ζ1/ζ2 ≤
+    1/2 hold to the last digit.
 
     >>> zetas([1, 1])
     (Fraction(0, 1), Fraction(1, 4))

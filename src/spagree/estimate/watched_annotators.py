@@ -1,9 +1,9 @@
-"""Annotators apart from the others of the same items, watched all the time with a known rate of false names.
+"""Annotators who differ from the others on the same items, monitored continuously with a known false-alarm rate.
 
 For each annotator Π(1 − λd), with d of :meth:`ClosedItems.apart` and the bet λ from earlier items alone, is an
-e-process: its expectation is 1 at most for anybody exchangeable with the others, at any time (docs/mathematics.md §18).
-e-BH (Wang and Ramdas, JRSS B 84 (2022)) over all annotators then names somebody wrongly in at most 5% of projects where
-all are alike. Being apart is not being wrong: it says whose items to look at.
+e-process: its expectation is at most 1 for anyone exchangeable with the others, at any time (docs/mathematics.md §18).
+e-BH (Wang and Ramdas, JRSS B 84 (2022)) over all annotators then names anyone in at most 5% of projects where all are
+alike. Being different is not being wrong: it says whose items to look at.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from spagree.estimate.item_groups import Floats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LARGEST_BET = 1.5  # d never exceeds 1/2, so that at most three quarters of the capital are lost at once
-FIRST_BET, WEIGHT = 1.0, 8.0  # before anything is known, and how many items it counts for
+LARGEST_BET = 1.5  # d never exceeds 1/2, so at most three quarters of the capital are lost at once
+FIRST_BET, WEIGHT = 1.0, 8.0  # the prior bet, and how many items it counts for
 ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedAnnotators:
-    """For each annotator: the log of the e-value, closed items, mean difference from the others; who is named."""
+    """For each annotator: log e-value, closed items, mean difference from the others; and who is named."""
 
     evidence: Floats
     items: NDArray[np.int64]
@@ -35,7 +35,7 @@ class WatchedAnnotators:
 
 
 def watch_annotators(closed: ClosedItems, annotators: int, alpha: float = ALPHA) -> WatchedAnnotators:
-    """The evidence about each annotator after all closed items, each in the order of closing."""
+    """The evidence about each annotator after all closed items, in closing order."""
     who, difference = closed.annotator.ravel(), closed.apart().ravel()
     order = np.argsort(who, kind="stable")
     who, difference = who[order], difference[order]
@@ -48,7 +48,7 @@ def watch_annotators(closed: ClosedItems, annotators: int, alpha: float = ALPHA)
 
 
 def _bets(difference: Floats, items: NDArray[np.int64]) -> Floats:
-    """λ = −Σd/Σd² of the differences before, cut to [0, 1.5]; differences come by annotator."""
+    """λ = −Σd/Σd² of the earlier differences, clipped to [0, 1.5]; differences are grouped by annotator."""
     first = np.repeat(np.cumsum(items) - items, items)
     here = np.arange(len(difference))
     total = np.concatenate([[0.0], difference.cumsum()])
@@ -59,7 +59,7 @@ def _bets(difference: Floats, items: NDArray[np.int64]) -> Floats:
 
 
 def e_bh(evidence: Floats, alpha: float = ALPHA) -> NDArray[np.bool_]:
-    """The k largest e-values, for the largest k with e_(k) ≥ K/(αk), K of them in all; evidence in logs.
+    """The k largest e-values, for the largest k with e_(k) ≥ K/(αk), where K is their number; evidence is in logs.
 
     >>> e_bh(np.log([100.0, 1.0, 45.0])).tolist()
     [True, False, True]

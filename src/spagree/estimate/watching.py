@@ -1,10 +1,10 @@
-"""What may be looked at after every annotation: bounds that hold at all times at once.
+"""Bounds that can be checked after every annotation: they hold at all times simultaneously.
 
-An ordinary 95% interval is right in 95 of 100 projects for somebody who looks once. Somebody who watches it sees it
-exclude the truth at some moment in a large share of projects (docs/studies/watching.md). The bounds here keep their
+An ordinary 95% interval is right in 95 of 100 projects for someone who looks once. Someone who keeps watching sees it
+exclude the truth at some point in a large share of projects (docs/studies/watching.md). The bounds here keep their
 error rate over the whole life of a project, however often people look and whenever they stop.
 
-Values enter once and in a fixed order: the agreement of each item when its first k annotations are there
+Values enter once and in a fixed order: the agreement of each item once it has its first k annotations
 (see :mod:`spagree.estimate.closed_items`). HRMS is Howard, Ramdas, McAuliffe and Sekhon, Time-uniform Chernoff bounds
 via nonnegative supermartingales, Probability Surveys 17 (2020); WSR is Waudby-Smith and Ramdas, Estimating means of
 bounded random variables by betting, JRSS B 86 (2024).
@@ -31,7 +31,7 @@ HALVINGS = 26
 
 @dataclass(frozen=True, slots=True)
 class SafeSequence:
-    """After each number of items the mean of their values, and bounds for the mean that could be expected of them."""
+    """After each number of items: the mean of their values, and bounds for its expectation."""
 
     items: NDArray[np.int64]
     mean: Floats
@@ -41,15 +41,16 @@ class SafeSequence:
 
 
 def safe_sequence(values: Floats, level: float = 0.95, at: Sequence[int] | None = None) -> SafeSequence:
-    """Bounds that hold after every value at once, for values in [0, 1] in any order (HRMS, sub-Bernoulli processes).
+    """Bounds that hold after every value simultaneously, for values in [0, 1] in any order (HRMS, sub-Bernoulli
+    processes).
 
-    Let p_i be the expectation of value i given everything before it: for an item its own probability of agreement,
+    Let p_i be the expectation of value i given everything before it: for an item, its own probability of agreement,
     however hard it is and whatever came before. For any λ the product of exp(λx_i)/(1 + p_i(exp(λ) − 1)) shrinks in
-    expectation, because exp(λx) lies below its chord; of values that are 0 or 1 it is the capital of a fair bet (WSR,
-    section 4). By Jensen it is at least exp(λΣx_i)/(1 + p(exp(λ) − 1))ⁿ, where p is the mean of the p_i. The average of
-    this over several λ > 0 ever reaches 2/α with probability α/2 at most (Ville), which bounds p from below; with 1 − x
-    in place of x, from above. The p_i need not be equal: harder batches and drifts are covered, and the bounds are for
-    the mean of the items so far. ``at`` says after how many values to compute them; by default after each.
+    expectation, because exp(λx) lies below its chord; for values of 0 or 1 it is the capital of a fair bet (WSR,
+    section 4). By Jensen it is at least exp(λΣx_i)/(1 + p(exp(λ) − 1))ⁿ, where p is the mean of the p_i. The average
+    of this over several λ > 0 ever reaches 2/α with probability at most α/2 (Ville), which bounds p from below; with 1
+    − x in place of x, from above. The p_i need not be equal: harder batches and drifts are covered, and the bounds are
+    for the mean of the items so far. ``at`` says after how many values to compute them; by default after each.
 
     >>> found = safe_sequence(np.array([1.0, 1.0, 0.0, 1.0] * 100), at=[400])
     >>> round(float(found.low[0]), 2), round(float(found.high[0]), 2)

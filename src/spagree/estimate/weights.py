@@ -1,4 +1,4 @@
-"""The weighting schemes: one family k(n; a, b) holds all of them (docs/mathematics.md §4)."""
+"""The weighting schemes: one family k(n; a, b) contains them all (docs/mathematics.md §4)."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Weights:
     scheme: str
     by_n: ByN
     fallback: str | None = None
-    """Why another scheme's weights stand in for these, if they do."""
+    """Why another scheme's weights are used instead, if they are."""
 
 
 def weigh(scheme: str | CustomWeights, tally: Tally, found: LabelCounts | None = None) -> Weights:
     """The weights a scheme gives to the numbers of annotations that occur in a tally.
 
-    ``found`` is given where labels agree by a metric: variances then follow from it.
+    ``found`` is given under a metric: variances then follow from it.
 
     >>> tally = Tally.from_items([{"a": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 3}])
     >>> {n: str(k) for n, k in weigh("edge", tally).by_n.items()}
@@ -51,7 +51,7 @@ annotations_m1, edge, inv_var, inv_var_class, adaptive
 
 
 def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, found: LabelCounts | None = None) -> Weights:
-    """The same for numbers of annotations that need not occur, such as one less."""
+    """The same for given numbers of annotations, which need not occur in the tally."""
     if not isinstance(scheme, str):
         return Weights(CUSTOM, _custom(scheme, counts))
     check_scheme(scheme)
@@ -93,12 +93,12 @@ def _inv_var_class(tally: Tally, counts: list[int]) -> ByN:
     """1/variance under the observed class distribution of the pairable annotations."""
     zeta1, zeta2 = zetas(tally.pairable_labels.values())
     exact = {n: edges / (2 * (n - 2) * zeta1 + zeta2) for n, edges in _edges(counts).items()}
-    # Rounded once: the exact rationals have a hundred digits, and no data deserves them.
+    # Rounded once: the exact rationals have a hundred digits, which no data needs.
     return {n: Fraction(k.numerator / k.denominator) for n, k in exact.items()}
 
 
 def _inverse_variances(found: LabelCounts, shares: Floats, counts: list[int]) -> dict[int, float]:
-    """1/variance with ζ1 = Var(E[s(X, Y) | X]) and ζ2 = Var(s(X, Y)) (mathematics §14); edge where nothing varies."""
+    """1/variance, ζ1 = Var(E[s(X, Y) | X]), ζ2 = Var(s(X, Y)) (docs/mathematics.md §14); edge if nothing varies."""
     matrix = np.eye(len(shares)) if found.similarity is None else found.similarity
     given = matrix @ shares
     mean = float(shares @ given)
@@ -129,7 +129,7 @@ def _adaptive(tally: Tally, counts: list[int]) -> ByN:
 
 
 def _custom(given: CustomWeights, counts: list[int]) -> ByN:
-    """The user's own weights; each must be a positive number, or items would vanish unseen."""
+    """The user's own weights; each must be positive, or items would silently drop out."""
     missing = [n for n in counts if isinstance(given, Mapping) and n not in given]
     if missing:
         listed = ", ".join(map(str, missing[:10]))
@@ -148,18 +148,18 @@ def _one_class(classes: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """All that spagree knows about a weighting scheme: a new one is one entry of the registry below."""
+    """Everything spagree knows about a weighting scheme; a new one is one entry in the registry below."""
 
     about: str
-    """How items count, in words."""
+    """How items are weighted, in words."""
     weigh: Callable[[Tally, list[int]], ByN]
-    """k(n) on its natural scale, for these numbers of annotations."""
+    """k(n) on its natural scale, for given numbers of annotations."""
     by_n: Callable[[int], int] | Literal["classes", "items"]
-    """k(n) up to a factor; or what decides a and b of k(n; a, b), which the paper's rounds compute in compiled code."""
+    """k(n) up to a factor, or what determines a and b of k(n; a, b), for the compiled code of the paper's rounds."""
     by_metric: Callable[[LabelCounts, Tally, list[int]], dict[int, float]] | None = None
-    """k(n) where labels agree by a metric, if it is another one."""
+    """k(n) under a metric, if it differs."""
     needs_classes: bool = False
-    """Undefined where all annotations carry one label; ``edge``, the limit, is then used."""
+    """Whether it is undefined for a single class; ``edge``, its limit, is then used."""
 
 
 def by_number(about: str, weight: Callable[[int], int]) -> Scheme:
