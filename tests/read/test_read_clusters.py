@@ -25,7 +25,7 @@ def test_the_warning_names_the_option_that_helps(column: str) -> None:
     frame = table(column)
     (said,) = hints(frame)
     assert f"column '{column}' groups items (in the first rows 12 items in 4 groups)" in said
-    assert said.endswith(f'say cluster="{column}"')
+    assert said.endswith(f'use cluster="{column}"')
     assert hints(frame, cluster=column) == []
 
 

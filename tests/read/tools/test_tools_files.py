@@ -111,7 +111,7 @@ def test_prodigy_spans_are_refused(write: Write) -> None:
 def test_prodigy_a_cut_line_is_refused_with_its_number(write: Write) -> None:
     path = write("p.jsonl", [task(1, "accept", "ann", 9), task(1, "accept", "bob", 9)])
     path.write_text(path.read_text()[:-30])
-    with pytest.raises(spagree.DataError, match=r"p\.jsonl:2: not JSON: .* at character \d+; .* cut off"):
+    with pytest.raises(spagree.DataError, match=r"p\.jsonl:2: not JSON: .* at character \d+; .* truncated"):
         read(path)
     path.write_text(json.dumps(task(1, "accept")) + "\n{]}\n")
     with pytest.raises(spagree.DataError, match=r"p\.jsonl:2: not JSON"):
@@ -441,7 +441,7 @@ def test_potato_damaged_states_name_the_place(write: Write, tmp_path: Path) -> N
     with pytest.raises(spagree.DataError, match=r"user_state\.json:1: i1: expected \[\{schema, name\}, value\]"):
         read(tmp_path / "o")
     path = write("o/ann/user_state.json", json.dumps(state("ann", i1=[given("mood", "good")]), indent=1)[:-30])
-    with pytest.raises(spagree.DataError, match=r"user_state\.json:\d+: column \d+: not JSON.*cut off"):
+    with pytest.raises(spagree.DataError, match=r"user_state\.json:\d+: column \d+: not JSON.*truncated"):
         read(path.parent.parent)
 
 

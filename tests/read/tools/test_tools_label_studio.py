@@ -433,7 +433,7 @@ def test_a_truncated_export_is_refused_with_the_place(cut: float, tmp_path: Path
     path = json_export(tmp_path)
     text = path.read_text()
     path.write_text(text[: int(len(text) * cut)])
-    with pytest.raises(spagree.DataError, match=r"\.json:1: column \d+: not JSON.*(cut off|complete)"):
+    with pytest.raises(spagree.DataError, match=r"\.json:1: column \d+: not JSON.*truncated"):
         read(path, question="mood")
     path = csv_export(tmp_path)
     path.write_text(path.read_text()[:-20])
