@@ -1,4 +1,4 @@
-"""Annotations as rows of integers that can be written, found and removed one at a time, or filled from a table."""
+"""Annotations as rows of integers that can be written, found and removed one at a time, or loaded from a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Moment = float | datetime | str | None
 
 
 class Annotation(NamedTuple):
-    """One annotation in codes; −1 where something is missing, NaN where the time is unknown."""
+    """One annotation in codes; −1 for a missing value, NaN for an unknown time."""
 
     item: int
     annotator: int
@@ -34,7 +34,7 @@ class Annotation(NamedTuple):
 
     @property
     def pair(self) -> int | None:
-        """Item and annotator in one number; None for an annotation by nobody known."""
+        """Item and annotator as one number; None if the annotator is unknown."""
         return self.item << 32 | self.annotator if self.annotator >= 0 else None
 
 
@@ -61,7 +61,7 @@ class Names:
 
 
 class AnnotationRows:
-    """Parallel columns with a place for each annotation, found by its key, or by item and annotator.
+    """Parallel columns with one row per annotation, found by its key, or by item and annotator.
 
     >>> rows = AnnotationRows()
     >>> row = rows.append(rows.code("q1", "ann", "yes", time=60), key=None)
@@ -85,13 +85,13 @@ class AnnotationRows:
 
     @property
     def places(self) -> int:
-        """How many places there are, with those of annotations that were removed."""
+        """How many rows there are, including those of removed annotations."""
         return len(self._keys)
 
     def code(
         self, item: Hashable, annotator: Hashable, label: Hashable, time: Moment = None, words: str | None = None
     ) -> Annotation:
-        """An annotation in codes; it has no place yet."""
+        """An annotation in codes; it has no row yet."""
         try:
             hash((item, annotator, label))
         except TypeError as error:
@@ -101,20 +101,20 @@ class AnnotationRows:
         return Annotation(*codes, when, self.texts.code(words))
 
     def find(self, found: Annotation, key: Hashable) -> int | None:
-        """The place of an annotation: by its key, or among those without one by item and annotator."""
+        """The row of an annotation: by its key, or for annotations without a key by item and annotator."""
         return self._by_pair.get(found.pair) if key is None else self._by_key.get(key)
 
     def at(self, row: int) -> Annotation:
-        """The annotation at a place."""
+        """The annotation in a row."""
         return Annotation(self.item[row], self.annotator[row], self.label[row], self.time[row], self.text[row])
 
     def names(self, row: int) -> tuple[str | None, str | None, str | None]:
-        """Item, annotator and label at a place, as they are called."""
+        """The names of item, annotator and label in a row."""
         item, annotator, label, *_ = self.at(row)
         return self.items.name(item), self.annotators.name(annotator), self.labels.name(label)
 
     def append(self, found: Annotation, key: Hashable) -> int:
-        """Give an annotation a place."""
+        """Add an annotation in a new row and return the row."""
         if not self._free:
             self._free.append(len(self._keys))
             self._keys.append(None)
@@ -131,11 +131,11 @@ class AnnotationRows:
         return row
 
     def write(self, row: int, found: Annotation) -> None:
-        """Put another annotation in this place."""
+        """Overwrite the annotation in this row."""
         self.item[row], self.annotator[row], self.label[row], self.time[row], self.text[row] = found
 
     def drop(self, row: int) -> None:
-        """Free the place of an annotation."""
+        """Remove the annotation in this row."""
         if self._keys[row] is None:
             self._by_pair.pop(self.at(row).pair, None)
         else:
@@ -175,7 +175,7 @@ class AnnotationRows:
         return rows
 
     def frame(self, chosen: NDArray[np.int64]) -> polars.DataFrame:
-        """The chosen annotations: ``item, annotator, label``, and ``time`` and ``text`` where any has one."""
+        """The chosen annotations: ``item, annotator, label``, plus ``time`` and ``text`` if any has one."""
         import polars
 
         named = {
@@ -190,7 +190,7 @@ class AnnotationRows:
 
 
 def seconds(time: Moment) -> float:
-    """Seconds since 1970; NaN for a time that is not known.
+    """Seconds since 1970; NaN for an unknown time.
 
     >>> seconds(60), seconds("1970-01-01T00:01Z"), seconds(None)
     (60.0, 60.0, nan)
@@ -210,7 +210,7 @@ def seconds(time: Moment) -> float:
 
 
 def _seconds(times: polars.Series) -> NDArray[np.float64]:
-    """The same for a column; texts one at a time."""
+    """The same for a column; text values one at a time."""
     import polars
 
     if times.dtype == polars.String:

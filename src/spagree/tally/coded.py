@@ -1,7 +1,7 @@
 """Annotations as integers: who gave which item which label, for every breakdown by annotator.
 
-Three 32-bit integers per annotation, sorted by item and label: the annotations of an item are neighbours, and no
-table of items × annotators is ever laid out.
+Three 32-bit integers per annotation, sorted by item and label: the annotations of an item are adjacent, and no items ×
+annotators table is ever built.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NO_ANNOTATORS = "who annotated is not known; name the column of the annotator wi
 class Coded:
     """Annotations as parallel integers, sorted by item, label and annotator.
 
-    ``annotator`` is −1 where it is not known who; names and labels are sorted, and a code is a place among them.
+    ``annotator`` is −1 if unknown; names and labels are sorted, and a code is an index into them.
     """
 
     item: Codes
@@ -49,25 +49,25 @@ class Coded:
 
     @cached_property
     def unknown(self) -> int:
-        """Annotations by somebody unknown."""
+        """Annotations by unknown annotators."""
         return int((self.annotator == UNKNOWN).sum())
 
     def of_busiest(self, most: int) -> Coded:
-        """The same, with all but the annotators who made most annotations unknown; ties go to the first by name."""
+        """The same, with all but the busiest annotators marked unknown; ties go to the first by name."""
         made = np.bincount(self.annotator[self.annotator >= 0], minlength=len(self.annotators))
-        busy = np.zeros(len(self.annotators) + 1, dtype=np.bool_)  # the last place is that of somebody unknown
+        busy = np.zeros(len(self.annotators) + 1, dtype=np.bool_)  # the last entry is for unknown annotators
         busy[np.argsort(-made, kind="stable")[:most]] = True
         return replace(self, annotator=np.where(busy[self.annotator], self.annotator, np.int32(UNKNOWN)))
 
     @cached_property
     def counts(self) -> tuple[Codes, Codes, NDArray[np.int64]]:
-        """How often each item got each label: items, labels and counts, in the order of the codes."""
+        """How often each item got each label: items, labels and counts, in code order."""
         starts = self.entries
         return self.item[starts], self.label[starts], np.diff(starts, append=len(self.item))
 
     @cached_property
     def entries(self) -> NDArray[np.int64]:
-        """Where the annotations of an item with one label begin."""
+        """Where each run of annotations with the same item and label begins."""
         new = np.ones(len(self.item), dtype=np.bool_)
         new[1:] = (self.item[1:] != self.item[:-1]) | (self.label[1:] != self.label[:-1])
         return np.flatnonzero(new)
@@ -75,17 +75,17 @@ class Coded:
 
 @dataclass(frozen=True)
 class CodedTable(Coded):
-    """The same with what items are called, in the order of their codes, and when annotations were made."""
+    """The same with item names, in code order, and annotation times."""
 
     names: polars.Series
     time: polars.Series | None
 
     def named(self, found: polars.DataFrame) -> polars.DataFrame:
-        """A table about some items with their names in place of their codes."""
+        """A table about some items, with names in place of codes."""
         return found.with_columns(self.names.gather(found[ITEM]).alias(ITEM))
 
     def answers(self, items: polars.Series) -> polars.DataFrame:
-        """``item, annotator, label, time, count``: who said what about these items, null where that is not known."""
+        """``item, annotator, label, time, count``: who gave these items which label; null if unknown."""
         import polars
 
         first = places(items, self.names).to_numpy()
@@ -104,9 +104,9 @@ class CodedTable(Coded):
 
 
 def coded(frame: nw.LazyFrame[Any]) -> CodedTable:
-    """The annotations of a frame as codes, brought to this machine by polars.
+    """The annotations of a frame as codes, fetched by polars.
 
-    Where the frame does not name annotators, all of them are unknown.
+    If the frame has no annotator column, all annotators are unknown.
 
     >>> from spagree.read import read
     >>> found = coded(read([("q1", "bob", "yes"), ("q1", "ann", "no"), ("q2", "ann", "yes")]).frame)
@@ -141,14 +141,14 @@ def _in_order_of(item: Codes, label: Codes, annotator: Codes, labels: int, peopl
     key = (item.astype(np.int64) * max(labels, 1) + label) * (people + 1) + annotator + 1
     if distinct << rows.bit_length() > LARGEST_KEY:
         return polars.Series(key).arg_sort().to_numpy()
-    # The row in the lowest bits: numbers are sorted several times as fast as their places.
+    # The row goes in the lowest bits: sorting values is several times faster than argsort.
     key = (key << rows.bit_length()) | np.arange(rows)
     key.sort()
     return key & ((1 << rows.bit_length()) - 1)
 
 
 def coded_in_python(frame: nw.LazyFrame[Any]) -> Coded:
-    """The same for a few annotations without polars, which takes longer to import than this takes to run."""
+    """The same for a few annotations without polars, whose import would take longer than this."""
     if ANNOTATOR not in column_names(frame):
         raise UsageError(NO_ANNOTATORS)
     found = rows(frame.select(ITEM, ANNOTATOR, LABEL))
@@ -165,7 +165,7 @@ def coded_in_python(frame: nw.LazyFrame[Any]) -> Coded:
 
 
 def run_starts(keys: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Where runs of equal neighbours begin.
+    """Where runs of equal values begin.
 
     >>> run_starts(np.array([3, 3, 5, 9, 9])).tolist()
     [0, 2, 3]
@@ -176,13 +176,13 @@ def run_starts(keys: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
 
 
 def code_items(values: polars.Series) -> tuple[Codes, polars.Series]:
-    """Items as codes in the order of their values, which need no names on the way; −1 where missing."""
+    """Items as codes in the order of their values, and the values themselves; −1 if missing."""
     import polars
 
     if values.dtype != polars.String or values.null_count():
         known = _known(values).sort()
         return _places(values, known), known
-    # Sorting hashes brings equal texts together in a third of the time of a table of texts.
+    # Sorting hashes groups equal texts in a third of the time a hash table of texts takes.
     order = values.hash().arg_sort().to_numpy()
     together = values.gather(order)
     run = together.rle_id().to_numpy()
@@ -197,7 +197,7 @@ def code_items(values: polars.Series) -> tuple[Codes, polars.Series]:
 
 
 def code_names(values: polars.Series) -> tuple[Codes, list[str]]:
-    """Annotators or labels as codes in the order of their text, which every engine shares; −1 where missing."""
+    """Annotators or labels as codes in the order of their text, the same on every engine; −1 if missing."""
     import polars
 
     known = polars.Series(values.name, _in_order(_known(values).to_list()), dtype=values.dtype)
@@ -223,7 +223,7 @@ def _places(values: polars.Series, known: polars.Series) -> Codes:
 
 
 def places(values: polars.Series, known: polars.Series) -> polars.Series:
-    """The place of each value among the known ones; null for a value that is not known.
+    """The index of each value among the known ones; null for an unknown value.
 
     >>> import polars
     >>> places(polars.Series(["b", "a", None]), polars.Series(["a", "b"])).to_list()

@@ -1,4 +1,4 @@
-"""Annotations → Tally: one expression, run natively by whatever engine holds the data."""
+"""Annotations → Tally: one expression, run natively by the engine that holds the data."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Counted:
     counts: nw.LazyFrame[Any]
     cautions: tuple[Caution, ...]
     annotations: nw.LazyFrame[Any] | None = None
-    """The annotations after all policies, still where they live."""
+    """The annotations after all policies, still on their engine."""
 
     def without(self, labels: Collection[str]) -> Tally:
-        """The tally of all annotations that have other labels."""
+        """The tally without annotations that carry these labels."""
         patterns = self.tally.patterns
         if patterns is None:
             return tally_counts(self.counts.filter(~nw.col(LABEL).cast(nw.String).is_in(list(labels))), None, {})
@@ -49,7 +49,7 @@ class Counted:
 
 
 def count(annotations: Annotations, policies: Policies | None = None) -> Counted:
-    """Count annotations where they live; only a few thousand integers come back.
+    """Count annotations on their engine; only a few thousand integers are fetched.
 
     >>> from spagree.read import read
     >>> counted = count(read([("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "no")]))
@@ -61,7 +61,7 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     found = _labels(frame)
     usable = _drop_missing(frame, found)
     clean = apply_policies(usable, annotations, found.usable, policies or Policies())
-    # Most data needs no policy: then the labels need not be counted again.
+    # Most data needs no policy; then the labels need not be counted again.
     totals = found.usable if clean is usable else _commonest_first(clean.labels or _labels(clean.frame).usable)
     counts = item_label_counts(clean.frame)
     left_out = {**annotations.left_out, **clean.left_out}
@@ -81,13 +81,13 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
 
 
 def tally_counts(counts: nw.LazyFrame[Any], annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
-    """The tally of ready (item, label, count) rows, one per item and label."""
+    """The tally of precomputed (item, label, count) rows, one per item and label."""
     labels = _labels(counts).usable
     return _tally(counts, labels, annotators, left_out, find_patterns(counts, labels))
 
 
 def _without_categories(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Labels and ids of a categorical type as text: categories cannot be compared on every engine."""
+    """Categorical labels and ids as text, because not every engine can compare categories."""
     schema = frame.collect_schema()
     roles = (ITEM, ANNOTATOR, LABEL, CLUSTER, GROUP)
     found = [name for name in roles if name in schema and schema[name] in (nw.Categorical, nw.Enum)]
@@ -96,7 +96,7 @@ def _without_categories(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """Annotations per label that have an item, commonest first, and how many lack the one or the other."""
+    """Annotations per label that have an item, most common first, and how many lack a label or an item."""
 
     usable: dict[Any, int]
     missing: int
@@ -120,7 +120,7 @@ def _commonest_first(labels: Mapping[Any, int]) -> dict[Any, int]:
 
 
 def _drop_missing(frame: nw.LazyFrame[Any], labels: _Labels) -> Clean:
-    """Only rows with a label and an item can be counted; the others are reported."""
+    """Keep rows with a label and an item; the others are reported."""
     found = {"missing_label": labels.missing, "missing_item": labels.without_item}
     left_out = {reason: size for reason, size in found.items() if size}
     return Clean(frame.filter(~nw.col(LABEL).is_null(), ~nw.col(ITEM).is_null()), left_out)
@@ -134,18 +134,18 @@ def item_label_counts(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 def item_sums(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """(item, n, pairs, triples, label): n, A and T of docs/mathematics.md §1, and one of the item's labels."""
-    # Clipped so that no engine overflows before the item is refused for its n.
+    # Clipped so no engine overflows before the item is refused for its n.
     c = nw.col(COUNT).clip(upper_bound=MOST_ANNOTATIONS_PER_ITEM)
     terms = counts.with_columns((c * (c - 1)).alias(PAIRS), (c * (c - 1) * (c - 2)).alias(TRIPLES))
     sums = (nw.col(COUNT).sum().alias(N), nw.col(PAIRS).sum(), nw.col(TRIPLES).sum(), nw.col(LABEL).min())
-    # Some engines widen a sum beyond 64 bits, which is slower to group by and no gain; what does not
+    # Some engines widen a sum beyond 64 bits, which only slows grouping; what does not
     # fit belongs to an item that is refused for its n.
     whole = (nw.col(N, PAIRS, TRIPLES).clip(upper_bound=LARGEST).cast(nw.Int64),)
     return terms.group_by(ITEM).agg(*sums).with_columns(*whole)
 
 
 def item_agreement(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """(item, annotations, agreement), least agreement and most annotations first; null where there is no pair."""
+    """(item, annotations, agreement), lowest agreement and most annotations first; null if there is no pair."""
     n = nw.col(N).cast(nw.Float64)
     agreement = nw.when(nw.col(N) > 1).then(nw.col(PAIRS).cast(nw.Float64) / (n * (n - 1))).alias("agreement")
     found = item_sums(counts).with_columns(agreement).select(ITEM, nw.col(N).alias("annotations"), "agreement")
@@ -163,7 +163,7 @@ def _tally(
         tally = Tally.from_patterns(patterns, annotators, left_out)
         refuse_overflow(max((cell.n for cell in tally.cells), default=0))
         return tally
-    # The label of items annotated once rides along, so that labels of pairable items
+    # The label of items annotated once is kept in the same pass, so labels of pairable items
     # follow by subtraction and the items are grouped only once.
     groups = item_sums(counts).with_columns(_single(counts, labels)).group_by(N, PAIRS, TRIPLES, SINGLE)
     found = sorted(rows(groups.agg(nw.len().alias(ITEMS))), key=lambda row: row[:3], reverse=True)
@@ -182,8 +182,8 @@ def _tally(
 def _single(counts: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> nw.Expr:
     """The label of an item that has only one.
 
-    Other items carry null, or any label on pandas and its kin, where a null turns whole numbers into floats;
-    elsewhere a constant column would cost a pass over all items.
+    Other items carry null, or any label on pandas-like engines, where a null turns integers into floats; on other
+    engines a constant column would cost a pass over all items.
     """
     chosen = nw.when(nw.col(N) == 1).then(nw.col(LABEL))
     spare = counts.implementation.is_pandas_like() or counts.implementation.is_dask()
@@ -191,7 +191,7 @@ def _single(counts: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> nw.Expr:
 
 
 def _annotator_counts(frame: nw.LazyFrame[Any]) -> dict[str, int] | None:
-    """Annotations per annotator; None when the source names nobody."""
+    """Annotations per annotator; None if the source names no annotators."""
     if ANNOTATOR not in column_names(frame):
         return None
     found = rows(frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))

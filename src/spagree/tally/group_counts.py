@@ -1,4 +1,4 @@
-"""Annotations → Grouped: clusters and groups counted where the data lives, in the pass that counts the items."""
+"""Annotations → Grouped: clusters and groups counted on the data's engine, in the pass that counts the items."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ SHOWN = 3
 
 
 def grouped_columns(frame: nw.LazyFrame[Any]) -> list[str]:
-    """The columns of clusters and groups there are."""
+    """The cluster and group columns that are present."""
     return [name for name in (CLUSTER, GROUP) if name in column_names(frame)]
 
 
 def find_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Mapping[str, str]) -> Grouped:
-    """Items by cluster and by group; ``named`` says what the columns are called.
+    """Items by cluster and by group; ``named`` maps roles to column names.
 
-    Groups are groups of items where every item is in one, and groups of annotators otherwise.
+    Groups are groups of items if every item is in one group, and groups of annotators otherwise.
     """
     columns = grouped_columns(frame)
-    # Truth values as text: not every engine knows the smallest of them.
+    # Booleans as text: not every engine can take their minimum.
     schema = frame.collect_schema()
     truths = [name for name in columns if schema[name] == nw.Boolean]
     plain = frame.with_columns(nw.col(*truths).cast(nw.String).str.to_lowercase()) if truths else frame
@@ -79,7 +79,7 @@ def _value(value: Any) -> str:
 
 
 def _group_labels(frame: nw.LazyFrame[Any]) -> dict[tuple[Any, Any], int]:
-    """How often each group gave each label, commonest first."""
+    """How often each group gave each label, most common first."""
     found = {(group, label): int(count) for group, label, count in rows(frame.group_by(GROUP, LABEL).agg(size(frame)))}
     return dict(sorted(found.items(), key=lambda pair: (-pair[1], _value(pair[0][0]), text(pair[0][1]))))
 
@@ -96,7 +96,7 @@ def _annotators(frame: nw.LazyFrame[Any]) -> dict[str, dict[str, int]] | None:
 
 
 def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
-    """A group belongs to the item or to the annotator."""
+    """Refuse a group column that varies within items and within annotators."""
     if ANNOTATOR not in column_names(frame):
         raise _in_several(frame, GROUP, named)
     known = per_key(frame.filter(~nw.col(ANNOTATOR).is_null()), [ANNOTATOR], [GROUP])

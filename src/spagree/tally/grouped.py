@@ -1,4 +1,4 @@
-"""Items by cluster and by group: what a tally keeps beside its totals when a column of clusters or groups was named."""
+"""Items by cluster and by group: what a tally also keeps if a cluster or group column was named."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Pattern = tuple[tuple[str, int], ...]
 """The labels of an item and how often each was given, sorted by label."""
 Votes = tuple[tuple[str, str, int], ...]
 """The same by group: (group, label, count), sorted."""
-NO_VALUE = ""  # the cluster or group of an item or annotator that has none
+NO_VALUE = ""  # the cluster or group of an item or annotator without one
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """How many items each cluster has with each combination of labels, and which group of people gave them.
+    """How many items of each cluster have each combination of labels, and which group gave them.
 
     >>> one = Grouped("doc", None, {("d1", (("", "no", 2),)): 3, ("d2", (("", "no", 2),)): 1})
     >>> one.patterns()
@@ -28,13 +28,13 @@ class Grouped:
     """
 
     cluster: str | None
-    """The column of the clusters; None where items are independent."""
+    """The cluster column; None if items are independent."""
     by: str | None
-    """The column of the groups."""
+    """The group column."""
     items: Mapping[tuple[str, Votes], int] = field(default_factory=dict)
     """Items by cluster and by votes."""
     annotators: Mapping[str, Mapping[str, int]] | None = None
-    """Annotations of each annotator, by group; None where nobody knows who annotated."""
+    """Annotations of each annotator, by group; None if annotators are unknown."""
 
     def __add__(self, other: Grouped) -> Grouped:
         if (self.cluster, self.by) != (other.cluster, other.by):
@@ -46,18 +46,18 @@ class Grouped:
 
     @cached_property
     def of_annotators(self) -> bool:
-        """Whether groups are groups of annotators: some item has annotations of two of them."""
+        """Whether groups are groups of annotators: some item has annotations from two groups."""
         return any(len({group for group, *_ in votes}) > 1 for _, votes in self.items)
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """The groups in order; one without a value comes last."""
+        """The groups in order; the one without a value comes last."""
         found = {group for _, votes in self.items for group, *_ in votes}
         return tuple(sorted(found, key=lambda group: (group == NO_VALUE, group)))
 
     @cached_property
     def clusters(self) -> int:
-        """How many clusters there are; an item that has none is one of its own."""
+        """How many clusters there are; an item without one counts as its own cluster."""
         return self.without_cluster + len({cluster for cluster, _ in self.items} - {NO_VALUE})
 
     @cached_property
@@ -66,7 +66,7 @@ class Grouped:
         return sum(items for (cluster, _), items in self.items.items() if cluster == NO_VALUE)
 
     def patterns(self) -> dict[Pattern, int]:
-        """Items by the labels they have, whatever their cluster and group."""
+        """Items by their labels, whatever their cluster and group."""
         whole: Counter[Pattern] = Counter()
         for (_, votes), items in self.items.items():
             whole[merged(votes)] += items
@@ -80,7 +80,7 @@ class Grouped:
         return dict(whole)
 
     def only(self, group: str) -> Grouped:
-        """What one group did; items it has not seen are left out."""
+        """The annotations of one group; items it has not seen are left out."""
         part: Counter[tuple[str, Votes]] = Counter()
         for (cluster, votes), items in self.items.items():
             own = tuple(vote for vote in votes if vote[0] == group)
@@ -90,7 +90,7 @@ class Grouped:
 
 
 def merged(votes: Iterable[tuple[str, str, int]]) -> Pattern:
-    """The labels of an item with their counts, whoever gave them.
+    """The labels of an item with their counts, over all groups.
 
     >>> merged((("crowd", "no", 2), ("crowd", "yes", 1), ("expert", "no", 1)))
     (('no', 3), ('yes', 1))

@@ -1,4 +1,4 @@
-"""Item × class counts: larger than a tally, but parts may cut through an item."""
+"""Item × class counts: larger than a tally, but the parts may split an item."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SHOWN_LABELS = 12
 class ItemCounts:
     """How often each label was given to each item, as a polars table ``item, label, count``.
 
-    Tallies merge only when every item lives in one part. Item counts merge always, at the price
-    of one row per item and label.
+    Tallies merge only if every item is in one part. Item counts always merge, at the cost of one row per item and
+    label.
 
     >>> import spagree
     >>> morning = spagree.count_items([("q1", "ann", "yes")])
@@ -62,41 +62,41 @@ class ItemCounts:
         rest = (self.annotators, self.left_out) == (other.annotators, other.left_out)
         return rest and self.frame.sort("item", "label").equals(other.frame.sort("item", "label"))
 
-    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is a table
+    __hash__ = None  # type: ignore[assignment]  # compared by content, which is a table
 
     def counts(self) -> nw.LazyFrame[Any]:
-        """The table as the lazy frame the rest of the tally works on."""
+        """The table as a lazy frame, the form the rest of the tally works on."""
         return nw.from_native(self.frame.lazy())
 
     def tally(self) -> Tally:
-        """The summary of all items: what the estimates need."""
+        """The summary of all items, as the estimates need it."""
         return replace(tally_counts(self.counts(), self.annotators, self.left_out), counted=self.counted)
 
 
 @dataclass(frozen=True, slots=True)
 class ItemTable:
-    """The item counts behind an agreement, still on the engine that holds them."""
+    """The item counts behind an agreement, still on their engine."""
 
     counts: nw.LazyFrame[Any]
     source: Any = field(repr=False)  # an address may hold a password
     annotations: nw.LazyFrame[Any] | None = None
 
     def worst(self, most: int) -> polars.DataFrame:
-        """The items with the least agreement, those with more annotations first; only these are fetched."""
+        """The items with the lowest agreement, more annotations first; only these are fetched."""
         found = to_polars(self.agreement().filter(~nw.col("agreement").is_null()).head(most))
         return self.described(found)
 
     def described(self, found: polars.DataFrame) -> polars.DataFrame:
-        """These items with their votes, and with their text and address where the source has them."""
+        """These items with their votes, and with text and address if the source has them."""
         return self.with_texts(self.with_votes(found))
 
     def with_votes(self, found: polars.DataFrame) -> polars.DataFrame:
-        """These items with what was said about them."""
+        """These items with their votes."""
         said = said_of(to_polars(self.counts.filter(nw.col(ITEM).is_in(found[ITEM].to_list()))))
         return found.join(said, on=ITEM, how="left", maintain_order="left")
 
     def with_texts(self, found: polars.DataFrame) -> polars.DataFrame:
-        """These items with their text and address where the source has them."""
+        """These items with text and address if the source has them."""
         here = [] if self.annotations is None else column_names(self.annotations)
         wanted = [(column, several) for column, several in ((TEXT, "texts"), (LINK, "links")) if column in here]
         if self.annotations is None or not wanted:
@@ -108,7 +108,7 @@ class ItemTable:
         return found
 
     def answers(self, items: polars.Series) -> polars.DataFrame:
-        """``item, annotator, label, time, count``: who said what about these items, null where that is not known."""
+        """``item, annotator, label, time, count``: who gave these items which label; null if unknown."""
         import polars
 
         chosen = nw.col(ITEM).is_in(items.to_list())
@@ -121,7 +121,7 @@ class ItemTable:
         return found.with_columns(*texts, *absent, *once).select(ITEM, ANNOTATOR, LABEL, TIME, COUNT)
 
     def frame(self) -> Any:
-        """A polars DataFrame; for a lazy source a lazy frame of its engine, which knows agreement only."""
+        """A polars DataFrame; for a lazy source, a lazy frame of its engine with agreement only."""
         agreement = self.agreement()
         if isinstance(nw.from_native(self.source, pass_through=True), nw.LazyFrame):
             return agreement.to_native()
@@ -130,12 +130,12 @@ class ItemTable:
         return found.join(said, on=ITEM, how="left", maintain_order="left")
 
     def agreement(self) -> nw.LazyFrame[Any]:
-        """(item, annotations, agreement), least agreement first, still on the engine."""
+        """(item, annotations, agreement), lowest agreement first, still on the engine."""
         return item_agreement(self.counts)
 
 
 def items_in_codes(codes: Coded) -> ItemTable:
-    """The items of coded annotations, which are called by their codes."""
+    """The items of coded annotations, identified by their codes."""
     import polars
 
     item, label, count = codes.counts
@@ -145,9 +145,9 @@ def items_in_codes(codes: Coded) -> ItemTable:
 
 
 def said_of(counts: polars.DataFrame) -> polars.DataFrame:
-    """(item, entropy, votes): what was said about each item, the commonest label first.
+    """(item, entropy, votes): the labels given to each item, most common first.
 
-    Entropy is in bits, log₂ n − Σ n_c log₂ n_c / n: 0 where all agree, 1 for an even split between two labels.
+    Entropy is in bits, log₂ n − Σ n_c log₂ n_c / n: 0 if all agree, 1 for an even split between two labels.
 
     >>> import polars
     >>> said_of(polars.DataFrame({"item": [7, 7, 7], "label": ["no", "yes", "so"], "count": [2, 1, 1]})).rows()
@@ -165,7 +165,7 @@ def said_of(counts: polars.DataFrame) -> polars.DataFrame:
 
 
 def texts_of(found: polars.DataFrame, column: str = TEXT, several: str = "texts") -> polars.DataFrame:
-    """(item, text, texts): one text of each item, always the same, and how many different ones there are.
+    """(item, text, texts): one text for each item, chosen deterministically, and how many distinct ones there are.
 
     >>> import polars
     >>> texts_of(polars.DataFrame({"item": [1, 1, 2], "text": ["b", "a", None]})).rows()
@@ -179,7 +179,7 @@ def texts_of(found: polars.DataFrame, column: str = TEXT, several: str = "texts"
 
 
 def item_counts(counted: Counted) -> ItemCounts:
-    """Fetch the item × class counts; ids and labels as text, so that parts can be added."""
+    """Fetch the item × class counts, with ids and labels as text so parts can be added."""
     import polars
 
     found = to_polars(counted.counts)

@@ -1,4 +1,4 @@
-"""How many items have which combination of labels, kept while annotations come and go (docs/mathematics.md §3)."""
+"""How many items have each combination of labels, updated as annotations come and go (docs/mathematics.md §3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EMPTY = 0  # the number of the pattern of an item without annotations
 
 
 class PatternCounts:
-    """Every item has a pattern, and equal patterns are stored once: an annotation moves its item to another one.
+    """Every item has a pattern, and equal patterns are stored once; an annotation moves its item to another pattern.
 
     >>> counts = PatternCounts()
     >>> for label in ("yes", "no", "yes"):
@@ -42,7 +42,7 @@ class PatternCounts:
         self._move(item, label, 1)
 
     def shrink(self, item: int, label: str) -> None:
-        """Take one annotation of the item back."""
+        """Remove one annotation of the item."""
         self._move(item, label, -1)
 
     def annotations_of(self, item: int) -> int:
@@ -50,11 +50,11 @@ class PatternCounts:
         return sum(count for _, count in self._pattern(item))
 
     def items(self) -> dict[Pattern, int]:
-        """How many items have each pattern that occurs."""
+        """The number of items with each pattern that occurs."""
         return {self._patterns[number]: self._sizes[number] for number in self._numbers.values() if number != EMPTY}
 
     def of_items(self) -> Iterator[tuple[int, Pattern]]:
-        """Every item that has annotations, with its pattern."""
+        """Every annotated item with its pattern."""
         return ((item, self._patterns[number]) for item, number in enumerate(self._of_item) if number != EMPTY)
 
     def _pattern(self, item: int) -> Pattern:
@@ -71,7 +71,7 @@ class PatternCounts:
         self._sizes[number] += 1
 
     def _number(self, found: Pattern) -> int:
-        """The number of a pattern; a new one takes a number that is free."""
+        """The number of a pattern; a new pattern gets a free number."""
         number = self._numbers.get(found)
         if number is not None:
             return number
@@ -84,7 +84,7 @@ class PatternCounts:
         return number
 
     def _leave(self, number: int) -> None:
-        """One item less has this pattern; a pattern that no item has is forgotten."""
+        """Remove one item from this pattern; forget the pattern if none is left."""
         if number == EMPTY:
             return
         self._sizes[number] -= 1
@@ -95,7 +95,7 @@ class PatternCounts:
 
     @classmethod
     def of(cls, item: NDArray[np.int32], label: NDArray[np.int32], labels: Sequence[str], items: int) -> PatternCounts:
-        """Those of coded annotations, in one pass over arrays; Python sees each pattern once."""
+        """From coded annotations, in one pass over arrays; Python handles each pattern once."""
         counts = cls()
         key, count = np.unique(item.astype(np.int64) * max(1, len(labels)) + label, return_counts=True)
         entry_item, entry_label = np.divmod(key, max(1, len(labels)))
@@ -113,7 +113,7 @@ Ints: TypeAlias = "NDArray[np.int64]"
 
 
 def _same_patterns(item: Ints, label: Ints, count: Ints) -> Iterator[tuple[Ints, slice, int]]:
-    """For each pattern the items that have it, the entries of one of them, and how many they are.
+    """For each pattern: its items, the entries of one of them, and how many items there are.
 
     Entries are sorted by item. Items with equally many labels are compared one label at a time.
     """

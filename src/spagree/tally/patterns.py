@@ -1,9 +1,9 @@
 """How often each combination of labels on an item occurs: the packed single pass.
 
-Every label gets some bits of a 64-bit word; one group-by over the items then adds up all labels of an item at
-once, and a second, over the sums, says how many items share the same counts. A few thousand rows are fetched,
-whatever the number of items, and every estimate for labels follows from them. Columns with one value per item, its
-cluster or its group, ride along in the same pass.
+Every label gets some bits of a 64-bit word. One group-by over the items then sums all labels of an item at once, and a
+second one, over these sums, counts the items with the same counts. A few thousand rows are fetched, whatever the
+number of items, and every label-based estimate follows from them. Columns with one value per item, such as its cluster
+or group, are carried along in the same pass.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MOST_PATTERNS = 300_000
 MOST_CLASSES = 40
 # Classes per word: ten leave six bits each, enough for most data; two leave 31, more than an item may have.
 NARROW, WIDE = 10, 2
-BITS = 62  # of a signed 64-bit word: the sign and one bit to see an overflow stay free
-OVERFLOWN = 1 << BITS  # all bits of the labels are 0, which no item's are
+BITS = 62  # of a signed 64-bit word: the sign and one bit to detect overflow stay free
+OVERFLOWN = 1 << BITS  # all label bits are 0, which no item has
 MOST_ROWS_FETCHED = 1_000_000
 
 
@@ -51,7 +51,7 @@ class _Packing:
         return [self.labels[start : start + size] for start in range(0, len(self.labels), size)]
 
     def unpack(self, words: Sequence[int]) -> dict[Any, int]:
-        """The count of each label; a label that does not occur is left out."""
+        """The count of each label that occurs."""
         found, bits = {}, self.bits
         for word, labels in zip(words, self.chunks(), strict=True):
             for place, label in enumerate(labels):
@@ -63,16 +63,16 @@ class _Packing:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Items that have the same counts, and the same values of the columns that belong to items."""
+    """Items with the same counts and the same values in the item columns."""
 
     values: tuple[Any, ...]
-    """One for each of these columns, and whether items have several of it."""
+    """For each of these columns, the value and whether items have several."""
     counts: Mapping[Any, int]
     items: int
 
 
 def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[Pattern, int] | None:
-    """Items per combination of label counts, or None where they are too many to be a summary."""
+    """Items per combination of label counts, or None if there are too many combinations to store."""
     found = find_counts(frame, labels, most=MOST_PATTERNS)
     if found is None:
         return None
@@ -86,7 +86,7 @@ def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[P
 def find_counts(
     frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str] = (), *, most: int
 ) -> list[Found] | None:
-    """Items that have the same counts of every key, in one pass; None where there are too many different ones.
+    """Items with the same count of every key, in one pass; None if there are too many distinct ones.
 
     A key is a label, or a pair of group and label. ``of_items`` are columns with one value per item.
     """
@@ -102,7 +102,7 @@ def find_counts(
             (Found(tuple(row[:width]), packing.unpack(list(map(int, row[width + 1 : -1]))), int(row[-1])), row[width])
             for row in found
         ]
-        # A counter that overflows its bits carries into the next, so that the digits no longer add up.
+        # A counter that overflows its bits carries into the next, so the digits no longer add up.
         if all(sum(each.counts.values()) == int(n) for each, n in unpacked):
             return [each for each, _ in unpacked]
     return _counts_in_python(frame, keys, of_items)
@@ -121,12 +121,12 @@ def _packed_rows(
 
 
 def size(frame: nw.LazyFrame[Any]) -> nw.Expr:
-    """How many annotations a group of rows holds: its rows, or what their counts add up to."""
+    """How many annotations a group of rows holds: the number of rows, or the sum of their counts."""
     return nw.col(COUNT).sum() if COUNT in column_names(frame) else nw.len().alias(COUNT)
 
 
 def pattern(counts: Mapping[Any, int]) -> Pattern:
-    """The labels of an item with their counts, in one order.
+    """The labels of an item with their counts, sorted.
 
     >>> pattern({"yes": 2, "no": 1})
     (('no', 1), ('yes', 2))
@@ -135,12 +135,12 @@ def pattern(counts: Mapping[Any, int]) -> Pattern:
 
 
 def _fits(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], packing: _Packing) -> bool:
-    """Ready counts may be too large for their bits from the start; single rows are checked afterwards."""
+    """Whether precomputed counts fit their bits; single rows are checked afterwards."""
     return COUNT not in column_names(frame) or max(labels.values()) < 1 << packing.bits
 
 
 def _packed(frame: nw.LazyFrame[Any], packing: _Packing, of_items: Sequence[str]) -> nw.LazyFrame[Any]:
-    """(values of items…, n, words…, items): items that have the same counts."""
+    """(item columns…, n, words…, items): items with the same counts."""
     names = [f"word{place}" for place in range(packing.words)]
     has_counts = COUNT in column_names(frame)
     columns = [
@@ -158,7 +158,7 @@ def _packed(frame: nw.LazyFrame[Any], packing: _Packing, of_items: Sequence[str]
 
 
 def per_key(frame: nw.LazyFrame[Any], keys: Sequence[str], columns: Sequence[str], *sums: nw.Expr) -> nw.LazyFrame[Any]:
-    """Sums per key, with the first and the last value it has in each column, and in how many rows it has none."""
+    """Sums per key, with the minimum and maximum of each column, and the number of rows without a value."""
     values = [each for name in columns for each in (nw.col(name).min(), nw.col(name).max().alias(f"{name}_last"))]
     lacking = [nw.col(f"{name}_none").sum() for name in columns]
     missing = [nw.col(name).is_null().cast(nw.Int64).alias(f"{name}_none") for name in columns]
@@ -166,7 +166,7 @@ def per_key(frame: nw.LazyFrame[Any], keys: Sequence[str], columns: Sequence[str
 
 
 def _several(columns: Sequence[str]) -> list[nw.Expr]:
-    """1 where an item has several values in a column; none at all beside one counts, too."""
+    """1 if an item has several values in a column; a value in some rows and none in others counts as several."""
     return [
         nw.when(has_several(name)).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"{name}_several") for name in columns
     ]
@@ -188,7 +188,7 @@ def _word(keys: Sequence[Any], bits: int, has_counts: bool) -> nw.Expr:
 
 
 def _is(key: Any) -> nw.Expr:
-    """Whether a row has this label, or this group and label."""
+    """Whether a row has this label, or this pair of group and label."""
     if not isinstance(key, tuple):
         return nw.col(LABEL) == nw.lit(key)
     group, label = key
@@ -197,7 +197,7 @@ def _is(key: Any) -> nw.Expr:
 
 
 def _counts_in_python(frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str]) -> list[Found] | None:
-    """Many labels, or many annotations of an item: counted in Python, where they are few enough to fetch."""
+    """For many labels, or many annotations per item: counted in Python, if there are few enough rows to fetch."""
     if sum(keys.values()) > MOST_ROWS_FETCHED and COUNT not in column_names(frame):
         return None
     by_group = any(isinstance(key, tuple) for key in keys)
@@ -213,7 +213,7 @@ def _counts_in_python(frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_item
 
 
 def _items_in_python(found: Sequence[tuple[Any, ...]], width: int) -> list[Found]:
-    """One entry per item; what its rows say about its columns must be the same in all of them."""
+    """One entry per item, with the values of its columns and whether they differ between its rows."""
     counts: dict[Any, dict[Any, int]] = {}
     values: dict[Any, list[set[Any]]] = {}
     for item, *row in found:

@@ -47,7 +47,7 @@ AFTER_FIRST = "after_first_"  # followed by k: annotations after the first k of 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """How to treat what could be counted in more than one way.
+    """How to treat annotations that could be counted in more than one way.
 
     >>> Policies(duplicates="lst")
     Traceback (most recent call last):
@@ -59,7 +59,7 @@ class Policies:
     normalize: bool = False
     separator: str | None = None
     of_sets: bool = False
-    """Labels are compared as sets: where no separator is named, it is guessed."""
+    """Whether labels are compared as sets; without a named separator, it is guessed."""
 
     def __post_init__(self) -> None:
         if self.duplicates not in get_args(DuplicatePolicy):
@@ -76,7 +76,7 @@ class Clean:
     left_out: Mapping[str, int]
     cautions: tuple[Caution, ...] = ()
     labels: Mapping[Any, int] | None = None
-    """Annotations per label, where they are known without counting again."""
+    """Annotations per label, if known without counting again."""
 
     def without(self, reason: str, count: int, frame: nw.LazyFrame[Any], *cautions: Caution) -> Clean:
         """The same with ``count`` annotations left out for ``reason``."""
@@ -85,7 +85,7 @@ class Clean:
 
 
 def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, int], policies: Policies) -> Clean:
-    """Respell, then settle repeats, then keep the first k: in that order."""
+    """Normalise spelling, then resolve repeats, then keep the first k, in that order."""
     if policies.normalize:
         clean = replace(clean, frame=normalized(clean.frame, labels))
         labels = renamed_counts(labels, canonical)
@@ -108,12 +108,12 @@ def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, 
 def _settle_repeats(
     clean: Clean, annotations: Annotations, policy: DuplicatePolicy, labels: Mapping[Any, int]
 ) -> Clean:
-    """One annotation per annotator and item; different labels need a decision by the user."""
+    """Keep one annotation per annotator and item; conflicting labels need a decision by the user."""
     named = clean.frame.filter(~nw.col(ANNOTATOR).is_null())
     candidates = repeat_candidates(named, (ITEM, ANNOTATOR), rows=sum(labels.values()))
     if candidates is None:
         return clean
-    few = candidates is not named  # found by their hashes: each look at them is a pass over all rows
+    few = candidates is not named  # found by their hashes: each query on them is a pass over all rows
     repeats, same = _few_repeats(candidates) if few else _repeats(candidates)
     if not repeats:
         return clean
@@ -127,7 +127,7 @@ def _settle_repeats(
         return clean.without("repeated", repeats, nw.concat([join_sets(named), anonymous]), caution)
     order = _repeat_order(named, policy, annotations.cautions)
     if few and ROW in order:
-        # The rows that do not count, with their labels: all but the first or the last of an annotator on an item.
+        # The rows that do not count, with their labels: all but an annotator's first or last on an item.
         place = nw.col(LABEL).cum_count(reverse=policy == "last").over(ITEM, ANNOTATOR, order_by=order).alias("place")
         again = dict(rows(candidates.with_columns(place).filter(nw.col("place") > 1).select(ROW, LABEL)))
         left = clean.without(
@@ -138,7 +138,7 @@ def _settle_repeats(
 
 
 def _repeats(frame: nw.LazyFrame[Any]) -> tuple[int, int]:
-    """Annotations beyond the first of an annotator on an item, and those of them that repeat a label."""
+    """Annotations beyond an annotator's first on an item, and how many of them repeat its label."""
     repeats = _beyond_first(frame, ITEM, ANNOTATOR)
     return repeats, _beyond_first(frame, ITEM, ANNOTATOR, LABEL) if repeats else 0
 
@@ -154,7 +154,7 @@ def _few_repeats(frame: nw.LazyFrame[Any]) -> tuple[int, int]:
 
 
 def _labels_left(labels: Mapping[Any, int], gone: Iterable[Any]) -> dict[Any, int] | None:
-    """Annotations per label without these; None where they are not those that were counted.
+    """Annotations per label without these; None if they are not among those counted.
 
     >>> _labels_left({"yes": 2, "no": 1}, ["no"]), _labels_left({"yes": 2}, ["Yes"])
     ({'yes': 2}, None)
@@ -173,9 +173,9 @@ def _beyond_first(frame: nw.LazyFrame[Any], *keys: str) -> int:
 
 
 def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, cautions: Iterable[Caution]) -> list[str]:
-    """What tells the first from the last; refused where nothing does and it matters."""
+    """The columns that define the order of repeats; refused if there are none and the order matters."""
     order = [name for name in (TIME, ROW) if name in column_names(named)]
-    if policy == "error":  # they have the same label: which one stays decides when it was given, and nothing else
+    if policy == "error":  # they have the same label: which one stays affects only its time
         return order
     if not order:
         raise UsageError(f"--duplicates {policy} needs an order, and this source has none: name a time column (--time)")
@@ -192,13 +192,13 @@ def _keep_one(
     if policy == "error":
         keep: Literal["first", "any"] = "first" if order else "any"
         return named.unique(subset=[ITEM, ANNOTATOR, LABEL], keep=keep, order_by=order or None)
-    # Labels of the same time are settled by the label: the same answer in every run, where rows have no order.
+    # Ties in time are broken by label, so every run gives the same answer if rows have no order.
     ties = [] if ROW in order else [LABEL]
     return named.unique(subset=[ITEM, ANNOTATOR], keep=policy, order_by=[*order, *ties])
 
 
 def _refuse_ignored_time(cautions: Iterable[Caution], policy: DuplicatePolicy) -> None:
-    """Some engines can use a guessed time that others cannot: the order of rows must not take its place in silence."""
+    """Refuse a time column this engine cannot use: row order must not silently replace it."""
     for caution in cautions:
         if caution.code == "time_ignored":
             raise UsageError(
@@ -221,13 +221,13 @@ def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
 
 
 def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> DuplicateError:
-    """Name the first conflicting items with both labels and where they stand."""
+    """Name the first conflicting items with their labels and row numbers."""
     labels = named.group_by(ITEM, ANNOTATOR, LABEL).agg(*_first_row(named))
     sizes = labels.group_by(ITEM, ANNOTATOR).agg(nw.len().alias("labels"), *_first_row(labels))
     doubled = sizes.filter(nw.col("labels") > 1)
     total = int(rows(doubled.select(nw.len()))[0][0])
     order = [ROW] if ROW in column_names(named) else [ITEM, ANNOTATOR, LABEL]
-    # The first ten conflicts are chosen before their labels: these may stand far apart.
+    # The first ten conflicts are chosen before fetching their labels, which may be far apart.
     first = rows(doubled.sort([name for name in order if name != LABEL]).head(SHOWN_PROBLEMS))
     keys = {(item, annotator) for item, annotator, *_ in first}
     items, annotators = map(list, zip(*keys, strict=True))
@@ -265,14 +265,14 @@ def _first_row(frame: nw.LazyFrame[Any]) -> list[nw.Expr]:
 
 
 def _refuse_unknown_times(frame: nw.LazyFrame[Any], purpose: str) -> None:
-    """An annotation without a time has no place in the order; engines would each invent one."""
+    """Refuse annotations without a time: they have no place in the order, and each engine would invent one."""
     unknown = int(rows(frame.filter(nw.col(TIME).is_null()).select(nw.len()))[0][0])
     if unknown:
         raise DataError(f"{purpose}: {unknown:,} of these annotations have no time; fill it in, or leave them out")
 
 
 def _keep_first(clean: Clean, k: int) -> Clean:
-    """The first k annotations of each item: unbiased where overlap was decided by the labels."""
+    """The first k annotations of each item: unbiased even if the labels decided how many there are."""
     names = column_names(clean.frame)
     if TIME not in names:
         raise UsageError(f"--first {k} needs the time of each annotation; name its column with --time (time=)")

@@ -1,4 +1,4 @@
-"""Saved tallies: counted in different places, merged later. Versioned, and checked on the way in."""
+"""Saved tallies: counted in different places, merged later. Versioned, and checked when loaded."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ KIND = "spagree tally"
 PARQUET_KEY = "spagree item counts"
 CHECKSUM = "checksum"
 ROWS_AT_ONCE = 1_000_000
-PANIC = "pyo3_runtime"  # where a panic in polars comes from, which is no Exception
-PARQUET_END = 8  # bytes: the length of the metadata, and a mark
+PANIC = "pyo3_runtime"  # the module of polars panics, which are not Exceptions
+PARQUET_END = 8  # bytes: the length of the metadata, and the magic number
 
 
 def save(counted: Tally | ItemCounts, path: str | Path, *, force: bool = False) -> None:
-    """Write a tally as JSON, or item counts as Parquet; never half a file.
+    """Write a tally as JSON, or item counts as Parquet; never leaves a partial file.
 
     >>> import tempfile, spagree
     >>> part = spagree.tally([("q1", "ann", "yes"), ("q1", "bob", "yes")])
@@ -89,7 +89,7 @@ def merge(parts: Sequence[Tally | ItemCounts]) -> Tally | ItemCounts:
 
 
 def load_all(paths: Sequence[str | Path]) -> Tally | ItemCounts:
-    """Saved parts added up; one that is there twice, as a file or with the same counts, is refused."""
+    """Add up saved parts; a part given twice, as the same file or with the same counts, is refused."""
     parts = [load(path) for path in paths]
     refuse_equal([File(Path(path), str(path)) for path in paths])
     kept = [(path, part) for path, part in zip(paths, parts, strict=True) if isinstance(part, ItemCounts)]
@@ -112,13 +112,13 @@ def is_saved_tally(path: str | Path) -> bool:
                 return f'"kind": "{KIND}"'.encode() in file.read(200)
         if source.suffix == ".parquet" and source.is_file():
             return PARQUET_KEY.encode() in _footer(source)
-    except (OSError, ValueError):  # no permission, a name too long, a NUL in it: the reader of the data reports it
+    except (OSError, ValueError):  # no permission, a name that is too long or has a NUL: the data reader reports it
         return False
     return False
 
 
 def _footer(path: Path) -> bytes:
-    """The end of a Parquet file, which holds its metadata; looked at without the libraries that can read it."""
+    """The end of a Parquet file, which holds its metadata; read without any Parquet library."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - PARQUET_END, 0))
@@ -155,7 +155,7 @@ def _grouped_document(grouped: Grouped) -> dict[str, Any]:
 
 
 def _signed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document with a checksum, so that a change by hand or by a disk is noticed."""
+    """The document with a checksum that reveals manual edits and disk errors."""
     return {**document, CHECKSUM: _checksum(document)}
 
 
@@ -193,12 +193,12 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
 def _parse(document: str | bytes, source: Path) -> Any:
     try:
         return json.loads(document, object_pairs_hook=_without_doubles)
-    except (ValueError, RecursionError) as error:  # also: not UTF-8, doubled keys, numbers of thousands of digits
+    except (ValueError, RecursionError) as error:  # also: not UTF-8, duplicate keys, numbers with thousands of digits
         raise DataError(f"{source}: not a saved tally: {error}") from error
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; of a doubled key only the last would count."""
+    """A JSON object; refuses duplicate keys, of which only the last would count."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key occurs twice")
@@ -264,7 +264,7 @@ def _write_parquet(counts: ItemCounts, path: Path) -> None:
 
 
 def _table_checksum(frame: polars.DataFrame) -> str:
-    """Of the rows in their order, whatever program wrote the file."""
+    """The checksum of the rows in order, whatever program wrote the file."""
     found = hashlib.sha256()
     for part in frame.iter_slices(ROWS_AT_ONCE):
         found.update(part.write_csv(include_header=False).encode())

@@ -28,7 +28,7 @@ LEAST = 2
 
 
 def options_of(label: str, separator: str) -> list[str]:
-    """The options in a label: of a list in brackets, or between separators.
+    """The options in a label: a bracketed list, or text split at separators.
 
     >>> options_of("b; a;", ";"), options_of('["x", "y"]', ";"), options_of("['x', 'y']", ";")
     (['b', 'a'], ['x', 'y'], ['x', 'y'])
@@ -41,7 +41,7 @@ def options_of(label: str, separator: str) -> list[str]:
 
 
 def _listed(label: str) -> list[str] | None:
-    """The options of a list as JSON, Python, numpy and PostgreSQL write it; None for other text in brackets.
+    """The options of a list as written by JSON, Python, numpy or PostgreSQL; None for other text in brackets.
 
     >>> _listed('["a"]'), _listed("['a' 'b']"), _listed("{'a', 'b'}"), _listed('{a,"b c"}'), _listed("[NAME]")
     (['a'], ['a', 'b'], ['a', 'b'], ['a', 'b c'], None)
@@ -65,7 +65,7 @@ def _listed(label: str) -> list[str] | None:
 
 
 def set_label(options: Iterable[str]) -> str:
-    """One spelling for each set: in order, without repeats, as text with bars or as a JSON list.
+    """One spelling for each set: sorted, without repeats, joined with | or as a JSON list.
 
     >>> set_label(["b", "a", "b"]), set_label(["a|b"]), set_label([])
     ('a|b', '["a|b"]', '[]')
@@ -76,9 +76,9 @@ def set_label(options: Iterable[str]) -> str:
 
 
 def guess_separator(labels: Iterable[Any]) -> str | None:
-    """What separates options, where labels with it are made of options that occur again.
+    """The separator, if splitting labels at it gives options that also occur elsewhere.
 
-    A blank only where the same words come in another order: most labels of two words are no sets.
+    A space only if the same words also occur in another order: most two-word labels are not sets.
 
     >>> guess_separator(["a", "b;a", "b"]), guess_separator(["yes, always", "no, never"])
     (';', None)
@@ -95,7 +95,7 @@ def guess_separator(labels: Iterable[Any]) -> str | None:
 
 
 def _split(labels: list[str], separator: str) -> int:
-    """How many labels the separator splits; 0 where their parts are not options that occur again."""
+    """How many labels the separator splits; 0 if their parts do not occur elsewhere."""
     parts = [set(options_of(label, separator)) for label in labels]
     whole = set().union(*(options for options in parts if len(options) == 1))
     several = [options for options in parts if len(options) > 1]
@@ -108,14 +108,14 @@ def _split(labels: list[str], separator: str) -> int:
 
 
 def _is_number(options: set[str]) -> bool:
-    """A number with a decimal comma, a fraction or a date: digits on both sides."""
+    """Whether the parts form a number with a decimal comma, a fraction or a date: digits on both sides."""
     return len(options) <= 3 and all(option.lstrip("+-").isdigit() for option in options)
 
 
 def split_labels(
     frame: nw.LazyFrame[Any], labels: Mapping[Any, int], separator: str | None
 ) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
-    """Labels as sets in one spelling; the separator is guessed, and said, where none is named."""
+    """Labels as sets in one spelling; if no separator is named, it is guessed and reported."""
     found = guess_separator(labels) if separator is None else ESCAPED.get(separator, separator)
     if found is None:
         return frame, ()
@@ -134,7 +134,7 @@ def split_labels(
 
 
 def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
-    """Sets that are compared as whole texts: in another order they count as different labels."""
+    """Warn about sets compared as plain text: in another order they count as different labels."""
     found = guess_separator(labels)
     if found is None:
         return ()
@@ -155,7 +155,7 @@ def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
 
 
 def join_sets(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """One annotation per annotator and item, whose label is the set of all they gave."""
+    """One annotation per annotator and item, whose label is the set of all labels they gave."""
     names = column_names(named)
     first = [name for name in names if name not in (ITEM, ANNOTATOR, LABEL)]
     gathered = engine_of(named).gathered_labels(named, [ITEM, ANNOTATOR], first, BAR)
@@ -163,7 +163,7 @@ def join_sets(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 def keep_each(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Every annotation; from the second of an annotator on an item on nobody is named for it."""
+    """Keep every annotation; from an annotator's second on an item, the annotator is left blank."""
     order = [name for name in (TIME, "row") if name in column_names(named)]
     place = nw.col(LABEL).cum_count().over(ITEM, ANNOTATOR, order_by=[*order, LABEL]).alias("place")
     try:

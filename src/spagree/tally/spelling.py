@@ -17,15 +17,15 @@ from spagree.tally.tally import Tally, text
 from spagree.understood import Caution
 
 NUMBER = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII)
-MOST_RESPELLED = 2_000_000  # distinct items; their names are compared here
+MOST_RESPELLED = 2_000_000  # distinct items, whose names are compared on this machine
 MOST_COMPARED = 5_000  # items, annotators
 SHOWN_GROUPS, SHOWN_SPELLINGS = 3, 4
-MOST_ANNOTATIONS = 200_000  # that are looked through for labels only one annotator uses
-FEWEST_OWN, MOST_OWN = 10, 0.5  # annotations of such an annotator; different labels per annotation
+MOST_ANNOTATIONS = 200_000  # searched for labels that only one annotator uses
+FEWEST_OWN, MOST_OWN = 10, 0.5  # annotations of such an annotator; distinct labels per annotation
 
 
 def normal_form(label: str) -> str:
-    r"""The spelling that variants in case, blanks and Unicode form share.
+    r"""The common spelling of variants in case, whitespace and Unicode form.
 
     >>> normal_form("  Yes "), normal_form("Cafe\u0301") == normal_form("CAFÉ")
     ('yes', True)
@@ -34,7 +34,7 @@ def normal_form(label: str) -> str:
 
 
 def canonical(label: str) -> str:
-    """The normal form, and one spelling for each number: no blanks, no leading or trailing zeros, no plus.
+    """The normal form, and one spelling for each number: no spaces, no leading or trailing zeros, no plus sign.
 
     >>> canonical(" Yes"), canonical("007"), canonical("+1.50"), canonical("-0"), canonical("1e5"), canonical("...")
     ('yes', '7', '1.5', '0', '1e5', '...')
@@ -49,7 +49,7 @@ def canonical(label: str) -> str:
 
 
 def spelling_variants(names: Iterable[Any]) -> list[list[str]]:
-    """Groups of names that differ only by case, blanks, Unicode form or number format.
+    """Groups of names that differ only in case, whitespace, Unicode form or number format.
 
     >>> spelling_variants(["yes", "Yes ", "no", "1", "01", "1.0"])
     [['01', '1', '1.0'], ['Yes ', 'yes']]
@@ -73,7 +73,7 @@ def _message(names: Iterable[Any], what: str) -> str | None:
 
 
 def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
-    """Labels that look like the same label written differently are kept apart, and said."""
+    """Warn about labels that look like one label written differently; they are kept separate."""
     message = _message(labels, "label")
     return (Caution("label_variants", message),) if message else ()
 
@@ -81,8 +81,8 @@ def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
 def caution_ids(frame: nw.LazyFrame[Any], tally: Tally) -> tuple[Caution, ...]:
     """The same for annotators and items.
 
-    Items that are split have fewer annotations than the others: where all have as many, and more than one, there are
-    none. Of more than 5,000 items, about as many of the first rows are compared, chosen so that spellings of one item
+    Items split by spelling have fewer annotations than the others: if all have the same number, above one, there are
+    none. Of more than 5,000 items, about that many from the first rows are compared, chosen so spellings of one item
     stay together.
     """
     found = []
@@ -97,7 +97,7 @@ def caution_ids(frame: nw.LazyFrame[Any], tally: Tally) -> tuple[Caution, ...]:
 
 
 def caution_own_labels(frame: nw.LazyFrame[Any], tally: Tally) -> tuple[Caution, ...]:
-    """Annotators none of whose labels anybody else uses: probably the same classes in other words."""
+    """Warn about annotators whose labels nobody else uses: probably the same classes under other names."""
     people = tally.annotators or {}
     if not 1 < len(people) <= MOST_COMPARED or tally.annotations > MOST_ANNOTATIONS:
         return ()
@@ -150,7 +150,7 @@ def _changes(names: Iterable[Any]) -> dict[str, str]:
 
 
 def renamed_counts(counts: Mapping[Any, int], rename: Callable[[str], str]) -> dict[Any, int]:
-    """Counts by label after their labels were renamed.
+    """Counts by label after renaming.
 
     >>> renamed_counts({"Yes": 2, "yes": 1, 7: 1}, canonical)
     {'yes': 3, 7: 1}

@@ -49,14 +49,14 @@ class State:
     >>> state.tally().cells
     {Cell(n=2, pairs=2, triples=0): 1}
 
-    What counts is decided as in :func:`spagree.tally`. Items, annotators and labels are known by their text: ``1`` and
-    ``"1"`` are the same, ``True`` is ``"true"``. None and NaN are missing: an annotation without a label or an item is
-    kept and counted as left out, and any number of annotations may be by nobody known. An annotator has one
-    annotation of an item; where there are more, under other keys, ``duplicates`` decides: ``"error"`` refuses another
-    label, ``"first"`` and ``"last"`` count one of them by time and then by arrival; no time comes before any time.
+    What counts is decided as in :func:`spagree.tally`. Items, annotators and labels are identified by their text:
+    ``1`` and ``"1"`` are the same, ``True`` is ``"true"``. None and NaN are missing: an annotation without a label or
+    an item is kept and counted as left out, and any number of annotations may lack an annotator. An annotator has one
+    annotation per item; if there are more, under other keys, ``duplicates`` decides: ``"error"`` refuses a different
+    label, ``"first"`` and ``"last"`` count one of them, by time and then by arrival; an unknown time sorts first.
 
-    An annotation is identified by its ``key``, or without one by item and annotator. Methods may be called from
-    several threads. Each does all of its work or, when it raises, none; what it returns does not change later.
+    An annotation is identified by its ``key``, or without one by item and annotator. Methods are thread-safe. Each
+    either completes or, if it raises, changes nothing; returned values do not change later.
     """
 
     def __init__(self, *, duplicates: DuplicatePolicy = "error") -> None:
@@ -69,7 +69,7 @@ class State:
         self._patterns = PatternCounts()
         self._made: Counter[int] = Counter()
         self._left_out: Counter[str] = Counter()
-        self._clusters: dict[int, str] = {}  # of items that have one
+        self._clusters: dict[int, str] = {}  # only items that have one
         self._answers: dict[str, Any] = {}  # until the next change
 
     @classmethod
@@ -78,8 +78,8 @@ class State:
     ) -> State:
         """The state of a whole table, in one pass over its columns.
 
-        The columns are ``item`` and ``label`` and, where there are any, ``annotator``, ``time``, ``text`` and
-        ``cluster``; ``keys`` holds one key for each row.
+        The columns are ``item`` and ``label`` and, optionally, ``annotator``, ``time``, ``text`` and ``cluster``;
+        ``keys`` holds one key per row.
 
         >>> import polars
         >>> table = polars.DataFrame({"item": [1, 1, 2], "annotator": ["a", "b", "a"], "label": ["x", None, "y"]})
@@ -113,8 +113,8 @@ class State:
     ) -> None:
         """Count a new annotation. Adding the same one again changes nothing.
 
-        ``time`` is in seconds since 1970, a datetime or ISO 8601 (UTC unless it names a zone); ``text`` is the item's,
-        and so is ``cluster``, which need be said once and stays.
+        ``time`` is in seconds since 1970, a datetime or ISO 8601 (UTC unless it names a zone); ``text`` and
+        ``cluster`` belong to the item; ``cluster`` need only be given once.
         """
         with self._lock:
             found = self._rows.code(item, annotator, label, time, text)
@@ -141,7 +141,7 @@ class State:
         cluster: Hashable = None,
         key: Hashable = None,
     ) -> None:
-        """Change the label of an annotation, or with ``key`` all of it; time and text stay unless given."""
+        """Change the label of an annotation, or with ``key`` all of it; time and text are kept unless given."""
         with self._lock:
             found = self._rows.code(item, annotator, label, time, text)
             row = self._rows.find(found, key)
@@ -170,7 +170,7 @@ class State:
         cluster: Hashable = None,
         key: Hashable = None,
     ) -> None:
-        """Add an annotation, or change the one that is there: for messages that may arrive twice.
+        """Add an annotation, or change the existing one: for messages that may arrive twice.
 
         >>> state = State()
         >>> for label in ("yes", "no", "no"):
@@ -184,12 +184,12 @@ class State:
             do(item, annotator, label, time=time, text=text, cluster=cluster, key=key)
 
     def remove(self, item: Hashable = None, annotator: Hashable = None, *, key: Hashable = None) -> None:
-        """Take an annotation back: the exact inverse of :meth:`add`."""
+        """Remove an annotation: the exact inverse of :meth:`add`."""
         if not self.discard(item, annotator, key=key):
             raise _not_there(item, annotator, key, "there is nothing to remove")
 
     def discard(self, item: Hashable = None, annotator: Hashable = None, *, key: Hashable = None) -> bool:
-        """Take an annotation back if it is there, and tell whether it was."""
+        """Remove an annotation if it exists, and return whether it did."""
         with self._lock:
             row = self._rows.find(self._rows.code(item, annotator, None), key)
             if row is not None:
@@ -200,11 +200,11 @@ class State:
     # Answers ---------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """How many annotations there are, those left out of the counts among them."""
+        """How many annotations there are, including those left out of the counts."""
         return len(self._rows)
 
     def tally(self) -> Tally:
-        """The exact summary of all annotations there are now."""
+        """The exact summary of all current annotations."""
         with self._lock:
             if "tally" not in self._answers:
                 names = self._rows.annotators.known
@@ -216,7 +216,7 @@ class State:
             return tally
 
     def _grouped(self) -> Grouped:
-        """Items by cluster: one pass over the items, made when a tally is asked for."""
+        """Items by cluster: one pass over the items, on demand."""
         found: Counter[tuple[str, Votes]] = Counter()
         for item, pattern in self._patterns.of_items():
             votes = tuple((NO_VALUE, label, count) for label, count in pattern)
@@ -224,7 +224,7 @@ class State:
         return Grouped("cluster", None, dict(found))
 
     def _place(self, item: int, cluster: Hashable) -> None:
-        """Remember the cluster of an item; another one is refused."""
+        """Remember the cluster of an item; a different one is refused."""
         if is_missing(cluster) or item < 0:
             return
         named = text_of(cluster)
@@ -237,7 +237,7 @@ class State:
         self._answers.clear()
 
     def annotations(self) -> polars.DataFrame:
-        """The annotations that count: ``item, annotator, label``, and ``time`` and ``text`` where any has one.
+        """The annotations that count: ``item, annotator, label``, plus ``time`` and ``text`` if any has one.
 
         >>> state = State()
         >>> state.add("q1", "ann", "yes", time="2026-01-01")
@@ -252,19 +252,19 @@ class State:
             return frame
 
     def counted(self) -> Counted:
-        """The tally with the annotations behind it, as they are now: what :func:`spagree.measure` starts from."""
+        """The current tally with the annotations behind it: the input of :func:`spagree.measure`."""
         with self._lock:
             return _counted(self.tally(), self.annotations())
 
     def _chosen(self) -> NDArray[np.int64]:
-        """The rows that count, in the order they came."""
+        """The rows that count, in order of arrival."""
         rows = np.flatnonzero(np.frombuffer(bytes(self._is_counted), dtype=np.int8))
         return rows[np.argsort(np.array(self._rows.arrival)[rows], kind="stable")]
 
     # Counting --------------------------------------------------------------------------------
 
     def _check(self, found: Annotation, row: int | None) -> None:
-        """Refuse what cannot be counted before anything is changed."""
+        """Refuse what cannot be counted, before anything changes."""
         refuse_overflow(self._patterns.annotations_of(found.item) + 1)
         others = [each for each in self._of_pair(found.pair) if each != row] if _is_usable(found) else []
         if self._duplicates == "error" and others and self._rows.label[others[0]] != found.label:
@@ -293,11 +293,11 @@ class State:
             self._settle(found.pair, [each for each in self._of_pair(found.pair) if each != row])
 
     def _of_pair(self, pair: int | None) -> list[int]:
-        """What an annotator made of an item: the annotation that counts, then the others."""
+        """An annotator's annotations of an item: the one that counts, then the others."""
         return [self._slots[pair], *self._repeats.get(pair, ())] if pair in self._slots else []
 
     def _settle(self, pair: int, rows: list[int]) -> None:
-        """Count one of the annotations an annotator made of an item; the others are repeats."""
+        """Count one of an annotator's annotations of an item; the others are repeats."""
         chosen = (max if self._duplicates == "last" else min)(rows, key=self._moment, default=None)
         before = self._slots.pop(pair, None)
         if before is not None and before != chosen:
@@ -325,7 +325,7 @@ class State:
                 del self._made[found.annotator]
 
     def _fill(self, rows: AnnotationRows) -> None:
-        """Count restored rows: all but repeats at once, repeats one at a time."""
+        """Count restored rows: repeats one at a time, all others at once."""
         self._rows = rows
         item, annotator, label = (np.array(each) for each in (rows.item, rows.annotator, rows.label))
         self._left_out[MISSING_LABEL] = int((label < 0).sum())
@@ -355,8 +355,8 @@ class State:
 def counted_codes(
     item: Codes, label: Codes, labels: Sequence[str], made: dict[str, int], frame: polars.DataFrame
 ) -> Counted:
-    """What :meth:`State.counted` gives, for annotations that somebody else keeps as integers; ``frame`` holds them as
-    text, and ``made`` is how many each annotator made.
+    """What :meth:`State.counted` returns, for annotations kept as integers elsewhere; ``frame`` holds them as text,
+    and ``made`` is how many each annotator made.
     """
     patterns = PatternCounts.of(item, label, labels, int(item.max(initial=-1)) + 1).items()
     return _counted(_summary(patterns, made, {}), frame)

@@ -1,4 +1,4 @@
-"""The narrow waist: a tiny integer summary of any data set, which merges by addition (docs/mathematics.md §3)."""
+"""The tally: a tiny integer summary of any data set that merges by addition (docs/mathematics.md §3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ K = TypeVar("K")
 
 # T = n(n−1)(n−2) must fit into 63 bits on every engine.
 MOST_ANNOTATIONS_PER_ITEM = 2_000_000
-EXACT = 2**53  # whole numbers below are exact as floats
+EXACT = 2**53  # integers up to this are exact as floats
 
 
 class Cell(NamedTuple):
@@ -62,12 +62,12 @@ class Tally:
     """Items per combination of label counts, from which all counts but those of annotators follow; None if there
     are too many combinations to store."""
     counted: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
-    """What was asked for that decides which annotations count; None where nobody knows."""
+    """The options that decided which annotations count; None if unknown."""
     grouped: Grouped | None = field(default=None, repr=False)
-    """The same items by cluster and group, where such columns were named."""
+    """The same items by cluster and group, if such columns were named."""
 
     def __post_init__(self) -> None:
-        """A tally of no items has no patterns, and knows it."""
+        """An empty tally has an empty table of patterns, not an unknown one."""
         if not self.cells and self.patterns is None:
             object.__setattr__(self, "patterns", {})
 
@@ -131,11 +131,11 @@ class Tally:
 
     @property
     def clusters(self) -> int | None:
-        """How many clusters the items are in; None where none were named."""
+        """Number of clusters of items; None if no cluster column was named."""
         return self.grouped.clusters if self.grouped is not None and self.grouped.cluster is not None else None
 
     def groups(self) -> dict[str, Tally]:
-        """What each group of items or annotators did, as a tally of its own; empty where no groups were named."""
+        """The tally of each group of items or annotators; empty if no group column was named."""
         if self.grouped is None or self.grouped.by is None:
             return {}
         parts = {group: self.grouped.only(group) for group in self.grouped.groups}
@@ -159,7 +159,7 @@ class Tally:
 
     @cached_property
     def pairable_items(self) -> int:
-        """Items with at least two annotations: the only ones agreement can be seen on."""
+        """Items with at least two annotations: the only ones that can show agreement."""
         return sum(count for cell, count in self.cells.items() if cell.n > 1)
 
     @cached_property
@@ -182,7 +182,7 @@ class Tally:
 
 
 def same_counting(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """How both parts were counted; parts that were counted differently do not add up.
+    """How both parts were counted; parts counted differently are refused.
 
     >>> same_counting({"first": 2}, {})
     Traceback (most recent call last):
@@ -199,7 +199,7 @@ def same_counting(left: Mapping[str, Any] | None, right: Mapping[str, Any] | Non
 def text(value: object) -> str:
     """A label or id as text, spelled the same whatever engine and type it comes from.
 
-    Truth values are spelled as in JSON, whole numbers without decimals: integers with gaps are floats in pandas.
+    Booleans are spelled as in JSON, whole numbers without decimals: pandas stores integers with gaps as floats.
 
     >>> text("01"), text(1), text(True), text(2.0), text(-0.0), text(0.5), text(Decimal("1.50"))
     ('01', '1', 'true', '2', '0', '0.5', '1.5')
@@ -214,7 +214,7 @@ def text(value: object) -> str:
 
 
 def refuse_overflow(n: int) -> None:
-    """Refuse an item with more annotations than are counted exactly."""
+    """Refuse an item with more annotations than can be counted exactly."""
     if n > MOST_ANNOTATIONS_PER_ITEM:
         raise DataError(
             f"one item has {n:,} annotations, more than the {MOST_ANNOTATIONS_PER_ITEM:,} that are "
@@ -223,7 +223,7 @@ def refuse_overflow(n: int) -> None:
 
 
 def add_counts(left: Mapping[K, int], right: Mapping[K, int]) -> dict[K, int]:
-    """Counters merge by addition.
+    """Merge counts by addition.
 
     >>> add_counts({"a": 1, "b": 2}, {"b": 3})
     {'a': 1, 'b': 5}
@@ -235,10 +235,10 @@ def add_counts(left: Mapping[K, int], right: Mapping[K, int]) -> dict[K, int]:
 
 
 def _ordered(counts: Mapping[str, int]) -> dict[str, int]:
-    """Commonest first, so that equal tallies also look equal."""
+    """Most common first, so equal tallies also look equal."""
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _sum_known(left: Mapping[K, int] | None, right: Mapping[K, int] | None) -> dict[K, int] | None:
-    # Something is known for the whole only when it is known for every part.
+    # The total is known only if every part is.
     return None if left is None or right is None else add_counts(left, right)

@@ -1,4 +1,4 @@
-"""Whether numbers that claim to be a tally can be one: what every saved tally must satisfy."""
+"""Whether a saved tally is possible: constraints that every genuine tally satisfies."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from spagree.tally.items import ItemCounts
 
-ENUMERATED = 12  # annotations of an item up to which all ways to share them out are tried
+ENUMERATED = 12  # annotations per item up to which every partition into classes is tried
 
 
 def refuse_impossible(tally: Tally, source: str) -> None:
-    """The error for a tally that no annotations can have, with the first thing that does not fit.
+    """Refuse a tally that no annotations could produce, naming the first inconsistency.
 
     >>> refuse_impossible(Tally({Cell(2, 1, 0): 1}, {"yes": 2}, {"yes": 2}, {}), "part.json")
     Traceback (most recent call last):
@@ -64,7 +64,7 @@ def _faults_of_patterns(tally: Tally) -> Iterator[str]:
 
 
 def _faults_of_groups(tally: Tally) -> Iterator[str]:
-    """Clusters and groups hold the same items as the rest of the tally."""
+    """Inconsistencies between clusters or groups and the rest of the tally."""
     if tally.grouped is None:
         return
     if tally.grouped.cluster is None and tally.grouped.by is None:
@@ -99,12 +99,12 @@ def possible(cell: Cell) -> bool:
 
 @cache
 def _ways(n: int) -> frozenset[tuple[int, int]]:
-    """Agreeing pairs and triples of every way to share n annotations out among classes."""
+    """Agreeing pairs and triples of every partition of n annotations into classes."""
     return frozenset((Cell.of(counts).pairs, Cell.of(counts).triples) for counts in _shares(n, n))
 
 
 def _shares(n: int, most: int) -> Iterator[tuple[int, ...]]:
-    """Whole numbers from 1 to ``most``, largest first, that add up to n."""
+    """Integers from 1 to ``most``, largest first, that sum to n."""
     if not n:
         yield ()
     for first in range(min(n, most), 0, -1):
@@ -112,7 +112,7 @@ def _shares(n: int, most: int) -> Iterator[tuple[int, ...]]:
 
 
 def refuse_impossible_counts(counts: ItemCounts, source: str) -> None:
-    """The error for item counts that no annotations can have."""
+    """Refuse item counts that no annotations could produce."""
     fault = next(_faults_of_counts(counts.frame, counts.annotators), None)
     if fault is not None:
         raise DataError(f"{source}: damaged item counts: {fault}; count the data again")

@@ -30,7 +30,7 @@ ENGINES = (DuckDB(), Polars(), Spark(), Dask(), Engine())
 
 
 def engine_of(frame: nw.LazyFrame[Any]) -> Engine:
-    """The first engine that holds the frame; the last one takes any.
+    """The first engine that holds the frame; the last one accepts any.
 
     >>> import polars
     >>> type(engine_of(nw.from_native(polars.LazyFrame()))).__name__
@@ -40,34 +40,34 @@ def engine_of(frame: nw.LazyFrame[Any]) -> Engine:
 
 
 def column_names(frame: nw.LazyFrame[Any]) -> list[str]:
-    """What columns there are, without running anything."""
+    """The column names, without running anything."""
     return frame.collect_schema().names()
 
 
 def rows(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
-    """Run the query where the data lives and fetch its few result rows as Python values."""
+    """Run the query on the data's engine and fetch its few result rows as Python values."""
     with explained_faults(frame):
         return engine_of(frame).rows(frame)
 
 
 def repeat_candidates(frame: nw.LazyFrame[Any], keys: Sequence[str], rows: int) -> nw.LazyFrame[Any] | None:
-    """Rows of about so many that may share their keys with others; None where 64-bit hashes prove there are none.
+    """The rows, of about ``rows``, that may share their keys with others; None if 64-bit hashes prove there are none.
 
-    Equal keys have equal hashes: as many hashes as rows means as many keys. Hashes are less than half the work and
-    the memory of the keys themselves, and on a cluster 8 bytes a row to send; a chance collision (1 in 3,000 at 10⁸
-    rows) only costs the longer way. Where few keys are repeated, only their rows are looked at again.
+    Equal keys have equal hashes: as many distinct hashes as rows means as many distinct keys. Hashes take less than
+    half the work and memory of the keys themselves, and on a cluster 8 bytes a row to send; a chance collision (1 in
+    3,000 at 10⁸ rows) only costs the slower path. If few keys repeat, only their rows are read again.
     """
     with explained_faults(frame):
         return engine_of(frame).repeat_candidates(frame, keys, rows)
 
 
 def replaced(frame: nw.LazyFrame[Any], column: str, changes: Mapping[str, str]) -> nw.LazyFrame[Any]:
-    """A column with some of its texts changed."""
+    """A column with some of its texts replaced."""
     return engine_of(frame).replaced(frame, column, changes) if changes else frame
 
 
 def sampled_items(frame: nw.LazyFrame[Any], items: int, most: int) -> list[Any]:
-    """The items, or about ``most`` of them, such that spellings of one item are chosen together."""
+    """The items, or about ``most`` of them, sampled so spellings of one item stay together."""
     every = max(1, items // most)
     if every == 1:
         return [item for (item,) in rows(frame.select(ITEM).unique(subset=[ITEM]))]
@@ -75,7 +75,7 @@ def sampled_items(frame: nw.LazyFrame[Any], items: int, most: int) -> list[Any]:
 
 
 def write_table(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write a long result as its name says: .csv or .parquet, which Spark and dask write as a folder."""
+    """Write a long result in the format of its suffix: .csv or .parquet, which Spark and dask write as a folder."""
     kind = Path(path).suffix.lower()
     if kind == ".csv":
         with explained_faults(frame):
@@ -88,14 +88,14 @@ def write_table(frame: nw.LazyFrame[Any], path: str | os.PathLike[str], *, force
 
 
 def to_polars(frame: nw.LazyFrame[Any]) -> polars.DataFrame:
-    """Fetch a long result as a polars table: only when the user asks for it."""
+    """Fetch a long result as a polars table, only on the user's request."""
     with explained_faults(frame):
         return engine_of(frame).to_polars(frame)
 
 
 @contextmanager
 def explained_faults(frame: nw.LazyFrame[Any]) -> Iterator[None]:
-    """A fault of the engine itself: no memory, a full disk, a lost worker, a file that vanished or is damaged."""
+    """Explain engine failures: out of memory, a full disk, a lost worker, a missing or damaged file."""
     try:
         yield
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""dask: narwhals does all but writing, which makes a folder."""
+"""dask: narwhals does everything except writing, which produces a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Dask(Engine):
         return frame.implementation.is_dask()
 
     def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
-        """A folder of files, in any place that dask knows."""
+        """Write a folder of files, to any location that dask supports."""
         if not force:  # a folder, which refuse_existing never lets a file replace
             refuse_existing(path, force=False)
         frame.to_native().to_parquet(str(path), write_index=False, overwrite=force)

@@ -15,12 +15,12 @@ from spagree.tally.engines.engine import MOST_REPEATS_APART, ROWS_LOOKED_AT, Eng
 if TYPE_CHECKING:
     import polars
 
-_numbers = count()  # of views, which need names
-MOST_HASHES_AT_HOME = 100_000_000  # 0.8 GB, and as much again while they are fetched
+_numbers = count()  # for the names of views
+MOST_HASHES_AT_HOME = 100_000_000  # 0.8 GB, and as much again while fetching
 
 
 class DuckDB(Engine):
-    """Relations of duckdb: files, databases, and those of users."""
+    """duckdb relations: files, databases and users' own."""
 
     libraries = ("duckdb",)
 
@@ -33,7 +33,7 @@ class DuckDB(Engine):
         return list(frame.to_native().fetchall())
 
     def repeat_candidates(self, frame: Frame, keys: Sequence[str], rows: int) -> Frame | None:
-        """Hashes are sorted here while they are few enough: twice as fast as duckdb's own hash table."""
+        """A moderate number of hashes is sorted in numpy: twice as fast as duckdb's hash table."""
         native: Any = frame.to_native()
         hash_ = f"hash({', '.join(keys)})"
         if rows > MOST_HASHES_AT_HOME:
@@ -50,12 +50,12 @@ class DuckDB(Engine):
         return cast("Frame", nw.from_native(found))
 
     def without_rows(self, frame: Frame, rows: Sequence[int]) -> Frame:
-        """In SQL: there a list of constants becomes a hash table, in an expression each would be compared."""
+        """In SQL, where a list of constants becomes a hash table; in an expression each would be compared in turn."""
         native: Any = frame.to_native()
         return cast("Frame", nw.from_native(native.filter(f"{ROW} NOT IN ({', '.join(map(str, rows))})")))
 
     def replaced(self, frame: Frame, column: str, changes: Mapping[str, str]) -> Frame:
-        """By a join: a chain of cases would be tried one by one for every row."""
+        """By a join: a chain of cases would be evaluated one by one for every row."""
         native: Any = frame.to_native()
         quoted = [tuple("'" + text.replace("'", "''") + "'" for text in pair) for pair in changes.items()]
         values = ", ".join(f"({old}, {new})" for old, new in quoted)
@@ -67,7 +67,7 @@ class DuckDB(Engine):
         return cast("Frame", nw.from_native(native.query(name, f"SELECT {', '.join(columns)} {joined}")))
 
     def sampled_items(self, frame: Frame, every: int) -> list[Any]:
-        """By the hash of an item without blanks, case and leading zeros."""
+        """By the hash of an item without surrounding blanks, case and leading zeros."""
         plain = f"hash(ltrim(lower(trim({ITEM})), '0')) % {every} = 0"
         chosen = frame.to_native().limit(ROWS_LOOKED_AT).filter(plain).project(ITEM).distinct()
         return [item for (item,) in chosen.fetchall()]
@@ -84,7 +84,7 @@ class DuckDB(Engine):
         frame.to_native().write_csv(str(path), header=True)
 
     def to_polars(self, frame: Frame) -> polars.DataFrame:
-        """As a stream of Arrow arrays; a relation gives it once, so a new one is made."""
+        """As a stream of Arrow arrays; a relation can be streamed only once, so a new one is created."""
         import polars
 
         native: Any = frame.to_native()

@@ -1,4 +1,4 @@
-"""What an engine may do in its own way. A new engine is one file with a subclass, named in ENGINES."""
+"""What an engine may override. A new engine is one file with a subclass, listed in ENGINES."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 Frame = nw.LazyFrame[Any]
 ROWS_LOOKED_AT = 300_000  # for spellings of items
 MOST_CASES, CASES_AT_ONCE = 1_000, 20
-MOST_REPEATS_APART = 10_000  # keys that are repeated: so few are found again by their hashes
+MOST_REPEATS_APART = 10_000  # repeated keys: up to this many are looked up by their hashes
 
 
 class Engine:
     """The defaults go through narwhals: pandas, pyarrow, modin and cuDF need nothing else."""
 
     libraries: tuple[str, ...] = ("narwhals", "pyarrow")
-    """Whose errors are faults of the engine: no memory, a full disk, a lost worker, a damaged file."""
+    """Modules whose errors are engine failures: out of memory, a full disk, a lost worker, a damaged file."""
 
     def holds(self, frame: Frame) -> bool:  # noqa: ARG002 (others look)
         """Whether this engine holds the frame."""
@@ -37,15 +37,15 @@ class Engine:
         return [tuple(map(python_value, row)) for row in frame.collect().rows()]
 
     def repeat_candidates(self, frame: Frame, keys: Sequence[str], rows: int) -> Frame | None:  # noqa: ARG002
-        """The rows that may share their keys with others; None where 64-bit hashes prove that there are none."""
+        """The rows that may share their keys with others; None if 64-bit hashes prove there are none."""
         return frame
 
     def without_rows(self, frame: Frame, rows: Sequence[int]) -> Frame:
-        """All rows but a few, which are named by their number."""
+        """All rows except a few, given by number."""
         return frame.filter(~nw.col(ROW).is_in(rows))
 
     def replaced(self, frame: Frame, column: str, changes: Mapping[str, str]) -> Frame:
-        """A column with some of its texts changed, in steps: engines limit how deep a chain of cases may be."""
+        """A column with some of its texts replaced, in steps: engines limit the depth of a chain of cases."""
         if len(changes) > MOST_CASES:
             engine = frame.implementation.value
             raise UsageError(f"{len(changes):,} texts would change, too many for {engine}; clean them before")
@@ -59,11 +59,11 @@ class Engine:
         return found.select(frame.collect_schema().names())
 
     def sampled_items(self, frame: Frame, every: int) -> list[Any]:  # noqa: ARG002
-        """One item in so many, such that spellings of one item are chosen together; none where that is not known."""
+        """One item in ``every``, sampled so spellings of one item stay together; none if the engine cannot."""
         return []
 
     def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:  # noqa: ARG002
-        """One row per key: its different labels as one text, in order, and the first of the other columns."""
+        """One row per key: its distinct labels joined in order, and the first value of the other columns."""
         raise UsageError(f"--duplicates set: {frame.implementation.value} cannot join labels; use polars or duckdb")
 
     def write_csv(self, frame: Frame, path: Path) -> None:

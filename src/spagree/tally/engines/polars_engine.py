@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Polars(Engine):
     """Lazy frames of polars."""
 
-    libraries = ("polars", "pyo3_runtime")  # the latter: a panic, which is no Exception
+    libraries = ("polars", "pyo3_runtime")  # the latter for panics, which are not Exceptions
 
     def holds(self, frame: Frame) -> bool:
         """Whether it is a lazy frame of polars."""
@@ -47,7 +47,7 @@ class Polars(Engine):
         return cast("Frame", nw.from_native(native))
 
     def sampled_items(self, frame: Frame, every: int) -> list[Any]:
-        """By the hash of an item without blanks, case and leading zeros."""
+        """By the hash of an item without surrounding blanks, case and leading zeros."""
         import polars
 
         item = polars.col(ITEM)

@@ -25,7 +25,7 @@ class Spark(Engine):
         return [tuple(row) for row in frame.to_native().collect()]
 
     def repeat_candidates(self, frame: Frame, keys: Sequence[str], rows: int) -> Frame | None:  # noqa: ARG002
-        """8 bytes a row are sent."""
+        """Hashes are grouped: 8 bytes a row to send."""
         from pyspark.sql import functions as sql
 
         counted = frame.to_native().select(sql.count("*"), sql.count_distinct(sql.xxhash64(*keys)))
@@ -33,7 +33,7 @@ class Spark(Engine):
         return None if total == distinct else frame
 
     def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
-        """A folder of files, in any place that Spark knows."""
+        """Write a folder of files, to any location that Spark supports."""
         from pyspark.errors import AnalysisException
 
         try:
