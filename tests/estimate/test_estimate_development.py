@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spagree
-from spagree.estimate import label_counts
+from spagree.estimate import development, label_counts
 from spagree.estimate.development import NO_TIMES
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM
 from spagree.estimate.weights import SCHEMES
@@ -111,8 +111,12 @@ def test_every_step_is_the_measure_of_its_annotations_by_a_metric(
     check(numbers.with_columns(pl.col("time").shuffle(seed=1) // 2).rows(), 9, metric=metric, weights=weights)
 
 
-@pytest.mark.parametrize("weights", ["annotations_m1", "inv_var_class", "adaptive"])
-def test_a_simulated_project_step_by_step(weights: str) -> None:
+@pytest.mark.parametrize(
+    ("weights", "at_once"), [("annotations_m1", 1), ("annotations_m1", 100), ("inv_var_class", 30), ("adaptive", 500)]
+)
+def test_a_simulated_project_step_by_step(weights: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many annotations are looked at at once: one item at a time, several blocks, or all of them."""
+    monkeypatch.setattr(development, "ROWS_AT_ONCE", at_once)
     frame = spagree.simulate(items=120, per_item=(1, 6), annotators=8, classes=4, skew=1.0, seed=3).frame
     shuffled = frame.with_columns(pl.col("time").shuffle(seed=5))
     check(shuffled.rows(), 17, weights=weights)

@@ -17,7 +17,7 @@ import numpy as np
 
 from spagree.errors import DataError, UsageError
 from spagree.estimate.adaptive import cautious_shape
-from spagree.estimate.grouping import Ints, counted, numbered, run_of_each
+from spagree.estimate.grouping import AnyInts, Ints, counted, numbered, run_of_each
 from spagree.estimate.item_groups import exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.similarity import NOMINAL, Metric
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 NO_TIMES = "when annotations were made is not known; name the column of the time with --time (time=)"
 MOST_STEPS = 1_000
 RECENT = 8  # "recent" is the last eighth of the steps
+ROWS_AT_ONCE = 500_000  # annotations: memory used again costs a fraction of fresh memory
 
 Tallies = tuple[list[Tally], list[Tally]]
 """For each step: all items as of its end; the items whose last annotation fell in it, as they are now."""
@@ -79,9 +80,9 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
 class Timed:
     """Annotations with a time, as parallel integers; step s ends at ``ends[s]``."""
 
-    item: Ints
-    label: Ints
-    step: Ints
+    item: AnyInts
+    label: AnyInts
+    step: AnyInts
     labels: Sequence[str]
     starts: polars.Series
     ends: polars.Series
@@ -91,6 +92,16 @@ class Timed:
     def steps(self) -> int:
         """Number of steps: fewer than requested if many annotations share a time."""
         return len(self.ends)
+
+    def blocks(self) -> Iterator[tuple[Ints, Ints, Ints]]:
+        """Item, label and step of a bounded number of annotations at a time, of whole items numbered from 0."""
+        start = 0
+        while start < len(self.item):
+            last = self.item[min(start + ROWS_AT_ONCE, len(self.item)) - 1]
+            end = int(np.searchsorted(self.item, last, side="right"))
+            item, label, step = (each[start:end].astype(np.int64) for each in (self.item, self.label, self.step))
+            yield item - item[0], label, step
+            start = end
 
 
 def _in_steps(table: CodedTable, steps: int) -> Timed:
@@ -107,9 +118,10 @@ def _in_steps(table: CodedTable, steps: int) -> Timed:
     ends = ordered.gather(last).unique(maintain_order=True)
     after = ordered.search_sorted(ends[:-1], side="right").to_list()
     starts = ordered.gather([0, *after])
-    step = ends.search_sorted(time, side="left").to_numpy().astype(np.int64)
-    item, label = run_of_each(table.item[chosen]), table.label[chosen].astype(np.int64)
-    return Timed(item, label, step, table.labels, starts, ends, len(chosen) - len(time))
+    step = ends.search_sorted(time, side="left").to_numpy()
+    return Timed(
+        run_of_each(table.item[chosen]), table.label[chosen], step, table.labels, starts, ends, len(chosen) - len(time)
+    )
 
 
 # Items in time -------------------------------------------------------------------------------
@@ -125,10 +137,10 @@ class States:
     pairs: Ints
     triples: Ints
 
-    def cells(self, step: Ints, chosen: Ints | slice = slice(None)) -> list[Counter[Cell]]:
+    def cells(self, step: Ints, steps: int, chosen: Ints | slice = slice(None)) -> list[Counter[Cell]]:
         """How many of the chosen states fall into each cell, per ``step`` (parallel to the states)."""
         size, number = len(self.kinds), self.kind[chosen]
-        found: list[Counter[Cell]] = [Counter() for _ in range(int(self.step.max()) + 1)]
+        found: list[Counter[Cell]] = [Counter() for _ in range(steps)]
         for key, items in zip(*(each.tolist() for each in counted(step * size + number)), strict=True):
             found[key // size][self.kinds[key % size]] += items
         return found
@@ -154,22 +166,40 @@ class States:
 
 def _tallies(timed: Timed) -> Tallies:
     """The tallies of nominal labels, from what arrives in each cell and what leaves it."""
+    arrived, left, stayed, pairable, finished = _moves(timed)
+    so_far = [Tally(cells, pairable_labels=labels) for cells, labels in _piled(arrived, left, pairable)]
+    return so_far, [Tally(cells, pairable_labels=labels) for cells, labels in zip(stayed, finished, strict=True)]
+
+
+def _moves(timed: Timed) -> tuple[list[Counter[Any]], ...]:
+    """For each step: items that arrive in a cell, leave it and stay; labels of pairable and of finished items."""
+    added = tuple([Counter[Any]() for _ in range(timed.steps)] for _ in range(5))
+    for block in timed.blocks():
+        for whole, part in zip(added, _moves_of(*block, timed), strict=True):
+            for total, more in zip(whole, part, strict=True):
+                total.update(more)
+    return added
+
+
+def _moves_of(item: Ints, label: Ints, step: Ints, timed: Timed) -> tuple[list[Counter[Any]], ...]:
+    """The same for some items."""
     size = timed.steps
-    keys, given = counted((timed.item * len(timed.labels) + timed.label) * size + timed.step)
+    keys, given = counted((item * len(timed.labels) + label) * size + step)
     entry, step = keys // size, keys % size
     item, label = entry // len(timed.labels), entry % len(timed.labels)
     states = _states(item, step, given, _running(entry, given))
     last = states.item != np.append(states.item[1:], -1)
     final, earlier = np.flatnonzero(last), np.flatnonzero(~last)
-    arrived, left = states.cells(states.step), states.cells(states.step[earlier + 1], earlier)
-    stayed = states.cells(states.step[final], final)
     first_pair = np.full(len(final), size)  # the step in which an item becomes pairable; if never, one past the last
     np.minimum.at(first_pair, states.item, np.where(states.n > 1, states.step, size))
-    pairable = _labels(np.maximum(step, first_pair[item]), label, given, timed)
     in_the_end = np.where(first_pair < size, states.step[final], size)
-    finished = _labels(in_the_end[item], label, given, timed)
-    so_far = [Tally(cells, pairable_labels=labels) for cells, labels in _piled(arrived, left, pairable)]
-    return so_far, [Tally(cells, pairable_labels=labels) for cells, labels in zip(stayed, finished, strict=True)]
+    return (
+        states.cells(states.step, size),
+        states.cells(states.step[earlier + 1], size, earlier),
+        states.cells(states.step[final], size, final),
+        _labels(np.maximum(step, first_pair[item]), label, given, timed),
+        _labels(in_the_end[item], label, given, timed),
+    )
 
 
 def _states(item: Ints, step: Ints, given: Ints, after: Ints) -> States:
@@ -223,7 +253,7 @@ def _piled(
 def _pattern_tallies(timed: Timed) -> Tallies:
     """The tallies for a metric, which needs each item's labels: from what enters and leaves each pattern."""
     order = np.lexsort((timed.step, timed.item))
-    item, step = timed.item[order], timed.step[order]
+    item, step = timed.item[order], timed.step[order].astype(np.int64)
     found, patterns = _patterns(item, timed.label[order], timed.labels)
     last = np.flatnonzero((np.diff(item, append=-1) != 0) | (np.diff(step, append=-1) != 0))  # of an item in a step
     item, step, found = item[last], step[last], found[last]
@@ -240,7 +270,7 @@ def _pattern_tallies(timed: Timed) -> Tallies:
     return so_far, [Tally.from_patterns(each) for each in stayed]
 
 
-def _patterns(item: Ints, label: Ints, labels: Sequence[str]) -> tuple[Ints, list[Pattern]]:
+def _patterns(item: AnyInts, label: AnyInts, labels: Sequence[str]) -> tuple[Ints, list[Pattern]]:
     """The number of the item's pattern after each annotation, and the patterns by number.
 
     All items take their first annotation at once, then their second, and so on: Python handles each transition between
