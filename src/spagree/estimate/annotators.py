@@ -66,6 +66,8 @@ def label_shares(codes: Coded) -> LabelShares:
 
 def _blind(codes: Coded, candidate: NDArray[np.bool_]) -> list[bool]:
     """Who gives one label more often than their items explain."""
+    if not candidate.any():
+        return [False] * len(candidate)
     item, _, count = codes.counts
     n = np.bincount(codes.item)
     firsts = np.flatnonzero(np.diff(item, prepend=-1))

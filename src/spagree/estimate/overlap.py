@@ -14,7 +14,7 @@ import numpy as np
 
 from spagree.estimate.grouping import AnyInts, Ints, counted
 from spagree.estimate.pairs import acquaintances
-from spagree.tally.coded import Coded
+from spagree.tally.coded import Coded, run_starts
 from spagree.understood import Caution
 
 THIN = 5
@@ -121,7 +121,7 @@ def _footprints(codes: Coded, group: Ints) -> tuple[Ints, Ints]:
     """Per group: the items its members annotated, and those that others also annotated."""
     known = codes.annotator >= 0
     key = codes.item[known].astype(np.int64) * max(1, len(group)) + group[codes.annotator[known]]
-    item, of = np.divmod(counted(key)[0], max(1, len(group)))
+    item, of = np.divmod(counted(key[run_starts(key)])[0], max(1, len(group)))
     shared = np.bincount(item, minlength=codes.items)[item] > 1
     return np.bincount(of, minlength=len(group)), np.bincount(of[shared], minlength=len(group))
 
