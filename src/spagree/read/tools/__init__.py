@@ -38,7 +38,7 @@ def read_export(
     every: bool = False,
 ) -> dict[str, Annotations]:
     """The annotations of the question the user means, or of every question."""
-    # A folder, an archive or a database, where the user named a tool that writes none.
+    # A folder, an archive or a database, but the named tool does not write them.
     if source.shape in SPECIAL and source.shape not in tool.shapes:
         raise FileError(f"{source.name}: is a {source.shape}, and {tool.title} exports are files; name the files")
     _refuse_renames(tool, options)
@@ -46,7 +46,7 @@ def read_export(
         try:
             export = gather(tool.responses(source, options), tool, rules, source.name, _named(options))
         finally:
-            if options.where is not None:  # why nothing was found, where that is why
+            if options.where is not None:  # --where may be why nothing was found
                 options.where.refuse_nothing(tool.title)
     if options.text is not None and not export.texts:
         raise UsageError(
@@ -59,7 +59,7 @@ def read_export(
 
 @contextmanager
 def _refused_otherwise(source: Source, tool: Tool) -> Iterator[None]:
-    """Whatever a reader stumbles over was not written by its tool."""
+    """Explain any unexpected error in a reader: the tool did not write this file."""
     try:
         yield
     except SpagreeError:
@@ -72,7 +72,7 @@ def _refused_otherwise(source: Source, tool: Tool) -> Iterator[None]:
 
 
 def _refuse_renames(tool: Tool, options: ReaderOptions) -> None:
-    """Another field can be named only where the tool has a choice of them."""
+    """Refuse to rename a field if the tool offers no choice."""
     for role in (ITEM, ANNOTATOR, TIME):
         name = getattr(options, role)
         if name is not None and role not in tool.renames:
@@ -84,7 +84,7 @@ def _refuse_renames(tool: Tool, options: ReaderOptions) -> None:
 
 
 def _named(options: ReaderOptions) -> dict[str, str]:
-    """The fields of clusters and groups, as far as the user named them."""
+    """The cluster and group fields, if the user named them."""
     named = {CLUSTER: options.cluster, GROUP: options.by}
     return {role: name for role, name in named.items() if name is not None}
 
@@ -105,7 +105,7 @@ def _annotations(
 
 
 def _understood(source: Source, export: Export, question: str, options: ReaderOptions, rules: Rules) -> Understood:
-    """Where each role came from: as the tool calls it, or as the user did; and what counted."""
+    """Where each role came from, in the tool's or the user's words, and what counted."""
     tool = export.tool
     found = {role: getattr(options, role) or tool.fields.get(role, "") for role in (ITEM, ANNOTATOR, TIME)}
     columns = {ITEM: found[ITEM], ANNOTATOR: found[ANNOTATOR], LABEL: question, TIME: found[TIME], **_named(options)}

@@ -1,4 +1,4 @@
-"""The records of an export with their places, read strictly: an error names its place."""
+"""The records of an export with their locations, read strictly: every error names its location."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BLOCK = 10_000
 def records(
     origin: Source, asked: ReaderOptions, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
 ) -> Iterator[tuple[str, int, Record]]:
-    """Every record of every file, with its place for messages and its number."""
+    """Every record of every file, with its location for messages and its number."""
     for file in origin.files:
         yield from file_records(file, asked, wanted, omitted)
 
@@ -40,7 +40,7 @@ def file_records(
 ) -> Iterator[tuple[str, int, Record]]:
     """The records of one file: rows of a table, or objects of a JSON file."""
     if file.path.stat().st_size < SMALL and not file.path.read_bytes().strip():
-        return  # a member who has done nothing
+        return  # a member with no annotations
     text, chosen = as_utf8(file, asked.encoding, asked.scratch), asked.where
 
     def needed(name: str) -> bool:
@@ -57,9 +57,9 @@ def file_records(
 def rows(
     file: File, scratch: Path, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
 ) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """The rows of a delimited file by column, only of the columns that are wanted.
+    """The rows of a delimited file as records, with the wanted columns only.
 
-    The number is that of the row as spreadsheets count. ``omitted``: last columns that rows may leave out.
+    Rows are numbered as in a spreadsheet. ``omitted``: final columns that rows may leave out.
     """
     for number, names, cells in _cells(file, scratch, wanted, omitted):
         row = {name: intern(text) if text else "" for name, text in zip(names, cells, strict=True)}
@@ -69,7 +69,7 @@ def rows(
 def table_rows(
     origin: Source, asked: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str] = ()
 ) -> Iterator[tuple[int, Sequence[str], Sequence[str | None]]]:
-    """Number, names and cells of each row of tables that are too long for a record each; None is an empty cell."""
+    """Number, names and cells of each row, for tables too long to make a record of each row; None is an empty cell."""
     chosen = asked.where
 
     def needed(name: str) -> bool:
@@ -87,7 +87,7 @@ def table_rows(
 def _cells(
     file: File, scratch: Path, wanted: Callable[[str], bool], omitted: Sequence[str]
 ) -> Iterator[tuple[int, Sequence[str], Sequence[str | None]]]:
-    """Number, names and wanted cells of each row, from the fast reader, which refuses what is not in order."""
+    """Number, names and wanted cells of each row, from the fast reader, which refuses malformed rows."""
     opened = delimited.open_delimited(file, None, header=True, scratch=scratch)
     twice = [name for name in dict.fromkeys(opened.names) if name and opened.names.count(name) > 1]
     if twice:
@@ -115,7 +115,7 @@ def _loaded(opened: TextFile, positions: Sequence[int], scratch: Path) -> Any:
 
 
 def _shortened(opened: TextFile, omitted: Sequence[str]) -> TextFile:
-    """The file under a shorter header, if its first rows leave out exactly the last columns."""
+    """The file with a shorter header, if its first rows leave out exactly the final columns."""
     kept = len(opened.names) - len(omitted)
     if any(len(row) != kept for row in opened.sample):
         return opened
@@ -123,7 +123,7 @@ def _shortened(opened: TextFile, omitted: Sequence[str]) -> TextFile:
 
 
 def _filled_up(opened: TextFile, omitted: Sequence[str], scratch: Path) -> TextFile:
-    """A copy in which the rows that leave out exactly the last columns have them, empty."""
+    """A copy in which rows that leave out exactly the final columns are padded with empty cells."""
     kept = len(opened.names) - len(omitted)
     path = new_file(scratch)
     with path.open("w", encoding="utf-8", newline="") as stream:
@@ -134,7 +134,7 @@ def _filled_up(opened: TextFile, omitted: Sequence[str], scratch: Path) -> TextF
 
 
 def part(record: Record, key: str, kind: type, place: str) -> Any:
-    """A part of a record that must be of a kind; absent or null is an empty one."""
+    """A part of a record that must have a given type; absent or null becomes empty."""
     value = record.get(key) if type(record) is dict else as_object(record, place).get(key)
     if type(value) is kind:
         return value
@@ -147,21 +147,21 @@ def part(record: Record, key: str, kind: type, place: str) -> Any:
 
 
 def cell(record: Record, name: str, place: str) -> str:
-    """A field of a record as text; a field that does not exist is refused with those that do."""
+    """A field of a record as text; a missing field is refused, listing those that exist."""
     if name not in record:
         raise ColumnError(f"{place}: there is no field {shown(name)}; fields: {listed(list(record))}")
     return as_text(record[name])
 
 
 def item_text(record: Record, asked: ReaderOptions, place: str, *names: str) -> str | None:
-    """What the item shows: the field that the user named, or the first of the usual ones."""
+    """The text of the item: the field the user named, or the first of the usual ones."""
     if asked.text is not None:
         return known(cell(record, asked.text, place))
     return next((text for name in names if name in record and (text := known(record[name]))), None)
 
 
 def known(value: Any) -> str | None:
-    """The text of a value, None where there is nothing.
+    """The text of a value, or None if it is empty.
 
     >>> known(""), known(None), known("x")
     (None, None, 'x')
@@ -170,7 +170,7 @@ def known(value: Any) -> str | None:
 
 
 def answer(value: Any) -> Value:
-    """A label as a tool writes it: a text, a list of options, or options that are switched on.
+    """A label as a tool writes it: a text, a list of options, or a mapping of options to booleans.
 
     >>> answer("yes"), answer(["b", "a"]), answer({"yes": True, "no": False}), answer([]), answer(None)
     ('yes', ('b', 'a'), 'yes', (), None)
@@ -185,7 +185,7 @@ def answer(value: Any) -> Value:
 
 
 def entries(value: Any, place: str) -> list[Record]:
-    """A list of objects; an object of lists, which is what tables make of it, is turned round.
+    """A list of objects; an object of lists, as tables store it, is transposed.
 
     >>> entries({"user_id": ["a", "b"], "value": ["x", "y"]}, "here")
     [{'user_id': 'a', 'value': 'x'}, {'user_id': 'b', 'value': 'y'}]
@@ -201,13 +201,13 @@ def entries(value: Any, place: str) -> list[Record]:
 
 
 def one_or_more(options: Iterable[str]) -> Value:
-    """One option as itself, several (or none) as they are, each once."""
+    """A single option as itself; several (or none) as a tuple without repeats."""
     found = tuple(dict.fromkeys(options))
     return found[0] if len(found) == 1 else found
 
 
 def from_text(text: str) -> Value:
-    r"""A cell: a JSON list where it is one, otherwise the text.
+    r"""A cell: a list if it is a JSON list, otherwise the text.
 
     >>> from_text('["a", "b"]'), from_text("[sic]"), from_text("")
     (('a', 'b'), '[sic]', None)

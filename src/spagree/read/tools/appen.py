@@ -17,7 +17,7 @@ TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url",
 
 
 def recognise(source: Source) -> bool:
-    """The names Appen gives, also those of its aggregated report."""
+    """Appen's column names, including those of its aggregated report."""
     return source.shape == TABLE and (source.has("_unit_id", "_worker_id") or _is_aggregated(source))
 
 
@@ -27,7 +27,7 @@ def _is_aggregated(source: Source) -> bool:
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """Each judgement; those of tainted workers are marked, and so are test questions."""
+    """Each judgement; tainted workers and test questions are marked."""
     if _is_aggregated(source):
         raise DataError(
             f"{source.name}: an aggregated report holds no single judgements: no agreement can be seen in it; "
@@ -50,7 +50,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 
 
 def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -> tuple[str, ...]:
-    """The columns with answers: those with test answers beside them, and those on which workers differ."""
+    """The answer columns: those with a gold column, and those on which workers differ."""
     names = [name for name in source.keys if name and not name.startswith("_") and not name.endswith((GOLD, REASON))]
     if options.question in names:
         return (options.question,)

@@ -23,7 +23,7 @@ SPANS = ("", "spans")  # marks an answer that is not a class
 
 
 def recognise(source: Source) -> bool:
-    """Lists of users beside lists of responses, or responses by question."""
+    """Parallel lists of users and responses, or responses by question."""
     if source.shape not in (OBJECTS, COLUMNS):
         return False
     is_flat = any(key.endswith(USERS) for key in source.keys)
@@ -39,7 +39,7 @@ def _values(source: Source) -> Iterator[Any]:
 
 
 def _is_v1(value: Any) -> bool:
-    """A list of responses, or, from a table, lists by field."""
+    """A list of responses or, in a table, one list per field."""
     if isinstance(value, str):
         return value.startswith("STRUCT")
     first = value[0] if isinstance(value, list) and value else value
@@ -73,7 +73,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 
 
 def _tell(seen: Counter[str], source: Source, options: ReaderOptions) -> None:
-    """Spans are not classes: alone they cannot be compared."""
+    """Warn about spans, which are not classes; refuse them if there is nothing else."""
     if seen["spans"] and not seen["classes"]:
         raise DataError(
             f"{source.name}: {seen['spans']:,} responses mark spans, not classes; spagree compares classes: "
@@ -107,7 +107,7 @@ def _item(record: Record, number: int, options: ReaderOptions) -> str:
 
 
 def _text(place: str, record: Record, options: ReaderOptions) -> str | None:
-    """A field of the record; nested records keep them apart."""
+    """A field of the record; nested records keep fields in an object."""
     fields = record.get("fields")
     return item_text(fields if isinstance(fields, dict) else record, options, place, "text", "prompt", "question")
 
@@ -119,7 +119,7 @@ def _nested(place: str, number: int, record: Record, item: str) -> Iterator[Resp
 
 
 def _flat(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
-    """Three parallel lists per question; null where nobody answered."""
+    """Three parallel lists per question; null if nobody answered."""
     for key in record:
         if not key.endswith(USERS):
             continue

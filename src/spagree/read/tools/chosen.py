@@ -1,4 +1,4 @@
-"""--where on exports of tools: only the records that have a value in a field."""
+"""--where on tool exports: only the records with a given value in a field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Placed = tuple[str, int, Mapping[str, Any]]
 
 @dataclass(slots=True)
 class Chosen:
-    """Fields and the value they must have; counts the records as they pass by.
+    """Fields and the values they must have; counts records as it filters them.
 
     >>> chosen = Chosen([("lang", "en")])
     >>> records = [("", 1, {"id": 1, "data": {"lang": "en"}}), ("", 2, {"id": 2, "lang": "de"})]
@@ -60,7 +60,7 @@ class Chosen:
         return f"only records with {told}: {self.kept:,} of {self.seen:,}"
 
     def refuse_nothing(self, tool: str) -> None:
-        """A field that no record has, a value that none has, or an export that is not made of records."""
+        """Refuse a field or value that no record has, or an export that has no records."""
         if not self.seen:
             raise UsageError(
                 f"--where names a field of the records of an export, and this {tool} export has no records to choose; "
@@ -77,7 +77,7 @@ class Chosen:
 
 
 def _flat(record: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of a record, and those of objects in it, such as the data of a task; values as text.
+    """The fields of a record and of the objects in it, such as a task's data; values as text.
 
     >>> _flat({"id": 7, "data": {"language": "en"}, "subject_data": '{"9": {"site": "A"}}'})["site"]
     'A'
@@ -94,7 +94,7 @@ def _flat(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    """An object, also one that a cell holds as JSON."""
+    """An object, or a cell that holds one as JSON."""
     if isinstance(value, str) and value.startswith('{"'):
         try:
             value = DECODER.decode(value)

@@ -1,4 +1,4 @@
-"""Records of Parquet and Arrow files: values as text, class numbers as the names in the file's metadata."""
+"""Records of Parquet and Arrow files: values as text, class numbers replaced by the names in the file's metadata."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Names = Mapping[str, Any]  # a feature: {"_type": "ClassLabel", "names": […]},
 
 
 def column_records(source: Source, options: ReaderOptions) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """The rows of all files with their numbers, of which the user may have chosen some."""
+    """The rows of all files with their numbers, filtered by --where."""
     found = _every_record(source)
     return found if options.where is None else options.where.some(found)
 
@@ -45,7 +45,7 @@ def _loaded(file: File) -> tuple[Any, Names]:
             text = polars.read_parquet_metadata(file.path).get("huggingface", "{}")
             frame = polars.read_parquet(file.path, glob=False, hive_partitioning=False)
             return frame, json.loads(text).get("info", {}).get("features", {})
-        # The features that save_to_disk writes beside the tables.
+        # The features that save_to_disk writes next to the tables.
         info = file.path.parent / "dataset_info.json"
         found: Names = json.loads(info.read_text("utf-8")).get("features") or {} if info.is_file() else {}
         return _arrow(file), found
@@ -64,7 +64,7 @@ def _arrow(file: File) -> Any:
 
 
 def _as_text(value: Any, feature: Any, file: File) -> Any:
-    """A value with its numbers as text; where the feature is a class, as the name of the class."""
+    """A value with its numbers as text; classes by name."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, list):
@@ -82,7 +82,7 @@ def _is_class(feature: Any) -> bool:
 
 def _class_name(value: Any, feature: Names, file: File) -> str | None:
     names = feature["names"]
-    if value == -1:  # how a missing class is written
+    if value == -1:  # the code of a missing class
         return None
     if not isinstance(value, int) or not 0 <= value < len(names):
         raise DataError(f"{file.name}: class {value} has no name; the file names {len(names)} classes, from 0")

@@ -1,4 +1,4 @@
-"""doccano: the zip of a project whose members label on their own, or its database."""
+"""doccano: the zip of a project whose members label separately, or its database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUESTION = "label"
 MERGED = "all"  # the stem of the file of a collaborative project
 FASTTEXT = "__label__"
 RELATIONS = ("entities", "relations", "Comments")
-MEMBERS = (".jsonl", ".json")  # unpacked: other tables may be anybody's
+MEMBERS = (".jsonl", ".json")  # once unpacked; other tables may not be doccano's
 CATEGORIES = """
     SELECT CAST(e.project_id AS TEXT), CAST(e.id AS TEXT), e.text, u.username, t.text,
            CAST(c.updated_at AS TEXT)
@@ -46,7 +46,7 @@ def recognise(source: Source) -> bool:
 
 
 def _files(source: Source) -> Sequence[File]:
-    """The files of the members: those of the archive, or unpacked."""
+    """The members' files, in an archive or unpacked."""
     if source.shape != FOLDER:
         return source.files
     paths = [Path(source.path) / name for name in source.keys if Path(name).suffix in MEMBERS and "/" not in name]
@@ -60,12 +60,12 @@ def _is_member(file: File) -> bool:
         return FASTTEXT in start
     if file.name.endswith(".csv"):
         return {"id", "label"} <= {name.strip('"') for name in start.partition("\n")[0].strip().split(",")}
-    wanted = {"id", "label"} if file.is_temporary else {"id", "label", "Comments"}  # unpacked files may be anybody's
+    wanted = {"id", "label"} if file.is_temporary else {"id", "label", "Comments"}  # others may not be doccano's
     return any(wanted <= each.keys() or each.keys() >= {"id", *RELATIONS} for each in first_objects(file))
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """The labels of each member; who has not been at an example has an empty list there."""
+    """The labels of each member; the list is empty if they have not seen the example."""
     if source.shape in (DATABASE, SERVER):
         yield from _from_database(source, options)
         return
@@ -101,7 +101,7 @@ def _classes(place: str, record: Record) -> Any:
 
 
 def _refuse_relations(file: File) -> None:
-    """Files of projects for spans and relations, also those in which nobody has marked any yet."""
+    """Refuse files of projects for spans and relations, even if nothing is marked yet."""
     if not file.name.endswith((".csv", ".txt")) and any(each.keys() >= set(RELATIONS) for each in first_objects(file)):
         raise _no_classes(file.name)
 
@@ -129,12 +129,12 @@ def _lines(file: File, who: str, options: ReaderOptions) -> Iterator[Response]:
 
 
 def _text(text: str | None, options: ReaderOptions) -> str | None:
-    """The text, which is all there is to show; another field cannot be named."""
+    """The text, which is the only field; any other name is refused."""
     return item_text({"text": text}, options, "doccano", "text")
 
 
 def _from_database(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """The long form: a row per label; confirming without a label is an empty answer."""
+    """The long form: one row per label; confirming without a label is an empty answer."""
     with opened(source) as connection:
         found = [*rows(connection, CATEGORIES), *rows(connection, CONFIRMED)]
     many = len({row[0] for row in found}) > 1

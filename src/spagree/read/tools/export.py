@@ -1,4 +1,4 @@
-"""Responses → one table per question: the rules say which count, and count what they leave out."""
+"""Responses → one table per question: the rules decide which count, and count what they leave out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CHOICES = {"ground_truth": ("keep", "drop"), "multi": ("set", "options"), "empty": ("drop", "keep")}
 SHOWN_QUESTIONS, SHOWN_FIELDS = 12, 30
 MOST_ANSWERS = 20_000_000
-LONGEST_TEXT = 2_000  # of an item, which is there to be recognised
+LONGEST_TEXT = 2_000  # characters of an item's text, enough to recognise it
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Rules:
         return tuple(given.lower() for given in self.status) or tool.counted
 
     def in_words(self, tool: Tool, seen: frozenset[str]) -> str:
-        """The rules as the summary shows them; the status only where responses have one."""
+        """The rules in the words of the summary; the status only if responses have one."""
         counted = self.counted(tool)
         others = [name for name in dict.fromkeys((*tool.counted, *tool.statuses)) if name not in counted]
         status = [f"status {', '.join(counted)}" + (f" (not {', '.join(others)})" if others else "")] if counted else []
@@ -73,18 +73,18 @@ class Rows:
     labels: list[str] = field(default_factory=list)
     times: list[float | None] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
-    no_times: list[str] = field(default_factory=list)  # what is there instead of a time
-    named: dict[str, list[str | None]] = field(default_factory=dict)  # cluster and group, where they were asked for
+    no_times: list[str] = field(default_factory=list)  # values that are not times
+    named: dict[str, list[str | None]] = field(default_factory=dict)  # cluster and group, if requested
 
     def name(self, values: Mapping[str, str | None]) -> None:
-        """The cluster and the group of the annotation that was added last."""
+        """Set the cluster and group of the last annotation added."""
         for role, value in values.items():
             self.named.setdefault(role, []).append(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The rows of each question, how many annotations of it each rule left out, and what the items show."""
+    """The rows of each question, how many annotations each rule left out, and the items' texts."""
 
     tool: Tool
     rows: Mapping[str, Rows]
@@ -95,11 +95,11 @@ class Export:
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """The questions in the order in which they occur."""
+        """The questions in order of occurrence."""
         return tuple(self.rows)
 
     def chosen(self, question: str | None, *, every: bool, name: str) -> tuple[str, ...]:
-        """The question the user means; several are a choice that only the user can make."""
+        """The question the user means; if there are several, the user must choose."""
         names = self.questions if question is None else self._named(question)
         if len(names) == 1 or every:
             return names
@@ -109,7 +109,7 @@ class Export:
         )
 
     def _named(self, question: str) -> tuple[str, ...]:
-        """The question of that name; or all its options, where each is a separate question."""
+        """The question of that name, or all its options if each is a separate question."""
         same = [name for name in self.questions if name == question]
         similar = [name for name in self.questions if name.casefold() == question.casefold()]
         options = [name for name in self.questions if name.startswith(f"{question}:")]
@@ -118,7 +118,7 @@ class Export:
         return tuple(same or similar or options)
 
     def frame(self, question: str, asked: ReaderOptions) -> polars.DataFrame:
-        """The annotations of a question: text, and times as unix seconds where they are known."""
+        """The annotations of a question as text, with times as unix seconds if known."""
         import polars
 
         rows = self.rows[question]
@@ -139,7 +139,7 @@ class Export:
         return self._with_texts(frame)
 
     def _with_texts(self, frame: polars.DataFrame) -> polars.DataFrame:
-        """Each item's text and address, held once however many annotations it has."""
+        """Add each item's text and address, stored once however many annotations it has."""
         import polars
 
         for name, values in ((TEXT, self.texts), (LINK, self.links)):
@@ -160,7 +160,7 @@ def quoted(name: str) -> str:
 
 
 def _has_times(rows: Rows, asked: ReaderOptions) -> bool:
-    """Whether all times are known; if one of them is not a time, none is used, and a caution says so."""
+    """Whether all times are known; if any value is not a time, none are used, and a caution says so."""
     if rows.no_times:
         wrong = f"{len(rows.no_times):,} are no times, first {shown(rows.no_times[0])}"
         asked.cautions.append(Caution("time_ignored", f"the times of annotation were not used: {wrong}"))
@@ -171,7 +171,7 @@ def _has_times(rows: Rows, asked: ReaderOptions) -> bool:
 def gather(
     responses: Iterable[Response], tool: Tool, rules: Rules, name: str, named: Mapping[str, str] | None = None
 ) -> Export:
-    """Apply the rules to all responses, as they come where they allow it; ``named``: fields of --cluster and --by."""
+    """Apply the rules to all responses, streaming if possible; ``named``: the fields for --cluster and --by."""
     options: Mapping[str, Sequence[str]] = {}
     if rules.empty == "keep":
         responses = _filled(list(responses))
@@ -186,7 +186,7 @@ def gather(
 
 
 def _refuse_too_many(responses: int, options: Mapping[str, Sequence[str]], name: str) -> None:
-    """Every option of every response is an answer: thousands of options soon fill the memory."""
+    """Refuse too many answers: with one per option and response, thousands of options fill the memory."""
     size = responses * max(map(len, options.values()), default=0)
     if size > MOST_ANSWERS:
         most = max(options, key=lambda question: len(options[question]))
@@ -197,7 +197,7 @@ def _refuse_too_many(responses: int, options: Mapping[str, Sequence[str]], name:
 
 
 class _Gathering:
-    """What was seen so far. Empty answers are counted at the end, when all questions are known."""
+    """The responses seen so far. Empty answers are counted at the end, when all questions are known."""
 
     def __init__(self, tool: Tool, rules: Rules, named: Mapping[str, str]) -> None:
         self.tool, self.rules, self.reasons = tool, rules, _Reasons(tool, rules)
@@ -209,7 +209,7 @@ class _Gathering:
         self.texts: dict[str, str] = {}
         self.links: dict[str, str | None] = {}
         self.named = named
-        self.unknown = dict(named)  # fields that no record had so far
+        self.unknown = dict(named)  # fields not yet seen in any record
         self.known: dict[str, None] = {}
         self.labels = _Labels()
 
@@ -242,7 +242,7 @@ class _Gathering:
             self._describe(item, text, fields)
 
     def _describe(self, item: str, text: str | None, fields: Mapping[str, Any]) -> None:
-        """What an item shows and where it is, as the first responses tell it."""
+        """Record an item's text and address from its first responses."""
         if text is not None and item not in self.texts:
             self.texts[item] = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
         if fields and item not in self.links:
@@ -257,7 +257,7 @@ class _Gathering:
         return found
 
     def refuse_unknown(self) -> None:
-        """A field that no record has."""
+        """Refuse a field that no record has."""
         for role, name in self.unknown.items():
             if not self.known:
                 raise UsageError(
@@ -279,7 +279,7 @@ class _Gathering:
         return Export(self.tool, answered, left_out, self.texts, links, statuses)
 
     def _left_out(self, question: str) -> dict[str, int]:
-        """What the rules left out; who saw all questions and did not answer this one left it empty."""
+        """What the rules left out; complete responses without an answer to this question left it empty."""
         found = Counter({reason: size for (asked, reason), size in self.left_out.items() if asked == question})
         for reason, size in self.complete.items():
             found[reason or "empty"] += size - self.answered[question, reason]
@@ -296,7 +296,7 @@ class _Gathering:
 
 
 class _Reasons(dict[tuple[str, bool], str]):
-    """Why responses of a status, which may be ground truth, do not count, or nothing; for those that occurred."""
+    """Why responses of a status, possibly ground truth, do not count, or "" if they do; filled as they occur."""
 
     def __init__(self, tool: Tool, rules: Rules) -> None:
         super().__init__()
@@ -313,7 +313,7 @@ class _Reasons(dict[tuple[str, bool], str]):
 
 
 class _Labels(dict[Value, str]):
-    """The label of each value, made once."""
+    """The label of each value, computed once."""
 
     def __missing__(self, value: Value) -> str:
         made = self[value] = label(value)
@@ -332,7 +332,7 @@ def _filled(found: Sequence[Response]) -> list[Response]:
 
 
 def _options(found: Iterable[Response]) -> dict[str, list[str]]:
-    """The options of the questions to which somebody gave several."""
+    """The options of the questions with several answers in some response."""
     given: defaultdict[str, set[str]] = defaultdict(set)
     multiple: set[str] = set()
     for response in found:
@@ -343,7 +343,7 @@ def _options(found: Iterable[Response]) -> dict[str, list[str]]:
 
 
 def _split(answers: Mapping[str, Value], options: Mapping[str, Sequence[str]], rules: Rules) -> dict[str, Value]:
-    """A separate question for each option of those that have several."""
+    """Turn each option of a multiple-choice question into a separate question."""
     found: dict[str, Value] = {}
     for question, value in answers.items():
         if question not in options:
@@ -360,7 +360,7 @@ def _yes_or_no(is_on: bool) -> str:
 
 
 def label(value: Value) -> str:
-    """The label of a value: a text as it is, several options as one sorted set.
+    """The label of a value: text unchanged, several options as one sorted set.
 
     >>> label("yes"), label(("b", "a")), label(None)
     ('yes', '["a", "b"]', '[]')

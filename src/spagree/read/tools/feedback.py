@@ -1,4 +1,4 @@
-"""Scores of traces, as Langfuse, LangSmith and Phoenix keep them: people and models beside each other."""
+"""Scores of traces, as stored by Langfuse, LangSmith and Phoenix: people and models together."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from spagree.read.tools.tool import ReaderOptions, Response, Tool
 from spagree.understood import Caution
 
 HUMAN, MODEL, PROGRAM = "human", "model", "program"
-KINDS = (HUMAN, MODEL, PROGRAM)  # who may count: all unless the user says otherwise
+KINDS = (HUMAN, MODEL, PROGRAM)  # who may count: all by default
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Where a tool keeps what; of several names the first that is filled. A dot leads into an object."""
+    """The fields a tool uses for each role; of several names, the first non-empty one. A dot leads into an object."""
 
     items: tuple[str, ...]
     question: tuple[str, ...]
@@ -49,7 +49,7 @@ def _reader(fields: Fields) -> Callable[[Source, ReaderOptions], Iterator[Respon
 
 
 def _scores(record: Record) -> list[Record]:
-    """The record, or those of a page as the interface sends it: {"data": […]}."""
+    """The record itself, or the records of an API page: {"data": […]}."""
     page = record.get("data")
     return page if isinstance(page, list) and all(isinstance(each, dict) for each in page) else [record]
 
@@ -69,7 +69,7 @@ def _response(place: str, number: int, score: Record, fields: Fields, options: R
 
 
 def first(record: Record, names: tuple[str, ...]) -> str | None:
-    """The text of the first field that is filled.
+    """The text of the first non-empty field.
 
     >>> first({"result": {"label": None, "score": 1}}, ("result.label", "result.score"))
     '1'
@@ -78,7 +78,7 @@ def first(record: Record, names: tuple[str, ...]) -> str | None:
 
 
 def _inside(record: Record, name: str) -> Any:
-    """A field by its name, or by its path through objects, which tables hold as JSON."""
+    """A field by name, or by its path through objects, which tables store as JSON."""
     if name in record:
         return record[name]
     outer, dot, rest = name.partition(".")
@@ -92,7 +92,7 @@ def _inside(record: Record, name: str) -> Any:
 
 
 def _tell(sizes: Counter[str], options: ReaderOptions) -> None:
-    """People and models answer different questions: whoever mixes them should know."""
+    """Warn if people and models are mixed: they answer different questions."""
     if len(sizes) > 1 or HUMAN not in sizes:
         words = {HUMAN: "by people", MODEL: "by models", PROGRAM: "by programs"}
         found = ", ".join(f"{sizes[status]:,} {words[status]}" for status in words if sizes[status])
@@ -101,7 +101,7 @@ def _tell(sizes: Counter[str], options: ReaderOptions) -> None:
 
 
 def tool(name: str, title: str, shown: Mapping[str, str], fields: Fields, *groups: tuple[str, ...]) -> Tool:
-    """The tool whose scores are in these fields; its exports have a field of each group."""
+    """The tool that keeps its scores in these fields; its exports have a field of each group."""
 
     def recognise(source: Source) -> bool:
         scores = [score for record in source.objects for score in _scores(record)]

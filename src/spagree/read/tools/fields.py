@@ -11,7 +11,7 @@ from spagree.read.files.json_text import as_text
 
 
 def field_in(record: Mapping[str, Any], name: str) -> str | None:
-    """A field as text: of the record, of an object in it such as the data of a task, or by its path.
+    """A field as text: of the record, of an object in it such as a task's data, or by path.
 
     >>> task = {"id": 7, "data": {"language": "en"}}
     >>> field_in(task, "id"), field_in(task, "language"), field_in(task, "data.language"), field_in(task, "tongue")
@@ -25,7 +25,7 @@ def field_in(record: Mapping[str, Any], name: str) -> str | None:
 
 
 def fields_of(record: Mapping[str, Any]) -> list[str]:
-    """The names that :func:`field_in` knows."""
+    """The names that :func:`field_in` accepts."""
     return [name for part in _parts(record) for name, value in part.items() if not isinstance(value, dict | list)]
 
 
@@ -49,5 +49,5 @@ def _parts(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 @lru_cache(maxsize=100)
 def _link_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the names under which tools keep addresses: the records of an export share their names."""
+    """The names that may hold addresses; cached, because the records of an export share their names."""
     return tuple(name for name in names if names_link(name))

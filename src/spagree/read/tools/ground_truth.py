@@ -14,7 +14,7 @@ from spagree.read.tools.mturk import crowd_value
 from spagree.read.tools.source import FOLDER, OBJECTS, Source, first_objects
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
-HUMAN_LOOP = "humanAnswers"  # of Amazon A2I, one file for each loop
+HUMAN_LOOP = "humanAnswers"  # Amazon A2I, one file per loop
 TREE, METADATA, ALL_WORKERS = "worker-response", "-metadata", "annotationsFromAllWorkers"
 
 
@@ -42,7 +42,7 @@ def _is_manifest(record: Record) -> bool:
 
 
 def _workers(record: Record) -> list[tuple[str, Sequence[Any]]]:
-    """The answers that custom jobs keep in the manifest, by the name of the job's label."""
+    """The answers that custom jobs keep in the manifest, by label name."""
     inner = [(name, value) for name, value in record.items() if isinstance(value, dict)]
     found = [(name, value[ALL_WORKERS]) for name, value in inner if isinstance(value.get(ALL_WORKERS), list)]
     own = record.get(ALL_WORKERS)
@@ -50,7 +50,7 @@ def _workers(record: Record) -> list[tuple[str, Sequence[Any]]]:
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """Every answer of every worker; the folder of a file is the object it is about."""
+    """Every answer of every worker; a file's folder is its item."""
     for file in _files(source):
         item = Path(file.name).parent.name or Path(file.name).stem
         for entry in file_records(file, options):
@@ -92,7 +92,7 @@ def _answers(place: str, answers: Sequence[Record], item: str, options: ReaderOp
 
 
 def _worker(found: Record, options: ReaderOptions) -> str | None:
-    """The worker; ``--annotator sub`` is the person behind it, the same in every work team."""
+    """The worker; ``--annotator sub`` is the person, the same in every work team."""
     identity = part(part(found, "workerMetadata", dict, ""), "identityData", dict, "")
     return known(identity.get(options.annotator)) if options.annotator else known(found.get("workerId"))
 

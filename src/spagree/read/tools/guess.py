@@ -1,4 +1,4 @@
-"""Which columns of a flat export hold answers: inputs are the same for all who saw an item."""
+"""Which columns of a flat export hold answers: inputs are the same for everyone who saw an item."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Columns:
 
 
 def split(rows: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str]) -> Columns:
-    """Sort columns by what they hold in the rows, which come as (item, row).
+    """Classify columns by their values in the rows, given as (item, row).
 
     >>> rows = [("1", {"text": "a", "src": "x", "mood": "+"}), ("1", {"text": "a", "src": "x", "mood": "-"}),
     ...         ("2", {"text": "b", "src": "x", "mood": "+"})]

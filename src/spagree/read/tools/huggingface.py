@@ -16,7 +16,7 @@ from spagree.read.tools.source import COLUMNS, FOLDER, OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 WHO = {name for group in COMMON_NAMES[ANNOTATOR] for name in group.split()}
-TELLING = {name for name in WHO if not name.startswith(("user", "participant", "email"))}  # others occur everywhere
+TELLING = {name for name in WHO if not name.startswith(("user", "participant", "email"))}  # other names are too common
 LABELS = {name for group in COMMON_NAMES[LABEL] for name in group.split()}
 IDS = [name for group in COMMON_NAMES[ITEM] for name in group.split()]
 TEXTS = (
@@ -48,14 +48,14 @@ def recognise(source: Source) -> bool:
 
 
 def _is_typed(name: str, kind: str) -> bool:
-    """By the type of the column: a list of annotators, or a structure that names them."""
+    """By column type: a list of annotators, or a structure that names them."""
     if "struct" in kind.lower():
         return _fits(re.findall(r"\w+", kind), TELLING) and _fits(re.findall(r"\w+", kind), LABELS)
     return _fits([name], TELLING) and LISTS.fullmatch(kind) is not None
 
 
 def _is_telling(record: Record) -> bool:
-    """By names that leave no doubt: annotators together with labels, or beside them."""
+    """By unambiguous names: annotators in one structure with labels, or in a parallel list."""
     together, beside = _together(record), _beside(record)
     inside = record[together] if together else None
     names = list(inside[0] if isinstance(inside, list) else inside) if inside else list(record) if beside else []
@@ -71,7 +71,7 @@ def _is_table(record: Record) -> bool:
 
 
 def _fits(names: Sequence[str], known_names: set[str]) -> bool:
-    """Whether one of the names is a known one, in the singular or the plural."""
+    """Whether any of the names is known, in singular or plural."""
     plain = ["".join(character for character in name.casefold() if character.isalnum()) for name in names]
     return any(name in known_names or name.removesuffix("s") in known_names for name in plain)
 
@@ -81,7 +81,7 @@ def _is_who(name: str) -> bool:
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """The annotations of each row, whichever way they are laid out."""
+    """The annotations of each row, in any of the layouts."""
     found = records(source, options) if source.shape == OBJECTS else column_records(source, options)
     for place, number, record in found:
         item, text = _item(record, number, options), item_text(_scalars(record), options, place, *TEXTS)
@@ -120,7 +120,7 @@ def _together(record: Record) -> str | None:
 
 
 def _beside(record: Record) -> str | None:
-    """The column with the list of annotators, where there are lists of labels, too."""
+    """The column with the list of annotators, if there are also lists of labels."""
     return next((name for name, value in record.items() if _is_who(name) and isinstance(value, list)), None)
 
 

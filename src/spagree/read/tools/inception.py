@@ -10,7 +10,7 @@ from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 PLACE = ("Type", "Collection", "Document", "Layer", "Feature", "Position")
 OWN = frozenset((*PLACE, "Flags"))
-ABSENT = frozenset(("", "<no annotation>", "<not evaluated>"))  # no annotation there: as an empty cell of a wide table
+ABSENT = frozenset(("", "<no annotation>", "<not evaluated>"))  # no annotation, like an empty cell of a wide table
 EMPTY = "<no label>"
 
 
@@ -20,7 +20,7 @@ def recognise(source: Source) -> bool:
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """A response for each filled cell; layer and feature are the question."""
+    """One response per non-empty cell; layer and feature are the question."""
     for place, line, row in records(source, options):
         layer, feature = cell(row, "Layer", place), cell(row, "Feature", place)
         question = f"{layer.rpartition('.')[2]}.{feature}".strip(".")

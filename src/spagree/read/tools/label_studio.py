@@ -60,12 +60,12 @@ def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[
             flat.append((place, record))
     controls = _controls([row for _, row in flat], options.question) if flat else ()
     for place, row in flat:
-        if known(row.get("annotation_id")):  # tasks nobody annotated have a row without one
+        if known(row.get("annotation_id")):  # unannotated tasks have a row without one
             yield _row_response(place, row, options, named, controls, seen)
 
 
 def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
-    """What the user should know; marked regions alone cannot be compared."""
+    """Pass on what the user should know; refuse an export of marked regions only."""
     if seen.regions and not seen.controls:
         raise DataError(
             f"{source.name}: {seen.regions:,} regions marked and no classes chosen; spagree compares classes: "
@@ -85,13 +85,13 @@ def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
 
 
 def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
-    """The columns that are controls; the data of the tasks is among them.
+    """The columns that are controls, told apart from task data.
 
-    JSON-MIN lists data, id, controls, annotator in this order. CSV sorts by name: there a column is data
-    when nobody annotated the task and it is filled nevertheless, or when it differs from task to task only.
+    JSON-MIN lists data, id, controls and annotator in this order. CSV sorts by name: there a column is data if it is
+    filled for a task nobody annotated, or if it varies only between tasks.
     """
     every = dict.fromkeys(name for row in rows for name in row)
-    clashing = {f"_data_{name}" for name in every}  # what CSV calls data with the name of a control
+    clashing = {f"_data_{name}" for name in every}  # how CSV names data columns that clash with a control
     names = [name for name in every if name not in OWN and name not in clashing]
     ordered = [list(row) for row in rows]
     if any(keys != sorted(keys) for keys in ordered):
@@ -164,7 +164,7 @@ def _annotation(  # noqa: PLR0917 - called for each annotation: by name it takes
 
 
 def link(task: Record) -> str | None:
-    """The task in Label Studio, where a file that was uploaded to it tells the address; otherwise that of the data.
+    """The task's address in Label Studio, if an uploaded file reveals it; otherwise the address in its data.
 
     >>> link({"id": 7, "project": 2, "data": {"image": "http://localhost:8080/data/upload/2/a.jpg"}})
     'http://localhost:8080/projects/2/data?task=7'
@@ -184,7 +184,7 @@ def _number(text: Any) -> int:
 
 
 def person(who: Any, options: ReaderOptions) -> str | None:
-    """The number of the user, which all formats share; snapshots also have ``--annotator email``."""
+    """The user's number, which all formats share; snapshots also have ``--annotator email``."""
     if type(who) is int:
         return str(who)
     return known(who.get(options.annotator or "id")) if isinstance(who, dict) else known(who)
@@ -193,7 +193,7 @@ def person(who: Any, options: ReaderOptions) -> str | None:
 def _row_response(  # noqa: PLR0917 - called for each annotation, as above
     place: str, row: Record, options: ReaderOptions, named: Aliases, controls: Sequence[str], seen: Seen
 ) -> Response:
-    """A row of JSON-MIN, CSV or TSV: skipped annotations are not there, status and ground truth are not marked."""
+    """A row of JSON-MIN, CSV or TSV, which omit skipped annotations and do not mark status or ground truth."""
     cells = {name: _classes(name, row[name], seen) for name in controls if name in row}
     found = {name: named.value(name, value) for name, (value, is_class) in cells.items() if is_class}
     item = cell(row, options.item or "id", place)
@@ -204,7 +204,7 @@ def _row_response(  # noqa: PLR0917 - called for each annotation, as above
 
 
 def _classes(control: str, value: Any, seen: Seen) -> tuple[Value, bool]:
-    """The classes in a cell, and whether it holds any: marked regions are counted and left aside.
+    """The classes in a cell, and whether it holds any; marked regions are counted and ignored.
 
     One choice is a bare text, several are an object; other controls are a list of objects.
     """

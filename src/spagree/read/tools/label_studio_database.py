@@ -28,7 +28,7 @@ PROJECTS = "SELECT CAST(id AS TEXT), label_config FROM project ORDER BY id"
 
 
 def responses(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response]:
-    """Every annotation and every draft that is not one of a saved annotation."""
+    """Every annotation, and every draft that does not belong to a saved annotation."""
     with opened(source) as connection:
         configs = dict(rows(connection, PROJECTS))
         annotations, drafts = rows(connection, ANNOTATIONS), rows(connection, DRAFTS)
@@ -51,7 +51,7 @@ def responses(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Re
 def _chosen(
     found: Sequence[tuple[Any, ...]], what: str, options: ReaderOptions
 ) -> Iterator[tuple[tuple[Any, ...], Record]]:
-    """The rows with the task each is about, of which the user may have chosen some."""
+    """The rows with their tasks, filtered by --where."""
     for row in found:
         data = _decoded(f"{what} {row[0]}", row[3] or "{}")
         record = {"id": row[1], "project": row[2], "data": data}
@@ -80,14 +80,14 @@ def _annotation(
 
 
 def _item(place: str, record: Record, options: ReaderOptions) -> tuple[str, str | None]:
-    """The item and what it shows."""
+    """The item and its text."""
     shown = record["data"]
     item = cell(shown, options.item, place) if options.item else str(record["id"])
     return item, item_text(shown, options, place, *TEXTS) if isinstance(shown, dict) else None
 
 
 def _answers(place: str, result: str | None, named: Aliases, prefix: str, seen: Seen) -> dict[str, dict[str, Any]]:
-    """The answers by item and control; with several projects in the database, the project comes before it."""
+    """The answers by item and control; with several projects in the database, prefixed with the project."""
     found = answers(place, _decoded(place, result or "[]"), named, seen)
     return {of_item: {prefix + control: value for control, value in given.items()} for of_item, given in found.items()}
 

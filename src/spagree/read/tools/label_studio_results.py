@@ -15,10 +15,10 @@ from spagree.read.tables import shown
 from spagree.read.tools.answers import Record, answer, one_or_more, part
 from spagree.read.tools.tool import ReaderOptions, Value
 
-AFTER_ALL = 2**62  # the number of drafts
+AFTER_ALL = 2**62  # the number of every draft, so drafts sort last
 TEXTS = ("text", "content", "title", "html", "dialogue", "image", "audio", "video")  # the usual keys of the data
 SIMPLE = ("choices", "labels", "rating", "number", "selected", "text", "datetime")
-# A value with one of these marks a place or an order: in a text, an image, a sound, a video, a list.
+# A value with one of these keys marks a region or an order: in text, an image, audio, video or a list.
 REGIONS = frozenset(
     {"start", "end", "startOffset", "x", "y", "points", "vertices", "rle", "sequence", "ranges", "ranker"}
 )
@@ -26,7 +26,7 @@ REGIONS = frozenset(
 
 @dataclass(slots=True)
 class Seen:
-    """What the reader came across and the user should know."""
+    """What the reader found that the user should know."""
 
     edited: int = 0
     regions: int = 0
@@ -37,7 +37,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Aliases:
-    """What the browser stores for a choice → the text of the choice, by control."""
+    """Stored value of a choice → its text, by control."""
 
     by_control: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -53,7 +53,7 @@ class Aliases:
 
 
 class _Config(HTMLParser):
-    """The labelling configuration, read tag by tag: Choice elements below the control that holds them."""
+    """Parses the labelling configuration tag by tag: Choice elements inside their control."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ def given_aliases(asked: ReaderOptions) -> Aliases:
 def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> dict[str, dict[str, Value]]:
     """The answers of an annotation by item of a list ("" for the whole task) and control.
 
-    Marked regions are not classes, nor are choices about a region: they are counted and left aside.
+    Marked regions and choices about a region are not classes: they are counted and ignored.
     """
     found: dict[str, dict[str, Value]] = {"": {}}
     for each in result:

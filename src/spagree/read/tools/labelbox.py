@@ -14,12 +14,12 @@ OLD, IMPORT = ("DataRow ID", "Label"), ("schemaId", "dataRow")
 
 
 def recognise(source: Source) -> bool:
-    """Data rows with projects; and what looks like it but holds something else."""
+    """Data rows with projects, and similar files that are refused by name."""
     return source.shape == OBJECTS and (source.has("data_row", "projects") or source.has(*OLD) or source.has(*IMPORT))
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """Every label of every data row, in whichever project."""
+    """Every label of every data row, in every project."""
     objects, has_classes = 0, False
     for place, number, row in records(source, options):
         _refuse_others(place, row)

@@ -22,24 +22,24 @@ from spagree.understood import Caution
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
 NUMBERED = re.compile(r"(.*?[^0-9])[._-]?([0-9]+)")
 BOXES = {"true", "false", "on", "off"}
-OMITTED = ("Approve", "Reject")  # last columns that files from the website announce and leave out
+OMITTED = ("Approve", "Reject")  # final columns that files from the website name in the header but leave out
 OLD = ("hitid", "workerid", "assignmentid")
 TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url")
 STATUSES = {"Submitted": "submitted", "Approved": "approved", "Rejected": "rejected"}
 REGIONS = ("entities", "boundingBoxes", "polygons", "keypoints", "polylines", "cuboids", "labeledImage")
 
 Row = tuple[int, Sequence[str], Sequence[str | None]]  # line, names, cells
-# line, item, annotator, time, status, what each item of the HIT shows, answers by field, other fields
+# line, item, annotator, time, status, text of each item of the HIT, answers by field, other fields
 Assignment = tuple[int, str, str | None, str | None, str, dict[str, str | None], dict[str, Value], Record]
 
 
 def recognise(source: Source) -> bool:
-    """The names Amazon gives, and those of its old command-line tools."""
+    """Amazon's column names, and those of its old command-line tools."""
     return source.shape == TABLE and (source.has("HITId", "WorkerId") or source.has(*OLD))
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """One assignment is one response, or one for each item of its HIT."""
+    """One response per assignment, or one for each item of its HIT."""
     if source.has(*OLD):
         raise DataError(
             f"{source.name}: results of Mechanical Turk's old command-line tools, which mark rejections elsewhere; "
@@ -79,7 +79,7 @@ def _assignments(
 
 
 class _Columns:
-    """Which columns of a file hold what: the same for all its rows."""
+    """The roles of a file's columns, the same for all its rows."""
 
     def __init__(self, names: Sequence[str], options: ReaderOptions, texts: Mapping[str, str], place: str) -> None:
         item, time = options.item or "HITId", options.time or "SubmitTime"
@@ -88,7 +88,7 @@ class _Columns:
         at = {name: position for position, name in enumerate(names)}
         self.names, self.item = names, at[item]
         self.who, self.time, self.status = at.get("WorkerId"), at.get(time), at.get("AssignmentStatus")
-        self.crowd = at.get(CROWD)  # the crowd elements write all answers in one cell
+        self.crowd = at.get(CROWD)  # crowd elements write all answers to one cell
         self.texts = [(number, at[name]) for number, name in texts.items() if name in at]
         self.answers = [(name[len(ANSWER) :], at[name]) for name in names if name.startswith(ANSWER) and name != CROWD]
         others = {name.removeprefix(INPUT): name for name in names if options.needs(name) or _is_link(name)}
@@ -116,7 +116,7 @@ class _Columns:
 
 
 def _tell_repeats(source: Source, options: ReaderOptions, given: Sequence[Assignment]) -> None:
-    """One input in several HITs is one item, which the HIT does not tell."""
+    """Warn if one input occurs in several HITs: it is one item, but HIT ids do not show it."""
     hits: dict[str, str] = {}  # the first HIT of each input
     if all(hits.setdefault(text, item) == item for _, item, _, _, _, seen, *_ in given if (text := seen.get(""))):
         return
@@ -141,7 +141,7 @@ def _is_link(name: str) -> bool:
 
 
 def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:
-    """The column with what an item shows, by the number of the item in its HIT ("" where it is the only one)."""
+    """The column with the text of an item, by the item's number in its HIT ("" if it is the only one)."""
     inputs = [name for name in source.keys if name.startswith(INPUT)]
     if options.text is not None:
         named = [name for name in (options.text, INPUT + options.text) if name in source.keys]
@@ -158,7 +158,7 @@ def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:
 
 
 class _Boxes:
-    """Which fields are check boxes, as seen from all answers: a field for each box, or all ticked ones in one."""
+    """Which fields are check boxes, judging by all answers: one field per box, or all ticked boxes in one field."""
 
     def __init__(self, given: Sequence[Mapping[str, Value]]) -> None:
         values: defaultdict[str, set[Value]] = defaultdict(set)
@@ -177,7 +177,7 @@ class _Boxes:
         self.fields = tuple(dict.fromkeys(values))
 
     def ticked(self, fields: dict[str, Value]) -> dict[str, Value]:
-        """The answers of one assignment, those of check boxes as what was ticked."""
+        """The answers of one assignment, with check boxes as the ticked options."""
         if not self.joined and not self.boxes:
             return fields
         split = {
@@ -188,9 +188,9 @@ class _Boxes:
 
 
 def _is_joined(values: set[str]) -> bool:
-    """Whether a field holds check boxes, whose options Amazon joins with | in the order of clicking.
+    """Whether a field holds check boxes, whose options Amazon joins with | in click order.
 
-    No option is empty or ticked twice, and at least half of them are chosen in another answer as well.
+    No option is empty or ticked twice, and at least half of them are also chosen in another answer.
 
     >>> _is_joined({"image5|image1", "image1", "image5"}), _is_joined({"either | or, I guess", "yes"})
     (True, False)
@@ -220,7 +220,7 @@ def _crowd(place: str, text: str) -> dict[str, Value]:
 
 
 def crowd_value(value: Any, place: str) -> Value:
-    """The value of a crowd element: a label, labels, options switched on, or a text; no marked regions.
+    """The value of a crowd element: a label, labels, options that are on, or a text; marked regions are refused.
 
     >>> crowd_value({"label": "Positive"}, ""), crowd_value({"labels": ["a", "b"]}, "")
     ('Positive', ('a', 'b'))
@@ -238,7 +238,7 @@ def crowd_value(value: Any, place: str) -> Value:
 def _numbers(source: Source, fields: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Answer fields that belong to the numbered inputs of a HIT: field → question and number.
 
-    Only where the inputs have the same numbers: Answer.q1 and Answer.q2 alone are two questions.
+    Only if the inputs have the same numbers: Answer.q1 and Answer.q2 alone are two questions.
     """
     inputs = {found[2] for name in source.keys if (found := _numbered(name)) and name.startswith(INPUT)}
     stems: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -255,7 +255,7 @@ def _numbered(name: str) -> re.Match[str] | None:
 
 
 def _boxed(fields: Mapping[str, Value], boxes: Mapping[str, str]) -> dict[str, Value]:
-    """The fields with the boxes of a question put together."""
+    """The fields, with the boxes of each question combined."""
     questions = dict.fromkeys(boxes.values())
     on = {question: one_or_more(field.rpartition(".")[2] for field, owner in boxes.items()
                                 if owner == question and str(fields.get(field)).lower() in ("true", "on"))
@@ -266,7 +266,7 @@ def _boxed(fields: Mapping[str, Value], boxes: Mapping[str, str]) -> dict[str, V
 def _by_item(
     fields: dict[str, Value], numbers: Mapping[str, tuple[str, str]]
 ) -> Iterator[tuple[str, dict[str, Value]]]:
-    """The answers of each item of the HIT by its number; those that have none are about the HIT itself."""
+    """The answers of each item of the HIT by number; unnumbered answers are about the HIT itself."""
     common = {field: value for field, value in fields.items() if field not in numbers}
     items: defaultdict[str, dict[str, Value]] = defaultdict(dict)
     for field, (question, number) in numbers.items():

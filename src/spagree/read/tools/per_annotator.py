@@ -1,4 +1,4 @@
-"""Any tool that writes one table per annotator: the name of the file is the annotator."""
+"""Any tool that writes one table per annotator: the file name is the annotator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 
 
 def recognise(source: Source) -> bool:
-    """Never by itself: several files with the same columns are usually parts of one table."""
+    """Never automatically: several files with the same columns are usually parts of one table."""
     del source
     return False
 

@@ -40,7 +40,7 @@ def recognise(source: Source) -> bool:
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """The last state of every user; where there are only histories, what they lead to."""
+    """The last state of every user; if there is only a history, the state it leads to."""
     files = list(_files(source))
     entries = [(file, entry) for file in files for entry in file_records(file, options)]
     first = [(potato_1x.annotator(Path(file.name)), place, record)
@@ -73,7 +73,7 @@ def _files(source: Source) -> Iterator[File]:
 
 
 def _times(actions: Sequence[tuple[str, Record]]) -> Times:
-    """When each user last changed each answer; the server's local time, which orders all the same."""
+    """When each user last changed each answer, in the server's local time, which is enough for ordering."""
     found: dict[tuple[str, str, str], str] = {}
     for place, each in actions:
         key = (cell(each, "user_id", place), cell(each, "instance_id", place), cell(each, "schema_name", place))
@@ -100,7 +100,7 @@ def _responses(given: Mapping[tuple[str, str], Sequence[Pair]], times: Times) ->
 
 
 def _grids(given: Iterable[Sequence[Pair]]) -> set[str]:
-    """The schemas that rate each of their options: one has a value here and another there.
+    """The schemas that rate each of their options: some option has different values in different answers.
 
     An option that can only be chosen always has the same value.
     """
@@ -128,12 +128,12 @@ def _pairs(place: str, labels: Any) -> list[Pair]:
 
 
 def _choices(names: list[str]) -> list[str]:
-    """A remark beside a choice is not one more choice."""
+    """The choices without free-text remarks."""
     return [name for name in names if name != REMARK] or names
 
 
 def _label(schema: str, name: str, value: str) -> str:
-    """The name of what was chosen; the value where the name is that of a field to fill in.
+    """The name of the chosen option; for an input field, its value.
 
     >>> _label("mood", "good", "true"), _label("size", "slider", "7"), _label("kind", "text", "true")
     ('good', '7', 'text')
@@ -149,7 +149,7 @@ def _pair(place: str, pair: Any) -> Pair:
 
 
 def _from_actions(actions: Sequence[tuple[str, Record]], times: Times) -> Iterator[Response]:
-    """Replay: labels are added, changed and taken away again."""
+    """Replay the history: labels are added, changed and removed."""
     chosen: defaultdict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
     for place, each in sorted(actions, key=lambda entry: as_text(entry[1].get("timestamp"))):
         schema, name = cell(each, "schema_name", place), cell(each, "label_name", place)

@@ -32,7 +32,7 @@ def responses(entries: Sequence[tuple[str, str, Record]], options: ReaderOptions
 
 
 def annotator(path: Path) -> str:
-    """The folder is called by the person."""
+    """The folder name is the annotator."""
     return path.parent.name
 
 
@@ -44,7 +44,7 @@ def _labels(place: str, record: Record) -> dict[str, dict[str, str]]:
 
 
 def _grids(given: Sequence[Mapping[str, Mapping[str, str]]]) -> set[str]:
-    """The questions that are grids: a row has one rating here and another there.
+    """The questions that are grids: some row has different ratings in different answers.
 
     An option of a choice always has the same value, its number on the form or true.
     """
@@ -57,10 +57,10 @@ def _grids(given: Sequence[Mapping[str, Mapping[str, str]]]) -> set[str]:
 
 
 def _value(options: Mapping[str, str]) -> Value:
-    """The options that were chosen; the value where one was filled in."""
+    """The chosen options; for an input field, its value."""
     return one_or_more(value if option in FILLED_IN else option for option, value in options.items() if value != "")
 
 
 def is_instance(record: Mapping[str, Any]) -> bool:
-    """Whether a record is what potato 1.x writes for an instance."""
+    """Whether a record is an instance as potato 1.x writes it."""
     return "id" in record and isinstance(record.get(LABELS), dict)

@@ -26,7 +26,7 @@ def recognise(source: Source) -> bool:
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """The tasks of each file; of several files without annotators, each is one annotator."""
+    """The tasks of each file; if several files name no annotators, each file is one annotator."""
     unnamed = 0
     for file in source.files:
         name = Path(file.name).stem if len(source.files) > 1 else None
@@ -44,7 +44,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 
 def _response(place: str, number: int, task: Record, name: str | None, options: ReaderOptions) -> Response:
     is_choice = "options" in task or isinstance(task.get(CHOICE), list)
-    # Whether spans are the answer: by the interface, or in a mixed one that asks for no choice.
+    # Whether spans are the answer: by the interface, or because a mixed one asks for no choice.
     view = known(task.get("_view_id"))
     if view in SPANS or (view == BLOCKS and "spans" in task and not is_choice):
         raise DataError(
@@ -69,7 +69,7 @@ def _response(place: str, number: int, task: Record, name: str | None, options: 
 
 
 def _refuse_others(place: str, task: Record, is_choice: bool) -> None:
-    """Decisions of a reviewer, and texts that were typed in, whose answer is always accept."""
+    """Refuse a reviewer's decisions, and typed texts, whose answer is always accept."""
     if "versions" in task and known(task.get("_view_id")) == "review":
         raise DataError(
             f"{place}: the outcome of a review, one decision per task; export the dataset that was reviewed, which "
@@ -87,7 +87,7 @@ def _field(task: Record) -> str:
 
 
 def _item(place: str, task: Record, is_choice: bool, options: ReaderOptions) -> str:
-    """The input; and the label or the span that was asked about, where the question is yes or no."""
+    """The input, and for yes/no questions also the label or span in question."""
     if task.get("spans") and not is_choice and not options.item:
         return cell(task, "_task_hash", place)
     item = cell(task, options.item or "_input_hash", place)
@@ -96,7 +96,7 @@ def _item(place: str, task: Record, is_choice: bool, options: ReaderOptions) -> 
 
 
 def _person(task: Record, name: str | None, options: ReaderOptions) -> str | None:
-    """The person; a session that is called by its time only names nobody."""
+    """The person; None for a session named only by its time."""
     named = task.get(options.annotator) if options.annotator else None
     found = known(named or task.get("_annotator_id") or task.get("_session_id"))
     return name if found is None or UNNAMED.search(found) else found

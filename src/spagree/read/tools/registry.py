@@ -1,4 +1,4 @@
-"""All tools whose exports are read, in one place; a new reader is one more line here, or an entry point elsewhere."""
+"""All tools whose exports can be read; a new reader is one more line here, or an entry point of another package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spagree.read.tools import unreadable
 from spagree.read.tools.source import DATABASE, SERVER, TABLE, Source
 from spagree.read.tools.tool import Tool
 
-# The name for --format → the file that reads it, which is loaded when it is needed.
+# The name for --format → the module that reads it, loaded on demand.
 MODULES = {
     "label-studio": "label_studio",
     "prodigy": "prodigy",
@@ -32,7 +32,7 @@ MODULES = {
     "phoenix": "phoenix",
     "per-annotator": "per_annotator",
 }
-# A column that every table of the tool has: other tables do not load its reader.
+# A column that every table of the tool has; tables without it do not load the reader.
 COLUMNS = {
     "HITId": "mturk",
     "hitid": "mturk",
@@ -49,7 +49,7 @@ COLUMNS = {
 
 
 def load(name: str) -> Tool:
-    """The tool of a name: one of ours, or of an installed package.
+    """The tool with this name: built in, or from an installed package.
 
     >>> load("label-studio").title
     'Label Studio'
@@ -66,7 +66,7 @@ def load(name: str) -> Tool:
 
 
 def find(source: Source, format: str) -> Tool | None:
-    """The tool the user named, or the one that recognises its own; None for a plain table."""
+    """The tool the user named, or the one that recognises the source; None for a plain table."""
     if format != "auto":
         return load(format)
     found = [tool for tool in map(load, _candidates(source)) if tool.recognise(source)]
@@ -74,7 +74,7 @@ def find(source: Source, format: str) -> Tool | None:
         names = ", ".join(f"--format {tool.name}" for tool in found)
         titles = " and of ".join(tool.title for tool in found)
         raise UsageError(f"{source.name}: could be an export of {titles}; say which: {names}, or --format long")
-    if not found or found[0].name == "huggingface":  # which has no column names that only it uses
+    if not found or found[0].name == "huggingface":  # which has no column names of its own
         unreadable.refuse(source)
     if not found and source.shape in (DATABASE, SERVER):
         raise needed(source.name, source.keys)
@@ -82,7 +82,7 @@ def find(source: Source, format: str) -> Tool | None:
 
 
 def _candidates(source: Source) -> Iterator[str]:
-    """The tools that may have written it; for a table, its columns say which."""
+    """The tools that may have written the source; for a table, judged by its columns."""
     if source.shape != TABLE:
         return iter(MODULES)
     return iter(dict.fromkeys(tool for column, tool in COLUMNS.items() if column in source.keys))

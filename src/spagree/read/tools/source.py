@@ -1,7 +1,7 @@
-"""What the user named, looked at just far enough to tell which tool wrote it.
+"""A first look at the source, just enough to tell which tool wrote it.
 
-A look does not judge: what cannot be understood has no keys, and is left to the reader of plain tables,
-whose messages are the better ones.
+The first look reports no errors: a source it cannot parse has no keys and goes to the reader of plain tables, which
+gives better messages.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ SHAPES = {"delimited": TABLE, "json lines": OBJECTS, "json array": OBJECTS, "par
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source and what can be seen from outside.
+    """A source and what a first look shows.
 
-    ``keys``: columns (with their type, where there is one), keys of the first objects, names of files
-    or tables; ``objects``: the first objects of a JSON file; ``path`` where it is not a plain file.
+    ``keys``: columns (with their types, if known), keys of the first objects, names of files or tables; ``objects``:
+    the first objects of a JSON file; ``path``: set unless it is a plain file.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Source:
     path: str = ""
 
     def has(self, *names: str) -> bool:
-        """Whether all these keys are there."""
+        """Whether all these keys are present."""
         return all(name in self.keys for name in names)
 
     @property
@@ -60,7 +60,7 @@ class Source:
 
 
 def look(sources: Sequence[Any], encoding: str | None, scratch: Path) -> Source:
-    """The origin behind the sources; faults of the file system are explained as for any file."""
+    """The source behind the given paths; file-system errors are explained as for any file."""
     single = _single(sources)
     if addresses.is_server(single):
         from spagree.read.databases import postgres
@@ -94,7 +94,7 @@ def _folder(path: Path) -> Source:
     found: list[File] = []
     for folder, _, files in os.walk(path, onerror=_refuse_unreadable):
         inside = [Path(folder) / file for file in files]
-        found += [File(file, str(file)) for file in inside if file.is_file()]  # no pipes: they wait for a writer
+        found += [File(file, str(file)) for file in inside if file.is_file()]  # no pipes: they block
         if len(found) > MOST_FILES:
             raise FileError(f"{path}: more than {MOST_FILES:,} files; name the folder of the export itself")
     refuse_equal(found)
@@ -103,12 +103,12 @@ def _folder(path: Path) -> Source:
 
 
 def _refuse_unreadable(error: OSError) -> None:
-    """What cannot be looked into would be left out in silence."""
+    """Refuse folders that cannot be opened; they would be left out silently."""
     raise FileError(f"{error.filename}: cannot be opened ({error.strerror}); check its permissions") from error
 
 
 def _special(file: File, scratch: Path) -> Source | None:
-    """Databases and archives are told by their first bytes."""
+    """Databases and archives, recognised by their first bytes."""
     try:
         start = head(file, len(SQLITE))
     except FileError:
@@ -124,7 +124,7 @@ def _special(file: File, scratch: Path) -> Source | None:
 
 
 def _archive(file: File, scratch: Path) -> Source | None:
-    """A flat zip archive of text files, unpacked; of others, except spreadsheets, only the names."""
+    """A flat zip archive of text files, unpacked; for other archives except spreadsheets, only the names."""
     members = [name for name in zip_members(file.path, file.name) if not name.endswith("/")]
     if any(name.startswith("xl/") for name in members):
         return None
@@ -160,7 +160,7 @@ def _peeked(origin: Source, encoding: str | None, scratch: Path) -> Source:
 
 
 def first_objects(file: File) -> tuple[Mapping[str, Any], ...]:
-    """The first objects of a JSON file, in an array, one per line, or one over many lines."""
+    """The first objects of a JSON file: an array, one object per line, or one object over many lines."""
     text = head(file, HEAD).decode("utf-8-sig", errors="replace")
     found = list(_decoded(text))
     if not found and len(text) >= HEAD:

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 from functools import lru_cache
 
-# Amazon writes in the zone of its head office; the others are what people's mail shows.
+# Amazon writes in the zone of its headquarters; the others are common in e-mail headers.
 HOURS = {"UTC": 0, "GMT": 0, "PST": -8, "PDT": -7, "MST": -7, "MDT": -6, "CST": -6, "CDT": -5, "EST": -5, "EDT": -4}
 MONTHS = {
     name: number
@@ -20,7 +20,7 @@ AMERICAN = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d\d):(\d\d)")
 
 
 def usual(text: str) -> float | None:
-    """Unix seconds, or ISO 8601; without a zone it is taken as UTC.
+    """Unix seconds or ISO 8601; UTC unless a zone is given.
 
     >>> usual("1694858483"), usual("1970-01-01T00:01:00Z"), usual("1970-01-01 00:01:00.5"), usual("soon")
     (1694858483.0, 60.0, 60.5, None)
@@ -48,7 +48,7 @@ def mturk(text: str) -> float | None:
     if len(parts) != 6:  # noqa: PLR2004
         return usual(text)
     _, month, day, time, zone, year = parts
-    midnight, seconds = _midnight(year, month, day, zone), _of_day(time)  # few days, each known at once
+    midnight, seconds = _midnight(year, month, day, zone), _of_day(time)  # few distinct days, each cached
     return None if midnight is None or seconds is None else midnight + seconds
 
 
@@ -80,7 +80,7 @@ def american(text: str) -> float | None:
 
 
 def _seconds(*parts: int) -> float | None:
-    """By hand: the library's parser depends on the language of the machine, and is slow."""
+    """Computed by hand: the standard parser is slow and depends on the locale."""
     year, month, day, hour, minute, second = parts
     try:
         return datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()

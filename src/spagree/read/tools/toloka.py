@@ -18,14 +18,14 @@ Entry = tuple[str, int, Record]
 
 
 def recognise(source: Source) -> bool:
-    """The names Toloka gives."""
+    """Toloka's column names."""
     return source.shape == TABLE and source.has(WORKER)
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
-    """Tasks with the assignment they belong to.
+    """Tasks with their assignments.
 
-    The website writes the tasks of a page without it, and then a row with the assignment alone.
+    The website writes the tasks of a page without the assignment, followed by a row with the assignment only.
     """
     page: list[Entry] = []
     for place, line, row in records(source, options):
@@ -64,7 +64,7 @@ def _times(options: ReaderOptions) -> Sequence[str]:
 
 
 def _item(row: Record) -> str | None:
-    """The number of the task where the file has it, otherwise all its inputs."""
+    """The task number if the file has it, otherwise all its inputs."""
     inputs = [text for name, text in row.items() if name.startswith(INPUT)]
     return known(row.get(TASK)) or known(inputs[0] if len(inputs) == 1 else json.dumps(inputs, ensure_ascii=False))
 

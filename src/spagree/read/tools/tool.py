@@ -23,10 +23,10 @@ KEPT = ""  # the status of a response that always counts
 class Response(NamedTuple):
     """What one annotator answered about one item, question by question.
 
-    A value is a text, several options, or nothing (an empty answer). A question that is not in ``answers``
-    was not asked; with ``is_complete`` it was, and stayed empty. ``status`` is the tool's own word, ``time``
-    the tool's own text, ``row`` a line of the file where there is one, ``text`` what the item shows, ``fields`` the
-    record it comes from, for what else the user may name.
+    A value is a text, several options, or nothing (an empty answer). A question that is not in ``answers`` was not
+    asked; with ``is_complete`` it was asked and left empty. ``status`` and ``time`` are as the tool writes them,
+    ``row`` is the line of the file if there is one, ``text`` is the item's text, and ``fields`` is the source record,
+    for any other field the user may name.
     """
 
     item: str | None
@@ -43,9 +43,9 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """The options of the user that a reader needs.
+    """The user's options that a reader needs.
 
-    The reader leaves what the user should know in ``cautions``, and what concerns one question in ``notes``.
+    The reader adds what the user should know to ``cautions``, and remarks on a single question to ``notes``.
     """
 
     scratch: Path
@@ -72,11 +72,11 @@ class ReaderOptions:
 class Tool:
     """A tool whose exports can be read.
 
-    ``fields``: where it keeps item, annotator, label and time, as the summary shows it. ``statuses``: the
-    code under which responses of a status are left out; ``counted``: the statuses that count unless the
-    user says otherwise. ``renames``: the roles for which the user may name another field. ``shapes``:
-    what else than plain files it can read, such as folders. ``is_numbered``: the row of a response is the
-    number of the annotation, by which they are put in order. ``link``: the address of the task that a record is about.
+    ``fields``: where it keeps item, annotator, label and time, as shown in the summary. ``statuses``: the code under
+    which responses of a status are left out; ``counted``: the statuses that count by default. ``renames``: the roles
+    for which the user may name another field. ``shapes``: what it can read besides plain files, such as folders.
+    ``is_numbered``: whether the row of a response is the annotation's number, which sets the order. ``link``: the
+    address of a record's task.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Databases of tools, read-only: the queries of a reader, on SQLite files and PostgreSQL servers."""
+"""Tool databases, read-only: a reader's queries on SQLite files and PostgreSQL servers."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from spagree.read.tools.source import SERVER, Source
 
 @contextmanager
 def opened(source: Source) -> Iterator[Any]:
-    """A connection that can only read; every fault of the database is explained."""
+    """A read-only connection; every database error is explained."""
     is_server = source.shape == SERVER
     try:
         with postgres.opened(source.path) if is_server else sqlite.opened(source.path, source.name) as connection:
             yield connection
-    except UsageError as error:  # the queries are ours: the tables are not those of the tool
+    except UsageError as error:  # the queries are ours, so the tables are not the tool's
         reason = re.split("; (?:--)?query", str(error))[0]
         raise FileError(f"{reason}; are these the tables of the tool? use an export of it instead") from None
 
 
 def rows(connection: Any, query: str) -> Sequence[tuple[Any, ...]]:
-    """All rows of a query; what is asked for is cast to text, so that both kinds of database answer alike."""
+    """All rows of a query; its columns are cast to text, so both kinds of database give the same values."""
     found: Sequence[tuple[Any, ...]] = connection.execute(query).fetchall()
     return found
 

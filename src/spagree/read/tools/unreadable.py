@@ -1,4 +1,4 @@
-"""Files of tools that hold no classes by annotator: refused by name, so that nobody looks for the right options."""
+"""Tool files without classes by annotator: refused by name, to save users a search for the right options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BRAT = re.compile(r"(T\d+\t\S+ \d+ \d+|[RE]\d+\t\S+ \S+:\S+|A\d+\t\S+ [TER]\d+)"
 CVAT = re.compile(r"<annotations>.*?<(version|meta|image|track)\b", re.DOTALL)
 
 
-# Tools whose JSON is not read: what tells them, and where the classes and the people are.
+# Tools whose JSON is not read: the keys that identify them, and where the classes and annotators are.
 JSON_TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "V7": (("item", "annotations", "version"), "annotations[].name and .annotators[].email"),
     "SuperAnnotate": (("instances", "metadata"), "instances[].className and .createdBy.email"),
@@ -35,7 +35,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 
 
 def refuse(source: Source) -> None:
-    """The error for a file of a tool that is not read, or of potato's own table; nothing for other files."""
+    """Refuse files of unsupported tools and potato's own table; accept all others."""
     if source.shape in (FOLDER, ARCHIVE):
         _refuse_several(source)
     if source.shape == OBJECTS:

@@ -53,7 +53,7 @@ def _tasks(place: str, row: Record) -> list[tuple[str, Record]]:
 
 
 def _names(asked: set[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
-    """What a task is called: with its workflow, and with its text, where the same name asks different things.
+    """The name of each task, with its workflow and text if the same name asks different things.
 
     >>> _names({("7", "T0", "Cat?"), ("7", "T0", "Dog?"), ("7", "T1", "How many?")})[("7", "T0", "Dog?")]
     'T0: Dog?'
@@ -80,7 +80,7 @@ def _answers(
 
 
 def _values(task: str, value: Any, seen: Counter[str]) -> list[tuple[str, Value]]:
-    """The answers to a task: one, or those of a survey or of tasks inside it; drawings are only counted."""
+    """The answers to a task: one, or those of a survey or of nested tasks; drawings are only counted."""
     objects = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
     if not objects:
         return [(task, answer(value))]
@@ -97,7 +97,7 @@ def _values(task: str, value: Any, seen: Counter[str]) -> list[tuple[str, Value]
 
 
 def _survey(task: str, choices: Sequence[Record]) -> Iterator[tuple[str, Value]]:
-    """What was asked about each choice, such as how many animals: a separate question."""
+    """The questions about each choice, such as how many animals, as separate questions."""
     for each in choices:
         inner = each.get("answers")
         for name, value in inner.items() if isinstance(inner, Mapping) else ():
@@ -105,7 +105,7 @@ def _survey(task: str, choices: Sequence[Record]) -> Iterator[tuple[str, Value]]
 
 
 def _text(place: str, row: Record, options: ReaderOptions) -> str | None:
-    """What the subject shows."""
+    """The text of the subject."""
     subject = _subject(place, row)
     return item_text(subject, options, place, *TEXTS) if subject else None
 
