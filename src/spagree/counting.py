@@ -1,4 +1,4 @@
-"""tally() and count_items(): read → tally, for those who merge parts or keep counts; and what was counted before."""
+"""tally() and count_items(): read → tally, for merging parts or keeping counts; and sources already counted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DECISIVE = ("missing", "status", "ground_truth", "multi", "empty", "duplicates",
 
 
 def ready(source: Any) -> Tally | ItemCounts | Counted | None:
-    """What was counted before: in memory, live, saved, or saved in parts."""
+    """Counts that already exist: in memory, live, saved, or saved in parts."""
     if isinstance(source, State):
         return source.counted()
     if isinstance(source, Tally | ItemCounts | Counted):
@@ -34,19 +34,19 @@ def ready(source: Any) -> Tally | ItemCounts | Counted | None:
 
 
 def refuse_late(reading: Reading) -> None:
-    """Options that say how to count come too late for what was counted."""
+    """Refuse counting options for data that is already counted."""
     names = [f"--{'no-' if name == 'header' else ''}{name.replace('_', '-')}" for name in given(reading)]
     if names:
         raise UsageError(f"{', '.join(names)} has no effect on a tally; say it when the annotations are counted")
 
 
 def policies(reading: Reading) -> Policies:
-    """How to treat what could be counted in more than one way."""
+    """How to treat annotations that could be counted in more than one way."""
     return Policies(reading.duplicates, reading.first, reading.normalize, reading.separator)
 
 
 def tally_of(ready: Tally | ItemCounts | Counted) -> Tally:
-    """The summary of what was counted before."""
+    """The summary of existing counts."""
     if isinstance(ready, Counted):
         return ready.tally
     return ready.tally() if isinstance(ready, ItemCounts) else ready
@@ -54,7 +54,7 @@ def tally_of(ready: Tally | ItemCounts | Counted) -> Tally:
 
 @shows(Reading)
 def tally(source: Any, **options: Any) -> Tally:
-    """Count annotations into a :class:`Tally`: a few integers that hold all that is estimated.
+    """Count annotations into a :class:`Tally`: a few integers that determine every estimate.
 
     Options are those for reading of :func:`measure`.
     Tallies of parts merge with ``+`` as long as no item is in two parts (see :func:`count_items`).
@@ -75,7 +75,7 @@ def tally(source: Any, **options: Any) -> Tally:
 
 @shows(Reading)
 def count_items(source: Any, **options: Any) -> ItemCounts:
-    """Count annotations per item and label: one row each, but parts may cut through an item.
+    """Count annotations per item and label: one row each, but the parts may split an item.
 
     Options are those for reading of :func:`measure`.
 
@@ -94,7 +94,7 @@ def count_items(source: Any, **options: Any) -> ItemCounts:
 
 
 def _how_counted(reading: Reading, annotations: Annotations) -> dict[str, Any]:
-    """What decides which annotations of a source count: saved with the counts, and compared before they are added."""
+    """The options that decide which annotations count: saved with the counts, and compared before merging."""
     found = {name: value for name, value in given(reading).items() if name in DECISIVE}
     plain = {name: list(value) if isinstance(value, list | tuple) else value for name, value in found.items()}
     is_export = annotations.understood.format not in FORMATS

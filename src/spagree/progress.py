@@ -1,7 +1,7 @@
-"""What long work is doing and how far along it is, for anyone who wants to show it; it works without a listener.
+"""What long-running work is doing and how far along it is; works with or without a listener.
 
-Stages announce themselves with :func:`stage`, engines report how far a query is with :func:`watch`, and a command
-that shows both runs its work inside :func:`watched`.
+Stages announce themselves with :func:`stage`, engines report query progress with :func:`watch`, and a command that
+shows both runs its work inside :func:`watched`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Share = Callable[[], float | None]
 
 @dataclass
 class Progress:
-    """The stage that is running, and the engines that know how far their query is."""
+    """The current stage, and the engines that know the progress of their query."""
 
     stage: str = ""
     engines: list[Share] = field(default_factory=list)
 
     def share(self) -> float | None:
-        """How much of the running query is done, from 0 to 1; None where nobody knows.
+        """How much of the running query is done, from 0 to 1; None if unknown.
 
         >>> Progress(engines=[lambda: None, lambda: 0.25]).share()
         0.25
@@ -52,21 +52,21 @@ def watched() -> Iterator[Progress]:
 
 
 def stage(name: str) -> None:
-    """Announce the stage that begins now."""
+    """Announce the stage that starts now."""
     progress = _listening.get()
     if progress is not None:
         progress.stage = name
 
 
 def watch(share: Share) -> None:
-    """Register a function that tells how far the query of an engine is; it is called from another thread."""
+    """Register a function that returns an engine's query progress; it is called from another thread."""
     progress = _listening.get()
     if progress is not None:
         progress.engines.append(share)
 
 
 def is_watched() -> bool:
-    """Whether anyone shows how far the work is.
+    """Whether anyone is showing progress.
 
     >>> is_watched()
     False

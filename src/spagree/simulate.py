@@ -1,8 +1,8 @@
-"""Annotation data whose true agreement is known: for tests, for documentation, for planning a project.
+"""Annotation data with known true agreement: for tests, documentation and planning a project.
 
-The model, in the words of the field:
+The model:
 
-1. Classes are as common as ``skew`` says: class c has probability proportional to c to the power −skew.
+1. ``skew`` sets how common the classes are: class c has probability proportional to c to the power −skew.
 2. Each item has its own class distribution, drawn around these probabilities (a Dirichlet distribution).
    ``heterogeneity`` is the share of the variance that lies between items: 0 when all items are alike,
    1 when every item has exactly one right answer. Careful annotators then have, on average over items,
@@ -12,7 +12,7 @@ The model, in the words of the field:
 4. Who annotates which item is drawn at random, so every pair of annotators is equally likely.
 
 From 2 and 3, annotators j and k agree on item i with probability q_j·q_k·Σ_c p_ic² + (1 − q_j·q_k)/C:
-this is why the truth needs no simulation of its own.
+so the truth needs no simulation.
 """
 
 from __future__ import annotations
@@ -34,26 +34,25 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 
-FIRST_ASKED = 2  # annotators who see every item of an adaptive project before anyone looks at the labels
+FIRST_ASKED = 2  # annotators who label every item of an adaptive project before anyone looks at the labels
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-STEEPEST_SKEW = 10.0  # two classes then stand 1024 : 1; anything steeper is one class
+STEEPEST_SKEW = 10.0  # the first two classes are then 1024 : 1; anything steeper is effectively one class
 NEARLY = 1e-9  # closer than this to 0 or 1, a heterogeneity counts as 0 or 1: Dirichlet draws overflow
-BYTES_EACH = 100  # of memory for an annotation, an item or a name, measured generously
+BYTES_EACH = 100  # of memory for an annotation, an item or a name, a generous estimate
 LARGEST = 1 << 42
-CELLS_AT_ONCE = 1 << 20  # items are drawn in blocks, to bound the memory; changing this changes the data
+CELLS_AT_ONCE = 1 << 20  # items are drawn in blocks to limit memory; changing this changes the data
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
-    """Simulated annotations and what is true of them.
+    """Simulated annotations and their true agreement.
 
-    ``frame`` has the columns item, annotator, label (text) and time (whole seconds, increasing, in the
-    order in which the annotations were made). ``truth`` is the probability that two different annotators
-    give the same label to an item, both drawn uniformly: an average over the simulated items and over all
-    pairs of the simulated annotators (also pairs who never met on an item), given the class distribution
-    of every item and the quality of every annotator. It is what SPA estimates, not what this one draw of
-    labels happens to show. ``quality`` says how careful each annotator is. ``parameters`` are the
-    arguments: ``simulate(**simulation.parameters)`` makes the same data again.
+    ``frame`` has the columns item, annotator, label (text) and time (whole seconds, increasing, in the order of
+    annotation). ``truth`` is the probability that two different annotators give the same label to an item, both drawn
+    uniformly: an average over the simulated items and over all pairs of the simulated annotators (also pairs who never
+    met on an item), given the class distribution of every item and the quality of every annotator. It is what SPA
+    estimates, not the agreement of this particular draw of labels. ``quality`` says how careful each annotator is.
+    ``parameters`` are the arguments: ``simulate(**simulation.parameters)`` reproduces the data.
 
     >>> simulation = simulate(items=2, annotators=2, per_item=2, quality=1.0, heterogeneity=1.0)
     >>> simulation.truth, simulation.frame.columns
@@ -66,7 +65,7 @@ class Simulation:
     parameters: Mapping[str, Any]
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-        """Write the annotations as .csv, .csv.gz or .parquet; the file is there whole, or not at all.
+        """Write the annotations as .csv, .csv.gz or .parquet; never leaves a partial file.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +78,7 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class _Design:
-    """The arguments of :func:`simulate`, checked and in the shape the arithmetic wants."""
+    """The arguments of :func:`simulate`, checked and converted for the arithmetic."""
 
     items: int
     annotators: int
@@ -95,7 +94,7 @@ class _Design:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Annotations of some consecutive items, item after item, in the order in which they were made."""
+    """Annotations of some consecutive items, item by item, in the order of annotation."""
 
     per_item: NDArray[np.int64]
     annotator: NDArray[np.int32]
@@ -117,15 +116,15 @@ def simulate(
     adaptive: bool = False,
     seed: int = 0,
 ) -> Simulation:
-    """Draw annotations whose true agreement is known; the same seed gives the same data.
+    """Draw annotations with known true agreement; the same seed gives the same data.
 
     items, annotators, classes
         how many there are.
     per_item
         annotators asked per item: a number, or a (low, high) range from which each item's number is drawn
-        whatever the item is like. ``per_item=annotators`` gives full data.
+        independently of the item. ``per_item=annotators`` gives full data.
     skew
-        how unequal the classes are: 0 all equally common, 1 as words in a language (Zipf), at most 10.
+        how unequal the classes are: 0 for equally common, 1 for word frequencies in a language (Zipf), at most 10.
     heterogeneity
         how different the items are, from 0 (all have the same class distribution) to 1 (each has one
         right answer).
@@ -135,9 +134,9 @@ def simulate(
     missing
         fraction of the annotations removed completely at random: SPA's assumption holds.
     adaptive
-        two annotators see every item, the rest of ``per_item`` is asked only where these two disagree:
-        SPA's assumption is broken, for the number of annotations depends on the labels. As long as nothing
-        is ``missing``, the first two annotations of each item in time order still give the truth.
+        two annotators label every item, and the rest of ``per_item`` are asked only if these two disagree: SPA's
+        assumption fails, because the number of annotations depends on the labels. If nothing is ``missing``, the first
+        two annotations of each item in time order still estimate the truth.
 
     >>> simulation = simulate(items=100, per_item=(2, 5), quality=(0.6, 1.0), seed=7)
     >>> simulation.frame.height, round(simulation.truth, 4)
@@ -146,7 +145,7 @@ def simulate(
     >>> full.frame.height
     12
     """
-    parameters: dict[str, Any] = dict(locals())  # before anything else is local: the arguments
+    parameters: dict[str, Any] = dict(locals())  # the arguments, before any other local exists
     import numpy as np
 
     design = _checked(parameters)
@@ -182,7 +181,7 @@ def _checked(given: Mapping[str, Any]) -> _Design:
 
 
 def _refuse_too_large(items: int, annotators: int, classes: int, most: int) -> None:
-    """A request that this machine cannot hold would end other programs before it fails."""
+    """Refuse what does not fit in memory: it would kill other programs before it fails."""
     annotations = items * most
     needed = BYTES_EACH * (annotations + items + annotators + 3 * classes)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else LARGEST
@@ -283,10 +282,10 @@ def _item_distributions(design: _Design, items: int, rng: np.random.Generator) -
 
 
 def _draw_annotators(items: int, each: int, among: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """For every item ``each`` different annotators in random order, all orders equally likely.
+    """``each`` distinct annotators for every item in random order, all orders equally likely.
 
-    Where most annotators are wanted they are shuffled; otherwise one is drawn after the other, again
-    where the item has that one already: an items × annotators table is never made for sparse data.
+    If most annotators are needed, they are shuffled; otherwise they are drawn one by one, redrawing repeats, so sparse
+    data never builds an items × annotators table.
     """
     import numpy as np
 
@@ -333,7 +332,7 @@ def _frame(design: _Design, blocks: list[_Block], rng: np.random.Generator) -> p
 
 
 def _kept(annotations: int, missing: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """What stays when exactly the fraction ``missing`` is removed, every subset equally likely."""
+    """What remains when exactly the fraction ``missing`` is removed, all subsets equally likely."""
     import numpy as np
 
     stays = np.arange(annotations) >= round(missing * annotations)
@@ -354,7 +353,7 @@ def _annotator_names(annotators: int) -> list[str]:
 
 
 def _class_names(classes: int) -> list[str]:
-    """Letters while they last; then numbers, for letter pairs would soon spell NA."""
+    """Letters while they last, then numbers: pairs of letters would soon spell NA."""
     if classes <= len(LETTERS):
         return list(LETTERS[:classes])
     return [f"c{number:0{len(str(classes))}}" for number in range(1, classes + 1)]

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Atomic file writes: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], object], *, force: bool = False) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, then rename it into place.
+    """Let ``write`` fill a temporary file next to ``path``, then rename it into place.
 
-    A full disk or an interrupt leaves no partial file, and an old file stays as it was. An existing file is
-    refused unless ``force``, also one that appears meanwhile: of two writers one succeeds. What replaces a file
-    has the permissions of the old one.
+    A full disk or an interrupt leaves no partial file, and an old file stays unchanged. An existing file is refused
+    unless ``force``, even if it appears in the meantime: of two writers, one succeeds. A replacement keeps the
+    permissions of the old file.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -31,9 +31,9 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
     'hello'
     >>> folder.cleanup()
     """
-    from polars.exceptions import PolarsError  # what a full disk looks like to a table being written
+    from polars.exceptions import PolarsError  # raised for a full disk while writing a table
 
-    target = Path(path).absolute()  # libraries would take ~ for the home of the user
+    target = Path(path).absolute()  # libraries would expand ~ to the home folder
     refuse_existing(target, force=force)
     beside = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     try:
@@ -52,7 +52,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
 
 
 def save_frame(frame: polars.DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write a table as its name says: .csv, .csv.gz or .parquet; the same table gives the same bytes."""
+    """Write a table in the format of its suffix: .csv, .csv.gz or .parquet; the same table gives the same bytes."""
     writers: dict[str, Callable[[Path], object]] = {
         ".csv": frame.write_csv,
         ".csv.gz": partial(_write_gzip, frame),
@@ -65,7 +65,7 @@ def save_frame(frame: polars.DataFrame, path: str | os.PathLike[str], *, force: 
 
 
 def _write_gzip(frame: polars.DataFrame, path: Path) -> None:
-    """Without name and time in the header, which would change the bytes."""
+    """Without name and time in the header, which would make the bytes vary."""
     import gzip
 
     with path.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
@@ -73,7 +73,7 @@ def _write_gzip(frame: polars.DataFrame, path: Path) -> None:
 
 
 def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
-    """Say no early, before any work is done whose result could not be kept; a device or a pipe is never replaced."""
+    """Refuse early, before doing work whose result could not be saved; a device or a pipe is never replaced."""
     target = Path(path)
     try:
         exists = os.path.lexists(target)
@@ -88,19 +88,19 @@ def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
 
 
 def exists_already(path: str | os.PathLike[str]) -> FileError:
-    """What to say where a result would replace a file."""
+    """The error for a result that would replace a file."""
     return FileError(f"{path}: exists already; use --force (force=True) to replace it")
 
 
 def _put(beside: Path, target: Path, *, force: bool) -> None:
-    """Give the finished file its name; without force in one step that fails where the name is taken."""
+    """Give the finished file its name; without force, in one step that fails if the name is taken."""
     if not force:
         try:
             target.hardlink_to(beside)
         except FileExistsError:
             raise
         except (OSError, NotImplementedError):
-            refuse_existing(target, force=False)  # a disk without links: as close as it gets
+            refuse_existing(target, force=False)  # a file system without links: as close as possible
         else:
             return
     elif target.is_file():

@@ -6,8 +6,8 @@
     lists     items, people and earlier assignments from files
     returned  what came back, compared with what was assigned
 
-Every item gets the same number of annotations, whatever its labels turn out to be: that is SPA's one assumption, kept
-by design.
+Every item gets the same number of annotations, whatever its labels turn out to be: SPA's one assumption holds by
+design.
 """
 
 from spagree.assignment.design import Assignment, Balance, Person, assign

@@ -1,7 +1,7 @@
-"""Dealing out annotations one by one, exactly: whoever is full passes an item on where somebody else can take it.
+"""Assigning annotations one by one, exactly: a person who is full passes an item to someone who can take it.
 
 This is the augmenting path of bipartite matching: if no path of such exchanges leads to a person with room, no
-assignment at all can hold one more annotation of the item.
+assignment can fit one more annotation of the item.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Annotator(Protocol):
-    """What matters about a person here."""
+    """The parts of a person that matter here."""
 
     @property
     def limit(self) -> int | None:
-        """The most items they take."""
+        """The most items they can take."""
         ...
 
     @property
@@ -31,7 +31,7 @@ class Annotator(Protocol):
 
 
 class NoRoom(Exception):  # noqa: N818 (an outcome, not a fault)
-    """Nobody can take the item, whatever is exchanged."""
+    """Nobody can take the item, even after exchanges."""
 
 
 class Dealt:
@@ -43,7 +43,7 @@ class Dealt:
         self.before = Counter(item for item, _ in done)
         self.load = np.zeros(len(people), dtype=np.int64)
         for _, person in done:
-            if person < len(people):  # others have left
+            if person < len(people):  # the others have left
                 self.load[person] += 1
         self.limit = np.array([np.iinfo(np.int64).max if p.limit is None else p.limit for p in people])
         self.held: dict[int, list[int]] = {}  # item → people
@@ -52,15 +52,15 @@ class Dealt:
         self._able: dict[str | None, NDArray[np.int64]] = {}
 
     def already(self, item: int) -> int:
-        """Annotations of an item that are done or assigned."""
+        """Annotations of an item already done or assigned."""
         return self.before[item] + len(self.held.get(item, ()))
 
     def size(self) -> int:
-        """Annotations dealt out so far."""
+        """Annotations assigned so far."""
         return sum(len(items) for items in self.has)
 
     def rows(self) -> list[tuple[int, int]]:
-        """Every (item, person) dealt out."""
+        """Every assigned (item, person)."""
         return [(item, person) for item, people in self.held.items() for person in people]
 
     def able(self, item: int) -> NDArray[np.int64]:
@@ -72,7 +72,7 @@ class Dealt:
         return self._able[kind]
 
     def add(self, item: int, random: np.random.Generator) -> None:
-        """Give the item to one more person: with room, the least work, and few items shared with the others."""
+        """Give the item to one more person: one with room, the least work, and few items shared with the others."""
         free = self._free(item)
         open_ = free[self.load[free] < self.limit[free]]
         if not len(open_):
@@ -83,7 +83,7 @@ class Dealt:
         self._give(item, int(open_[np.lexsort((random.random(len(open_)), met, self.load[open_]))[0]]))
 
     def _free(self, item: int) -> NDArray[np.int64]:
-        """Who can do the item and has not had it."""
+        """Who can do the item and does not have it yet."""
         able = self.able(item)
         return able[[item not in self.has[j] and (item, j) not in self.done for j in able.tolist()]]
 
@@ -95,7 +95,7 @@ class Dealt:
         self.load[person] += 1
 
     def _exchange(self, item: int) -> None:
-        """Breadth first: full people pass an item on until somebody has room."""
+        """Breadth-first search: full people pass an item on until someone has room."""
         came: dict[int, tuple[int, int] | None] = dict.fromkeys(self._free(item).tolist())
         queue = deque(came)
         while queue:
@@ -117,7 +117,7 @@ class Dealt:
                 yield other, passed
 
     def _follow(self, item: int, last: int, came: dict[int, tuple[int, int] | None]) -> None:
-        """Carry out the exchanges from the person with room back to the item."""
+        """Perform the exchanges from the person with room back to the item."""
         person = last
         while (step := came[person]) is not None:
             giver, passed = step

@@ -2,9 +2,9 @@
 
 Without limits or skills the design is cyclic. Put the annotators in a random circle. A block of as many items as there
 are annotators gives item i the people at places i + d₁, …, i + d_k, so everyone gets exactly k items of the block, and
-every two people d places apart share one item for each pair of offsets that is d apart. Choosing the offsets of each
-block so that distances are used equally often balances the pairs. Items left over after the last full block, and all
-items where people have limits, skills or earlier annotations, are dealt out one by one to those with the least work.
+any two people d places apart share one item for each pair of offsets that is d apart. Choosing the offsets of each
+block to use all distances equally often balances the pairs. Items left over after the last full block, and all items
+if people have limits, skills or earlier annotations, are assigned one by one to those with the least work.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Ints: TypeAlias = "NDArray[np.int64]"
 Pairs = list[tuple[int, int]]
 TRIES = 500  # swaps tried to connect people who share no item
-MOST_PAIRED = 4_000  # people whose pairs are counted one by one where items are left over
+MOST_PAIRED = 4_000  # people whose pairs are counted one by one for leftover items
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What a design looks like: work per person, items per pair of people, groups that never meet."""
+    """How balanced a design is: work per person, items per pair of people, groups that never meet."""
 
     items: int
     annotations: int
@@ -55,7 +55,7 @@ class Balance:
     fewest_shared: int | None
     most_shared: int | None
     groups: int
-    """Groups of people who share no item, directly or through others: 1 when all can be compared."""
+    """Number of groups that share no item, directly or through others: 1 if all people can be compared."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ class Assignment:
     per_item: int
     seed: int
     everyone: tuple[str, ...] = ()
-    """Items that everybody gets."""
+    """Items that everyone gets."""
 
     def frame(self) -> polars.DataFrame:
-        """One row per annotation to be made: ``item, annotator``, in the order of the items.
+        """One row per annotation to make: ``item, annotator``, in item order.
 
         >>> design = assign(["q1", "q2"], ["ann", "bob"], per_item=2)
         >>> sorted(design.frame().rows())
@@ -119,10 +119,10 @@ def assign(
     """Assign every item to ``per_item`` different annotators, at random and evenly.
 
     ``items`` are ids, or ids with the kind of each (a language, a topic) for people who ``can`` only do some kinds.
-    ``annotators`` are names, :class:`Person` objects, or how many there will be. ``everyone`` picks so many items at
-    random for all annotators: a calibration set. ``existing`` are (item, annotator) pairs that are done: items are
-    topped up to ``per_item``, and nobody gets an item twice. ``kept`` are pairs of an earlier design that stay open.
-    The same seed gives the same design.
+    ``annotators`` are names, :class:`Person` objects, or a number of people. ``everyone`` is how many random items all
+    annotators get: a calibration set. ``existing`` are (item, annotator) pairs already done: items are topped up to
+    ``per_item``, and nobody gets an item twice. ``kept`` are pairs of an earlier design that are still open. The same
+    seed gives the same design.
 
     >>> design = assign([f"q{i}" for i in range(10)], 5, per_item=3, seed=1)
     >>> design.balance.least_work, design.balance.most_work, design.balance.groups
@@ -149,7 +149,7 @@ def assign(
 
 
 def _for_everyone(order: Ints, kinds: Sequence[str] | None, people: Sequence[Person], everyone: int) -> Ints:
-    """The first items, in random order, that everybody can do."""
+    """The first items, in random order, that everyone can do."""
     able = [i for i in order.tolist() if kinds is None or all(p.can is None or kinds[i] in p.can for p in people)]
     limit = min((p.limit for p in people if p.limit is not None), default=everyone)
     if everyone > min(len(able), limit):
@@ -167,7 +167,7 @@ def _people(given: int | Sequence[str | Person]) -> tuple[Person, ...]:
 
 
 def numbered(people: int) -> list[str]:
-    """Names for people who have none yet.
+    """Names for unnamed people.
 
     >>> numbered(2)
     ['annotator1', 'annotator2']
@@ -201,7 +201,7 @@ def _check(names: Sequence[str], people: Sequence[Person], per_item: int, everyo
 
 
 def _placed(pairs: Iterable[tuple[str, str]], names: Sequence[str], people: Sequence[Person]) -> set[tuple[int, int]]:
-    """Pairs of names as places; items that are not asked for fall away, people who left keep a place of their own."""
+    """Pairs of names as indices; unrequested items are dropped, and people who left get their own index."""
     item_at = {name: place for place, name in enumerate(names)}
     person_at = {person.name: place for place, person in enumerate(people)}
     found = set()
@@ -215,9 +215,9 @@ def _placed(pairs: Iterable[tuple[str, str]], names: Sequence[str], people: Sequ
 
 
 def _cyclic(items: Ints, people: int, k: int, random: np.random.Generator) -> Ints:
-    """Full blocks by offsets on a circle, the rest one by one."""
+    """Full blocks by offsets on a circle, the remainder one by one."""
     circle = random.permutation(people)
-    blocks = len(items) // people if people > k else 0  # with k people everybody gets everything
+    blocks = len(items) // people if people > k else 0  # with k people everyone gets everything
     used = np.zeros(people, dtype=np.int64)  # how often each distance was used, in both directions
     places = np.arange(people)
     rows = []
@@ -235,14 +235,14 @@ def _cyclic(items: Ints, people: int, k: int, random: np.random.Generator) -> In
 
 
 def _offsets(used: Ints, people: int, k: int, random: np.random.Generator) -> Ints:
-    """The offsets of a block: each next one where its distances to the others were used least; ``used`` is updated."""
+    """The offsets of a block, each chosen so its distances to the others are the least used; updates ``used``."""
     chosen = [0]
     noise = random.random(people)
     while len(chosen) < k:
         distances = (np.arange(people)[:, None] - np.array(chosen)[None, :]) % people
         worst, sums = used[distances].max(axis=1), used[distances].sum(axis=1)
         taken = np.isin(np.arange(people), chosen)
-        first = 1 if not used.any() and len(chosen) == 1 else None  # neighbours first: everybody is connected
+        first = 1 if not used.any() and len(chosen) == 1 else None  # neighbours first: connects everyone
         best = first or int(np.lexsort((noise, sums, worst, taken))[0])
         for other in chosen:
             for distance in {(best - other) % people, (other - best) % people}:
@@ -252,7 +252,7 @@ def _offsets(used: Ints, people: int, k: int, random: np.random.Generator) -> In
 
 
 def _remainder(items: Ints, people: int, k: int, shared: NDArray[np.int32], random: np.random.Generator) -> Ints:
-    """Fewer items than people: those with most of their share still open, not yet connected, strangers first."""
+    """Fewer items than people: prefers people with the most open work, then unconnected ones, then strangers."""
     total = len(items) * k
     open_ = np.full(people, total // people)
     open_[random.permutation(people)[: total % people]] += 1
@@ -275,7 +275,7 @@ def _remainder(items: Ints, people: int, k: int, shared: NDArray[np.int32], rand
 
 
 def _connected(rows: Ints, people: int, k: int, random: np.random.Generator) -> Ints:
-    """Swap people between items of different groups until all are connected, where there are items enough for that."""
+    """Swap people between items of different groups until all are connected, if there are enough items."""
     places = np.unique(rows[:, 0], return_inverse=True)[1]
     items = int(places.max()) + 1
     if k == 1 or items * (k - 1) < people - 1:
@@ -300,7 +300,7 @@ def _connected(rows: Ints, people: int, k: int, random: np.random.Generator) -> 
 
 
 def _deal(items: Ints, dealt: Dealt, k: int, random: np.random.Generator) -> Ints:
-    """Each item to those who may take it and have the least work; others make room where nobody has any left."""
+    """Give each item to eligible people with the least work; others make room if nobody has any left."""
     scarce = sorted(items.tolist(), key=lambda item: len(dealt.able(item)))  # stable: random among equals
     for item in scarce:
         for _ in range(k - dealt.already(item)):
@@ -327,7 +327,7 @@ def _no_room(dealt: Dealt, item: int, k: int) -> str:
 
 
 def _shared_items(rows: Ints, items: int, people: int):  # type: ignore[no-untyped-def]  # scipy has no types
-    """Items that each two people share, as a sparse matrix."""
+    """Items shared by each pair of people, as a sparse matrix."""
     from scipy.sparse import csr_array
 
     ones = np.ones(len(rows), dtype=np.int32)
@@ -336,7 +336,7 @@ def _shared_items(rows: Ints, items: int, people: int):  # type: ignore[no-untyp
 
 
 def _range_of_pairs(shared, people: int) -> tuple[int | None, int | None]:  # type: ignore[no-untyped-def]
-    """The fewest and the most items that two people share; None with a single person."""
+    """The fewest and most items that two people share; None with a single person."""
     if people < 2:  # noqa: PLR2004 (a pair)
         return None, None
     off = shared.copy()

@@ -1,4 +1,4 @@
-"""Short tables, every cell as text: items to assign, people who annotate, and assignments made before."""
+"""Short tables, every cell as text: items to assign, annotators, and earlier assignments."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Table:
 
 
 def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -> Listed:
-    r"""A file with one row per item or person; the column of their names is guessed unless ``key`` names it.
+    r"""A file with one row per item or person; the name column is guessed unless ``key`` is given.
 
     >>> _ = Path("people.csv").write_text("annotator,language\nann,de\nbob,en\n")
     >>> read_list("people.csv", "annotator").rows["bob"]

@@ -1,4 +1,4 @@
-"""What came back, compared with what was assigned: who did less, which items are short, whether that looks random."""
+"""What came back compared with what was assigned: who did less, which items are short, whether gaps look random."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from spagree.tally.tally import text
 Pair = tuple[str, str]
 Short = tuple[str, int, int]
 
-MOST_DRAWN = 1_000_000  # assigned annotations of unfinished people that are drawn anew
+MOST_DRAWN = 1_000_000  # assigned annotations of unfinished people to permute
 FEWEST_DRAWS, MOST_DRAWS, CELLS = 199, 999, 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The assignment beside the annotations.
+    """The assignment compared with the annotations.
 
-    Two tests ask whether what is missing looks random. ``p_people``: do all people miss the same share of their work
-    (Pearson's χ²)? ``p_items``: are items missed at random, given how much each person missed (permutations within
-    each person)? Small values say no. None where there is nothing to compare: nothing is missing, or all of it, or
-    fewer than two people did a part of their work; ``p_items`` also beyond a million annotations.
+    Two tests ask whether the missing annotations look random. ``p_people``: do all people miss the same share of their
+    work (Pearson's χ²)? ``p_items``: are items missed at random, given how much each person missed (permutations
+    within each person)? Small values say no. None if there is nothing to compare: nothing or everything is missing, or
+    fewer than two people did part of their work; ``p_items`` also above a million annotations.
     """
 
     assigned: int
     done: int
     missing: int
     unplanned: int
-    """Annotations by somebody the item was not assigned to."""
+    """Annotations by people the item was not assigned to."""
     short_items: tuple[Short, ...]
-    """Items with missing annotations: item, assigned, done; the shortest first."""
+    """Items with missing annotations: item, assigned, done; most missing first."""
     people: tuple[Short, ...]
-    """Everybody with missing work: annotator, assigned, done; the most missing first."""
+    """Annotators with missing work: annotator, assigned, done; most missing first."""
     p_people: float | None
     p_items: float | None
 
@@ -98,7 +98,7 @@ def _short(assigned: Counter[str], done: Counter[str]) -> tuple[Short, ...]:
 
 
 def _same_share(assigned: Counter[str], done: Counter[str]) -> float | None:
-    """Pearson's χ² over people: everybody misses the same share, but for chance."""
+    """Pearson's χ² over people: does everyone miss the same share, apart from chance?"""
     total, missing = assigned.total(), assigned.total() - done.total()
     if not 0 < missing < total or len(assigned) < 2:  # noqa: PLR2004 (two people)
         return None
@@ -114,9 +114,9 @@ def _same_share(assigned: Counter[str], done: Counter[str]) -> float | None:
 def _items_at_random(
     planned: Set[Pair], done: Set[Pair], assigned: Counter[str], finished: Counter[str]
 ) -> float | None:
-    """Draw anew which of their items each unfinished person missed: do misses pile up on items as much as they do?
+    """Permute which of their items each unfinished person missed: do misses pile up on items beyond chance?
 
-    What is compared is Σ m², m the misses of an item. People who did all or nothing have no choice and do not count.
+    The statistic is Σ m², with m the misses of an item. People who did everything or nothing are left out.
     """
     import numpy as np
 
@@ -126,7 +126,7 @@ def _items_at_random(
     item, person = (np.unique([pair[place] for pair in some], return_inverse=True)[1] for place in (0, 1))
     missed = np.array([pair not in done for pair in some])
     seen = (np.bincount(item[missed]) ** 2).sum()
-    by_person = missed[np.lexsort((missed, person))]  # as many misses of each person, in the order of the draws
+    by_person = missed[np.lexsort((missed, person))]  # the same number of misses per person, in the order of the draws
     random = np.random.default_rng(0)
     draws = max(FEWEST_DRAWS, min(MOST_DRAWS, CELLS // len(some)))
     reached = 0

@@ -1,4 +1,4 @@
-"""A design as files: one CSV for everybody, and tasks that annotation tools import."""
+"""A design as files: one CSV for everyone, and task files that annotation tools import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spagree.write import save_frame, write_atomically
 
 TOOLS = ("label-studio", "potato")
 Columns = Mapping[str, Mapping[str, Any]]
-"""For each item what its task shows: column → value."""
+"""What each item's task shows: column → value."""
 
 
 def save(design: Assignment, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -34,10 +34,10 @@ def save(design: Assignment, path: str | os.PathLike[str], *, force: bool = Fals
 def write_tasks(
     design: Assignment, tool: str, folder: str | os.PathLike[str], columns: Columns, *, force: bool = False
 ) -> list[Path]:
-    """Write the files that a tool imports: one per annotator, with what each task shows.
+    """Write the files that a tool imports: one per annotator, with the content of each task.
 
-    Label Studio: a JSON list of tasks. potato: JSON lines with ``id`` and ``text``. Each task carries the id of its
-    item, so that the export can be measured with ``--item item``.
+    Label Studio: a JSON list of tasks. potato: JSON lines with ``id`` and ``text``. Each task carries its item's id,
+    so the export can be measured with ``--item item``.
     """
     if tool not in TOOLS:
         raise unknown_name("tool", tool, TOOLS)
@@ -68,7 +68,7 @@ def _potato(annotator: str, items: list[str], columns: Columns) -> str:
 
 
 def _stems(names: list[str]) -> list[str]:
-    """File names for people: readable, safe on every system, and different for different people.
+    """File names for people: readable, safe on every system, and distinct.
 
     >>> _stems(["Ann B.", "ann/b"])
     ['Ann_B.', 'ann_b-2']

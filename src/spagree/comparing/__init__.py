@@ -37,7 +37,7 @@ class Comparison(Compared, Shown):
     """
 
     groups: Mapping[str, Comparison] = field(default_factory=dict)
-    """With ``by`` the same comparison within each group that all sources have; Holm over all groups."""
+    """With ``by``, the same comparison within each group that all sources have; Holm's correction covers all groups."""
     not_compared: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Groups that some sources lack, and the names of those that have them."""
     agreements: Mapping[str, Agreement] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Comparison(Compared, Shown):
 
     @property
     def shared_items(self) -> int | None:
-        """Pairable items that the first two have in common; None where a tally does not say."""
+        """Pairable items that the first two have in common; None if only tallies are known."""
         return self.pairs[0].shared_items
 
     @property
@@ -75,7 +75,7 @@ class Comparison(Compared, Shown):
         return comparison_summary(self)
 
     def sentences(self) -> list[str]:
-        """What every two data sets come to."""
+        """One conclusion per pair of data sets."""
         return [sentence(pair) for pair in self.pairs]
 
     def chart(self) -> Any:
@@ -104,7 +104,7 @@ class ModelComparison(Shown):
         return models_summary(self.models)
 
     def sentences(self) -> list[str]:
-        """What every model comes to."""
+        """One conclusion per model."""
         return [model_sentence(each) for each in self.models.values()]
 
     def chart(self) -> Any:
@@ -138,9 +138,9 @@ def compare(
     interval_for: str = ITEMS,
     **options: Any,
 ) -> Comparison | ModelComparison:
-    """Compare the agreement of two or more sources, or that of a model with people.
+    """Compare the agreement of two or more sources, or of a model with people.
 
-    ``options`` are those of :func:`measure` and hold for every source. ``before`` splits one source in two by time.
+    ``options`` are those of :func:`measure` and apply to every source. ``before`` splits one source in two by time.
     ``model`` names annotators of the one source that are models (``*`` matches the runs of one), or maps
     the name of a model to a source with its labels, ``item, label``.
 
@@ -172,7 +172,7 @@ def compare(
 
 
 def _refuse_columns(options: Mapping[str, Any], *names: str) -> None:
-    """Columns that say something about two sources or more."""
+    """Refuse columns that only make sense for two or more sources."""
     for name in names:
         if options.get(name) is not None:
             raise UsageError(
@@ -181,7 +181,7 @@ def _refuse_columns(options: Mapping[str, Any], *names: str) -> None:
 
 
 def _with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any], interval_for: str) -> Comparison:
-    """The comparison, and where groups were asked for the same within each that all have; Holm over all groups."""
+    """The comparison and, with ``by``, the same within each group all sources have; Holm covers all groups."""
     whole = compared(agreements, interval_for)
     if options.get("by") is None:
         return whole
@@ -203,7 +203,7 @@ def _with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any]
 
 
 def compared(agreements: Mapping[str, Agreement], interval_for: str = ITEMS) -> Comparison:
-    """Compare what was measured already."""
+    """Compare agreements that are already measured."""
     sides = sides_of(agreements)
     level = next(iter(agreements.values())).spa.level
     pairs = compare_sides(sides, level, interval_for)
@@ -211,7 +211,7 @@ def compared(agreements: Mapping[str, Agreement], interval_for: str = ITEMS) -> 
 
 
 def names_of(sources: Sequence[Any]) -> list[str]:
-    """What sources are called: files by their name, as short as tells them apart; others A, B, C.
+    """Names for sources: the shortest distinct file names; A, B, C for others.
 
     >>> names_of(["a/round.csv", "b/round.csv", [("q1", "ann", "yes")]])
     ['a/round.csv', 'b/round.csv', 'C']

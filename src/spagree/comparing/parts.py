@@ -19,12 +19,12 @@ from spagree.tally.tally import text
 
 
 def estimating(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are about estimates, for annotations that were read and cleaned already."""
+    """The estimation options, for annotations that are already read and cleaned."""
     return {name: options[name] for name in ("weights", "level", "metric", "order") if name in options}
 
 
 def measured_part(frame: nw.LazyFrame[Any], options: Mapping[str, Any]) -> Agreement:
-    """Measure annotations that were read and cleaned already, where they are."""
+    """Measure annotations that are already read and cleaned, on their engine."""
     names = column_names(frame)
     if COUNT in names and CLUSTER in names:
         raise UsageError("--cluster: parts of a table of counts are compared item by item; leave it out")
@@ -38,7 +38,7 @@ def measured_part(frame: nw.LazyFrame[Any], options: Mapping[str, Any]) -> Agree
 
 
 def group_part(agreement: Agreement, group: str, options: Mapping[str, Any]) -> Agreement:
-    """What one group did, from the annotations where they are at hand, otherwise from the tally."""
+    """The agreement of one group, from the annotations if available, otherwise from the tally."""
     frame = agreement.measurement.annotations
     if frame is None:
         return measure(agreement.measurement.tally.groups()[group], **estimating(options))
@@ -69,7 +69,7 @@ def _some(frame: nw.LazyFrame[Any], chosen: nw.Expr, name: str, options: Mapping
 
 
 def _moment(before: Any, kind: Any) -> Any:
-    """A date or a number in the terms of the time column: seconds since 1970 where it holds numbers."""
+    """A date or a number in the units of the time column: seconds since 1970 if it holds numbers."""
     try:
         number = float(before)
     except (TypeError, ValueError):

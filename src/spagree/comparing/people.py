@@ -1,4 +1,4 @@
-"""A model among people: who is which, and what each run of the model said."""
+"""A model among people: who is which, and the labels of each run of the model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_SHOWN = 20
 def compare_models(
     source: Any, model: str | Sequence[str] | Mapping[str, Any], margin: float, options: Mapping[str, Any]
 ) -> dict[str, ModelFindings]:
-    """Split what models said from what people said, and compare each model with the people."""
+    """Separate models from people, and compare each model with the people."""
     import polars
 
     if not 0 <= margin < 1:
@@ -65,7 +65,7 @@ def _findings(
 
 
 def _asked(model: str | Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
-    """Models by name, with the source of their labels; None where they are annotators of the data."""
+    """Models by name, with the source of their labels; None for annotators in the data."""
     if isinstance(model, Mapping):
         return dict(model)
     names = [model] if isinstance(model, str) else list(model)
@@ -73,7 +73,7 @@ def _asked(model: str | Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _matching(name: str, known: Sequence[str]) -> list[str]:
-    """The annotators called so; with * the runs of one model."""
+    """The annotators with this name; with *, the runs of one model."""
     return [name] if name in known else [each for each in known if fnmatchcase(each, name)]
 
 
@@ -101,7 +101,7 @@ def _runs(
 
 
 def _labels_of(source: Any, options: Mapping[str, Any]) -> Any:
-    """The table of a model: its columns have the names of those of the people, or names that can be guessed."""
+    """A model's table: its columns are named like the people's, or have names that can be guessed."""
     columns = {name: options[name] for name in ("item", "label") if options.get(name) is not None}
     try:
         frame = read(source, **columns).frame

@@ -1,4 +1,4 @@
-"""Agreements → what is compared: annotations in codes that mean the same on all sides."""
+"""Agreements → sides to compare: annotations in codes shared by all sides."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from spagree.estimate.grouping import Ints
     from spagree.estimate.item_groups import Floats
 
-MOST_AT_HOME = 50_000_000  # annotations; more are compared by their tallies alone
+MOST_AT_HOME = 50_000_000  # annotations; above this only tallies are compared
 
 
 def sides_of(agreements: Mapping[str, Agreement]) -> list[Side]:
-    """Every agreement by its name, ready to be compared with the others."""
+    """Every agreement with its name, ready to compare."""
     tables = {name: annotation_rows(agreement) for name, agreement in agreements.items()}
     codes, labels = coded({name: rows for name, rows in tables.items() if rows is not None})
     return [_side(name, agreement, codes.get(name), labels) for name, agreement in agreements.items()]
@@ -58,7 +58,7 @@ def weight_of(agreement: Agreement) -> Weight:
 
 
 def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
-    """How much any two of all labels agree, where equal ones are not the only ones that do."""
+    """How much any two labels agree under a metric; None if only equal labels agree."""
     metric = agreement.measurement.metric
     if metric.rule == NOMINAL:
         return None
@@ -67,7 +67,7 @@ def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
 
 
 def annotation_rows(agreement: Agreement) -> polars.DataFrame | None:
-    """(item, annotator, label) as text, one row per annotation; None where only a tally is left."""
+    """(item, annotator, label) as text, one row per annotation; None if only a tally is available."""
     behind = agreement.measurement
     frame = behind.counts if behind.annotations is None else behind.annotations
     if frame is None or behind.tally.annotations > MOST_AT_HOME:
@@ -79,7 +79,7 @@ def annotation_rows(agreement: Agreement) -> polars.DataFrame | None:
 
 
 def as_text(rows: polars.DataFrame) -> polars.DataFrame:
-    """Annotations as text, one row each; the annotator is null where it is not known who."""
+    """Annotations as text, one row each; the annotator is null if unknown."""
     import polars
 
     columns = [_text(rows[name]) for name in (ITEM, ANNOTATOR, CLUSTER) if name in rows.columns]
@@ -94,7 +94,7 @@ def as_text(rows: polars.DataFrame) -> polars.DataFrame:
 
 
 def _text(values: polars.Series) -> polars.Series:
-    """Whole numbers without a decimal point, so that 7 and 7.0 are the same item in every source."""
+    """Whole numbers without a decimal point, so 7 and 7.0 are the same item in every source."""
     import polars
 
     if values.dtype.is_float() and (values.drop_nulls() % 1 == 0).all():
@@ -103,7 +103,7 @@ def _text(values: polars.Series) -> polars.Series:
 
 
 def coded(tables: Mapping[str, polars.DataFrame]) -> tuple[dict[str, AnnotationCodes], list[str]]:
-    """Annotations of several sources in codes that mean the same in all of them, and the labels."""
+    """Annotations of several sources in shared codes, and the labels."""
     import polars
 
     if not tables:

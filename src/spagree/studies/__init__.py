@@ -3,6 +3,6 @@
     raw, standins ─ datasets ─ LabelSet ─ rounds (kernels) ─ Curves ─ experiments ─ CSV and figures
     curves, unbiased: exact figures that need no data
 
-Nothing is downloaded: docs/paper/data.md says what to put where. Where a data set of the paper is not there, a
-simulated stand-in of the same size takes its place and is called so wherever its name appears.
+Nothing is downloaded: docs/paper/data.md says what to put where. If a data set of the paper is missing, a simulated
+stand-in of the same size replaces it and is labelled as simulated wherever its name appears.
 """

@@ -49,8 +49,8 @@ def inverse_variance(distribution: Sequence[Fraction | int]) -> dict[int, Fracti
 def weight_curves() -> list[Row]:
     """Normalised weights of the simple schemes and of ``inv_var`` for 2 to 7 classes, and their deviations.
 
-    ``deviation`` is the difference to the mean over the numbers of classes, computed twice: exactly, where it is 0,
-    and as the paper's own sums give it in floating point.
+    ``deviation`` is the difference from the mean over the numbers of classes, computed twice: exactly, which gives 0,
+    and with the paper's own sums in floating point.
     """
     rows = [
         {"curve": scheme, "classes": None, "annotations": n, "weight": float(weight)}
@@ -83,7 +83,7 @@ def _normalised_floats(classes: int) -> dict[int, float]:
 
 
 def paper_variance(n: int, classes: int) -> float:
-    """The variance without class distribution as the paper's appendix sums it up, in floating point.
+    """The variance for equally likely classes, summed as in the paper's appendix, in floating point.
 
     >>> round(paper_variance(7, 2) * 84, 12)
     1.0
@@ -119,7 +119,7 @@ def class_curves(seed: int) -> list[Row]:
 
 
 def class_points(seed: int) -> list[Row]:
-    """The area under each curve, over the entropy and over the shape ζ1/ζ2."""
+    """The area under each curve, against entropy and against the shape ζ1/ζ2."""
     return [
         {**about(p), "area": float(sum(inverse_variance([Fraction(x) for x in p]).values()))}
         for p in class_distributions(POINTS_EACH, seed)

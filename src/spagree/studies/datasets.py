@@ -1,4 +1,4 @@
-"""Which label sets there are: the paper's eight, real or stood in for, and every other tidy file of a folder."""
+"""The label sets: the paper's eight, real or simulated, and every other tidy file in a folder."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """What the paper says about a data set that may not be at hand: its items, and annotations per item.
+    """What the paper says about a data set that may be missing: its items, and annotations per item.
 
-    A simulated stand-in shows that the experiments run at that size. Its labels are invented, so its curves say nothing
+    A simulated stand-in shows that the experiments run at that size. Its labels are made up, so its curves say nothing
     about the real data, and it is marked as simulated wherever its name appears.
     """
 
@@ -117,7 +117,7 @@ class LabelSet:
 
     @property
     def digest(self) -> str:
-        """A fingerprint of the data, so that results of other data are never taken for these."""
+        """A fingerprint of the data, which keeps results of different data apart."""
         joined = b"".join((self.name.encode(), self.item.tobytes(), self.label.tobytes()))
         return hashlib.sha256(joined).hexdigest()[:16]
 
@@ -205,7 +205,7 @@ SOURCES = {
 
 
 def paper_sets(folder: Path | None, seed: int = 0) -> list[LabelSet]:
-    """The paper's eight label sets in the order of its table; simulated where ``folder`` does not hold them."""
+    """The paper's eight label sets in the order of its table; simulated if ``folder`` does not have them."""
     return [
         _paper_set(folder, key, source, question, seed)
         for key, source in SOURCES.items()
@@ -225,7 +225,7 @@ def _paper_set(folder: Path | None, key: str, source: Source, question: str, see
 
 
 def _raw_files(folder: Path | None, key: str, source: Source) -> list[Path]:
-    """Files with the published names, in the folder or in one named after the data set."""
+    """Files with the published names, in the folder or in a subfolder named after the data set."""
     if folder is None:
         return []
     found = [path for place in (folder / key, folder) for pattern in source.patterns for path in place.glob(pattern)]
@@ -233,7 +233,7 @@ def _raw_files(folder: Path | None, key: str, source: Source) -> list[Path]:
 
 
 def other_sets(folder: Path | None) -> list[LabelSet]:
-    """Every tidy file of the folder that is not one of the paper's label sets."""
+    """Every tidy file in the folder that is not one of the paper's label sets."""
     known = {f"{key}_{question}" for key, source in SOURCES.items() for question in source.questions}
     files = {name: path for name, path in _tidy_files(folder).items() if name not in known}
     return [label_set(name, name.replace("_", " "), read_tidy(path)) for name, path in files.items()]

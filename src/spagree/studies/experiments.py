@@ -1,4 +1,4 @@
-"""The experiments by name; each writes NAME.csv and its figures and says which files it wrote."""
+"""The experiments by name; each writes NAME.csv and its figures and returns the files it wrote."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _sample_chart(rows: list[Row]) -> Any:
 
 
 def adding_annotations(study: Study) -> list[Path]:
-    """Variance when single annotations are added (sparse, ``flat``) beside constant numbers per sample."""
+    """Variance when single annotations are added (sparse, ``flat``), compared with constant numbers per sample."""
     rows = [row for data in study.paper_sets for row in _comparison_rows(study, data)]
     panels = {data.title: _designs([row for row in rows if row["data"] == data.name]) for data in study.paper_sets}
     caption = [
@@ -123,7 +123,7 @@ def adding_annotations(study: Study) -> list[Path]:
 
 
 def _designs(rows: list[Row]) -> Any:
-    """The constant designs coloured by their n, and the sparse one, which is weighted flat, in that scheme's colour."""
+    """The constant designs coloured by n, and the sparse one in the colour of its scheme, flat."""
     shown = [row for row in rows if row["variance"] > 0]
     sparse = [{**row, "scheme": "flat"} for row in shown if row["n"] is None][::THIN]
     constant = [row for row in shown if row["n"]][::THIN]
@@ -196,7 +196,7 @@ def _weighting_figure(study: Study, rows: list[Row], measure: str, name: str) ->
 
 
 def _weighting_table(study: Study) -> list[Path]:
-    """Ours under the paper's, for the variance and for the mean squared error."""
+    """Our results below the paper's, for variance and mean squared error."""
     rows: list[Row] = []
     for data in study.paper_sets:
         found = study.annotations(data)
@@ -214,7 +214,7 @@ def _weighting_table(study: Study) -> list[Path]:
 
 
 def _ordered(sums: Row) -> Row:
-    """The schemes of the paper in its order, then the others."""
+    """The paper's schemes in its order, then the others."""
     return {scheme: sums.get(scheme) for scheme in dict.fromkeys((*tables.COLUMNS, *REGISTRY))}
 
 
@@ -224,7 +224,7 @@ def _marked(row: Row) -> Row:
 
 
 def _adaptive(study: Study) -> list[Path]:
-    """Every real data set; the simulated ones prove nothing about data."""
+    """Every real data set; simulated ones prove nothing about real data."""
     real = [data for data in [*study.paper_sets, *study.other_sets] if not data.simulated]
     curves_of = [(data, study.annotations(data)) for data in real]
     found = [tables.compare(data.name, data.title, each) for data, each in curves_of if tables.can_compare(each).any()]

@@ -1,8 +1,8 @@
-"""Compiled loops: annotations arrive one at a time, in random order, and all schemes are recorded on the way.
+"""Compiled loops: annotations arrive one at a time, in random order, and all schemes are recorded along the way.
 
 An annotation costs O(1): the item moves from bin n to bin n + 1 of a few integer sums (docs/mathematics.md §3). An
-estimate costs O(largest n + classes), at about a hundred checkpoints. Every round has a seed and an output row of its
-own and nothing is summed across rounds, so the values do not depend on the number of threads.
+estimate costs O(largest n + classes), at about a hundred checkpoints. Every round has its own seed and output row, and
+nothing is summed across rounds, so the values do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _mean(bins: Any, weights: Any) -> float:
 
 @njit(cache=True)
 def _class_shape(labels: Any) -> float:
-    """ζ1/ζ2 of the class distribution of the pairable annotations; 0 (``edge``) when there is one class."""
+    """ζ1/ζ2 of the class distribution of the pairable annotations; 0 (``edge``) if there is only one class."""
     total = 0.0
     for count in labels:
         total += count
@@ -185,7 +185,7 @@ def add_annotations(
 
 @njit(cache=True)
 def _agreeing(labels: Any, n: int, given: Any, seed: Any) -> int:
-    """Agreeing ordered pairs among n of an item's labels, drawn without replacement into the front."""
+    """Agreeing ordered pairs among n of an item's labels, drawn without replacement to the front of the array."""
     agreeing = 0
     state = seed
     for place in range(n):
@@ -221,7 +221,7 @@ def add_samples(
 ) -> None:
     """Fill out[round, checkpoint]: mean agreement of the first items in random order, n annotations of each.
 
-    ``label`` is sorted by item; item i has the places starts[i] to starts[i + 1]; ``chosen`` items take part.
+    ``label`` is sorted by item; item i occupies starts[i] to starts[i + 1]; only ``chosen`` items take part.
     """
     for turn in prange(seeds.size):
         _sample(label, starts, chosen, n, classes, checkpoints, seeds[turn], out[turn])

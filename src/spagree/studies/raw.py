@@ -1,4 +1,4 @@
-"""The paper's four data sets in the layouts in which they were published, each as a table (item, label).
+"""The paper's four data sets in their published layouts, each read as a table (item, label).
 
 MBIC     xlsx, sheet `annotations`: sentence_id, survey_record_id, label, factual
 BSMTWE   CSV: tweet_id, annotator_id and four questions
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MBIC_SHEET = "annotations"
-FECG_ANNOTATIONS = 16  # 3 × (url + four numbers of the box) and the triplet type stand before them
+FECG_ANNOTATIONS = 16  # fields before them: 3 × (url + four numbers of the box) and the triplet type
 
 
 def mbic(paths: Sequence[Path], question: str) -> pl.DataFrame:
@@ -32,7 +32,7 @@ def mbic(paths: Sequence[Path], question: str) -> pl.DataFrame:
 
 
 def bsmtwe(paths: Sequence[Path], question: str) -> pl.DataFrame:
-    """One row per annotation; ids of 18 digits stay text."""
+    """One row per annotation; 18-digit ids stay text."""
     import polars as pl
 
     frame = pl.read_csv(_there(paths[0]), infer_schema=False)
@@ -41,7 +41,7 @@ def bsmtwe(paths: Sequence[Path], question: str) -> pl.DataFrame:
 
 
 def dar(paths: Sequence[Path], question: str, seed: int = 0) -> pl.DataFrame:
-    """One label per annotator and post: where an annotator gave several, one is drawn, as the paper does."""
+    """One label per annotator and post; if an annotator gave several, one is drawn at random, as in the paper."""
     import polars as pl
 
     draw = random.Random(seed)  # noqa: S311 (a reproducible choice, not a secret)
@@ -86,7 +86,7 @@ def _require(path: Path, found: Sequence[str], wanted: Sequence[str]) -> None:
 
 
 def _dar_answers(path: Path, question: str) -> Iterator[tuple[str, list[str]]]:
-    """For each post and annotator the labels that were given, in the order of the file."""
+    """For each post and annotator, the labels given, in file order."""
     for post in _posts(path):
         answers: dict[str, list[str]] = {}
         for annotation in post.get("annotations", []):

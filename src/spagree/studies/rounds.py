@@ -1,4 +1,4 @@
-"""Many rounds of adding annotations or samples at random: run, summarised, kept, and not run twice."""
+"""Many rounds of adding annotations or samples at random: run once, summarised and cached."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-FORMAT = 1  # raise it when the kernels or the summaries change: kept results are then made again
+FORMAT = 1  # raise it when the kernels or summaries change, to recompute cached results
 CHECKPOINTS = 100
 BATCHES = 30
 AT_ONCE = 60
-LEAST_SHARE = 0.1  # a number of annotations per sample is tried if this share of the items has as many
+LEAST_SHARE = 0.1  # a number of annotations per sample is tried if at least this share of items has that many
 
 Tick = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the experiments are run; a result is kept under all of this and the data."""
+    """How the experiments are run; results are cached by all of this and the data."""
 
     rounds: int = 3000
     seed: int = 0
     force: bool = False
     folder: Path | None = None
-    """Where results are kept; None keeps nothing."""
+    """Where results are cached; None disables caching."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotationCurves:
     """SPA while single annotations arrive in random order: over rounds, by checkpoint and scheme.
 
-    Only checkpoints at which every round had a pair are kept. ``batches`` are the variances of 30 separate
-    batches of rounds, from which the noise of a comparison is estimated.
+    Only checkpoints at which every round had a pair are kept. ``batches`` are the variances of 30 separate batches of
+    rounds, used to estimate the noise of a comparison.
     """
 
     annotations: NDArray[np.int64]
@@ -78,7 +78,7 @@ def load_kernels() -> Any:
 
 
 def checkpoints(total: int, wanted: int = CHECKPOINTS) -> NDArray[np.int64]:
-    """Up to ``wanted`` numbers, evenly spaced, the last being all.
+    """Up to ``wanted`` evenly spaced numbers, ending at ``total``.
 
     >>> checkpoints(10, 4).tolist(), checkpoints(3).tolist()
     ([2, 5, 8, 10], [1, 2, 3])
@@ -90,7 +90,7 @@ def checkpoints(total: int, wanted: int = CHECKPOINTS) -> NDArray[np.int64]:
 
 
 def round_seeds(rounds: int, *key: int) -> NDArray[np.uint64]:
-    """One seed per round; whoever runs a round, it is the same round."""
+    """One seed per round: a round is the same on any thread."""
     import numpy as np
 
     return np.asarray(np.random.SeedSequence(list(key)).generate_state(rounds, np.uint64), np.uint64)
@@ -124,7 +124,7 @@ def laid_out(data: LabelSet) -> tuple[Any, Any]:
 
 
 def prior() -> Floats:
-    """What ``adaptive`` shrinks towards, handed to the kernel so that it cannot hold an older one."""
+    """What ``adaptive`` shrinks towards, passed to the kernel so the two cannot diverge."""
     import numpy as np
 
     return np.array([PRIOR_ITEMS, PRIOR_A, PRIOR_B])
@@ -168,7 +168,7 @@ def annotation_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> A
 
 
 def variance(values: Floats) -> Floats:
-    """Over rounds; exactly 0 where all rounds agree (the mean of equal floats may be another float)."""
+    """Variance over rounds; exactly 0 if all rounds agree (the mean of equal floats may be another float)."""
     import numpy as np
 
     shifted = values - values[0]
@@ -188,7 +188,7 @@ def sample_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> Sampl
 
 
 def constant_numbers(data: LabelSet) -> list[int]:
-    """The numbers of annotations per sample that are tried; always 2, and all that a tenth of the items have."""
+    """The numbers of annotations per sample to try: always 2, and all that at least a tenth of the items have."""
     per_item = data.per_item
     largest = int(per_item.max())
     return [n for n in range(2, largest + 1) if n == 2 or (per_item >= n).mean() >= LEAST_SHARE]
@@ -220,7 +220,7 @@ def _constant(data: LabelSet, n: int, plan: Plan, tick: Tick | None) -> dict[str
 
 
 def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Floats:
-    """The exact variance of the mean agreement of m of I items, n of the annotations of each, drawn at random.
+    """The exact variance of the mean agreement of m of I items, with n annotations of each drawn at random.
 
     Var = W/m + (1 − m/I)·S²/m: W is the mean over items of the variance of P̂ when n of the item's annotations
     are drawn, [P + 2(n−2)·t3 + C(n−2,2)·m2]/C(n,2) − P² with the item's own P, t3 and m2 (docs/mathematics.md §7), and
@@ -233,11 +233,11 @@ def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Flo
     within = (p + 2 * (n - 2) * t3 + (n - 2) * (n - 3) / 2 * m2) / edges - p**2
     between = p.var(ddof=1) if len(p) > 1 else 0.0
     exact = within.mean() / samples + (1 - samples / len(p)) * between / samples
-    return np.asarray(np.maximum(exact, 0.0))  # at full annotation it is 0, which rounding may miss by a hair
+    return np.asarray(np.maximum(exact, 0.0))  # 0 at full annotation, which rounding may just miss
 
 
 def _item_moments(data: LabelSet, least: int) -> tuple[Floats, Floats, Floats]:
-    """P, t3 and m2 of each item with at least ``least`` annotations; 0 where n is too small to have one."""
+    """P, t3 and m2 of each item with at least ``least`` annotations; 0 if n is too small."""
     import numpy as np
 
     counts = np.zeros((data.items, data.classes))
@@ -258,19 +258,19 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 
 def result_path(kind: str, data: LabelSet, plan: Plan, folder: Path) -> Path:
-    """Where a result is kept: a name for people and a fingerprint of everything it depends on."""
+    """Where a result is cached: a readable name and a fingerprint of everything it depends on."""
     run = [FORMAT, kind, data.digest, plan.rounds, plan.seed, CHECKPOINTS, BATCHES, prior().tolist(), list(REGISTRY)]
     about = json.dumps(run)
     return folder / f"{kind}-{data.name}-{hashlib.sha256(about.encode()).hexdigest()[:12]}.npz"
 
 
 def is_kept(kind: str, data: LabelSet, plan: Plan) -> bool:
-    """Whether the experiment was finished before, on these data and with these parameters."""
+    """Whether the result for these data and parameters is cached."""
     return bool(plan.folder and not plan.force and result_path(kind, data, plan, plan.folder).exists())
 
 
 def _kept(kind: str, data: LabelSet, plan: Plan, run: Callable[[], dict[str, Any]]) -> Mapping[str, Any]:
-    """The kept result, or a new one that is kept; a result is there whole or not at all."""
+    """The cached result, or a new one, which is then cached; never a partial result."""
     if plan.folder is None:
         return run()
     path = result_path(kind, data, plan, plan.folder)
@@ -284,7 +284,7 @@ def _kept(kind: str, data: LabelSet, plan: Plan, run: Callable[[], dict[str, Any
 
 
 def _load(path: Path) -> dict[str, Any] | None:
-    """A kept result; None if something happened to the file, and the result is made again."""
+    """A cached result; None if the file is damaged, so the result is recomputed."""
     import numpy as np
 
     try:

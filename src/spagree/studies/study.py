@@ -1,4 +1,4 @@
-"""One run of the experiments: the data, the plan, the folder that receives everything, and the progress bars."""
+"""One run of the experiments: the data, the plan, the output folder and the progress bars."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Bar = Callable[[str, int], Tick]
 
 @dataclass(frozen=True)
 class Study:
-    """Where the data lies and where results go; ``plan.folder`` keeps finished parts for the next run."""
+    """Where the data is and where results go; ``plan.folder`` caches finished parts for the next run."""
 
     out: Path
     data: Path | None = None
     plan: Plan = field(default_factory=Plan)
     bar: Bar | None = None
     made: set[tuple[str, str]] = field(default_factory=set)
-    """What this run has made again under ``force``, so that no part is made twice."""
+    """The parts already recomputed under ``force``, so none is recomputed twice."""
 
     @cached_property
     def paper_sets(self) -> list[LabelSet]:
@@ -47,15 +47,15 @@ class Study:
 
     @cached_property
     def other_sets(self) -> list[LabelSet]:
-        """Every other tidy file of the data folder."""
+        """Every other tidy file in the data folder."""
         return other_sets(self.data)
 
     def annotations(self, data: LabelSet) -> AnnotationCurves:
-        """Adding single annotations; made once."""
+        """Adding single annotations; computed once."""
         return annotation_curves(data, *self._part("annotations", data, self.plan.rounds))
 
     def samples(self, data: LabelSet) -> SampleCurves:
-        """Adding samples with a constant number of annotations; made once."""
+        """Adding samples with a constant number of annotations; computed once."""
         return sample_curves(data, *self._part("samples", data, self.plan.rounds * len(constant_numbers(data))))
 
     def _part(self, kind: str, data: LabelSet, total: int) -> tuple[Plan, Tick | None]:
@@ -94,7 +94,7 @@ class Study:
 
 @contextmanager
 def progress_bars() -> Iterator[Bar]:
-    """One bar per experiment and data set, on standard error; nothing when that is no terminal."""
+    """One bar per experiment and data set, on standard error; none if that is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

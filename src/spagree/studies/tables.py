@@ -1,4 +1,4 @@
-"""Sums under the curves as in the paper's table, and how every scheme compares with the best of each data set."""
+"""Sums under the curves as in the paper's table, and how each scheme compares with the best on each data set."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ FLAT, ADAPTIVE = list(REGISTRY).index("flat"), list(REGISTRY).index("adaptive")
 
 
 def target(curves: AnnotationCurves) -> float:
-    """What SPA is to estimate: the mean agreement of the items when all annotations are there (``flat``)."""
+    """What SPA should estimate: the mean agreement of the items with all annotations (``flat``)."""
     return float(curves.mean[-1, FLAT])
 
 
 def squared_error(curves: AnnotationCurves) -> NDArray[np.float64]:
-    """Mean squared error against the target: the variance and the square of the bias."""
+    """Mean squared error against the target: variance plus squared bias."""
     return curves.variance + (curves.mean - target(curves)) ** 2
 
 
 def sums_under_curve(values: NDArray[np.float64]) -> dict[str, float]:
-    """Σ over the checkpoints of the difference to ``flat``, · 10², by scheme."""
+    """Σ over the checkpoints of the difference from ``flat``, · 10², by scheme."""
     sums = SCALE * (values - values[:, FLAT : FLAT + 1]).sum(axis=0)
     return dict(zip(REGISTRY, sums.tolist(), strict=True))
 
 
 def marked(values: Mapping[str, float]) -> dict[str, str]:
-    """Four decimals; the best bold and the second best in italics, ties alike.
+    """Four decimals; the best in bold and the second best in italics, ties included.
 
     >>> marked({"flat": 0.0, "edge": -1.25, "adaptive": -2.0, "inv_var": -1.25})
     {'flat': '0.0000', 'edge': '*−1.2500*', 'adaptive': '**−2.0000**', 'inv_var': '*−1.2500*'}
@@ -81,7 +81,7 @@ class Comparison:
 
 
 def compare(name: str, title: str, curves: AnnotationCurves) -> Comparison:
-    """Compare the schemes where all of them vary; at full annotation none does."""
+    """Compare the schemes at the checkpoints where all of them vary; at full annotation none does."""
     import numpy as np
 
     varies = can_compare(curves)
@@ -109,7 +109,7 @@ def can_compare(curves: AnnotationCurves) -> NDArray[np.bool_]:
 
 
 def _noise(curves: AnnotationCurves, best_fixed: int) -> float:
-    """Standard error of log(adaptive / best fixed), from separate batches of rounds; infinite if they are too few."""
+    """Standard error of log(adaptive / best fixed), from separate batches of rounds; infinite if there are too few."""
     import numpy as np
 
     varies = (curves.batches > 0).all(axis=(0, 2))
@@ -121,7 +121,7 @@ def _noise(curves: AnnotationCurves, best_fixed: int) -> float:
 
 
 def summary(found: Sequence[Comparison]) -> list[dict[str, Any]]:
-    """For every scheme: how often it was best, how far it was from the best at worst, its mean against ``flat``."""
+    """For every scheme: how often it was best, its worst distance from the best, and its mean relative to ``flat``."""
     return [
         {
             "scheme": scheme,
@@ -136,7 +136,7 @@ def summary(found: Sequence[Comparison]) -> list[dict[str, Any]]:
 
 
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A table of the rows; figures as they are, text as given.
+    """A table of the rows; numbers right-aligned.
 
     >>> print(markdown([{"scheme": "flat", "ratio": 1.23456}]))
     | scheme | ratio |

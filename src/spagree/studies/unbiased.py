@@ -1,8 +1,8 @@
 """The unbiasedness claims, exact by enumeration: every way to remove annotations from a small full data set.
 
-Exact for weights that depend on n only, when annotations are removed at random from a balanced design. Not for
-unbalanced full data, not given the numbers of annotations that happened to stay (but for ``flat``), and not quite
-for weights estimated from the same labels.
+SPA is exactly unbiased for weights that depend on n only, when annotations are removed at random from a balanced
+design. It is biased for unbalanced full data and, except for ``flat``, given the numbers of annotations that happened
+to remain; for weights estimated from the same labels it is not quite unbiased.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def spa(kept: Kept, scheme: str) -> Fraction:
 
 
 def ways(full: Sequence[str]) -> Counter[Kept]:
-    """Everything that can be left of the full data with at least one pair, and in how many ways."""
+    """Every possible remainder of the full data with at least one pair, and in how many ways it arises."""
     parts = [Counter(_subsets(labels)) for labels in full]
     found: Counter[Kept] = Counter()
     for choice in product(*(part.items() for part in parts)):
@@ -81,7 +81,7 @@ def expectation(found: Counter[Kept], scheme: str) -> Fraction:
 
 
 def biases(full: Sequence[str], design: str) -> Iterator[dict[str, Any]]:
-    """Bias of every scheme for every number of removed annotations (as long as a pair can be left)."""
+    """Bias of every scheme for every number of removed annotations (as long as a pair can remain)."""
     everything = ways(full)
     whole = sum(map(len, full))
     for left in range(2, whole + 1):
