@@ -349,6 +349,19 @@ def test_a_matrix_of_counts() -> None:
     assert rows(named, "label", "count") == [("cat", 1), ("dog", 2)]
 
 
+@pytest.mark.parametrize("format", ["counts", "wide"])
+def test_what_is_advised_for_a_matrix_with_a_distinct_column_works(format: str) -> None:
+    matrix = np.array([[n, n % 3, n % 2] for n in range(12)])
+    with pytest.raises(ColumnError, match=r'column .0. has a different value .* use item="0", or name .* label='):
+        read(matrix, format=format)
+    every = read(matrix, format=format, label=["a", "b", "c"])
+    assert len(rows(every, "item", "label")) == matrix.size
+    assert {item for item, _ in rows(every, "item", "label")} == set(range(1, 13))
+    keyed = read(matrix, format=format, item="0")
+    assert len(rows(keyed, "item", "label")) == matrix[:, 1:].size
+    assert {int(item) for item, _ in rows(keyed, "item", "label")} == set(range(12))
+
+
 @pytest.mark.parametrize(
     ("matrix", "words"),
     [

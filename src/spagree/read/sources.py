@@ -121,7 +121,6 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
         table = filters.with_values(table, filters.conditions(request.where), rules)
     own = _example(source)[1] if _is_example(source) else "long"  # examples know their layout
     wanted = own if request.format == "auto" else request.format
-    question = _asked(question, source)
     known = layouts.recognised(table, question) if request.format == "auto" and wanted == "long" else None
     if known is not None:
         annotations = _recognised(table, known, rules)
@@ -176,13 +175,6 @@ def _explained_system() -> Iterator[None]:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         raise FileError(f"{place}{error.strerror or error}; check the path, the disk and its permissions") from error
-
-
-def _asked(question: Question, source: Any) -> Question:
-    """For a matrix the labels are the names of its columns already: nothing is left to find."""
-    from spagree.read.triples import is_matrix
-
-    return replace(question, label=()) if is_matrix(source) else question
 
 
 def _table(source: Any, files: Sequence[File], question: Question, request: Request, scratch: Path) -> Table:
