@@ -16,87 +16,23 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from publish import publish
+from watched_projects import CLASSES, ITEMS, PEOPLE, PER_ITEM, Array, agreements, project, shift_for, watched
+from watching_page import AFTER, CARELESS, DROPS, EARLY, FALL, LATE, LAWS, LENGTHS, LOOKS, ORDERS, page
 
 from spagree.estimate.closed_items import ClosedItems, closed_items
 from spagree.estimate.drops import BLOCK, DropEvidence, drop_evidence
 from spagree.estimate.watched_annotators import watch_annotators
 from spagree.estimate.watching import safe_sequence
 
-ITEMS, PEOPLE, PER_ITEM, CLASSES = 1000, 50, 3, 3
-ORDERS = (0, 20, 50, 100, 200)  # items in a batch; 0 is random order
-STRETCHES = 5  # after each of them 2% of the labels so far are changed, and 1% of the annotations deleted
 LIMIT = np.log(20)
-UNEQUAL = 0.8  # spread of the difficulty of batches, in logits
-LOOKS = 50  # items between two looks at the annotators
-EARLY, LATE, AFTER = 500, 2000, 1500  # items before a drop, and watched after it
-FALL = 0.1
-LONG = 3000  # items of a long project
-CARELESS = (1.0, 0.6, 0.3)  # shares of answers at random
-DROPS = ("ours", "notice", "oracle", "learning")
 LEAST_BEFORE, LEAST_AFTER = 50, 20  # items between which a fall may lie, for the oracle that learns the level
-Array = np.ndarray
-
-
-@dataclass(frozen=True)
-class Made:
-    """The annotations of a project, three for each item in a row, and how likely two people agree on each item."""
-
-    who: Array
-    label: Array
-    agree: Array
-    right: Array
-    truth: Array
-
-    def drawn(self, random: np.random.Generator, places: Array) -> Array:
-        """Other labels that the same people might have given."""
-        item = places // PER_ITEM
-        is_right = random.random(len(places)) < self.right[item]
-        labels: Array = np.where(is_right, self.truth[item], random.integers(0, CLASSES, len(places)))
-        return labels
-
-
-def project(
-    random: np.random.Generator, items: int = ITEMS, *, drop: int = 0, shift: float = 0.0, careless: float = 0.0, batch: int = 0
-) -> Made:  # fmt: skip
-    """From item ``drop`` on people are right less often by ``shift``; annotator 0 is careless; batches begin anywhere."""
-    easy = random.normal(1.8, 1.0, items)
-    if batch:
-        easy += random.normal(0, UNEQUAL, items // batch + 2).repeat(batch)[random.integers(batch) :][:items]
-    right = 1 / (1 + np.exp(-easy))
-    if drop:
-        right[drop:] = np.maximum(right[drop:] - shift, 0)
-    item = np.repeat(np.arange(items), PER_ITEM)
-    who = np.argsort(random.random((items, PEOPLE)), axis=1)[:, :PER_ITEM].ravel()
-    truth = random.integers(0, CLASSES, items)
-    is_right = random.random(len(item)) < right[item]
-    is_right &= ~((who == 0) & (random.random(len(item)) < careless))
-    label = np.where(is_right, truth[item], random.integers(0, CLASSES, len(item)))
-    hit = right + (1 - right) / CLASSES
-    return Made(who, label, hit**2 + (1 - hit) ** 2 / (CLASSES - 1), right, truth)
-
-
-def watched(random: np.random.Generator, made: Made) -> Iterator[tuple[int, int, Array, Array, Array]]:
-    """Each stretch of a project with what counts at its end: where it begins and ends, items, people, labels.
-
-    Before each stretch but the first some labels are changed and some annotations deleted.
-    """
-    items = len(made.agree)
-    label, kept = made.label.copy(), np.ones(len(made.label), bool)
-    for stretch in range(STRETCHES):
-        begin, end = stretch * items // STRETCHES, (stretch + 1) * items // STRETCHES
-        past = np.arange(len(label)) < begin * PER_ITEM
-        changed = np.flatnonzero(past & (made.who > 0) & (random.random(len(label)) < 0.02))
-        label[changed] = made.drawn(random, changed)
-        kept &= ~(past & (random.random(len(label)) < 0.01))
-        now = np.flatnonzero(kept[: end * PER_ITEM])
-        yield begin, end, now // PER_ITEM, made.who[now], label[now]
+LONG_ROUNDS = 300
 
 
 def found_in(closed: ClosedItems, begin: int) -> int:
@@ -174,28 +110,10 @@ def evidence(values: Array, first: int, seed: int) -> DropEvidence:
     return drop_evidence(values, seed, range(first // BLOCK * BLOCK + BLOCK, len(values) + 1, BLOCK))
 
 
-def long_run(batch: int, seed: int) -> dict[str, float]:
-    """Whether a drop is ever seen in a project three times as long where there is none."""
-    found = evidence(agreements(seed, LONG, batch=batch), 0, seed)
-    return {"notice": float((found.random_order >= LIMIT).any()), "drop": float((found.batches >= LIMIT).any())}
-
-
-def agreements(seed: int, items: int, **more: float) -> Array:
-    made = project(np.random.default_rng([2, seed]), items, **more)  # type: ignore[arg-type]
-    item = np.repeat(np.arange(items), PER_ITEM)
-    values: Array = closed_items(item, made.who, made.label, 2).agreement()
-    return values
-
-
-def shift_for(fall: float) -> float:
-    """How much less often people must be right for agreement to fall so far."""
-    low, high = 0.0, 0.5
-    for _ in range(12):
-        middle = (low + high) / 2
-        made = project(np.random.default_rng(5), 100_000, drop=50_000, shift=middle)
-        is_enough = made.agree[:50_000].mean() - made.agree[50_000:].mean() >= fall
-        low, high = (low, middle) if is_enough else (middle, high)
-    return high
+def long_run(law: str, seed: int) -> dict[str, float]:
+    """Whether a drop is ever seen up to each length of a project where there is none, in the longest batches."""
+    found = evidence(agreements(seed, LENGTHS[-1], batch=ORDERS[-1], law=law), 0, seed)
+    return {str(items): float((found.batches[: items // BLOCK] >= LIMIT).any()) for items in LENGTHS}
 
 
 def dropped(before: int, shift: float, seen: tuple[Array, Array], limits: tuple[float, float], seed: int) -> list[int | None]:  # fmt: skip
@@ -323,8 +241,10 @@ def main() -> None:
             each = run(f"quiet {batch}", partial(quiet, batch), rounds if batch == 0 else rounds // 5)
             found |= {f"{batch} {key}": float(np.mean([one[key] for one in each])) for key in each[0]}
             found[f"{batch} rounds"] = len(each)
-        each = run("long 200", partial(long_run, ORDERS[-1]), max(20, fewer // 5))
-        found |= {"long drop": float(np.mean([one["drop"] for one in each])), "long rounds": len(each)}
+        for law in LAWS:
+            each = run(f"long {law}", partial(long_run, law), min(LONG_ROUNDS, fewer))
+            found |= {f"long {law} {items}": float(np.mean([one[str(items)] for one in each])) for items in LENGTHS}
+            found[f"long {law} rounds"] = len(each)
     publish("watching", [{"what": what, "value": value} for what, value in found.items()], page(found))
 
 
@@ -357,100 +277,6 @@ def _careless(run: Run, careless: float, rounds: int) -> dict[str, float]:
         share, delay = median([each[name] for each in told])
         found |= {f"careless {careless} {name} found": share, f"careless {careless} {name} delay": delay}
     return found
-
-
-def page(found: dict[str, float]) -> str:
-    alarms = {
-        "safe": "the bounds that are safe to watch, 95%",
-        "fixed": "the ordinary 95% interval",
-        "notice": "notice: the latest items agree less",
-        "drop": "alert `drop`",
-        "class": "alert `class_drop`",
-        "named": "alert `annotator_apart`",
-        "paused": "a threshold: somebody below 80% agreement with the majority, from the tenth item on",
-    }
-    quiet_rows = "\n".join(
-        f"| {words} | " + " | ".join(_share(found, batch, name) for batch in ORDERS) + " |"
-        for name, words in alarms.items()
-    )
-    drop_rows = "\n".join(
-        f"| {before:,} | " + " | ".join(_delay(found, f"drop {before} {name}") for name in DROPS)
-        + " | "
-        + " | ".join(_ratio(found, f"drop {before}", one, of) for one in DROPS[:2] for of in DROPS[2:])
-        + " |"
-        for before in (EARLY, LATE)
-    )  # fmt: skip
-    careless_rows = "\n".join(
-        f"| {share:.0%} | "
-        + " | ".join(_delay(found, f"careless {share} {name}") for name in ("ours", "oracle", "same", "threshold"))
-        + f" | {_ratio(found, f'careless {share}', 'ours', 'oracle')} | {_ratio(found, f'careless {share}', 'ours', 'same')} "
-        f"| {found[f'careless {share} others']:.1%} |"
-        for share in (1.0, 0.6, 0.3)
-    )
-    return f"""# Watching: false alarms and delays
-
-Written by `benchmarks/watching.py`: projects of {ITEMS:,} items of unequal difficulty, {PEOPLE} annotators, {PER_ITEM}
-annotations per item. Four times during a project 2% of the labels so far are given anew and 1% of the annotations deleted,
-which rebuilds what is watched. Everything is looked at after every item (annotators after every {LOOKS}), and an alarm at any
-moment counts.
-
-## Where nothing is wrong
-
-Share of projects in which it appears, or is wrong, at some moment, with its standard error. Batches begin anywhere and
-differ in difficulty by {UNEQUAL} logits. An interval is wrong when it excludes the mean probability of agreement of the items
-so far.
-
-| looked at all the time | random order | batches of {" | batches of ".join(str(each) for each in ORDERS[1:])} |
-|---|{"--:|" * len(ORDERS)}
-| projects | {" | ".join(f"{found[f'{batch} rounds']:,.0f}" for batch in ORDERS)} |
-{quiet_rows}
-
-At the end the safe bounds are ± {found["0 half"]:.3f}, the ordinary interval ± {found["0 fixed_half"]:.3f}. The notice says only
-that the latest items agree less than random order allows. In batches that is true, since a harder batch does agree less; it
-is false in random order alone. The alert says that they agree less than batches differ. Batches of {ORDERS[-1]} are hard to
-tell from a change in a project of {ITEMS:,} items, which holds five of them, and more so in longer ones: of {found["long rounds"]:,.0f} projects of
-{LONG:,} items in batches of {ORDERS[-1]}, {found["long drop"]:.0%} had the alert `drop` at some moment.
-
-## Where agreement falls by {FALL}
-
-Median number of items until the fall is found ({found["fewer"]:,.0f} projects each, in random order, watched for {AFTER:,} items after the
-fall), and the share of projects where it was. The **all-knowing oracle** is CUSUM with the distributions before and after
-the fall. The **learning oracle** knows only how much agreement varies, and has to learn the level as we have. Neither allows
-for batches. Both have alarms in 5% of the projects of the same length without a fall; the alert and the notice hold
-their 5% however long a project runs. Ratios are those of the median delays.
-
-| items before the fall | alert `drop` | notice | all-knowing oracle | learning oracle | alert / all-knowing | alert / learning | notice / all-knowing | notice / learning |
-|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-{drop_rows}
-
-## Where one of {PEOPLE} annotators answers at random
-
-Median number of their own items until they are named ({found["fewer"]:,.0f} projects each); everybody has about {ITEMS * PER_ITEM // PEOPLE} items. The first
-oracle (all-knowing) knows how careless they are and how often careful people agree, and relies on everybody having like
-items. The second (same items) knows how careless they are and, as we do, compares people on the same items alone. The threshold is that above, which
-pauses careful people too.
-
-| answers at random | alert `annotator_apart` | all-knowing oracle | oracle on the same items | threshold | alert / all-knowing | alert / same items | anybody else named by us |
-|--:|--:|--:|--:|--:|--:|--:|--:|
-{careless_rows}
-
-"–": fewer than half were found.
-"""
-
-
-def _share(found: dict[str, float], batch: int, name: str) -> str:
-    share, rounds = found[f"{batch} {name}"], found[f"{batch} rounds"]
-    return f"{share:.1%} ± {(share * (1 - share) / rounds) ** 0.5:.1%}"
-
-
-def _delay(found: dict[str, float], name: str) -> str:
-    delay, share = found[f"{name} delay"], found[f"{name} found"]
-    return f"{'–' if delay > 10**8 else f'{delay:.0f}'} ({share:.0%})"
-
-
-def _ratio(found: dict[str, float], name: str, one: str, oracle: str) -> str:
-    ours, theirs = found[f"{name} {one} delay"], found[f"{name} {oracle} delay"]
-    return "–" if max(ours, theirs) > 10**8 else f"{ours / theirs:.1f}"
 
 
 if __name__ == "__main__":

@@ -135,14 +135,16 @@ def test_default_weights_and_teams(tmp_path: Path) -> None:
 
 
 def test_watching() -> None:
-    study = module("watching")
-    quiet = study.quiet(0.0, 1)
+    study, page = module("watching"), module("watching_page")
+    quiet = study.quiet(0, 1)
     assert quiet["paused"] == 1.0 and 0 < quiet["fixed_half"] < quiet["half"] < 0.1
-    ran = lambda what, times: [what(seed) for seed in range(times)]  # noqa: E731
-    study.AFTER = 100
+    ran = lambda _, simulated, times: [simulated(seed) for seed in range(times)]  # noqa: E731
+    study.AFTER, study.LENGTHS = 100, (1000,)
     drops = study._drops(ran, study.EARLY, 0.3, 2)
     assert drops["drop 500 oracle delay"] <= drops["drop 500 ours delay"]
-    assert study._ratio({"x ours delay": 30.0, "x oracle delay": 20.0}, "x", "oracle") == "1.5"
+    assert [study.long_run(law, 1).keys() == {"1000"} for law in study.LAWS] == [True] * 3
+    assert page._ratio({"x ours delay": 30.0, "x oracle delay": 20.0}, "x", "ours", "oracle") == "1.5"
+    assert (page._rate(0.5, 100), page._rate(0.0, 100)) == ("50.0% ± 5.0%", "none (< 3.0%)")
 
 
 def test_clusters() -> None:

@@ -1,8 +1,9 @@
 """Alerts: what was found, the figures behind it and what to do; each has a beginning and an end.
 
-Every statistical alert controls its false alarms over a whole phase of a project (from one mark of new guidelines to
-the next), however often people look: if nothing is wrong, an alert of its kind ever opens in at most 5% of phases.
-Alerts about people say whose items to look at; different is not wrong.
+Statistical alerts control their false alarms over a whole phase of a project (from one mark of new guidelines to the
+next), however often people look: if nothing is wrong, an alert of its kind ever opens in at most 5% of phases. For
+``drop`` and ``class_drop`` this is proven for items in random order; for batches it is measured, in projects of certain
+lengths (docs/studies/watching.md). Alerts about people say whose items to look at; different is not wrong.
 """
 
 from __future__ import annotations
@@ -84,8 +85,8 @@ def notice(live: Live) -> str:
     if drop is None or drop.in_random_order < math.log(1 / ALPHA) or drop.evidence >= math.log(1 / ALPHA):
         return ""
     return (
-        f"The latest {count(drop.items, 'item')} agree less: {figure(drop.after, 2)} after {figure(drop.before, 2)}. "
-        "This may be a batch of harder items; look at them. An alert opens if it is more than batches differ."
+        f"{_fell(drop)} on the latest {count(drop.items, 'item')}. It may be a batch of harder items, or people "
+        "changed: look at a few of them. An alert opens if it lasts and exceeds how batches differ."
     )
 
 
@@ -95,7 +96,7 @@ def _drops(live: Live) -> Iterator[Alert]:
             live,
             "drop",
             "Agreement has dropped",
-            f"{_fell(live.drop)} on the latest {count(live.drop.items, 'item')}: more than earlier stretches differ.",
+            f"{_fell(live.drop)} on the latest {count(live.drop.items, 'item')}: more than earlier items varied.",
             "Ask what changed: harder items, new annotators, a habit. If the guidelines changed, add a mark.",
             figures=_figures(live.drop),
             link="#course",

@@ -18,10 +18,10 @@ PROJECT, QUESTION, SOURCE = "demo", "sentiment", "demo"
 PEOPLE = ("ann", "bob", "cyd", "dan", "eva", "fay", "gus", "hal", "ida", "jon")
 CARELESS = "kim"
 LABELS = ("negative", "neutral", "positive")
-ITEMS, PER_ITEM = 1500, 3
-DRIFT, HELP = 0.4, 0.7  # shares of the project
+ITEMS, PER_ITEM = 2100, 3
+DRIFT, HELP = 0.4, 0.75  # shares of the project
 SECONDS = 20.0  # between two annotations, in the project's time
-A_SECOND = 60  # annotations replayed per second
+A_SECOND = 120  # annotations replayed per second
 MARK = "Guidelines 2: what counts as neutral"
 
 

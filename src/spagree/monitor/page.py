@@ -92,7 +92,8 @@ def top(hub: Hub, live: Live) -> Top:
 def verdict(live: Live, found: Sequence[Alert]) -> Verdict:
     """Whether to intervene: the open alerts, or whether the target is certainly reached."""
     if len(found) == 1:
-        return Verdict("problem", "✕", f"One thing needs a look: {found[0].title}.")
+        also = " The latest items agree less, too." if notice(live) else ""
+        return Verdict("problem", "✕", f"One thing needs a look: {found[0].title}.{also}")
     if found:
         titles = " · ".join(alert.title for alert in found[:SHOWN_TITLES])
         more = " · …" if len(found) > SHOWN_TITLES else ""

@@ -1,0 +1,134 @@
+"""The page docs/studies/watching.md, from the figures of benchmarks/watching.py."""
+
+from __future__ import annotations
+
+from watched_projects import ITEMS, PEOPLE, PER_ITEM, RARE, UNEQUAL
+
+ORDERS = (0, 20, 50, 100, 200)  # items in a batch; 0 is random order
+LOOKS = 50  # items between two looks at the annotators
+EARLY, LATE, AFTER = 500, 2000, 1500  # items before a drop, and watched after it
+FALL = 0.1
+LENGTHS = (1000, 3000, 10_000)  # items of long projects
+LAWS = {"normal": "normal", "two kinds": "two kinds", "few hard": "a few hard ones"}
+CARELESS = (1.0, 0.6, 0.3)  # shares of answers at random
+DROPS = ("ours", "notice", "oracle", "learning")
+
+
+def page(found: dict[str, float]) -> str:
+    alarms = {
+        "safe": "the bounds that are safe to watch, 95%",
+        "fixed": "the ordinary 95% interval",
+        "notice": "notice: the latest items agree less",
+        "drop": "alert `drop`",
+        "class": "alert `class_drop`",
+        "named": "alert `annotator_apart`",
+        "paused": "a threshold: somebody below 80% agreement with the majority, from the tenth item on",
+    }
+    quiet_rows = "\n".join(
+        f"| {words} | " + " | ".join(_share(found, batch, name) for batch in ORDERS) + " |"
+        for name, words in alarms.items()
+    )
+    drop_rows = "\n".join(
+        f"| {before:,} | " + " | ".join(_delay(found, f"drop {before} {name}") for name in DROPS)
+        + " | "
+        + " | ".join(_ratio(found, f"drop {before}", one, of) for one in DROPS[:2] for of in DROPS[2:])
+        + " |"
+        for before in (EARLY, LATE)
+    )  # fmt: skip
+    careless_rows = "\n".join(
+        f"| {share:.0%} | "
+        + " | ".join(_delay(found, f"careless {share} {name}") for name in ("ours", "oracle", "same", "threshold"))
+        + f" | {_ratio(found, f'careless {share}', 'ours', 'oracle')} | {_ratio(found, f'careless {share}', 'ours', 'same')} "
+        f"| {found[f'careless {share} others']:.1%} |"
+        for share in CARELESS
+    )
+    long_rows = "\n".join(
+        f"| {words} | {found[f'long {law} rounds']:,.0f} | "
+        + " | ".join(_rate(found[f"long {law} {items}"], found[f"long {law} rounds"]) for items in LENGTHS)
+        + " |"
+        for law, words in LAWS.items()
+    )
+    return f"""# Watching: false alarms and delays
+
+Written by `benchmarks/watching.py`: projects of {ITEMS:,} items of unequal difficulty, {PEOPLE} annotators, {PER_ITEM}
+annotations per item. Four times during a project 2% of the labels so far are given anew and 1% of the annotations deleted,
+which rebuilds what is watched. Everything is looked at after every item (annotators after every {LOOKS}), and an alarm at any
+moment counts.
+
+## Where nothing is wrong
+
+Share of projects in which it appears, or is wrong, at some moment, with its standard error (where there is
+none, with its 95% upper bound). Batches begin anywhere and
+differ in difficulty by {UNEQUAL} logits. An interval is wrong when it excludes the mean probability of agreement of the items
+so far.
+
+| looked at all the time | random order | batches of {" | batches of ".join(str(each) for each in ORDERS[1:])} |
+|---|{"--:|" * len(ORDERS)}
+| projects | {" | ".join(f"{found[f'{batch} rounds']:,.0f}" for batch in ORDERS)} |
+{quiet_rows}
+
+At the end the safe bounds are ± {found["0 half"]:.3f}, the ordinary interval ± {found["0 fixed_half"]:.3f}. The notice says only
+that the latest items agree less than random order allows. In batches that is true, since a harder batch does agree less; it
+is false in random order alone. The alert says that they agree less than batches differ.
+
+What is proven, and what is only measured: for labels that are not changed afterwards, the safe bounds exclude the truth
+in at most 5% of projects in any order, and the notice and the alert `drop` appear in at most 5% if items close in random
+order, however long the project. Edits and deletions rebuild the sequence, which the proofs do not cover. In batches the
+rate of the alert is measured only.
+
+## Longer projects in batches
+
+Share of projects with the alert `drop` up to that number of items, where nobody changes, in batches of
+{ORDERS[-1]} items and without edits. "Two kinds": half of the batches are harder by {2 * UNEQUAL:.1f} logits. "A few hard ones": {RARE:.0%} of the
+batches are harder by {2.6 * UNEQUAL:.1f} logits, so that several in a row look like a change of the people.
+
+| difficulty of batches | projects | {" | ".join(f"{each:,} items" for each in LENGTHS)} |
+|---|--:|{"--:|" * len(LENGTHS)}
+{long_rows}
+
+## Where agreement falls by {FALL}
+
+Median number of items until the fall is found ({found["fewer"]:,.0f} projects each, in random order, watched for {AFTER:,} items after the
+fall), and the share of projects where it was. The **all-knowing oracle** is CUSUM with the distributions before and after
+the fall. The **learning oracle** knows only how much agreement varies, and has to learn the level as we have. Neither allows
+for batches. Both have alarms in 5% of the projects of the same length without a fall; the alert and the notice have them
+in 5% at most however long a project in random order runs. Ratios are those of the median delays.
+
+| items before the fall | alert `drop` | notice | all-knowing oracle | learning oracle | alert / all-knowing | alert / learning | notice / all-knowing | notice / learning |
+|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+{drop_rows}
+
+## Where one of {PEOPLE} annotators answers at random
+
+Median number of their own items until they are named ({found["fewer"]:,.0f} projects each); everybody has about {ITEMS * PER_ITEM // PEOPLE} items. The first
+oracle (all-knowing) knows how careless they are and how often careful people agree, and relies on everybody having like
+items. The second (same items) knows how careless they are and, as we do, compares people on the same items alone. The threshold is that above, which
+pauses careful people too.
+
+| answers at random | alert `annotator_apart` | all-knowing oracle | oracle on the same items | threshold | alert / all-knowing | alert / same items | anybody else named by us |
+|--:|--:|--:|--:|--:|--:|--:|--:|
+{careless_rows}
+
+"–": fewer than half were found.
+"""
+
+
+def _share(found: dict[str, float], batch: int, name: str) -> str:
+    return _rate(found[f"{batch} {name}"], found[f"{batch} rounds"])
+
+
+def _rate(share: float, rounds: float) -> str:
+    """A share with its standard error; where there was none, with the largest rate that is compatible with that (95%)."""
+    if share == 0:
+        return f"none (< {1 - 0.05 ** (1 / rounds):.1%})"
+    return f"{share:.1%} ± {(share * (1 - share) / rounds) ** 0.5:.1%}"
+
+
+def _delay(found: dict[str, float], name: str) -> str:
+    delay, share = found[f"{name} delay"], found[f"{name} found"]
+    return f"{'–' if delay > 10**8 else f'{delay:.0f}'} ({share:.0%})"
+
+
+def _ratio(found: dict[str, float], name: str, one: str, oracle: str) -> str:
+    ours, theirs = found[f"{name} {one} delay"], found[f"{name} {oracle} delay"]
+    return "–" if max(ours, theirs) > 10**8 else f"{ours / theirs:.1f}"
