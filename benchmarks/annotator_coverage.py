@@ -217,8 +217,8 @@ two-way variance ([how](../breakdowns.md#what-the-interval-covers)). Does a 95% 
 time, where the truth is the agreement of two annotators who were never seen on an item that was never seen?
 
 Simulated: {rounds} data sets per setting of 200 items and three classes, 2, 2–3 or 3 annotations per item, weights
-`annotations_m1`. Annotators answer with care with a probability of their own, drawn from the population named, and
-blindly otherwise; 30% of the items are hard (careful annotators differ on them). Unequal workloads follow a Pareto
+`annotations_m1`. Each annotator answers carefully with an individual probability, drawn from the named population,
+and blindly otherwise; 30% of the items are hard (careful annotators differ on them). Unequal workloads follow a Pareto
 distribution, Zipf ones 1/rank^1.2: a few annotators do most of the work. Made by `make annotator-coverage-study`
 (`benchmarks/annotator_coverage.py`); every setting is in [annotator-coverage.csv](annotator-coverage.csv).
 
@@ -238,7 +238,7 @@ The ten settings with the lowest coverage:
 
 ## Other degrees of freedom
 
-With spammers a few annotators make up most of the variance between annotators. Two corrections by (Σu²)²/Σu⁴, the effective number of
+With spammers, the variance between annotators depends on a few of them. Two corrections by (Σu²)²/Σu⁴, the effective number of
 influences u of single annotators: Satterthwaite's degrees of freedom with the annotators' part on that number, and the
 least of the three numbers.
 
@@ -246,21 +246,21 @@ least of the three numbers.
 |---|--:|--:|--:|--:|--:|--:|
 {variants}
 
-Satterthwaite's covers less where annotators are ordinary; the least of three covers more but is wider than the tenth that
-would be worth it. Most misses happen where no spammer was drawn, and no formula can see who was not there. So the degrees
+Satterthwaite's covers less if annotators are ordinary; the least of three covers more but is wider than the tenth that
+would be worth it. Most misses happen when no spammer was drawn, and no formula can see absent people. So the degrees
 of freedom stay, and where one annotator moves the figure more than all the others together, the warning
 `one_annotator_decides` says so.
 
-What to make of it:
+Conclusions:
 
 - For populations of ordinary quality coverage is {usual_low}–{usual_high}, where intervals over items alone hold
-  only a part of the time. The price is an honest one: with four annotators the interval is several times as wide.
-- It misses where a few annotators are of another kind altogether: one in five answers blindly, and four, six or ten
-  annotators often hold none of them, or too many. No interval can know of spammers it has not seen. With 60
+  only a part of the time. The price is width: with four annotators the interval is several times as wide.
+- It misses if a few annotators are of a different kind altogether: one in five answers blindly, and four, six or ten
+  annotators often include none of them, or too many. No interval can know of spammers it has not seen. With 60
   annotators and equal workloads it holds; with unequal workloads a handful of people are most of the sample.
-- It is too wide where annotators do not differ at all (quality equal) or hardly (nearly perfect) and are few: their
+- It is too wide if annotators are few and do not differ at all (quality equal) or hardly (nearly perfect): their
   variance is then known from a few degrees of freedom, and can only be found too large, never below zero.
-- The interval does not exist where no item has two annotations without some annotator: {undefined} data sets here.
+- The interval is undefined if leaving out some annotator leaves no item with two annotations: {undefined} data sets here.
 - Chance-corrected coefficients keep their interval over items: the output says so.
 """
 

@@ -338,7 +338,7 @@ def _ordinary(row: Row) -> bool:
 
 TEXT = """# An audit with other generators
 
-How often the nominal 95% interval holds the truth, on data that none of the other studies use: labels that come from a
+How often the nominal 95% interval contains the truth, on data that none of the other studies use: labels that come from a
 hidden normal variable (*probit*), items of three kinds, pairs of people with given margins, clusters with a beta-distributed
 agreement. {rounds:,} data sets per setting; a share of 0.95 has a standard error of {error:.3f}. Data sets in which a kappa
 does not exist (one label only) are left out. Made by `benchmarks/audit.py`; all rows are in [audit.csv](audit.csv).

@@ -332,7 +332,7 @@ are {error:.3f}. Made by `benchmarks/audit_people.py`; all rows are in [audit-pe
 ## Naming annotators
 
 Twelve people, 300 items of three classes, three annotations each, unless the row says otherwise. Nobody is worse than the
-others in the first table: somebody may be named (`stands_out` or `one_label`) in one project of ten at most, one in
+others in the first table: someone may be named (`stands_out` or `one_label`) in one project of ten at most, one in
 twenty for each of the two. The highest share is {wrongly}.
 
 {alike}
@@ -343,15 +343,15 @@ One person differs:
 
 ## Teams
 
-How often the 95% intervals hold the agreement of two other people on another item. 200 items; people's confusion matrices
+How often the 95% intervals contain the agreement of two other people on another item. 200 items; people's confusion matrices
 differ. Lowest coverage of the interval for others: {team}.
 
 {teams}
 
 ## Spammers among few people
 
-Everybody is a spammer with the same probability, who answers at random or always gives one label. A team without one cannot
-know that there are any. *Warned*: `one_annotator_decides`. Lowest coverage: {spammer}; the interval holds, or the warning is
+Everyone is a spammer with the same probability; a spammer answers at random or always gives one label. A team without one
+cannot know that they exist. *Warned*: `one_annotator_decides`. Lowest coverage: {spammer}; the interval holds, or the warning is
 given, in {either} at least.
 
 {spammers}

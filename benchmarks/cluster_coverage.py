@@ -121,7 +121,7 @@ def main() -> None:
     error = sqrt(0.95 * 0.05 / rounds)
     text = f"""# Clusters
 
-How often the 95% interval holds the truth, and how often the tests of the assumption alarm at 1% although it holds,
+How often the 95% interval contains the truth, and how often the tests of a true assumption raise an alarm at 1%,
 when items of one cluster share a shift of difficulty (standard deviation *spread*, in logits). Two labels, 2, 3 or 5
 annotations per item; *uneven*: clusters of very different size, each with one number of annotations. {rounds} data sets
 per setting, so a coverage of 0.95 is known to ± {2 * error:.3f}; {rounds * 5 // 2} with uneven clusters. Made by

@@ -251,9 +251,9 @@ def differences_text() -> str:
     small = [float(row["holds"]) for row in rows if int(row["items"]) < 100]
     return f"""## The interval of a difference
 
-How often the 95% interval holds the true difference of two rounds, {int(rows[0]["rounds"]):,} pairs of rounds per setting:
+How often the 95% interval contains the true difference of two rounds, {int(rows[0]["rounds"]):,} pairs of rounds per setting:
 {span(held)}. {inside} of {len(rows)} settings lie within 0.93–0.97, {low} below, {len(rows) - inside - low} above. With 100 items
-and more it is {span(larger)}; with 10 and 30 items {span(small)}: where few items disagree the interval is wider than it need be.
+and more it is {span(larger)}; with 10 and 30 items {span(small)}: with few disagreements the interval is wider than necessary.
 "–" was not run. These were run with an earlier version of the script, in which people take 15% less care in the second round.
 
 {grid(rows, "shared items", "items", "holds")}
@@ -277,7 +277,7 @@ How often `compare` says that the second round agrees less:
 
 {grid(rows, "second round", "items", "agrees_less")}
 
-![How often a lower agreement is told, by number of items](comparisons.svg)
+![How often a lower agreement is detected, by number of items](comparisons.svg)
 
 How often the gate `--no-worse-than {MARGIN}` lets the second round pass. Where it is worse by exactly {MARGIN}, it passes in
 {span(passed)}; where it is as good as the first, the gate needs the items that this table shows:
@@ -335,11 +335,11 @@ projects per setting.
 This part was run before the interval allowed for more, as the section above shows: with 50 and 100 items it is now wider, and
 *as good* is said less often; with more items little changes.
 
-How often a model that is exactly as good as the average person is told to be *as good*, by items per person:
+How often a model that is exactly as good as the average person is called *as good*, by items per person:
 
 {grid(own["as a person"], "items per person", "items", "as_good")}
 
-![How often a model as good as a person is told to be so](comparisons-models.svg)
+![How often a model as good as a person is called as good](comparisons-models.svg)
 
 How often a model that is worse by exactly the margin is called *as good*:
 
@@ -375,7 +375,7 @@ def page() -> None:
 
 
 INTRODUCTION = """Made by `benchmarks/comparison_coverage.py`, with a generator of its own: items have a right answer and an ease, people
-take more or less care, and whoever takes no care labels by the shares of the classes (0.4/0.3/0.3, or 0.9/0.1 with a rare
+take more or less care, and careless answers follow the shares of the classes (0.4/0.3/0.3, or 0.9/0.1 with a rare
 class). Every setting is in the tables comparisons-*.csv beside this page. A share of 0.95 has a standard error of 0.014 from 250
 rounds, 0.011 from 400, 0.007 from 1,000; a share of 0.5 has one of 0.010 from 2,500.
 """

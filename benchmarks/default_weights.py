@@ -121,10 +121,10 @@ def report(rows: list[dict[str, Any]], rounds: int) -> str:
 TEXT = """# Which weights to use by default
 
 Mean squared error of SPA by weighting scheme on {sets} real sets ({named}), {rounds:,} data sets per set, design and size.
-Only items with five annotations or more are drawn from, so that the agreement of each is known well. Random thinning: up to
+Only items with five or more annotations are used, so the agreement of each is well known. Random thinning: up to
 five annotations per item, each kept with probability 0.6. Calibration design: two annotations for most items, all there are
 (up to 50) for one in twenty. Geometric means over sets of the ratio to the best fixed scheme *of that set and size*, which
-nobody knows beforehand: 1 cannot be reached by any one fixed scheme. Made by `python benchmarks/default_weights.py FOLDER`;
+nobody knows beforehand: no single fixed scheme can reach 1. Made by `python benchmarks/default_weights.py FOLDER`;
 all rows are in [default-weights.csv](default-weights.csv). [The decision](../decisions/0006-default-weights.md).
 """
 

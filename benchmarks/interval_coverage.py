@@ -126,7 +126,7 @@ per cell, weights `annotations_m1`. Made by `python benchmarks/interval_coverage
   annotations and agreement 0.99, 90.4% of all data sets are perfect; one disagreement makes 9.1% more. An interval
   that contains 0.99 only for perfect data covers 0.904, one that also does so for a single disagreement 0.996:
   nothing sensible lies between. Of the cells below 0.93, {near} have an agreement of 0.97 or 0.99.
-- Of the cells above 0.97, {small} have 10 or 30 items: there the interval is wider than it would have to be.
+- Of the cells above 0.97, {small} have 10 or 30 items: there the interval is wider than necessary.
 - With {rounds:,} data sets a share of 0.95 has a standard error of {error:.3f}.
 - The assumption check raises a false alarm at 5% in {alarms} of the data sets (100 items and more).
 

@@ -91,7 +91,7 @@ even or skewed (0.8, 0.15, 0.05). Bias of the value, and how often the nominal 9
 among the data sets where it is defined ("no interval": all annotations carry one label, or do without one of the
 items). Made by `python benchmarks/kappa_study.py`; the same rows are in [chance-correction.csv](chance-correction.csv).
 
-`spa_kappa` compares only annotations of different items by chance and is freed of its remaining bias by leaving out one
+`spa_kappa` compares only annotations of different items by chance and has its remaining bias removed by leaving out one
 item at a time. The other two are what other packages compute.
 
 ![Bias and coverage by number of items, for a true kappa of 0.5](chance-correction.svg)

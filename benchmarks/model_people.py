@@ -80,9 +80,9 @@ def line(row: dict[str, Any]) -> str:
     return f"| {row['set']} | {row['model']} | {span} | {row['rounds']} | {verdict} | {passed} | {people} of {whole} |"
 
 
-TEXT = """# A person, a majority, a constant and a coin in the place of the model
+TEXT = """# A person, a majority, a constant and a coin in place of the model
 
-Real annotations, `margin` 0.05. *A person*: one annotation of every item, whoever made it, is given to the model, {rounds} times;
+Real annotations, `margin` 0.05. *A person*: one annotation of every item, by anyone, is assigned to the model, {rounds} times;
 such a model is exactly as good as a person. Δ is how much more often a person agrees with the model than with another
 person, with its mean interval for new items and people. Beside it the alternative annotator test (ε = 0.1, as its paper defines
 it) and how many people have the 30 items it asks for. Made by `benchmarks/model_people.py`; the figures are in
@@ -93,8 +93,8 @@ it) and how many people have the 30 items it asks for. Made by `benchmarks/model
 {table}
 
 - The person is called *worse* in {worse} of {people} comparisons; the interval of Δ holds 0 in {held} of {people}. *Cannot tell*
-  means that the items and people do not suffice to rule out a difference of 0.05.
-- The commonest label and the coin are called *as good* in {bots} of {bot_cases}.
+  means that there are too few items or people to rule out a difference of 0.05.
+- The most common label and the coin are called *as good* in {bots} of {bot_cases}.
 - The majority of the very people it is compared with agrees with them more than any of them can. It has seen their answers: this
   is no evidence about a model, and the page on [comparing](../compare.md#may-a-model-annotate) says so.
 """

@@ -193,20 +193,20 @@ TEXT = """# Naming annotators: how often wrongly, how often rightly
 
 `annotators()` names people in two ways: `stands_out` (the others of the same items agree less with this person than with
 each other, [how](../breakdowns.md#annotators)) and `one_label` (one label throughout, beyond what the items explain).
-Each is meant to name anybody like the others in at most one project in twenty. {rounds:,} simulated projects per row, 10
+Each should name someone like the others in at most one project in twenty. {rounds:,} simulated projects per row, 10
 people and 300 items of three classes unless the row says otherwise; two standard errors of a share of 0.05 are {error:.3f}.
 Made by `make naming-study` (`benchmarks/naming.py`); all rows are in [naming.csv](naming.csv).
 
-## Nobody differs: projects in which somebody is named
+## Nobody differs: projects in which someone is named
 
-"Plain agreement" is what the product does not do: compare everybody's agreement with others to the mean, with the same
+"Plain agreement" is what spagree does not do: compare everyone's agreement with others to the mean, with the same
 test and the same correction.
 
 {nobody}
 
 Highest share: {worst:.3f} for `stands_out` ({where}), {blind:.3f} for `one_label` ({blind_where}).
 
-## One person differs: projects in which they are found, and in which somebody else is named
+## One person differs: projects in which they are found, and in which someone else is named
 
 {somebody}
 """

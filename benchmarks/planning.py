@@ -197,7 +197,7 @@ def page() -> None:
 
 TEXT = """# Do plans keep their promise?
 
-`spagree plan --budget` names the half-width that more annotations will bring. Here a pilot is drawn from a data set, a budget
+`spagree plan --budget` states the half-width that more annotations will buy. Here a pilot is drawn from a data set, a budget
 is planned with it, the planned design is drawn from the same data set, and the half-width that is then measured is divided by
 the one that was promised. {sets} real data sets and {made} simulated ones, {cases:,} plans; pilots of 50, 100 and 200 items,
 2 to 5 annotations each, planned for 2 to 5 annotations each. Made by `benchmarks/planning.py`; one row per setting is in
@@ -213,8 +213,8 @@ in {real_either:.1%} and {simulated_either:.1%}.
 
 ## By annotations per item (real data)
 
-A pilot with two annotations per item cannot show how three go together. Plans for three or more then rest on what is usual
-in real data sets, and their range is wider.
+A pilot with two annotations per item cannot show how three vary together. Plans for three or more then rely on what is
+typical of real data sets, and their range is wider.
 
 {by_each}
 

@@ -145,7 +145,7 @@ def report(rows: list[Row], rounds: int) -> str:
 
 HEAD = """# Rare classes and calibration sets
 
-How often the nominal 95% interval contains the truth where few items decide, {rounds:,} simulated data sets per
+How often the nominal 95% interval contains the truth when few items decide, {rounds:,} simulated data sets per
 setting (a share of 0.95 has a standard error of {error:.3f}). Made by `python benchmarks/rare_and_uneven.py`; all rows are
 in [rare-and-uneven.csv](rare-and-uneven.csv).
 

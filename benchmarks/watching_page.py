@@ -52,7 +52,7 @@ def page(found: dict[str, float]) -> str:
 
 Written by `benchmarks/watching.py`: projects of {ITEMS:,} items of unequal difficulty, {PEOPLE} annotators, {PER_ITEM}
 annotations per item. Four times during a project 2% of the labels so far are given anew and 1% of the annotations deleted,
-which rebuilds what is watched. Everything is looked at after every item (annotators after every {LOOKS}), and an alarm at any
+which rebuilds what is watched. Everything is checked after every item (annotators after every {LOOKS}), and an alarm at any
 moment counts.
 
 ## Where nothing is wrong
@@ -101,7 +101,7 @@ in 5% at most however long a project in random order runs. Ratios are those of t
 ## Where one of {PEOPLE} annotators answers at random
 
 Median number of their own items until they are named ({found["fewer"]:,.0f} projects each); everybody has about {ITEMS * PER_ITEM // PEOPLE} items. The first
-oracle (all-knowing) knows how careless they are and how often careful people agree, and relies on everybody having like
+oracle (all-knowing) knows how careless they are and how often careful people agree, and relies on everyone having similar
 items. The second (same items) knows how careless they are and, as we do, compares people on the same items alone. The threshold is that above, which
 pauses careful people too.
 
