@@ -18,6 +18,7 @@ from spagree.monitor import hooks, label_studio
 from spagree.monitor.hub import Hub
 from spagree.monitor.label_studio import Comparer, LabelStudio, compare
 from spagree.monitor.store import Store
+from spagree.monitor.writer import BusyError
 
 CONFIG = """<View><Text name="t" value="$t"/><Choices name="mood" toName="t">
 <Choice value="Good"/><Choice value="Bad"/></Choices></View>"""
@@ -225,6 +226,22 @@ def test_what_goes_wrong_is_shown_and_changes_nothing(
     studio.odd.clear()
     compared(hub, studio)
     assert not hub.faults
+
+
+def test_a_busy_store_is_named_and_the_next_comparison_goes_on(
+    hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio.tasks = {1: {1: [annotation(1, 7, "Good")]}}
+
+    def busy(_: object) -> None:
+        raise BusyError("too much is waiting")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hub, "reconcile", busy)
+        compared(hub, studio)
+    assert list(hub.faults.values()) == ["the store did not accept it; trying again"]
+    compared(hub, studio)
+    assert not hub.faults and hub.questions() == [("label-studio-1", "mood")]
 
 
 def test_a_thread_compares_at_once_and_again(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:

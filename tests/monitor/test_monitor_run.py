@@ -19,7 +19,8 @@ from serving import given, wait_for
 from standardwebhooks import Webhook
 
 from spagree.errors import FileError, UsageError
-from spagree.monitor import notify
+from spagree.monitor import demo as demo_module
+from spagree.monitor import follow, notify
 from spagree.monitor.alerts import Alert
 from spagree.monitor.demo import Demo
 from spagree.monitor.follow import Follower, listing
@@ -95,6 +96,7 @@ def test_the_demo_is_live_at_once() -> None:
         (Asked(target=70), "between 0 and 1"),
         (Asked(host="192.0.2.1", token_file="token"), "choose another --port"),
         (Asked(alert_url="ftp://x", port=0), "http://"),
+        (Asked(label_studio=("http://127.0.0.1:8080",), port=0), "--label-studio-token-file FILE"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(
@@ -150,6 +152,22 @@ def test_a_file_that_grows_shrinks_and_changes_is_followed(hub: Hub, tmp_path: P
         assert wait_for(lambda: not hub.faults) and hub.reconciled["file labels.csv"].total == 4
     finally:
         follower.close()
+
+
+def test_a_database_that_does_not_answer_is_asked_again(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(follow, "EVERY", 0.01)
+    monkeypatch.setattr(follow, "listing", lambda path, project: asked.append(path) or listing(path, project))
+    follower = Follower(hub, "postgresql://127.0.0.1:1/labels?table=a")
+    try:
+        wait_for(lambda: len(asked) > 2)
+    finally:
+        follower.close()
+    (fault,) = hub.faults.values()
+    assert fault.startswith("cannot be read: ")
+    assert [each.message for each in caplog.records].count("comparison failed") == 1  # logged once, not every time
 
 
 def test_a_file_may_appear_later(hub: Hub, tmp_path: Path) -> None:
@@ -264,3 +282,13 @@ def test_the_demo_can_be_stopped(tmp_path: Path) -> None:
     taken = hub.taken
     hub.close()
     assert hub.taken == taken
+
+
+def test_the_demo_marks_its_new_guidelines_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo_module, "ITEMS", 20)
+    hub = Hub(Store(str(tmp_path / "d.sqlite")))
+    demo = Demo(hub, a_second=1e6)
+    wait_for(lambda: not demo._thread.is_alive())
+    assert hub.taken == 60 and [text for _, text in hub.marks["demo"]] == [demo_module.MARK]
+    demo.close()
+    hub.close()

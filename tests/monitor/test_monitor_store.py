@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from serving import given, wait_for
 
 from postgres import Server
-from spagree.errors import FileError, UsageError
+from spagree.errors import FileError, MissingExtraError, UsageError
 from spagree.monitor import store as store_module
 from spagree.monitor import writer as writer_module
 from spagree.monitor.events import Given, Row
@@ -168,6 +168,12 @@ def test_what_is_no_store_is_refused_in_words(tmp_path: Path) -> None:
     path.write_text("item,annotator,label\n" * 100)
     with pytest.raises(FileError, match="name another --store"):
         Store(str(path))
+
+
+def test_without_its_driver_a_postgresql_store_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingExtraError, match=r"spagree\[postgres\]"):
+        Store("postgresql://127.0.0.1:1/labels")
 
 
 @ON_POSTGRES
