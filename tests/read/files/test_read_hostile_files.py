@@ -12,6 +12,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -59,6 +60,14 @@ def test_each_connection_spills_to_a_private_folder_of_its_own() -> None:
     assert str(os.getpid()) != one.parent.name.rpartition("-")[2]
 
 
+def ended_by(running: subprocess.Popen[bytes], end: signal.Signals) -> None:
+    """A signal that comes just before Python enters a blocking read takes effect with the next one."""
+    while running.poll() is None:
+        running.send_signal(end)
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(timeout=20)
+
+
 @pytest.mark.parametrize("end", [None, signal.SIGTERM, signal.SIGHUP])
 def test_temporary_files_are_removed_however_the_command_ends(end: signal.Signals | None, tmp_path: Path) -> None:
     fifo, scratch = tmp_path / "labels", tmp_path / "scratch"
@@ -76,8 +85,7 @@ def test_temporary_files_are_removed_however_the_command_ends(end: signal.Signal
         if end is None:
             stream.write(CSV)
         else:
-            running.send_signal(end)
-            running.wait()
+            ended_by(running, end)
     _, error = running.communicate()
     assert running.returncode == {None: 0, signal.SIGTERM: 143, signal.SIGHUP: 129}[end], error
     assert list(scratch.iterdir()) == []
