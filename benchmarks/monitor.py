@@ -242,8 +242,9 @@ def page(found: dict[str, float], annotations: int) -> str:
 
 Written by `benchmarks/monitor.py`: single annotations over {CONNECTIONS} connections, batches over 4; every answer comes after
 the annotations are on disk (SQLite, WAL, synchronous=FULL). Client and server share the {os.cpu_count()} cores of the machine with
-whatever else runs on it: on average {found["load"]:.1f} programs wanted a core. Processor time is that of the server alone,
-and says what it does on a machine of its own.
+whatever else runs on it: on average {found["load"]:.1f} programs wanted a core. Processor time is that of the server alone:
+roughly what it would take with a core to itself, which was not measured. Where more programs than cores want to run, rates and
+waits are those of the crowded machine.
 
 | annotations per request | per second | per second of the server's processor time | aim | median | p99 | slowest |
 |--:|--:|--:|--:|--:|--:|--:|
