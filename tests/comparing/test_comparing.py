@@ -120,7 +120,7 @@ def test_names() -> None:
     assert names_of(["a.csv", "a.csv"]) == ["1: a.csv", "2: a.csv"]
     assert names_of([[], []]) == ["A", "B"]
     for wrong in (("one",), ("one", "one")):
-        with pytest.raises(spagree.UsageError, match="a name of its own"):
+        with pytest.raises(spagree.UsageError, match="a different name"):
             spagree.compare(A, B, names=wrong)
     with pytest.raises(spagree.UsageError, match="two sources or more"):
         spagree.compare(A)

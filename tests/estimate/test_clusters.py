@@ -156,7 +156,7 @@ def test_an_item_without_a_cluster_is_one_of_its_own() -> None:
     assert found.data.clusters == same.data.clusters
     lost = len({item for item, *_, doc in alone if doc is None})
     said = next(each.message for each in found.warnings if each.code == "without_cluster")
-    assert said == f"{lost} of {found.data.items} items have no value in 'doc': each counts as a cluster of its own"
+    assert said == f"{lost} of {found.data.items} items have no value in 'doc': each counts as its own cluster"
 
 
 def test_one_cluster_has_a_value_and_no_interval() -> None:

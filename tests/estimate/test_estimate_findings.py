@@ -175,14 +175,14 @@ def test_one_item_is_questioned() -> None:
 
 def test_items_annotated_once_each_are_questioned() -> None:
     found = cautions(find(tally_of(parse("a b c"))))
-    assert found == {"all_items_once": "every annotation has an item of its own; is the item column right?"}
+    assert found == {"all_items_once": "every annotation has a different item; is the item column right?"}
     assert "all_items_once" not in codes(parse("a b cc"))
     assert codes(parse("a")) == ["one_item"]
 
 
 def test_few_items_are_counted() -> None:
     found = cautions(find(tally_of(GOOD[:9])))
-    assert found == {"few_items": "only 9 items have two annotations: a rough figure"}
+    assert found == {"few_items": "only 9 items have two annotations, so the figure is rough"}
     assert codes(GOOD[:10]) == []
     assert "few_items" in codes(parse("ab a"))
 

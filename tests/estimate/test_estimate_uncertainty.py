@@ -289,7 +289,7 @@ def test_two_pairable_items_have_an_interval() -> None:
 @pytest.mark.parametrize("tally", [Tally(), tally_of(parse("a b c"))])
 def test_without_pairs_every_scheme_is_undefined_and_says_why(tally: Tally) -> None:
     found = find(tally, level=0.9)
-    reason = "no item has two annotations, so no agreement can be seen"
+    reason = "no item has two annotations, so agreement cannot be measured"
     for scheme in SCHEMES:
         assert found.schemes[scheme] == undefined(reason, 0.9, scheme)
         assert found.schemes[scheme] == Estimate(None, None, None, None, 0.9, scheme, undefined=reason)

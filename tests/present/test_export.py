@@ -72,7 +72,7 @@ def test_a_tally_exports_what_it_knows(tmp_path: Path) -> None:
 def test_undefined_figures_are_empty_and_say_why(tmp_path: Path) -> None:
     spagree.measure([("q1", "ann", "yes")]).export(tmp_path)
     for row in rows(tmp_path / "schemes.csv"):
-        assert row["value"] is None and row["undefined"] == "only one annotator, so no agreement can be seen"
+        assert row["value"] is None and row["undefined"] == "only one annotator, so agreement cannot be measured"
 
 
 @pytest.mark.parametrize("formula", FORMULAS)

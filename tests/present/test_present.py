@@ -254,7 +254,7 @@ def test_chance_is_in_the_headline_under_a_metric_and_where_agreement_is_near_it
 
 def test_undefined_agreement_in_words_and_json() -> None:
     nothing = find(Tally.from_items([{"a": 1}]))
-    assert in_words(nothing) == "Agreement is undefined: no item has two annotations, so no agreement can be seen."
+    assert in_words(nothing) == "Agreement is undefined: no item has two annotations, so agreement cannot be measured."
     found = document(Breakdowns(nothing), "9.9")
     assert found["spa"]["value"] is None and "undefined" in found["spa"]
     assert found["missingness"] == {"z": None, "p": None, "undefined": "no pairable item", "by_n": []}

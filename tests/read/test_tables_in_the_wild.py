@@ -592,7 +592,7 @@ def test_labels_given_again_are_joined_or_kept(make: Any, tmp_path: Path, monkey
     assert spagree.measure(source, duplicates="set", metric="jaccard", weights="flat").spa.value == 0.75
     kept = spagree.measure(source, duplicates="keep", weights="flat")
     assert kept.data.annotations == 6 and kept.spa.value == pytest.approx((1 / 3 + 1) / 2)
-    assert "each counts as an annotation of its own" in next(w.message for w in kept.warnings if w.code == "repeats")
+    assert "each counts as a separate annotation" in next(w.message for w in kept.warnings if w.code == "repeats")
     assert kept.annotators()["annotations"].sum() == 4
 
 

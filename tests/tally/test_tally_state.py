@@ -344,7 +344,7 @@ def test_tables_that_cannot_be_told_apart_by_their_keys_are_refused() -> None:
     with pytest.raises(DuplicateError, match="1 rows repeat an item and annotator; give each row a key"):
         State.restore(table)
     for keys in ([1], [1, 1]):
-        with pytest.raises(DataError, match="each annotation needs a key of its own"):
+        with pytest.raises(DataError, match="each annotation needs its own key"):
             State.restore(table, keys=keys)
     with pytest.raises(DuplicateError, match="already labelled"):
         State.restore(table.with_columns(label=pl.Series(["x", "y"])), keys=[1, 2])

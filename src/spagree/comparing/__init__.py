@@ -166,7 +166,7 @@ def compare(
         raise UsageError("compare: give two sources or more, one source with before, or one source with model")
     named = names_of(sources) if names is None else list(names)
     if len(named) != len(sources) or len(set(named)) != len(named):
-        raise UsageError(f"names {named!r}: give each of the {len(sources)} sources a name of its own")
+        raise UsageError(f"names {named!r}: give each of the {len(sources)} sources a different name")
     measured = {name: measure(source, **options) for name, source in zip(named, sources, strict=True)}
     return _with_groups(measured, options, interval_for)
 

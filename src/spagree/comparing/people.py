@@ -96,7 +96,7 @@ def _runs(
         occurrence = polars.col(LABEL).cum_count().over(ITEM).cast(polars.String)
         rows = rows.with_columns(occurrence.alias(ANNOTATOR))
     elif rows.select(polars.struct(ITEM, ANNOTATOR).is_duplicated().any()).item():
-        raise DataError(f"model {name}: one run labels an item twice; give each run a name of its own")
+        raise DataError(f"model {name}: one run labels an item twice; give each run a different name")
     return [part for _, part in sorted(rows.partition_by(ANNOTATOR, as_dict=True).items())]
 
 

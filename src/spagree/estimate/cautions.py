@@ -109,9 +109,9 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
     if tally.items == 1:
         yield Caution("one_item", "all annotations belong to one item; is the item column right?")
     elif tally.items == tally.annotations and tally.items > 0:
-        yield Caution("all_items_once", "every annotation has an item of its own; is the item column right?")
+        yield Caution("all_items_once", "every annotation has a different item; is the item column right?")
     elif 0 < tally.pairable_items < FEW_ITEMS:
-        yield Caution("few_items", f"only {tally.pairable_items} items have two annotations: a rough figure")
+        yield Caution("few_items", f"only {tally.pairable_items} items have two annotations, so the figure is rough")
     if tally.items > 1 and 0 < tally.pairable_items < LOW_COVERAGE * tally.items:
         yield Caution(
             "low_coverage",
@@ -146,7 +146,7 @@ def _clusters(tally: Tally) -> Iterator[Caution]:
     if without:
         yield Caution(
             "without_cluster",
-            f"{without:,} of {tally.items:,} items have no value in {column!r}: each counts as a cluster of its own",
+            f"{without:,} of {tally.items:,} items have no value in {column!r}: each counts as its own cluster",
         )
     if tally.clusters < FEW_ITEMS:
         yield Caution(

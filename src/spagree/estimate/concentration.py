@@ -96,6 +96,6 @@ def decisive_cautions(
             "one_annotator_decides",
             f"{annotators[one.annotator]!r} made {share:.0%} of the annotations of shared items and moves SPA more "
             f"than all the other annotators together: without them it would be {one.spa_without:.3f} instead of "
-            f"{spa:.3f}. What is said about other annotators depends on one person: look at their labels, and report "
+            f"{spa:.3f}. Conclusions about other annotators depend on one person: look at their labels, and report "
             f"SPA with and without them",
         )

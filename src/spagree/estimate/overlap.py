@@ -157,5 +157,5 @@ def overlap_cautions(found: Overlap) -> Iterator[Caution]:
             "thin_bridge",
             f"a team of {len(bridge.team.annotators):,} annotators shares only {bridge.items} "
             f"{'item' if bridge.items == 1 else 'items'} with all the others: whether they agree with one another "
-            "hangs on these. Let more items be annotated across teams.",
+            "depends on these. Let more items be annotated across teams.",
         )

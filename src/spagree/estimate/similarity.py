@@ -162,7 +162,7 @@ def _places(metric: Metric, labels: Sequence[str], *, by_rank: bool = False) -> 
 def _refuse_unordered(metric: Metric, labels: Sequence[str]) -> Floats:
     wrong = next(label for label in labels if not is_number(label))
     raise DataError(
-        f"metric {metric.name}: the order of the labels is not known ({wrong!r} is no number); "
+        f"metric {metric.name}: the order of the labels is not known ({wrong!r} is not a number); "
         "say it from low to high with --order low,middle,high"
     )
 

@@ -19,8 +19,8 @@ from spagree.estimate.student_t import two_sided
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-NOT_PAIRABLE = "no item has two annotations, so no agreement can be seen"
-ONE_ANNOTATOR = "only one annotator, so no agreement can be seen"
+NOT_PAIRABLE = "no item has two annotations, so agreement cannot be measured"
+ONE_ANNOTATOR = "only one annotator, so agreement cannot be measured"
 ONE_ITEM = "only one item has two annotations, too few to show how items differ"
 STEADY_ITEMS = 30  # up to this many equally weighted items, at agreement 1/2, the implied variance counts in full
 WILSON = "wilson"  # the default interval method

@@ -150,7 +150,7 @@ class AnnotationRows:
         """The rows of a table, in their order."""
         size = table.height
         if keys is not None and not len(keys) == len(set(keys)) == size:
-            raise DataError(f"{len(keys):,} keys for {size:,} annotations; each annotation needs a key of its own")
+            raise DataError(f"{len(keys):,} keys for {size:,} annotations; each annotation needs its own key")
         rows = cls()
         item, items = code_items(table[ITEM])
         rows.items = Names([text(each) for each in items.to_list()])

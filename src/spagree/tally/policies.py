@@ -212,7 +212,7 @@ def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
         return f"{found} the label {whose} annotator had given the item before; counted once."
     kept = {
         "set": "their labels were made one set",
-        "keep": "each counts as an annotation of its own, so annotators also agree or disagree with themselves",
+        "keep": "each counts as a separate annotation, so annotators also agree or disagree with themselves",
     }
     return (
         f"{found} an item by the same annotator ({repeats - same:,} with another label); "

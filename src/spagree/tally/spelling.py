@@ -123,7 +123,7 @@ def caution_own_labels(frame: nw.LazyFrame[Any], tally: Tally) -> tuple[Caution,
     more = f" and {len(alone) - SHOWN_GROUPS} more" if len(alone) > SHOWN_GROUPS else ""
     message = (
         f"annotators whose labels nobody else uses, and who can agree with nobody: {who}{more}. "
-        "If they mean the same classes, write them alike first"
+        "If they mean the same classes, rename them first"
     )
     return (Caution("own_labels", message),)
 

@@ -48,7 +48,7 @@ def test_labels_of_argilla_beside_spans(tmp_path: Path) -> None:
     records = [argilla(item, span=marks(letters), mood=list(letters)) for item, letters in LABELS.items()]
     found = spagree.measure(lines(tmp_path / "a.jsonl", records))
     assert found.spa.value == pytest.approx(SPA)
-    assert "18 responses that mark spans were left aside" in codes(found)["regions_left_aside"]
+    assert "18 responses that mark spans were ignored" in codes(found)["regions_left_aside"]
 
 
 def test_rankings_of_argilla_are_compared_as_a_whole(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_objects_of_labelbox_are_no_classes(tmp_path: Path) -> None:
     path = lines(tmp_path / "l.ndjson", [labelbox(item, letters, classes=True) for item, letters in LABELS.items()])
     found = spagree.measure(path)
     assert found.spa.value == pytest.approx(SPA)
-    assert "18 objects marked were left aside" in codes(found)["regions_left_aside"]
+    assert "18 marked objects were ignored" in codes(found)["regions_left_aside"]
 
 
 def test_entities_of_doccano_are_no_classes(tmp_path: Path) -> None:

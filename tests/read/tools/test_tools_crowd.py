@@ -122,7 +122,7 @@ def test_mturk_crowd_elements(answers: str, label: str, write: Write) -> None:
     assert rows(found) == [("h1", "W1", label)] and found.understood.columns["label"] == "category"
 
 
-@pytest.mark.parametrize(("answers", "message"), [("[{", "is no JSON"), ("[5]", "holds no answers")])
+@pytest.mark.parametrize(("answers", "message"), [("[{", "is not JSON"), ("[5]", "holds no answers")])
 def test_mturk_damaged_crowd_elements(answers: str, message: str, write: Write) -> None:
     with pytest.raises(spagree.DataError, match=rf"batch\.csv:2: Answer\.taskAnswers {message}"):
         read(write("batch.csv", f"HITId,WorkerId,Answer.taskAnswers\nh1,W1,{answers}\n"))
@@ -300,7 +300,7 @@ def test_ground_truth_custom_jobs_keep_the_workers(write: Write) -> None:
     plain = {"source": "x", "job": {"annotationsFromAllWorkers": [worker("w1", '"good"')]}}
     assert rows(read(write("p.manifest", json.dumps(plain)))) == [("x", "w1", "good")]
     broken = {"source": "x", "job": {"annotationsFromAllWorkers": [worker("w1", "{")]}}
-    with pytest.raises(spagree.DataError, match="no JSON"):
+    with pytest.raises(spagree.DataError, match="not JSON"):
         read(write("b.manifest", json.dumps(broken)))
 
 

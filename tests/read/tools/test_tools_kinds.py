@@ -128,7 +128,7 @@ def test_zooniverse_tasks_that_ask_different_things_are_different_questions(save
 
 
 def test_zooniverse_damaged_json_is_refused_with_its_place(save: Save) -> None:
-    with pytest.raises(spagree.DataError, match=r"c\.csv:2: annotations is no JSON"):
+    with pytest.raises(spagree.DataError, match=r"c\.csv:2: annotations is not JSON"):
         read(save("c.csv", ZOO + 'x,ann,1,2024-02-23 16:17:42 UTC,,"[{",{},5\n'))
     with pytest.raises(spagree.DataError, match=r"c\.csv:2: annotations should be a list of tasks"):
         read(save("c.csv", ZOO + "x,ann,1,2024-02-23 16:17:42 UTC,,7,{},5\n"))
@@ -299,7 +299,7 @@ def test_regions_are_no_classes(kind: str, save: Save) -> None:
     beside = [region, region, result("q", {"choices": ["x"]})]
     found = read(save("b.json", tasks(beside, beside)))
     assert [c.message for c in found.cautions] == [
-        "4 regions marked or described were left aside: spagree compares classes"
+        "4 marked or described regions were ignored: spagree compares classes"
     ]
 
 

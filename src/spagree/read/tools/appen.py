@@ -30,7 +30,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each judgement; tainted workers and test questions are marked."""
     if _is_aggregated(source):
         raise DataError(
-            f"{source.name}: an aggregated report holds no single judgements: no agreement can be seen in it; "
+            f"{source.name}: an aggregated report holds no single judgements, so agreement cannot be measured; "
             "download the full report of the job (Results, Full)"
         )
     found = list(records(source, options))
@@ -64,7 +64,7 @@ def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -
             f"name it with --question: {listed(names)}"
         )
     if found.doubtful:
-        message = f"taken as input because no two judgements of a unit differ: {listed(found.doubtful)}; if it is a question, name it with --question"  # noqa: E501
+        message = f"treated as input because no two judgements of a unit differ: {listed(found.doubtful)}; if it is a question, name it with --question"  # noqa: E501
         options.cautions.append(Caution("inputs_assumed", message))
     return found.answers
 

@@ -54,7 +54,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     for place, number, record in found:
         if all(name in record for name in ALONE):
             raise DataError(
-                f"{place}: one annotation per record, not one per annotator: no agreement can be seen in it; "
+                f"{place}: one annotation per record, not one per annotator, so agreement cannot be measured; "
                 "export a feedback dataset, whose records keep all responses"
             )
         item, text = _item(record, number, options), _text(place, record, options)
@@ -80,7 +80,7 @@ def _tell(seen: Counter[str], source: Source, options: ReaderOptions) -> None:
             "export a dataset with a question for labels or ratings"
         )
     if seen["spans"]:
-        message = f"{seen['spans']:,} responses that mark spans were left aside: spagree compares classes"
+        message = f"{seen['spans']:,} responses that mark spans were ignored: spagree compares classes"
         options.cautions.append(Caution("regions_left_aside", message))
 
 

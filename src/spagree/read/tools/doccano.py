@@ -75,8 +75,8 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         _refuse_relations(file)
         if len(files) == 1 and (who == MERGED or source.shape != ARCHIVE):
             raise DataError(
-                f"{file.name}: the labels of one member, or of all members merged, without their names: no agreement "
-                "can be seen in it; give the files of all members or the zip archive. Annotators are kept only in "
+                f"{file.name}: the labels of one member, or of all members merged, without their names, so agreement "
+                "cannot be measured; give the files of all members or the zip archive. Annotators are kept only in "
                 "projects created without 'Share annotations across all users', or in doccano's database "
                 "(db.sqlite3), which can be read directly"
             )

@@ -162,7 +162,7 @@ def quoted(name: str) -> str:
 def _has_times(rows: Rows, asked: ReaderOptions) -> bool:
     """Whether all times are known; if any value is not a time, none are used, and a caution says so."""
     if rows.no_times:
-        wrong = f"{len(rows.no_times):,} are no times, first {shown(rows.no_times[0])}"
+        wrong = f"{len(rows.no_times):,} are not times, first {shown(rows.no_times[0])}"
         asked.cautions.append(Caution("time_ignored", f"the times of annotation were not used: {wrong}"))
         return False
     return any(seconds is not None for seconds in rows.times)

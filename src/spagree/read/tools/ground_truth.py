@@ -69,8 +69,8 @@ def _responses(place: str, number: int, record: Record, item: str, options: Read
     if _workers(record):
         return _custom(place, number, record, options)
     raise DataError(
-        f"{place}: the output manifest holds one consolidated label per object and no workers: no agreement can be "
-        "seen in it; give the folder annotations/worker-response of the job's output"
+        f"{place}: the output manifest holds one consolidated label per object and no workers, so agreement cannot "
+        "be measured; give the folder annotations/worker-response of the job's output"
     )
 
 
@@ -114,7 +114,7 @@ def _content(place: str, name: str, found: Record) -> Mapping[str, Any]:
     try:
         content = DECODER.decode(text) if isinstance(text, str) else text
     except ValueError as error:
-        raise DataError(f"{place}: the content of an annotation is no JSON ({error}); export it again") from None
+        raise DataError(f"{place}: the content of an annotation is not JSON ({error}); export it again") from None
     return (
         {key: crowd_value(value, place) for key, value in content.items()}
         if isinstance(content, dict)

@@ -73,10 +73,10 @@ def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
             "regions with a tool for spans or boxes"
         )
     if seen.regions:
-        message = f"{seen.regions:,} regions marked or described were left aside: spagree compares classes"
+        message = f"{seen.regions:,} marked or described regions were ignored: spagree compares classes"
         options.cautions.append(Caution("regions_left_aside", message))
     if seen.edited:
-        message = f"{seen.edited:,} annotations were changed by somebody else; they count for their author"
+        message = f"{seen.edited:,} annotations were changed by someone else; they count for their author"
         options.cautions.append(Caution("edited_by_others", message))
     if seen.repeated:
         message = f"{seen.repeated:,} times one annotation has several results of one control; they count as one set"

@@ -37,7 +37,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             "classification of the whole data row, or compare the objects with a tool for boxes or spans"
         )
     if objects:
-        message = f"{objects:,} objects marked were left aside: spagree compares classes"
+        message = f"{objects:,} marked objects were ignored: spagree compares classes"
         options.cautions.append(Caution("regions_left_aside", message))
 
 

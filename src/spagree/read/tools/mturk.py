@@ -132,7 +132,7 @@ def _tell_repeats(source: Source, options: ReaderOptions, given: Sequence[Assign
     columns = [name for name in names if name != "HITId"]
     alone = [name for place, name in enumerate(columns) if len({key[place] for key in inputs}) == len(inputs)]
     remedy = f"say --item {shown(alone[0])}" if alone else "give each its own id in an Input column, for --item"
-    message = f"{repeated:,} inputs occur in several HITs, and each HIT counts as an item of its own; to join them, "
+    message = f"{repeated:,} inputs occur in several HITs, and each HIT counts as a separate item; to join them, "
     options.cautions.append(Caution("inputs_repeated", message + remedy))
 
 
@@ -212,7 +212,7 @@ def _crowd(place: str, text: str) -> dict[str, Value]:
     try:
         decoded = DECODER.decode(text)
     except ValueError as error:
-        raise DataError(f"{place}: {CROWD} is no JSON ({error}); download the results again") from None
+        raise DataError(f"{place}: {CROWD} is not JSON ({error}); download the results again") from None
     fields = decoded[0] if isinstance(decoded, list) and decoded else decoded
     if not isinstance(fields, dict):
         raise DataError(f"{place}: {CROWD} holds no answers; download the results again")

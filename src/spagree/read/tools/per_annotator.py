@@ -33,7 +33,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     people = [_who(file) for file in files]
     twice = next((name for name in people if people.count(name) > 1), None)
     if twice:
-        raise DataError(f"two files are called {twice!r}; each annotator needs one file with a name of its own")
+        raise DataError(f"two files are called {twice!r}; each annotator needs one file with a different name")
     for file in files:
         found = list(_records(file, source, options))
         names = tuple(dict.fromkeys(name for _, _, row in found for name in row))

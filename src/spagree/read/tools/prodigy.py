@@ -77,7 +77,7 @@ def _refuse_others(place: str, task: Record, is_choice: bool) -> None:
         )
     if known(task.get("_view_id")) == "text_input" and not is_choice:
         raise DataError(
-            f"{place}: a text that was typed in (_view_id text_input), no class; if the texts are classes, read them "
+            f"{place}: typed text (_view_id text_input), not a class; if the texts are classes, read them "
             f"as a table: --format long --item '_input_hash' --annotator '_annotator_id' --label {shown(_field(task))}"
         )
 

@@ -125,7 +125,7 @@ def _decoded(text: str, place: str, column: str) -> Any:
     try:
         return DECODER.decode(text)
     except ValueError as error:
-        raise DataError(f"{place}: {column} is no JSON ({error}); download the export again") from None
+        raise DataError(f"{place}: {column} is not JSON ({error}); download the export again") from None
 
 
 def _tell(seen: Counter[str], answered: bool, source: Source, options: ReaderOptions) -> None:
@@ -133,7 +133,7 @@ def _tell(seen: Counter[str], answered: bool, source: Source, options: ReaderOpt
     if drawings and not answered:
         raise DataError(f"{source.name}: {drawings:,} drawings and no answers; spagree compares classes")
     if drawings:
-        options.cautions.append(Caution("regions_left_aside", f"{drawings:,} drawings were left aside: no classes"))
+        options.cautions.append(Caution("regions_left_aside", f"{drawings:,} drawings were ignored: not classes"))
     if unknown:
         message = f"{unknown:,} classifications by people who were not logged in: one annotator per browser address"
         options.cautions.append(Caution("not_logged_in", message))
