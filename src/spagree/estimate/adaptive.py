@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # annotations: a calibration set of five items that everybody labelled is still five items.
 PRIOR_ITEMS = 50.0
 PRIOR_A, PRIOR_B = 0.25, 0.0
-USUAL_A, USUAL_B = (0.05, 0.42), 0.1  # typical of real data: a = 0.05 + 0.42·θ, and b around 0.1
+USUAL_B = 0.1  # typical of real data
 Agreeing = tuple[int, int, float, float, float]
 """Items, n, and sums over ordered pairs and triples of an item's annotations: Σs, Σs², Σs·s of pairs sharing one."""
 
@@ -69,15 +69,8 @@ def adaptive_shape(tally: Tally, found: LabelCounts | None = None, prior: Shape 
     >>> adaptive_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))  # nothing to learn from
     Shape(a=0.25, b=0.0, pair=1.0)
     """
-    items = list(_similar(found) if found else _nominal(tally))
-    theta = _pair_agreement(items)
-    spread = theta * (1 - theta)
-    if not spread:
-        return prior
-    a = _shrunk(_triple_terms(items), theta, spread, prior.a)
-    b = _shrunk(_disjoint_terms(items), theta, spread, prior.b)
-    a = min(max(a, 0.0), 1.0)
-    return Shape(a, min(max(b, 0.0), a), _pair_variance(items, theta) / spread if found else 1.0)
+    items = _agreeing(tally, found)
+    return _shrunk_towards(prior, items, _pair_agreement(items), by_metric=bool(found))
 
 
 def cautious_shape(tally: Tally, found: LabelCounts | None = None) -> Shape:
@@ -86,9 +79,29 @@ def cautious_shape(tally: Tally, found: LabelCounts | None = None) -> Shape:
     >>> cautious_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))
     Shape(a=0.26, b=0.125, pair=1.0)
     """
-    theta = _pair_agreement(_similar(found) if found else _nominal(tally))
-    usual = Shape(USUAL_A[0] + USUAL_A[1] * theta, max(USUAL_B, theta * (1 - theta) / 2))
-    return adaptive_shape(tally, found, usual)
+    items = _agreeing(tally, found)
+    theta = _pair_agreement(items)
+    usual = Shape(usual_a(theta), max(USUAL_B, theta * (1 - theta) / 2))
+    return _shrunk_towards(usual, items, theta, by_metric=bool(found))
+
+
+def usual_a(theta: float) -> float:
+    """The a that is typical of real data with agreement θ."""
+    return 0.05 + 0.42 * theta
+
+
+def _shrunk_towards(prior: Shape, items: list[Agreeing], theta: float, *, by_metric: bool) -> Shape:
+    spread = theta * (1 - theta)
+    if not spread:
+        return prior
+    a = _shrunk(_triple_terms(items), theta, spread, prior.a)
+    b = _shrunk(_disjoint_terms(items), theta, spread, prior.b)
+    a = min(max(a, 0.0), 1.0)
+    return Shape(a, min(max(b, 0.0), a), _pair_variance(items, theta) / spread if by_metric else 1.0)
+
+
+def _agreeing(tally: Tally, found: LabelCounts | None) -> list[Agreeing]:
+    return list(_similar(found) if found else _nominal(tally))
 
 
 def _nominal(tally: Tally) -> Iterator[Agreeing]:

@@ -20,15 +20,16 @@ from spagree.estimate.grouping import Ints, counted, sums
 from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.leave_one_out import Peers, leave_one_out
-from spagree.estimate.outliers import against_others
+from spagree.estimate.outliers import ALPHA, against_others
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.tally.coded import Coded
+from spagree.tally.coded import Coded, run_starts
 
 if TYPE_CHECKING:
     import polars
     from numpy.typing import NDArray
 
-ALPHA = 0.05
+NO_OVERLAP = "shares no item with anybody"
+ONE_ITEM = "shares only one item, too few to show how items differ"
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def label_shares(codes: Coded) -> LabelShares:
     keys, times = counted(annotator * width + codes.label[known])
     who, what, count = keys // width, keys % width, times.astype(np.float64)
     order = np.lexsort((what, -count, who))
-    first = order[np.flatnonzero(np.diff(who[order], prepend=-1))]
+    first = order[run_starts(who[order])]
     commonest, most = np.full(annotators, -1, dtype=np.int64), np.zeros(annotators)
     commonest[who[first]], most[who[first]] = what[first], count[first]
     made = np.bincount(annotator, minlength=annotators)
@@ -70,7 +71,7 @@ def _blind(codes: Coded, candidate: NDArray[np.bool_]) -> list[bool]:
         return [False] * len(candidate)
     item, _, count = codes.counts
     n = np.bincount(codes.item)
-    firsts = np.flatnonzero(np.diff(item, prepend=-1))
+    firsts = run_starts(item)
     choices, rarest = np.diff(firsts, append=len(item)), np.minimum.reduceat(count, firsts) / n
     used = (codes.annotator >= 0) & (n[codes.item] > 1)
     who, where = codes.annotator[used], codes.item[used]
@@ -87,10 +88,6 @@ def _blind(codes: Coded, candidate: NDArray[np.bool_]) -> list[bool]:
     known = np.where(candidate, p, 1.0)
     adjusted = holm([float(p) if ask else None for p, ask in zip(known, tested, strict=True)])
     return [p is not None and p <= ALPHA for p in adjusted]
-
-
-NO_OVERLAP = "shares no item with anybody"
-ONE_ITEM = "shares only one item, too few to show how items differ"
 
 
 def annotators(

@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 
 from spagree.estimate.chance import Corrected
+from spagree.estimate.classes import ONE_ITEM
 from spagree.estimate.grouping import Ints, sums
 from spagree.estimate.influence import Influence, Moved, Pairable, Sums, influence, parts
 from spagree.estimate.item_groups import Floats
@@ -189,9 +190,6 @@ def class_influence(found: Pairable, label: int) -> Influence | None:
     chosen = found.coded.label == label
     unit, place = found.units
     return clustered(unit, place[chosen], (found.agree / (found.n - 1))[chosen], 0.95).influence
-
-
-ONE_ITEM = "only one item with this class has two annotations, too few to show how items differ"
 
 
 def clustered(item: Ints, place: Ints, share: Floats, level: float) -> Figure:

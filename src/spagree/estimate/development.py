@@ -276,7 +276,7 @@ def _patterns(item: AnyInts, label: AnyInts, labels: Sequence[str]) -> tuple[Int
     All items take their first annotation at once, then their second, and so on: Python handles each transition between
     patterns once, not each annotation.
     """
-    starts = np.flatnonzero(np.diff(item, prepend=-1))
+    starts = run_starts(item)
     sizes = np.diff(starts, append=len(item))
     longest = np.argsort(-sizes, kind="stable")  # items that have a further annotation come first
     starts, there = starts[longest], np.searchsorted(-sizes[longest], -np.arange(sizes.max()), side="left")

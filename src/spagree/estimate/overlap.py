@@ -107,7 +107,7 @@ def _teams(codes: Coded, group: Ints) -> list[tuple[int, Team, int]]:
     """Groups of at least two, largest first: a member, the team, and the number of items it shares with others."""
     items, between = _footprints(codes, group)
     order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    starts = run_starts(group[order])
     found = []
     for members in np.split(order, starts[1:]):
         if len(members) > 1:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.grouping import MOST_CELLS, Ints, counted, merged, pairs_within, sums
+from spagree.estimate.grouping import MOST_CELLS, Ints, counted, merged, pairs_within, run_of_each, sums
 from spagree.estimate.intervals import Informing, kappa_limits, mean_error, unseen_share, wilson_each, with_differing
 from spagree.estimate.item_groups import Floats
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.tally.coded import LARGEST_KEY, Coded
+from spagree.tally.coded import LARGEST_KEY, Coded, run_starts
 
 if TYPE_CHECKING:
     import polars
@@ -192,8 +192,7 @@ def meetings(codes: Coded, least: int = 1) -> Meetings:
         raise DataError(f"{people:,} annotators and {labels:,} labels are too many to compare in pairs; group labels")
     keys, count = merged([counted(_said(codes, rows, sizes)) for rows, sizes in _blocks(codes)])
     who, said = np.divmod(keys, labels**2)
-    starts = np.flatnonzero(np.diff(who, prepend=-1))
-    pair = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(who)))
+    starts, pair = run_starts(who), run_of_each(who)
     shared = sums(pair, count.astype(np.float64), len(starts))
     enough = shared >= least
     rows = enough[pair]
@@ -228,12 +227,12 @@ def _met(codes: Coded, rows: Ints, sizes: Ints) -> Ints:
 def _blocks(codes: Coded) -> Iterator[tuple[Ints, Ints]]:
     """Annotations by known annotators and the sizes of their items; a bounded number of meetings at a time."""
     known = np.flatnonzero(codes.annotator >= 0)
-    starts = np.flatnonzero(np.diff(codes.item[known], prepend=-1))
+    starts = run_starts(codes.item[known])
     sizes = np.diff(starts, append=len(known)).astype(np.int64)
     met = np.cumsum(sizes * (sizes - 1) // 2)
     _refuse_too_many(int(sizes.max(initial=0)), int(met.max(initial=0)))
     block = met // MEETINGS_AT_ONCE
-    firsts = np.flatnonzero(np.diff(block, prepend=-1))
+    firsts = run_starts(block)
     for first, last in zip(firsts, [*firsts[1:], len(sizes)], strict=False):  # no item, no block
         yield known[starts[first] : starts[last - 1] + sizes[last - 1]], sizes[first:last]
 

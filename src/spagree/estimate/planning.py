@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.errors import UsageError
-from spagree.estimate.adaptive import PRIOR_ITEMS, Shape, adaptive_shape, cautious_shape
+from spagree.estimate.adaptive import PRIOR_ITEMS, Shape, adaptive_shape, cautious_shape, usual_a
 from spagree.estimate.label_counts import LabelCounts, item_groups_of
 from spagree.estimate.uncertainty import Estimate, jackknife_error, steadied, wilson
 from spagree.estimate.weights import weigh_at
@@ -119,7 +119,7 @@ class Present:
     def foreseen(self) -> Shape:
         """The shape to plan with; pairs alone cannot show a and b, so the prior is typical of real data at this θ."""
         theta = float(self.spa)
-        return adaptive_shape(self.tally, self.pairable, Shape(0.05 + 0.42 * theta, 0.25 * theta**2))
+        return adaptive_shape(self.tally, self.pairable, Shape(usual_a(theta), 0.25 * theta**2))
 
     def variance(self, n: int) -> float:
         """Var(n) of the agreement of an item with n annotations."""

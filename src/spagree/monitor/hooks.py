@@ -78,11 +78,10 @@ def _plain(body: bytes) -> list[Event] | None:
         return None
     found: list[Event] = []
     for each in records if isinstance(records, list) else [records]:
-        item, annotator, label, id = each.item, each.annotator, each.label, each.id
-        if not (item and annotator and label) or len(found) >= MOST_IN_A_BODY:
+        if not (each.item and each.annotator and each.label) or len(found) >= MOST_IN_A_BODY:
             return None
-        key = each.project or PROJECT, each.question or QUESTION, API, id or item + APART + annotator
-        found.append(Given(*key, item, annotator, label, each.version, each.time, each.deleted))
+        key = _key(each.project, each.question, each.id, each.item, each.annotator)
+        found.append(Given(*key, each.item, each.annotator, each.label, each.version, each.time, each.deleted))
     return found
 
 
@@ -116,8 +115,13 @@ def _annotation(record: Any) -> Given:
         missing = "label" if item and annotator else "annotator" if item else "item"
         raise DataError(f"{missing} is missing; an annotation has item, annotator and label")
     version, time = _number(record.get("version"), "version"), _number(record.get("time"), "time")
-    key = (project or PROJECT, question or QUESTION, API, id or item + APART + annotator)
+    key = _key(project, question, id, item, annotator)
     return Given(*key, item, annotator, label, version, time, deleted)
+
+
+def _key(project: str, question: str, id: str, item: str, annotator: str) -> tuple[str, str, str, str]:
+    """What tells an annotation from others; one without an id is known by its item and annotator."""
+    return project or PROJECT, question or QUESTION, API, id or item + APART + annotator
 
 
 def _text(value: Any, name: str) -> str:

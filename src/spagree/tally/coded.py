@@ -194,8 +194,9 @@ def code_items(values: polars.Series) -> tuple[Codes, polars.Series]:
     together = values.gather(order)
     run = together.rle_id().to_numpy()
     known = together.gather(run_starts(run)).sort()
-    by_hash = known.hash().arg_sort().to_numpy()
-    if known.hash().gather(by_hash).is_duplicated().any():  # two texts with one hash
+    hashes = known.hash()
+    by_hash = hashes.arg_sort().to_numpy()
+    if hashes.is_duplicated().any():  # two texts with one hash
         known = known.unique(maintain_order=True)
         return _places(values, known), known
     codes = np.empty(len(values), dtype=np.int32)

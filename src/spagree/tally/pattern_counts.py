@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from spagree.tally.coded import run_starts
 from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import pattern
 
@@ -117,7 +118,7 @@ def _same_patterns(item: Ints, label: Ints, count: Ints) -> Iterator[tuple[Ints,
 
     Entries are sorted by item. Items with equally many labels are compared one label at a time.
     """
-    starts = np.flatnonzero(np.diff(item, prepend=-1))
+    starts = run_starts(item)
     sizes = np.diff(starts, append=len(item))
     vote = np.unique(label * (int(count.max(initial=0)) + 1) + count, return_inverse=True)[1]
     for size in np.unique(sizes).tolist():
