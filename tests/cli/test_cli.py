@@ -397,6 +397,19 @@ def test_interrupts_leave_no_file(tmp_path: Path, number: signal.Signals, code: 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_interrupt_inside_an_exec_ends_with_130_too(tmp_path: Path) -> None:
+    """Dataclasses are made by exec: Ctrl-C there, during an import, made Python kill itself instead of exiting."""
+    (tmp_path / "interrupted.py").write_text(
+        "from spagree.cli import app\n"
+        "try:\n"
+        "    exec('app._interrupt()')\n"
+        "except KeyboardInterrupt:\n"
+        "    app.main(['--version'])\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "interrupted"], capture_output=True, cwd=tmp_path, check=False)
+    assert done.returncode == 130
+
+
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     done = subprocess.run(
         [*SPAGREE, "score", "nowhere.csv", "--debug"], capture_output=True, text=True, cwd=tmp_path, check=False
