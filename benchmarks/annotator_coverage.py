@@ -19,8 +19,7 @@ from zlib import crc32
 import numpy as np
 from publish import publish
 
-from spagree.estimate.leave_one_out import Peers, leave_one_out, peers
-from spagree.estimate.new_annotators import TwoWay, two_way
+from spagree.estimate.leave_one_out import Peers, TwoWay, leave_one_out, peers, two_way
 from spagree.estimate.uncertainty import wilson
 from spagree.tally.coded import Coded
 

@@ -351,8 +351,8 @@ HEAD = "| interval | settings | lowest | below 0.92 | mean |"
 WORST = "| interval | data | kappa or agreement | items | each | covers |"
 HEAVY = """*5% of 50*: one item in twenty was labelled by everybody (50 people), the others twice; *Zipf*: the number of annotations
 follows a Zipf law up to 100; {sets:,} data sets each. With 60 items, three of them labelled by everybody, and an agreement of 0.7, these three carry 72%
-of the weight of `annotations_m1`, the default. The interval covered 0.875 there (width 0.303) as long as it took the spread of
-three items for the truth; it covers {covers:.3f} (width {width:.3f}) now that it leaves out one item at a time and starts from
+of the weight of `annotations_m1`, the default. The interval covered 0.875 there (width 0.303) while it relied on the spread of
+three items; it covers {covers:.3f} (width {width:.3f}) now that it leaves out one item at a time and starts from
 items that differ. spagree warns (`few_items_decide`): with `--weights flat` the width is {flat:.3f}.
 
 Lowest coverage: {worst}.
@@ -363,7 +363,7 @@ kappa of 0.1 and more) the interval is {wider:.3f} times as wide as Wilson's wit
 """
 CLUSTERS = """Two, three or four annotations, the same for all items of a cluster; *spread* is the intraclass correlation of being
 clear. Eight items per cluster, or a Zipf law with up to 60. The tests of the assumption should alarm in 0.01 (two standard
-errors: 0.006); that of differences says nothing where fewer than two numbers of annotations have ten clusters, as with 20
+errors: 0.006); that of differences is silent if fewer than two numbers of annotations have ten clusters, as with 20
 clusters or fewer. These rows are from before the interval left out one item at a time. One share is above 0.016: 0.019 for 40
 equal clusters. With the present interval and 3,000 other data sets it is 0.012 (0.007 with a spread of 0.1); 80 clusters were
 not run again.

@@ -22,13 +22,11 @@ from numpy.typing import NDArray
 from publish import FOLDER, publish
 
 from spagree.estimate.adaptive import cautious_shape
-from spagree.estimate.annotators import label_shares
+from spagree.estimate.annotators import against_others, label_shares
 from spagree.estimate.budgets import plan_for
 from spagree.estimate.concentration import decisive
 from spagree.estimate.item_groups import exact_mean, profile
-from spagree.estimate.leave_one_out import peers
-from spagree.estimate.new_annotators import to_new_annotators
-from spagree.estimate.outliers import against_others
+from spagree.estimate.leave_one_out import peers, to_new_annotators
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import Estimate, estimate
 from spagree.tally.coded import Coded

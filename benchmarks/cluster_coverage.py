@@ -132,7 +132,7 @@ other than 50. [The audit](audit.md#clusters) has 20, 40 and 80 clusters, equal 
 
 {chr(10).join(table(rounds))}
 
-The truth of alpha is taken for equally frequent labels. *Width* compares the mean width of the interval for SPA.
+The true alpha assumes equally frequent labels. *Width* compares the mean width of the interval for SPA.
 """
     OUT.write_text(text, "utf-8")
 

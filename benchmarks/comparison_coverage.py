@@ -300,9 +300,9 @@ def few_text() -> str:
     return f"""## A model among people, few items
 
 The interval of Δ allows for items that speak against the model and happen to be missing
-([mathematics](../mathematics.md#19-a-model-among-people)). Before it did, it held the true Δ in 0.875–0.907 with a rare class and
+([mathematics](../mathematics.md#19-a-model-among-people)). Before it did, it contained the true Δ in 0.875–0.907 with a rare class and
 50 items, and a model worse by the margin was called *as good* in up to 0.068. In the settings where that was so, with
-{int(rows[0]["rounds"]):,} projects each, it now holds in {span(held)}, and such a model is called *as good* in {span(wrong)}:
+{int(rows[0]["rounds"]):,} projects each, it now contains it in {span(held)}, and such a model is called *as good* in {span(wrong)}:
 
 {chr(10).join(lines)}
 """
@@ -329,11 +329,11 @@ projects per setting.
 - A model that is exactly as good as the average person is called *worse* in {span(worse)}.
 - A model that is worse by exactly the margin is called *as good* in {span(good)}.
 - A model that labels at random (balanced classes) is called *as good* in {span(bots)}.
-- The 95% interval of Δ, for new items and new people, holds the true Δ in {span(held)}, with a rare class and 50 items in
+- The 95% interval of Δ, for new items and new people, contains the true Δ in {span(held)}, with a rare class and 50 items in
   {span(few)} for a model as good as a person.
 
 This part was run before the interval allowed for more, as the section above shows: with 50 and 100 items it is now wider, and
-*as good* is said less often; with more items little changes.
+the verdict *as good* is rarer; with more items little changes.
 
 How often a model that is exactly as good as the average person is called *as good*, by items per person:
 

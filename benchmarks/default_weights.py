@@ -124,7 +124,7 @@ Mean squared error of SPA by weighting scheme on {sets} real sets ({named}), {ro
 Only items with five or more annotations are used, so the agreement of each is well known. Random thinning: up to
 five annotations per item, each kept with probability 0.6. Calibration design: two annotations for most items, all there are
 (up to 50) for one in twenty. Geometric means over sets of the ratio to the best fixed scheme *of that set and size*, which
-nobody knows beforehand: no single fixed scheme can reach 1. Made by `python benchmarks/default_weights.py FOLDER`;
+nobody knows in advance: no fixed scheme can reach 1. Made by `python benchmarks/default_weights.py FOLDER`;
 all rows are in [default-weights.csv](default-weights.csv). [The decision](../decisions/0006-default-weights.md).
 """
 

@@ -220,9 +220,9 @@ def report(rows: list[dict[str, Any]], rounds: int) -> str:
 
 TEXT = """# Kappa intervals on other data
 
-The interval for kappas with rare classes was made on the settings of [this study](rare-and-uneven.md). Here it is tried on
-others: {settings} settings with generators of their own, {rounds:,} data sets each, 95% nominal. Counted are the {counted}
-settings in which enough data sets have a kappa at all. "Plain" is Wilson's interval with the jackknife error, on the same
+The interval for kappas with rare classes was made on the settings of [this study](rare-and-uneven.md). Here it is tested on
+others: {settings} settings with generators of their own, {rounds:,} data sets each, 95% nominal. Only the {counted}
+settings in which enough data sets have a kappa count. "Plain" is Wilson's interval with the jackknife error, on the same
 data sets; those without one count as missed. Made by `make rare-study` (`benchmarks/kappa_validation.py`); all rows are in
 [kappa-validation.csv](kappa-validation.csv).
 

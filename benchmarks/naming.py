@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from publish import publish
 from scipy.stats import t as student
 
-from spagree.estimate.annotators import label_shares
+from spagree.estimate.annotators import ALPHA, against_others, label_shares
 from spagree.estimate.comparison import holm
 from spagree.estimate.leave_one_out import Peers, peers
-from spagree.estimate.outliers import ALPHA, against_others
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.tally.coded import Coded
 

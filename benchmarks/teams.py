@@ -85,7 +85,7 @@ def report(rows: list[dict[str, Any]], rounds: int) -> str:
 TEXT = """# Small teams out of larger groups
 
 A team of three, four or five people of a real project, measured on what they alone annotated: how often do the two 95%
-intervals contain the SPA of everyone in the project? The interval for these annotators does not promise it, and does so in
+intervals contain the SPA of everyone in the project? The interval for these annotators does not promise this, and contains it for
 {items} of the teams; that for other annotators like them in {others}. Up to {rounds:,} teams per row, of people who met on
 an item and share at least 20. It fails if one person in the group is of a different kind: whether they are on the team
 decides, and no team can know about someone it has not seen. `spagree score` of the whole group warns of such a person

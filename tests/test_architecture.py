@@ -142,7 +142,7 @@ def test_the_map_for_contributors_is_complete_and_true() -> None:
     named = set(re.findall(r"[a-z_]+(?:\.py|/)", drawn))
     below = {f"{path.name}/" for path in SOURCE.glob("*/*/")} | {path.name for path in SOURCE.glob("*/*.py")}
     assert named <= here | below, f"named, and not there: {named - here - below}"
-    assert here - {"py.typed", "agreement_charts.py", "version.py"} <= named, f"there, and not named: {here - named}"
+    assert here - {"py.typed", "version.py"} <= named, f"there, and not named: {here - named}"
     paths = re.findall(r"`([a-z_/]+\.py)", text.split("To add", 1)[1].split("##", 1)[0])
     assert paths and all((SOURCE / path).exists() for path in paths), paths
 

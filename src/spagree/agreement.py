@@ -37,10 +37,10 @@ from spagree.write import refuse_existing
 if TYPE_CHECKING:
     import polars
 
-    from spagree.agreement_charts import Charts
     from spagree.assignment.design import Assignment
     from spagree.assignment.returned import Returned
     from spagree.estimate.groups import Groups
+    from spagree.present.charts.board import Charts
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -295,7 +295,7 @@ class Agreement:
     @property
     def charts(self) -> Charts:
         """Every chart of the report, to show in a notebook or save as SVG, PNG or PDF."""
-        from spagree.agreement_charts import Charts
+        from spagree.present.charts.board import Charts
 
         return Charts(self.breakdowns)
 

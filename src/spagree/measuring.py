@@ -18,8 +18,8 @@ from spagree.estimate import (
     find,
 )
 from spagree.estimate.breakdowns import Measurement
-from spagree.estimate.missing_labels import caution_missing
-from spagree.estimate.new_annotators import check_interval_for
+from spagree.estimate.findings import caution_missing
+from spagree.estimate.leave_one_out import check_interval_for
 from spagree.estimate.similarity import SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.options import Estimating, Reading, given, renamed, shows, split

@@ -18,10 +18,8 @@ import spagree
 from spagree.errors import DataError, UsageError
 from spagree.estimate import cautions
 from spagree.estimate.chance import COEFFICIENTS
-from spagree.estimate.clusters import ONE_CLUSTER
-from spagree.estimate.item_groups import ItemGroups, profile
+from spagree.estimate.item_groups import ONE_CLUSTER, ItemGroups, profile
 from spagree.estimate.uncertainty import jackknife_error, wilson
-from spagree.tally import group_counts
 
 COLUMNS = ["item", "annotator", "label", "doc"]
 Rows = list[tuple[Any, ...]]
@@ -349,7 +347,7 @@ def test_items_in_several_clusters_are_refused_in_words() -> None:
 
 
 def test_more_clusters_than_a_tally_keeps_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_counts, "MOST_KEPT", 3)
+    monkeypatch.setattr("spagree.tally.count.MOST_KEPT", 3)
     with pytest.raises(DataError, match=r'cluster="doc": more than 3 combinations with labels'):
         measured(documents(4), cluster="doc")
 

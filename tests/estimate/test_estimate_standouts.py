@@ -14,7 +14,7 @@ from scipy import stats
 
 import spagree
 from breakdown_oracle import Rows, rows_of
-from spagree.estimate.outliers import AgainstOthers, mean_agreement
+from spagree.estimate.annotators import AgainstOthers, mean_agreement
 from spagree.estimate.uncertainty import wilson
 
 

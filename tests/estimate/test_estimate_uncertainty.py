@@ -18,9 +18,8 @@ from oracle import BARS, agreement, parse, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import SCHEMES, Bootstrap, Estimate, find, uncertainty, weigh
 from spagree.estimate.adaptive import cautious_shape
-from spagree.estimate.intervals import wilson_each
+from spagree.estimate.intervals import two_sided, wilson_each
 from spagree.estimate.item_groups import exact_mean, profile, total
-from spagree.estimate.student_t import two_sided
 from spagree.estimate.uncertainty import (
     check_level,
     effective_items,

@@ -11,7 +11,7 @@ import pytest
 from oracle import parse, rounded, spa, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import CUSTOM, DEFAULT, SCHEMES, check_scheme, find, weigh
-from spagree.estimate.variance import zetas
+from spagree.estimate.weights import zetas
 from spagree.tally.tally import Tally
 
 ITEMS = parse("a aa ab aab abc aaab aabbb cccccc")

@@ -15,7 +15,7 @@ import spagree
 from breakdown_oracle import Rows, by_item, item_agreement, rows_of, spa, without
 from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.item_groups import profile
-from spagree.estimate.new_annotators import TOO_FEW
+from spagree.estimate.leave_one_out import TOO_FEW
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, steadied, wilson
 
 ROWS = [

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from spagree.estimate.alternative_test import alternative_test
 from spagree.estimate.comparison import Difference, Figure, Limits, difference
 from spagree.estimate.influence import AnnotationCodes, Sums, pairable
-from spagree.estimate.models import NO_ITEMS, _Beside, among_people, model_verdict
+from spagree.estimate.models import NO_ITEMS, _Beside, alternative_test, among_people, model_verdict
 from spagree.estimate.uncertainty import ITEMS
 
 LABELS = ["a", "b", "c"]

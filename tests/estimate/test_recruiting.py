@@ -9,9 +9,9 @@ import polars
 import pytest
 
 import spagree
-from spagree.estimate.new_annotators import two_way
+from spagree.estimate.budgets import NOT_DECIDED, NOT_REACHED, TOO_SMALL, Crowd
+from spagree.estimate.leave_one_out import two_way
 from spagree.estimate.planning import Present
-from spagree.estimate.recruiting import NOT_DECIDED, NOT_REACHED, TOO_SMALL, Crowd
 from spagree.estimate.uncertainty import wilson
 
 

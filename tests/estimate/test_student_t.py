@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import fdtrc, stdtrit
 
-from spagree.estimate.student_t import MANY, f_tail, two_sided, two_sided_each
+from spagree.estimate.intervals import MANY, f_tail, two_sided, two_sided_each
 
 
 @pytest.mark.parametrize(

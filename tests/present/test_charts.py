@@ -11,8 +11,8 @@ import polars
 import pytest
 
 import spagree
-from spagree.agreement_charts import Charts
-from spagree.estimate.outliers import mean_agreement
+from spagree.estimate.annotators import mean_agreement
+from spagree.present.charts.board import Charts
 from spagree.present.charts.network import places
 from spagree.present.charts.rows import development_rows, in_order, network_rows, people, strongest
 from spagree.present.charts.spec import domain

@@ -9,10 +9,9 @@ import pytest
 
 import spagree
 from spagree.comparing import Comparison, ModelComparison
-from spagree.estimate.alternative_test import AlternativeTest
 from spagree.estimate.chance import Corrected
 from spagree.estimate.comparison import ClassDifference, Difference, Figure, Limits, Pair, Side
-from spagree.estimate.models import ClassAgreement, ModelFindings, Rank
+from spagree.estimate.models import AlternativeTest, ClassAgreement, ModelFindings, Rank
 from spagree.estimate.uncertainty import Estimate
 from spagree.present.comparison_words import sentence
 from spagree.present.model_words import model_sentence

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from oracle import parse, rounded, spa, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import find, item_variance, weigh
-from spagree.estimate.variance import zetas
-from spagree.estimate.weights import family
+from spagree.estimate.weights import family, zetas
 
 # Class distributions as integer proportions: uniform, skewed, degenerate.
 UNIFORM = [(1, 1), (1, 1, 1), (1, 1, 1, 1)]

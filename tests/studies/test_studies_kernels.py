@@ -201,7 +201,7 @@ def test_the_shape_of_adaptive_is_spagrees(name: str) -> None:
 
 @pytest.mark.parametrize("name", SETS)
 def test_the_shape_of_inv_var_class_is_spagrees(name: str) -> None:
-    from spagree.estimate.variance import zetas
+    from spagree.estimate.weights import zetas
 
     counts = list(SETS[name].tally().pairable_labels.values())
     zeta1, zeta2 = zetas(counts)

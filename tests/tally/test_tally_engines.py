@@ -155,6 +155,15 @@ def on_each(name: str, cases: Iterable[Any], *engines: str, slow: Collection[Any
 
 
 every_engine = on(*ENGINES)
+
+
+def test_a_file_is_all_that_an_engine_needs() -> None:
+    files = {file.stem for file in Path(engines.__file__).parent.glob("*_engine.py")}
+    *adapters, last = (type(each).__module__.rpartition(".")[2] for each in engines.ENGINES)
+    assert files == set(adapters)
+    assert last == "engine", "accepts any frame, so it is asked last"
+
+
 # what modin and dask say about themselves is not about us
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),

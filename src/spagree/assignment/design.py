@@ -13,18 +13,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spagree.assignment.augment import Dealt, NoRoom
 from spagree.errors import DataError, UsageError
+from spagree.tally.coded import Ints
 
 if TYPE_CHECKING:
     import polars
     from numpy.typing import NDArray
 
-Ints: TypeAlias = "NDArray[np.int64]"
 Pairs = list[tuple[int, int]]
 TRIES = 500  # swaps tried to connect people who share no item
 MOST_PAIRED = 4_000  # people whose pairs are counted one by one for leftover items

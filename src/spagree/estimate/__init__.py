@@ -5,8 +5,7 @@ from spagree.estimate.findings import Data, Findings, PerItem, find
 from spagree.estimate.missingness import AgreementAt, Missingness
 from spagree.estimate.similarity import METRICS, NOMINAL, Metric
 from spagree.estimate.uncertainty import Bootstrap, Estimate, check_level
-from spagree.estimate.variance import item_variance
-from spagree.estimate.weights import CUSTOM, DEFAULT, SCHEMES, Weights, check_scheme, weigh
+from spagree.estimate.weights import CUSTOM, DEFAULT, SCHEMES, Weights, check_scheme, item_variance, weigh
 from spagree.options import CustomWeights
 
 __all__ = [

@@ -23,10 +23,9 @@ from spagree.estimate.classes import classes, confusion
 from spagree.estimate.concentration import Concentration, concentration, decisive_cautions
 from spagree.estimate.evidence import NO_ANNOTATIONS, Evidence
 from spagree.estimate.findings import Findings
-from spagree.estimate.item_groups import Floats, profile
+from spagree.estimate.item_groups import profile
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes, votes_in_codes, votes_of_items
-from spagree.estimate.leave_one_out import Peers, peers
-from spagree.estimate.new_annotators import check_interval_for, to_new_annotators, two_way
+from spagree.estimate.leave_one_out import Peers, check_interval_for, peers, to_new_annotators, two_way
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
@@ -34,7 +33,7 @@ from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, WILSON, Estimate, ef
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
-from spagree.tally.coded import NO_ANNOTATORS
+from spagree.tally.coded import NO_ANNOTATORS, Floats
 from spagree.tally.engines import column_names, to_polars
 from spagree.tally.spelling import MOST_ANNOTATIONS
 from spagree.tally.tally import Tally
@@ -142,7 +141,7 @@ class Measurement(Evidence):
 
     def options(self) -> polars.DataFrame:
         """Agreement on each option, if labels are sets of options."""
-        from spagree.estimate.option_agreement import are_sets, option_agreement
+        from spagree.estimate.classes import are_sets, option_agreement
 
         if self.metric.rule not in SET_METRICS and not are_sets(self.votes.labels):
             raise UsageError("the labels are not sets of options")

@@ -15,13 +15,13 @@ from math import sqrt
 import numpy as np
 
 from spagree.estimate.adaptive import Shape, adaptive_shape, cautious_shape
-from spagree.estimate.clusters import ONE_CLUSTER
 from spagree.estimate.intervals import Informing, deviations, kappa_limits, unseen_share, with_differing
-from spagree.estimate.item_groups import Floats, total
+from spagree.estimate.item_groups import ONE_CLUSTER, total
 from spagree.estimate.label_counts import LabelCounts, votes
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, steadied, wilson
 from spagree.estimate.weights import ByN
+from spagree.tally.coded import Floats
 from spagree.tally.tally import Tally
 
 NO_PATTERNS = "the tally does not keep which labels were given together: too many different combinations"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from spagree.estimate.item_groups import Floats
+from spagree.tally.coded import Floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,9 +9,9 @@ from math import sqrt
 
 import numpy as np
 
-from spagree.estimate.item_groups import Floats
+from spagree.estimate.intervals import two_sided
 from spagree.estimate.leave_one_out import Peers, leave_one_out
-from spagree.estimate.student_t import two_sided
+from spagree.tally.coded import Floats
 from spagree.tally.tally import Tally
 from spagree.understood import Caution
 

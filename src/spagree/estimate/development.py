@@ -17,7 +17,7 @@ import numpy as np
 
 from spagree.errors import DataError, UsageError
 from spagree.estimate.adaptive import cautious_shape
-from spagree.estimate.grouping import AnyInts, Ints, counted, numbered, run_of_each
+from spagree.estimate.grouping import AnyInts, counted, numbered, run_of_each
 from spagree.estimate.item_groups import exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.similarity import NOMINAL, Metric
@@ -25,7 +25,7 @@ from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, estimate, undef
 from spagree.estimate.weights import CUSTOM, weigh
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
-from spagree.tally.coded import CodedTable, run_starts
+from spagree.tally.coded import CodedTable, Ints, run_starts
 from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import pattern
 from spagree.tally.tally import Cell, Tally

@@ -18,9 +18,8 @@ import narwhals as nw
 import numpy as np
 
 from spagree.estimate.grouping import counted, pairs_within, sums
-from spagree.estimate.item_groups import Floats
 from spagree.estimate.label_counts import LabelCounts
-from spagree.tally.coded import CodedTable
+from spagree.tally.coded import CodedTable, Floats
 from spagree.tally.engines import to_polars
 from spagree.tally.items import ItemTable, items_in_codes, spelled
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from spagree.estimate.item_groups import Floats
-from spagree.tally.coded import LARGEST_KEY, run_starts
+from spagree.tally.coded import LARGEST_KEY, Floats, Ints, run_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Ints: TypeAlias = "NDArray[np.int64]"
 MOST_CELLS = 10_000_000  # up to here a table of all keys is faster than sorting them
 AnyInts: TypeAlias = "NDArray[np.integer[Any]]"
 

@@ -16,16 +16,16 @@ from typing import Literal
 import numpy as np
 
 from spagree.errors import UsageError
-from spagree.estimate.clusters import Clustered, Floats, Ints, numbered
 from spagree.estimate.comparison import Difference, Figure, Limits, difference, holm
 from spagree.estimate.findings import Findings, find
 from spagree.estimate.grouping import sums
 from spagree.estimate.influence import Influence, Moved
-from spagree.estimate.item_groups import total
+from spagree.estimate.item_groups import Clustered, numbered, total
 from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import ITEMS, Estimate, undefined, wilson
 from spagree.options import CustomWeights
+from spagree.tally.coded import Floats, Ints
 from spagree.tally.grouped import NO_VALUE, Grouped
 from spagree.tally.tally import Tally
 

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spagree.errors import DataError
-from spagree.estimate.clusters import Clustered, numbered, renumbered
-from spagree.estimate.item_groups import Floats, ItemGroups, profile, total
+from spagree.estimate.item_groups import Clustered, ItemGroups, numbered, profile, renumbered, total
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.tally.coded import Coded
+from spagree.tally.coded import Coded, Floats, Ints
 from spagree.tally.grouped import NO_VALUE, Pattern
 from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:
     import polars
-    from numpy.typing import NDArray
 
-Ints: TypeAlias = "NDArray[np.int64]"
 CELLS_AT_ONCE = 4_000_000
 
 

@@ -12,9 +12,10 @@ from math import erfc, sqrt
 import numpy as np
 
 from spagree.estimate.adaptive import Shape
-from spagree.estimate.item_groups import Floats, ItemGroups, exact_mean, total
-from spagree.estimate.student_t import f_tail, two_sided
+from spagree.estimate.intervals import f_tail, two_sided
+from spagree.estimate.item_groups import ItemGroups, exact_mean, total
 from spagree.estimate.uncertainty import FEW_ITEMS, Estimate, effective_items, estimate
+from spagree.tally.coded import Floats
 
 ALARM = 0.01
 

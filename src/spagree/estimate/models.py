@@ -5,6 +5,12 @@ often two of its people agree. Δ = Σ k (m − P)/Σ k is how much more often a
 another person, whatever the difficulty of the items; nobody needs more than one item.
 
 A model that always gives the most common label also agrees with people often, so the same is asked beyond chance.
+
+The alternative annotator test (Calderon, Reichart and Dror 2025) is exactly as the paper defines it. Each person is
+left out in turn: on how many of their items does the model agree with the remaining people at least as often as the
+person does (ρ of the model), and the person at least as often as the model (ρ of the person)? Each person with 30 or
+more items gets a t test of d = W_person − W_model against ε, with the Benjamini–Yekutieli correction over all of them;
+ω is the share of people the model beats, and the model passes if ω ≥ 0.5.
 """
 
 from __future__ import annotations
@@ -17,9 +23,8 @@ from typing import Literal
 
 import numpy as np
 
-from spagree.estimate.alternative_test import AlternativeTest, alternative_test
 from spagree.estimate.comparison import Difference, Figure, Limits, clustered, difference, holm, limits_of
-from spagree.estimate.grouping import Ints, sums
+from spagree.estimate.grouping import sums
 from spagree.estimate.influence import (
     AnnotationCodes,
     Pairable,
@@ -32,9 +37,81 @@ from spagree.estimate.influence import (
     parts,
     per_annotator,
 )
-from spagree.estimate.item_groups import Floats
-from spagree.estimate.student_t import two_sided
+from spagree.estimate.intervals import two_sided
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS
+from spagree.tally.coded import Floats, Ints
+
+FEWEST_ITEMS = 30
+EPSILON = 0.1
+FALSE_DISCOVERIES = 0.05
+PASSES = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeTest:
+    """ω and ρ with the counts behind them; None if nobody has 30 items."""
+
+    omega: float | None
+    rho: float | None
+    epsilon: float
+    annotators: int
+    annotators_left_out: int
+    annotations: int
+    annotations_left_out: int
+
+    @property
+    def passes(self) -> bool | None:
+        """Whether the model beats at least half of the people."""
+        return None if self.omega is None else self.omega >= PASSES
+
+
+def alternative_test(people: Pairable, match: Floats, epsilon: float = EPSILON) -> AlternativeTest:
+    """The test on people's annotations, each with how much it agrees with the model."""
+    model = people.per_item(match)[people.place] - match
+    wins, loses = model >= people.agree - 1e-9, people.agree >= model - 1e-9
+    made = people.per_annotator(np.ones(len(match)))
+    tested = made >= FEWEST_ITEMS
+    counts = (
+        int(tested.sum()),
+        int((~tested).sum()),
+        int(made[tested].sum()),
+        int(made[~tested].sum()),
+    )
+    if not tested.any():
+        return AlternativeTest(None, None, epsilon, *counts)
+    ahead = loses.astype(np.float64) - wins
+    p = _p_values(people, ahead, epsilon)[tested]
+    rho = (people.per_annotator(wins.astype(np.float64)) / made)[tested]
+    return AlternativeTest(float(_discoveries(p).mean()), float(rho.mean()), epsilon, *counts)
+
+
+def _p_values(people: Pairable, ahead: Floats, epsilon: float) -> Floats:
+    """One-sided t tests of mean < ε, one per person."""
+    from scipy.special import stdtr
+
+    made = people.per_annotator(np.ones(len(ahead)))
+    mean = people.per_annotator(ahead) / made
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = people.per_annotator((ahead - mean[people.of]) ** 2) / (made - 1)
+        t = (mean - epsilon) / np.sqrt(variance / made)
+        certain = np.where(mean < epsilon, 0.0, 1.0)
+        return np.asarray(np.where(variance > 0, stdtr(made - 1, t), certain))
+
+
+def _discoveries(p: Floats) -> Floats:
+    """Which hypotheses the Benjamini–Yekutieli procedure rejects, as 1 and 0.
+
+    >>> _discoveries(np.array([0.001, 0.5, 0.01])).tolist()
+    [1.0, 0.0, 1.0]
+    """
+    size = len(p)
+    order = np.argsort(p, kind="stable")
+    limits = np.arange(1, size + 1) * FALSE_DISCOVERIES / size / np.sum(1 / np.arange(1, size + 1))
+    below = np.flatnonzero(p[order] <= limits)
+    rejected = np.zeros(size)
+    rejected[order[: below[-1] + 1 if len(below) else 0]] = 1.0
+    return rejected
+
 
 AS_GOOD, WORSE, CANNOT_TELL = "as_good", "worse", "cannot_tell"
 ModelVerdict = Literal["as_good", "worse", "cannot_tell"]
@@ -185,9 +262,12 @@ def among_people(
     people = pairable(humans.only(np.isin(humans.item, asked)), weight, similarity)
     without = int(len(every) - np.isin(every, asked).sum())
     left_out = {"no_model_label": without, "fewer_than_two_people": len(every) - without - len(people.item)}
-    beside = _Beside(people, tuple(_said(run, people.item) for run in runs), len(labels))
+    given = (np.array([run.get(item, -1) for item in people.item.tolist()], dtype=np.int64) for run in runs)
+    beside = _Beside(people, tuple(given), len(labels))
     mine, theirs = _figures(people, beside, level)
-    gap, kappa_gap = _gap(theirs[0], mine[0], level, 1.0), _gap(theirs[1], mine[1], level, _room(beside))
+    chance = beside.parts.whole
+    room = float(1 - chance.same / chance.all) if chance.all else 1.0  # 1 − E, the unit of agreement beyond chance
+    gap, kappa_gap = _gap(theirs[0], mine[0], level, 1.0), _gap(theirs[1], mine[1], level, room)
     size = len(people.people) if people.coded.has_annotators else None
     return ModelFindings(
         name,
@@ -209,10 +289,6 @@ def among_people(
         alternative_test(people, beside.matches()) if size and len(people.item) else None,
         _given(beside, labels),
     )
-
-
-def _said(run: Mapping[int, int], items: Ints) -> Ints:
-    return np.array([run.get(item, -1) for item in items.tolist()], dtype=np.int64)
 
 
 def _figures(people: Pairable, beside: _Beside, level: float) -> tuple[tuple[Figure, Figure], tuple[Figure, Figure]]:
@@ -240,12 +316,6 @@ def _figure(people: Pairable, made_of: Parts, statistic: Statistic, level: float
         for each in (POPULATIONS if moved.knows_annotators else (ITEMS,))
     }
     return Figure(value, limits, moved)
-
-
-def _room(beside: _Beside) -> float:
-    """1 − E of people and model, the unit of agreement beyond chance."""
-    whole = beside.parts.whole
-    return float(1 - whole.same / whole.all) if whole.all else 1.0
 
 
 def _gap(theirs: Figure, mine: Figure, level: float, room: float) -> Difference:

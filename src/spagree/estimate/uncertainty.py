@@ -11,10 +11,9 @@ import numpy as np
 
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape
-from spagree.estimate.clusters import ONE_CLUSTER
-from spagree.estimate.intervals import score_limits
-from spagree.estimate.item_groups import Floats, ItemGroups, total
-from spagree.estimate.student_t import two_sided
+from spagree.estimate.intervals import score_limits, two_sided
+from spagree.estimate.item_groups import ONE_CLUSTER, ItemGroups, total
+from spagree.tally.coded import Floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

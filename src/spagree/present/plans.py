@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from spagree.errors import DataError
-from spagree.estimate.budgets import Pace
+from spagree.estimate.budgets import MORE_PEOPLE, Pace
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
-from spagree.estimate.recruiting import MORE_PEOPLE
 from spagree.present.tables import bare
 from spagree.present.wording import count, figure, limits, moment
 

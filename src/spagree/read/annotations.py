@@ -15,7 +15,7 @@ ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time",
 TEXT, LINK, CLUSTER, GROUP = "text", "link", "cluster", "by"
 
 
-Stamp = tuple[int, int, int]  # of a file: its number on the disk, its size, when it was changed
+Stamp = tuple[int, int, int]  # of a file: its inode, its size and the time of its last change
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,10 @@ class Annotations:
     Columns of ``frame``: ``item`` and ``label`` always (null = missing, counted by the tally);
     ``annotator`` where known; ``time`` (a number or a datetime) where there is one; ``text`` of the
     item where its column was named; ``cluster`` of the item and ``by``, the group of the item or annotator, likewise;
-    ``row``, the 1-based position in the source, where the engine keeps an order; ``count`` where one row stands for
-    several annotations (count tables), never together with ``annotator``. ``left_out`` counts what the rules of a
-    reader took out of an export before: skips, drafts and the like. ``watched`` are files that are scanned where they
-    lie, and what they were like at first.
+    ``row``, the 1-based position in the source, if the engine keeps an order; ``count`` if one row represents
+    several annotations (count tables), never together with ``annotator``. ``left_out`` counts what a
+    reader's rules removed from an export: skips, drafts and the like. ``watched`` lists the files that are scanned in
+    place and their state when they were opened.
     """
 
     frame: nw.LazyFrame[Any]
@@ -44,7 +44,7 @@ class Annotations:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is none at all: None, NaN, NaT or NA.
+    """Whether a value is missing: None, NaN, NaT or NA.
 
     >>> [is_missing(each) for each in (None, float("nan"), "", 0, "None")]
     [True, True, False, False, False]

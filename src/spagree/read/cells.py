@@ -32,7 +32,7 @@ def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFra
 
 
 def _refuse_nested(schema: nw.Schema) -> None:
-    """A list or a record in a cell is neither a label nor an id; annotation tools' sets of choices come as text."""
+    """Refuse lists and records in cells, which are neither labels nor ids; tools write sets of choices as text."""
     for role in (ITEM, ANNOTATOR, LABEL):
         if role in schema and schema[role].is_nested():
             raise DataError(
@@ -42,7 +42,7 @@ def _refuse_nested(schema: nw.Schema) -> None:
 
 
 def in_one_type(frame: nw.LazyFrame[Any], positions: Sequence[int]) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
-    """Columns that are about to be stacked, in one type: numbers as numbers, otherwise text."""
+    """Columns to be stacked, in one type: numbers if all are numbers, otherwise text."""
     schema = frame.collect_schema()
     kinds = {schema[cell(p)] for p in positions}
     if len(kinds) == 1:
@@ -57,7 +57,7 @@ def in_one_type(frame: nw.LazyFrame[Any], positions: Sequence[int]) -> tuple[nw.
 
 
 def as_text(name: str, kind: Any) -> nw.Expr:
-    """A column as text; whole numbers have no decimals, as integers with gaps are floats in pandas."""
+    """A column as text; whole numbers without decimals, because pandas stores integers with gaps as floats."""
     column = nw.col(name)
     if not kind.is_float():
         return column.cast(nw.String)
@@ -67,7 +67,7 @@ def as_text(name: str, kind: Any) -> nw.Expr:
 
 
 def refuse_text_counts(frame: nw.LazyFrame[Any], table: Table, positions: Sequence[int]) -> None:
-    """Columns of a data frame that cannot hold counts, by their type."""
+    """Refuse columns of a data frame whose type cannot hold counts."""
     schema = frame.collect_schema()
     wrong = [p for p in positions if not schema[cell(p)].is_numeric()]
     if wrong:
@@ -76,7 +76,7 @@ def refuse_text_counts(frame: nw.LazyFrame[Any], table: Table, positions: Sequen
 
 
 def whole_counts(frame: nw.LazyFrame[Any], table: Table) -> nw.LazyFrame[Any]:
-    """Counts as integers; refuses a cell that is negative, fractional, empty or text, with its place."""
+    """Counts as integers; refuses a cell that is negative, fractional, empty or text, and says where it is."""
     wrong = _wrong_text(frame) if table.is_text else _wrong_numbers(frame)
     if wrong:
         problems = [_problem(table, row) for row in wrong[:SHOWN_PROBLEMS]]
@@ -101,7 +101,7 @@ def _problem(table: Table, row: Sequence[Any]) -> str:
 
 
 def _wrong_text(frame: nw.LazyFrame[Any]) -> list[Any]:
-    """In the engine's own language: only it has a cast that turns text into null instead of failing."""
+    """Uses the engine's own SQL: only there does a failed cast give null instead of an error."""
     value = f"try_cast({COUNT} AS DOUBLE)"
     wrong = frame.to_native().filter(
         f"{value} IS NULL OR NOT isfinite({value}) OR {value} < 0 OR {value} <> floor({value}) "

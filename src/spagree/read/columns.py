@@ -11,7 +11,7 @@ from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.read.contents import plain_name
 from spagree.read.tables import listed, shown
 
-# Strongest first. Names inside one group are equally good: two of them in one table are ambiguous.
+# Strongest first. Names within a group are equally good: two of them in one table are ambiguous.
 # Neighbouring groups of the same word (an id before its plain name) are near-synonyms: the id wins.
 COMMON_NAMES: Mapping[str, tuple[str, ...]] = {
     ITEM: (
@@ -85,7 +85,7 @@ def resolve(
     roles: Sequence[str],
     taken: frozenset[int] = frozenset(),
 ) -> Roles:
-    """The columns of the wanted roles: those that were named, and guesses for the others from what is not taken.
+    """The columns of the wanted roles: those the user named, and guesses for the others from the remaining columns.
 
     >>> found = resolve(["task_id", "worker", "answer"], {}, ["item", "annotator", "label"])
     >>> dict(found.positions), sorted(found.guessed)
@@ -129,7 +129,7 @@ def _guess(columns: Sequence[str], role: str, taken: frozenset[int]) -> int | No
 
 
 def _refuse_two_roles(columns: Sequence[str], positions: Mapping[str, int]) -> None:
-    """One column cannot have two roles."""
+    """Refuse a column that was given two roles."""
     for role, position in positions.items():
         for other in positions:
             if other != role and positions[other] == position:

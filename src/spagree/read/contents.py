@@ -14,7 +14,7 @@ from spagree.read.tables import Table, cell
 
 LOOKED_AT = 1_000  # rows
 FEWEST_TELLING = 5  # rows that must all differ before a column counts as ids
-FEWEST_ROWS = 3  # below this, shared values say nothing
+FEWEST_ROWS = 3  # below this, shared values prove nothing
 RARELY, ENOUGH = 0.2, 10  # a column whose cells rarely occur in the others, of enough cells, is not one of them
 
 TIME = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T,].*)?|\d{1,2}:\d{2}(:\d{2})?( ?[AP]M)?"
@@ -86,23 +86,23 @@ class Held:
 
     @cached_property
     def is_elsewhere(self) -> bool:
-        """Times, e-mails and addresses: what forms and spreadsheets add to the ratings."""
+        """Whether it holds times, e-mails or addresses, which forms and spreadsheets add to the ratings."""
         return bool(self.values) and all(ELSEWHERE.fullmatch(value) for value in self.values)
 
     @cached_property
     def is_people(self) -> bool:
-        """E-mails, or the usual name of such a column."""
+        """Whether it holds e-mails, or is named like a column of people."""
         named = any(plain_name(self.name) in names.split() for names in PEOPLE)
         return named or (bool(self.values) and all(re.fullmatch(EMAIL, value) for value in self.values))
 
     @cached_property
     def is_switch(self) -> bool:
-        """Nothing but 0 and 1, and both of them or one: a class in a one-hot table."""
+        """Whether all cells are 0 or 1: a class in a one-hot table."""
         return bool(self.values) and all(value.casefold() in SWITCHES for value in self.values)
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whole numbers from 0 on, in every row: what counts look like."""
+        """Whether every row holds a whole number from 0 up, as counts do."""
         return sum(self.values.values()) == len(self.cells) > 0 and all(value.isdecimal() for value in self.values)
 
     def shared(self, others: Iterable[Held]) -> float:
@@ -118,7 +118,7 @@ SWITCHES = frozenset(ON + OFF)
 
 
 def plain_text(value: object) -> str:
-    """A value as it would be written; a number that is whole has no decimals.
+    """A value as text; whole numbers have no decimals.
 
     >>> plain_text(2.0), plain_text("2.0"), plain_text(float("nan"))
     ('2', '2.0', '')
@@ -129,7 +129,7 @@ def plain_text(value: object) -> str:
 
 
 def plain_name(column: str) -> str:
-    """A name without case and separators: Annotator_ID, annotator id and annotatorId are one.
+    """A name without case and separators: Annotator_ID, annotator id and annotatorId become the same.
 
     >>> plain_name("Annotator ID")
     'annotatorid'
@@ -147,7 +147,7 @@ def names_link(column: str) -> bool:
 
 
 def words_of(column: str) -> list[str]:
-    """The words of a name, split where case, blanks, signs and digits do.
+    """The words of a name, split at changes of case, blanks, punctuation and digits.
 
     >>> words_of("finalLabel_2")
     ['final', 'label', '2']
@@ -156,7 +156,7 @@ def words_of(column: str) -> list[str]:
 
 
 def held_by(table: Table, positions: Sequence[int]) -> dict[int, Held]:
-    """What the columns hold in the first rows; they are fetched where the table has not read them yet."""
+    """What the columns hold in the first rows, which are fetched if they have not been read yet."""
     if not positions:
         return {}
     rows = list(table.sample) or _fetched(table, positions)
@@ -164,7 +164,7 @@ def held_by(table: Table, positions: Sequence[int]) -> dict[int, Held]:
 
 
 def _fetched(table: Table, positions: Sequence[int]) -> list[tuple[object, ...]]:
-    """Rows of an engine without order: any of them."""
+    """Some rows, in no particular order, from an engine that keeps none."""
     top = table.load(positions).select([cell(p) for p in positions]).head(LOOKED_AT)
     found = collected(top)
     places = {p: i for i, p in enumerate(positions)}
@@ -197,7 +197,7 @@ def link_column(table: Table, items: Sequence[int], taken: Collection[int]) -> i
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """Columns that rate, in groups that share values (the largest first), and those that do not."""
+    """Columns of ratings, in groups that share values (the largest first), and the other columns."""
 
     groups: tuple[tuple[int, ...], ...]
     aside: Mapping[int, str]
@@ -209,9 +209,9 @@ class Sorted:
 
 
 def sort_out(columns: Mapping[int, Held], *, of_forms: bool = False) -> Sorted:
-    """Tell the columns of ratings from text, notes, times, ids and figures made of them.
+    """Separate the columns of ratings from text, notes, times, ids and computed columns.
 
-    Annotators rate on one scale: a column whose values never occur in the others is none of them.
+    Annotators share a scale, so a column whose values never occur in the others holds no ratings.
     """
     aside: dict[int, str] = {}
     left = dict(columns)
@@ -267,7 +267,7 @@ def _reason(column: Held, of_forms: bool) -> str:
 
 
 def _set_strangers_aside(left: dict[int, Held], aside: dict[int, str]) -> None:
-    """Repeat: a column may have shared values only with one that turned out not to rate."""
+    """Repeated, because a column may share values only with one that turned out to hold no ratings."""
     while True:
         strangers = [p for p, column in left.items() if _is_stranger(column, left.values())]
         if not strangers or len(strangers) == len(left):

@@ -1,7 +1,7 @@
 """Small data sets that come with spagree, so a first number is one command away.
 
 The classics are published tables, each with its source, so readers can check the figures against the
-paper. The simulated ones have a known truth; their note is the call that made them.
+paper. The true agreement of the simulated ones is known; their note is the call that produced them.
 """
 
 from __future__ import annotations

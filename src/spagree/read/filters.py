@@ -19,7 +19,7 @@ MOST_SHOWN = 10
 
 
 def conditions(where: str | Sequence[str] | Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Columns and the value they must have.
+    """Columns and their required values.
 
     >>> conditions("language=en"), conditions({"batch": 3})
     ([('language', 'en')], [('batch', '3')])
@@ -36,7 +36,7 @@ def conditions(where: str | Sequence[str] | Mapping[str, Any]) -> list[tuple[str
 
 
 def with_values(table: Table, asked: Sequence[tuple[str, str]], rules: list[str]) -> Table:
-    """The table with only the rows that have these values; ``rules`` gets a sentence on how many are left."""
+    """Only the rows with these values; a sentence on how many remain is added to ``rules``."""
     wanted = [(columns.find(table.columns, column, "--where"), value) for column, value in asked]
     needed = [position for position, _ in wanted]
 

@@ -15,11 +15,11 @@ from spagree.understood import Caution
 
 IMPORT_ID = ('{"ImportId"', "{'ImportId'")
 RESPONDENT, COLLECTOR = "respondentid", "collectorid"
-PLAIN_ANSWERS = ("", "Response", "Open-Ended Response")  # under a question that has one column
+PLAIN_ANSWERS = ("", "Response", "Open-Ended Response")  # below a question with one column
 
 
 def without_second_header(table: Table) -> Table:
-    """Without the rows that Qualtrics and SurveyMonkey write under the header.
+    """The table without the rows that Qualtrics and SurveyMonkey write under the header.
 
     Qualtrics writes two: the texts of the questions, and their ids. SurveyMonkey writes one, which names the columns
     of questions that have several: the header names such a question once and leaves the next columns empty.

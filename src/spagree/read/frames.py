@@ -20,7 +20,7 @@ SAMPLE_ROWS = 1_000
 
 
 def is_frame(source: Any) -> bool:
-    """Whether narwhals knows this frame; asked without importing any frame library."""
+    """Whether narwhals knows this frame; imports no frame library."""
     if isinstance(source, (nw.DataFrame, nw.LazyFrame)):
         return True
     if isinstance(source, (str, bytes, list, tuple, Path)):
@@ -38,7 +38,7 @@ def is_spark(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> bool:
 
 
 def frame_table(source: Any, name: str | None = None) -> Table:
-    """A table on the engine of the frame itself; nothing is collected but a few rows to show."""
+    """A table on the frame's own engine; only a few rows to show are collected."""
     frame = _wrapped(source)
     names = list(frame.collect_schema().names())
     keys = names
@@ -63,7 +63,7 @@ def frame_table(source: Any, name: str | None = None) -> Table:
 
 
 def _refuse_mixed(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], names: dict[str, str], title: str) -> None:
-    """A column of Python objects (1 beside '1', in pandas) has no order and no one text per value."""
+    """Refuse a column of Python objects (1 beside '1', in pandas): it has no order, and values may share a text."""
     for name, kind in cells.collect_schema().items():
         if kind == nw.Object:
             raise DataError(
@@ -73,7 +73,7 @@ def _refuse_mixed(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], names: dict[str,
 
 
 def _refuse_nul(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], names: dict[str, str], title: str) -> None:
-    """Pandas takes texts that differ only after a NUL character for the same."""
+    """Refuse NUL characters: pandas treats texts that differ only after one as equal."""
     if not (cells.implementation.is_pandas_like() or cells.implementation.is_dask()):
         return
     native: Any = cells.to_native()
@@ -95,7 +95,7 @@ def _wrapped(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
 
 
 def _numbered(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """With the row number where rows have an order; polars drops it again from plans that ignore it."""
+    """With the row number if rows have an order; polars drops it from plans that do not use it."""
     if frame.implementation is nw.Implementation.POLARS:
         native = frame.lazy().to_native()
         numbered: nw.LazyFrame[Any] = nw.from_native(native.with_row_index(ROW, offset=1))
@@ -106,7 +106,7 @@ def _numbered(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.LazyFrame[Any]
 
 
 def collected(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
-    """A few rows, as Python values; narwhals would go through pyarrow for duckdb, which we do not depend on."""
+    """A few rows as Python values; for duckdb, narwhals would need pyarrow, which is not a dependency."""
     if frame.implementation is nw.Implementation.DUCKDB:
         return list(frame.to_native().fetchall())
     if is_spark(frame):
@@ -132,7 +132,7 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
     """Parquet files, scanned by polars; read at once when they are temporary."""
     import polars
 
-    # Names are taken literally, and folders called key=value are not columns.
+    # Names are literal, not patterns, and folders called key=value are not columns.
     scan = partial(polars.scan_parquet, glob=False, hive_partitioning=False)
     return _scanned(files, name, "Parquet", scan, polars.read_parquet)
 

@@ -27,7 +27,7 @@ from spagree.understood import Caution
 from spagree.write import write_atomically
 
 DIGITS = 24  # 96 bits
-BLOCK = 64  # bytes of SHA-256, to which HMAC pads the key
+BLOCK = 64  # block size of SHA-256 in bytes, to which HMAC pads the key
 VARIABLE = "SPAGREE_PSEUDONYM_KEY"
 QUOTED = re.compile(r"""(?<!\w)(?<!format=)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 KNOWN = re.compile(r"Known: [^\n]*")
@@ -45,7 +45,7 @@ def pseudonym(annotator: str, key: str) -> str:
 
 
 def key_for(asked: object) -> tuple[str, tuple[Caution, ...]]:
-    """The key: the user's text, that of a file, of the environment, or a random one kept for this user."""
+    """The key: given as text, in a file or in the environment, or a random one kept for this user."""
     if isinstance(asked, os.PathLike):
         return _not_empty(_of_file(Path(asked)), f"the file {os.fspath(asked)}"), ()
     if isinstance(asked, str):
@@ -71,7 +71,7 @@ def _of_file(path: Path) -> str:
 
 
 def _kept() -> tuple[str, tuple[Caution, ...]]:
-    """The random key of this user, made when it is first needed."""
+    """The random key of this user, created when it is first needed."""
     folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "spagree"
     path = folder / "pseudonym-key"
     if path.exists():
@@ -79,7 +79,7 @@ def _kept() -> tuple[str, tuple[Caution, ...]]:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(path, _write_key)
-    except OSError as error:  # also: another process was faster, or nothing may be written there
+    except OSError as error:  # or another process was faster, or the folder is not writable
         if not path.exists():
             raise FileError(
                 f"{path}: the key for pseudonyms cannot be stored ({error}); give one with --salt"
@@ -92,14 +92,14 @@ def _kept() -> tuple[str, tuple[Caution, ...]]:
 
 
 def _write_key(path: Path) -> None:
-    """Readable by this user alone, from the start."""
+    """Write the key so that only this user can ever read it."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(secrets.token_hex(32))
 
 
 @contextmanager
 def names_hidden(*, of_files: bool) -> Iterator[None]:
-    """Errors made inside quote no cell, column or known name, and where files are annotators no file name either.
+    """Errors raised inside quote no cell, column or known name, and no file name if files are named after annotators.
 
     Pseudonyms do not exist before everything is read, and any of these may be the name of a person.
     """
@@ -126,7 +126,7 @@ def _unquoted(message: str, of_files: bool) -> str:
 
 
 def pseudonymised(annotations: Annotations, key: str) -> Annotations:
-    """The same annotations by the same annotators under other names."""
+    """The same annotations, with pseudonyms for the annotators."""
     if not annotations.has_annotators:
         return annotations
     frame = annotations.frame
@@ -141,14 +141,14 @@ def pseudonymised(annotations: Annotations, key: str) -> Annotations:
 
 
 def _pads(key: str) -> tuple[bytes, bytes]:
-    """What HMAC puts before the text, inside and outside."""
+    """The inner and outer padding of HMAC."""
     secret = key.encode() if len(key.encode()) <= BLOCK else hashlib.sha256(key.encode()).digest()
     padded = secret.ljust(BLOCK, b"\0")
     return bytes(byte ^ 0x36 for byte in padded), bytes(byte ^ 0x5C for byte in padded)
 
 
 def _hashed_by_duckdb(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
-    """HMAC in SQL, because duckdb only has the hash; whole floats are spelled as everywhere."""
+    """HMAC in SQL, because duckdb has only the hash; whole floats are written without decimals, as everywhere."""
     inside, outside = (f"unhex('{pad.hex()}')" for pad in _pads(key))
     text = f"CAST({ANNOTATOR} AS VARCHAR)"
     if frame.collect_schema()[ANNOTATOR].is_float():
@@ -161,7 +161,7 @@ def _hashed_by_duckdb(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
 
 
 def _hashed_by_spark(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
-    """By the executors; no name leaves them."""
+    """Runs on the executors; no name leaves them."""
     from pyspark.sql import functions as sql
 
     kind = frame.collect_schema()[ANNOTATOR]
@@ -179,7 +179,7 @@ def _hashed_by_spark(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
 
 
 def _replaced(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
-    """On engines that cannot hash: the names are collected, then replaced."""
+    """For engines that cannot hash: collect the names, then replace them."""
     text = frame.with_columns(as_text(ANNOTATOR, frame.collect_schema()[ANNOTATOR]).alias(ANNOTATOR))
     found = text.select(ANNOTATOR).unique().filter(~nw.col(ANNOTATOR).is_null()).collect(backend="polars")
     known = {name: pseudonym(name, key) for name in found[ANNOTATOR].to_list()}
@@ -195,7 +195,7 @@ def _replaced(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
 
 
 def _unnamed(annotations: Annotations, key: str) -> Any:
-    """The examples in what was understood, without names."""
+    """How the source was understood, without names in its examples."""
     roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in annotations.understood.columns]
     if roles == [ITEM, ANNOTATOR, LABEL]:
         examples = tuple(_unnamed_row(row, key) for row in annotations.understood.examples)

@@ -20,7 +20,7 @@ POLARS, DUCKDB, SPARK = ENGINES = ("polars", "duckdb", "spark")
 
 
 class Request(Reading):
-    """The options for reading, with what they mean together; checked before anything is read."""
+    """The options for reading and what they mean in combination."""
 
     __slots__ = ()
 
@@ -31,12 +31,12 @@ class Request(Reading):
 
     @property
     def may_be_export(self) -> bool:
-        """Whether a tool may have written it: not a named table, one without header, a query or big data."""
+        """Whether a tool may have written it: no query, no named layout, a header, and not read by Spark or polars."""
         is_export = self.format not in layouts.FORMATS and self.header and self.query is None
         return is_export and self.engine in (None, DUCKDB)
 
     def is_plain(self, tool: str) -> bool:
-        """Whether the user reads what a tool wrote as a table: by naming the column of the label."""
+        """Whether to read a tool's export as a plain table, because the user named the label column."""
         if self.label is None:
             return False
         if self.format == tool:
@@ -44,7 +44,7 @@ class Request(Reading):
         return True
 
     def refuse_unknown(self) -> None:
-        """Names that do not exist, before anything is read."""
+        """Refuse unknown names before anything is read."""
         from spagree.read.tools import MODULES
 
         known = ("auto", *layouts.FORMATS, *MODULES)
@@ -57,7 +57,7 @@ class Request(Reading):
         self.rules()
 
     def refuse_for_tables(self, source: str) -> None:
-        """Options that only make sense for the export of a tool."""
+        """Refuse options that only make sense for a tool's export."""
         of_tools = [name for name, option in declared(Reading).items() if option.group == TOOLS]
         for name in given(self):
             if name in of_tools:
@@ -67,17 +67,17 @@ class Request(Reading):
                 )
 
     def refuse_tool(self) -> None:
-        """A tool writes files with names for what is in them: nothing else can be read as its export."""
+        """Refuse a tool's format for anything but files."""
         if self.format != "auto" and self.format not in layouts.FORMATS:
             raise UsageError(f"--format {self.format} reads files of that tool, with a header; leave it out")
 
     def refuse_engine(self) -> None:
-        """Data in memory is counted where it is."""
+        """Refuse an engine for data in memory, which is counted where it is."""
         if self.engine is not None:
             raise UsageError(f"--engine {self.engine} is for files; a data frame is counted by its own engine")
 
     def refuse_matrix(self) -> None:
-        """A matrix of numbers does not say whether they are counts or labels."""
+        """Refuse a matrix unless the format says whether its numbers are counts or labels."""
         if self.format == "auto":
             raise UsageError(
                 "a numpy matrix may hold counts or labels; say which: --format counts (items × classes), --format wide "
@@ -85,13 +85,13 @@ class Request(Reading):
             )
 
     def refuse_kind(self, kind: str, name: str) -> None:
-        """Files that the named engine does not read as strictly as ours, or not at all."""
+        """Refuse files that the named engine reads less strictly than duckdb, or not at all."""
         reads = {POLARS: ("parquet", "arrow"), DUCKDB: ("parquet", "text")}
         if self.engine is not None and kind not in reads[self.engine]:
             raise UsageError(f"--engine {self.engine} does not read {name} ({kind}); leave it out, or use Parquet")
 
     def refuse_for_databases(self) -> None:
-        """Options that only make sense for files."""
+        """Refuse options that only make sense for files."""
         named = {
             "encoding": self.encoding is not None,
             "sheet": self.sheet is not None,
@@ -119,7 +119,7 @@ class Request(Reading):
         )
 
     def asked(self, scratch: Path) -> ReaderOptions:
-        """What the reader of a tool needs to know."""
+        """The options that a tool's reader needs."""
         from spagree.read.tools import ReaderOptions
 
         item, annotator = (self._single(role) for role in ("item", "annotator"))
@@ -144,7 +144,7 @@ class Request(Reading):
         return Chosen(conditions(self.where)) if self.where else None
 
     def _single(self, role: str) -> str | None:
-        """The export of a tool has one field for each role."""
+        """The one field of a role: a tool's export has no more."""
         names = _names(getattr(self, role))
         if len(names) > 1:
             raise UsageError(f"--{role} {' '.join(names)}: several columns make one {role} in tables; name one here")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 PER_ANNOTATOR = "per-annotator"  # the format in which the names of files are those of annotators
-# pyo3_runtime: a panic in polars or fastexcel, which is no Exception.
+# pyo3_runtime: a panic in polars or fastexcel, which is not an Exception.
 LIBRARIES = (
     "duckdb", "polars", "narwhals", "pyarrow", "fastexcel", "zipfile", "zlib", "struct", "csv", "json", "pyo3_runtime",
 )  # fmt: skip
@@ -93,7 +93,7 @@ def _read_names(source: Any, request: Request, every: bool) -> dict[str, Annotat
 
 
 def _called(source: Any) -> str:
-    """The source as messages call it."""
+    """What messages call the source."""
     first = source[0] if isinstance(source, (list, tuple)) and source else source
     return addresses.public(os.fsdecode(first)) if isinstance(first, (str, bytes, os.PathLike)) else "the source"
 
@@ -132,7 +132,7 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
 
 
 def _recognised(table: Table, known: Recognised, rules: Sequence[str]) -> Annotations:
-    """A table in the layout it was recognised by, which the summary tells."""
+    """A table in its recognised layout; the summary says how it was recognised."""
     found = _annotations(table, known.format, known.question, rules)
     guessed = found.understood.guessed | known.guessed
     understood = replace(found.understood, guessed=guessed, rules=(*found.understood.rules, spelled(known.rule)))
@@ -140,7 +140,7 @@ def _recognised(table: Table, known: Recognised, rules: Sequence[str]) -> Annota
 
 
 def _annotations(table: Table, wanted: str, question: Question, rules: Sequence[str]) -> Annotations:
-    """A table in one of the layouts; ``rules`` are there once it is loaded."""
+    """A table in one of the layouts; loading it fills ``rules``."""
     layout = layouts.FORMATS[wanted](table, question)
     examples, told = _examples(table, layout), tuple(rules[-1:])
     understood = Understood(
@@ -152,7 +152,7 @@ def _annotations(table: Table, wanted: str, question: Question, rules: Sequence[
 
 @contextmanager
 def _explained_faults(name: str) -> Iterator[None]:
-    """An error not explained elsewhere: a full disk, or a library that cannot handle a damaged file."""
+    """Explain an error not explained elsewhere: a full disk, or a library that cannot handle a damaged file."""
     try:
         yield
     except SpagreeError:
@@ -167,7 +167,7 @@ def _explained_faults(name: str) -> Iterator[None]:
 
 @contextmanager
 def _explained_system() -> Iterator[None]:
-    """A fault of the system, such as a full disk."""
+    """Explain a system error, such as a full disk."""
     try:
         yield
     except SpagreeError:
@@ -190,7 +190,7 @@ def _table(source: Any, files: Sequence[File], question: Question, request: Requ
         request.refuse_matrix()
         return triples.matrix_table(source, question.label, holds_counts=request.format == "counts")
     if _is_path(source):
-        # Files are read by duckdb, but for Arrow, or by the engine that the user names.
+        # duckdb reads files other than Arrow, unless the user names another engine.
         if request.engine == SPARK:
             from spagree.read.spark.session import spark_table
 
@@ -238,7 +238,7 @@ def _gathered(source: Any, scratch: Path) -> Sequence[File]:
 
 
 def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Table:
-    """One table of all files: text in one, Parquet in one, Arrow in one; kinds are not mixed."""
+    """All files as one table: text, Parquet or Arrow, but not a mixture."""
     from spagree.read import frames
     from spagree.read.files import delimited, duckdb_tables, json_text, spreadsheet
 

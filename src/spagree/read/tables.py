@@ -19,10 +19,10 @@ class Table:
 
     ``load`` takes positions of columns and returns a lazy frame whose columns are called by
     ``cell(position)`` (so that no name of the user can collide with ours, nor two names that
-    differ only in case), plus ``row`` where the engine keeps an order. Only what is asked for is
-    read: that is what makes a narrow question to a broad file cheap. ``is_positional``: the roles
-    follow from the position, as in triples, so nothing was guessed. ``sample``: the first rows; those of a
-    query are there once ``load`` has run it. ``first_row`` is the number of the first of them.
+    differ only in case), plus ``row`` where the engine keeps an order. Only the requested columns
+    are read, so a narrow query of a broad file is cheap. ``is_positional``: the roles follow from
+    the position, as in triples, so nothing was guessed. ``sample``: the first rows; those of a
+    query exist once ``load`` has run it. ``first_row`` is the number of the first of them.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Table:
 
 
 def cell(position: int) -> str:
-    """The name a column has between loading and its role.
+    """The name of a column until its role is known.
 
     >>> cell(3)
     'c3'
@@ -47,7 +47,7 @@ def cell(position: int) -> str:
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """A value as it is quoted in a message: control characters escaped, cut when long.
+    """A value as quoted in messages: control characters escaped, long values shortened.
 
     >>> shown("a" * 100, limit=5)
     "'aaaaa…'"
@@ -67,7 +67,7 @@ def ascii_controls(text: str) -> str:
 
 
 def listed(names: Sequence[str], limit: int = 30) -> str:
-    """Column names for a message, cut when there are very many.
+    """Column names for a message, shortened if there are very many.
 
     >>> listed(["a", "b"])
     "'a', 'b'"

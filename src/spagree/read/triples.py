@@ -39,7 +39,7 @@ def triples_table(source: Iterable[Any]) -> Table:
 
 
 def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
-    """The rows, all three or all four long."""
+    """The rows, if all have three values or all have four."""
     rows: list[Any] = list(source)
     if not rows:
         raise DataError("no annotations: the source is empty; give triples (item, annotator, label)")
@@ -65,7 +65,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _one_type(values: Sequence[Any], name: str, cautions: list[Caution]) -> list[Any]:
-    """The values in one type: their own when they share it, otherwise text that keeps them apart."""
+    """The values in one type: their own if they share it, otherwise text that keeps them distinct."""
     present = {type(value) for value in values if not _is_missing(value)}
     if present <= {str} or (len(present) == 1 and present <= {int, bool} and _fits_64_bits(values)):
         return [None if _is_missing(value) else value for value in values]
@@ -86,7 +86,7 @@ def _fits_64_bits(values: Sequence[Any]) -> bool:
 
 
 def _distinct_texts(values: Sequence[Any]) -> dict[tuple[type, Any], str]:
-    """A text for each value; two types with the same text are told apart by the name of the type."""
+    """A text for each value; if values of two types have the same text, the type's name is added."""
     owners: dict[str, set[type]] = {}
     try:
         distinct = dict.fromkeys((type(value), value) for value in values if not _is_missing(value))
@@ -118,7 +118,7 @@ def _times(values: Sequence[Any]) -> Any:
 
 
 def is_matrix(source: Any) -> bool:
-    """Whether the source is a numpy array; numpy is not imported for the question."""
+    """Whether the source is a numpy array; does not import numpy."""
     return type(source).__module__.startswith("numpy") and hasattr(source, "ndim")
 
 
@@ -157,7 +157,7 @@ TRANSPOSED = Caution(
 
 
 def _looks_transposed(matrix: Any) -> bool:
-    """Equal numbers of annotations per item show as equal sums; they belong in the rows."""
+    """Whether columns, not rows, have equal sums: with as many annotations for every item, rows would."""
     rows, columns = matrix.shape
     by_row, by_column = matrix.sum(axis=1), matrix.sum(axis=0)
     return bool(rows < columns and (by_column == by_column[0]).all() and not (by_row == by_row[0]).all())

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import comb, log
 from typing import Any
 
-from spagree.estimate.variance import zetas
+from spagree.estimate.weights import zetas
 
 ANNOTATIONS = range(2, 11)
 CLASSES = range(2, 8)

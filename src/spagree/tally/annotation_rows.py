@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from math import isfinite, nan
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from spagree.errors import DataError, DuplicateError
+from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TEXT, TIME, is_missing
 from spagree.tally.coded import UNKNOWN, Codes, code_items, code_names
 from spagree.tally.tally import text
@@ -200,7 +201,7 @@ def seconds(time: Moment) -> float:
     try:
         when = datetime.fromisoformat(time) if isinstance(time, str) else time
         if isinstance(when, datetime):
-            return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+            return unix_seconds(when)
         found = float(when)
     except (TypeError, ValueError):
         found = nan

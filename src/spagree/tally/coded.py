@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Codes: TypeAlias = "NDArray[np.int32]"
+Ints: TypeAlias = "NDArray[np.int64]"
+Floats: TypeAlias = "NDArray[np.float64]"
 UNKNOWN = -1
 LARGEST_KEY = 2**63 - 1
 NO_ANNOTATORS = "who annotated is not known; name the column of the annotator with --annotator (annotator=)"

@@ -1,26 +1,145 @@
-"""Annotations → Tally: one expression, run natively by the engine that holds the data."""
+"""Annotations → Tally: one expression, run natively by the engine that holds the data; clusters and groups included."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
 
 from spagree import progress
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations
+from spagree.errors import DataError
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, is_missing
 from spagree.read.files.paths import refuse_changed
+from spagree.read.tables import shown
 from spagree.tally.engines import column_names, rows
-from spagree.tally.group_counts import find_grouped, grouped_columns
-from spagree.tally.grouped import Pattern
-from spagree.tally.patterns import find_patterns, size
+from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes
+from spagree.tally.patterns import Found, find_counts, find_patterns, has_several, per_key, size
 from spagree.tally.policies import Clean, Policies, apply_policies
 from spagree.tally.set_labels import caution_sets
 from spagree.tally.spelling import caution_ids, caution_own_labels, caution_variants
 from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, refuse_overflow, text
 from spagree.understood import Caution
+
+MOST_KEPT = 1_000_000  # combinations of cluster, group and labels
+OPTIONS = {CLUSTER: "--cluster", GROUP: "--by"}
+SHOWN = 3
+
+
+def grouped_columns(frame: nw.LazyFrame[Any]) -> list[str]:
+    """The cluster and group columns that are present."""
+    return [name for name in (CLUSTER, GROUP) if name in column_names(frame)]
+
+
+def find_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Mapping[str, str]) -> Grouped:
+    """Items by cluster and by group; ``named`` maps roles to column names.
+
+    Groups are groups of items if every item is in one group, and groups of annotators otherwise.
+    """
+    columns = grouped_columns(frame)
+    # Booleans as text: not every engine can take their minimum.
+    schema = frame.collect_schema()
+    truths = [name for name in columns if schema[name] == nw.Boolean]
+    plain = frame.with_columns(nw.col(*truths).cast(nw.String).str.to_lowercase()) if truths else frame
+    found = _kept(find_counts(plain, labels, columns, most=MOST_KEPT), named)
+    several = {name: any(each.values[2 * place + 1] for each in found) for place, name in enumerate(columns)}
+    if several.get(CLUSTER):
+        raise _in_several(plain, CLUSTER, named)
+    if several.get(GROUP):
+        _refuse_varying(plain, named)
+        columns = [name for name in columns if name != GROUP]
+        keys = _group_labels(plain)
+        found = _kept(find_counts(plain, keys, columns, most=MOST_KEPT), named)
+    whole: Counter[tuple[str, Votes]] = Counter()
+    for each in found:
+        cluster, votes = _place(each, columns)
+        whole[cluster, votes] += each.items if votes else 0
+    kept = {key: items for key, items in whole.items() if items}
+    return Grouped(named.get(CLUSTER), named.get(GROUP), kept, _annotators(plain))
+
+
+def _kept(found: list[Found] | None, named: Mapping[str, str]) -> list[Found]:
+    if found is None:
+        options = " and ".join(f"{OPTIONS[name]} {shown(column)}" for name, column in named.items() if name in OPTIONS)
+        raise DataError(
+            f"{options}: more than {MOST_KEPT:,} combinations with labels, more than a tally keeps; name a column with "
+            "fewer values, or merge rare labels"
+        )
+    return found
+
+
+def _place(found: Found, columns: Sequence[str]) -> tuple[str, Votes]:
+    """The cluster and the votes of these items."""
+    values = dict(zip(columns, map(_value, found.values[::2]), strict=True))
+    group = values.get(GROUP, NO_VALUE)
+    votes = [
+        (_value(key[0]), text(key[1]), count) if isinstance(key, tuple) else (group, text(key), count)
+        for key, count in found.counts.items()
+    ]
+    return values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))
+
+
+def _value(value: Any) -> str:
+    return NO_VALUE if is_missing(value) else text(value)
+
+
+def _group_labels(frame: nw.LazyFrame[Any]) -> dict[tuple[Any, Any], int]:
+    """How often each group gave each label, most common first."""
+    found = {(group, label): int(count) for group, label, count in rows(frame.group_by(GROUP, LABEL).agg(size(frame)))}
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], _value(pair[0][0]), text(pair[0][1]))))
+
+
+def _annotators(frame: nw.LazyFrame[Any]) -> dict[str, dict[str, int]] | None:
+    """Annotations of each annotator, by group."""
+    if not {ANNOTATOR, GROUP} <= set(column_names(frame)):
+        return None
+    made: dict[str, dict[str, int]] = {}
+    for group, annotator, count in rows(frame.group_by(GROUP, ANNOTATOR).agg(nw.len().alias(COUNT))):
+        if not is_missing(annotator):
+            made.setdefault(_value(group), {})[text(annotator)] = int(count)
+    return {group: dict(sorted(made[group].items())) for group in sorted(made)} or None
+
+
+def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
+    """Refuse a group column that varies within items and within annotators."""
+    if ANNOTATOR not in column_names(frame):
+        raise _in_several(frame, GROUP, named)
+    known = per_key(frame.filter(~nw.col(ANNOTATOR).is_null()), [ANNOTATOR], [GROUP])
+    found = rows(known.filter(has_several(GROUP)).select(ANNOTATOR, GROUP, f"{GROUP}_last").sort(ANNOTATOR).head(SHOWN))
+    if found:
+        who, first, last = found[0]
+        example = f"annotator {shown(text(who))} has {_both(first, last)}"
+        raise DataError(
+            f"--by {shown(named[GROUP])}: it varies within items and within annotators ({example}); name a column that "
+            "belongs to items, such as a language, or to annotators, such as their experience"
+        )
+
+
+REMEDIES = {
+    CLUSTER: "correct the column, or name another",
+    GROUP: "if the column says who annotated, the breakdowns annotators and pairs show each of them; if it groups "
+    "annotators, name who annotated with --annotator",
+}
+
+
+def _in_several(frame: nw.LazyFrame[Any], name: str, named: Mapping[str, str]) -> DataError:
+    """The error for items that have several values, with the first of them."""
+    grouped = per_key(frame, [ITEM], [name]).filter(has_several(name))
+    total = int(rows(grouped.select(nw.len()))[0][0])
+    found = rows(grouped.select(ITEM, name, f"{name}_last").sort(ITEM).head(SHOWN))
+    examples = "; ".join(f"item {shown(text(item))} in {_both(first, last)}" for item, first, last in found)
+    what = "clusters" if name == CLUSTER else "groups"
+    return DataError(
+        f"{OPTIONS[name]} {shown(named[name])}: {total:,} {'item is' if total == 1 else 'items are'} in several {what} "
+        f"({examples}), and an item belongs to one; {REMEDIES[name]}"
+    )
+
+
+def _both(first: Any, last: Any) -> str:
+    return f"{shown(text(first))} and {shown(text(last)) if last != first else 'no value'}"
+
 
 LARGEST = 2**63 - 1
 N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"

@@ -20,8 +20,7 @@ from spagree.tally.coded import Codes
 from spagree.tally.count import Counted, item_label_counts
 from spagree.tally.engines import to_polars
 from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes
-from spagree.tally.pattern_counts import PatternCounts
-from spagree.tally.patterns import MOST_PATTERNS
+from spagree.tally.patterns import MOST_PATTERNS, PatternCounts
 from spagree.tally.policies import Policies
 from spagree.tally.spelling import caution_variants
 from spagree.tally.tally import Tally, refuse_overflow

@@ -1,20 +1,23 @@
 """One function per chart of an agreement: breakdowns in, a chart as plain values out.
 
-A page draws these itself; :func:`spagree.present.charts.spec.to_altair` makes charts for notebooks and files.
-
-A chart that cannot be drawn raises the reason: there is no number, or a breakdown is absent.
+A page draws these itself; :class:`Charts` makes them for notebooks and files. A chart that cannot be drawn raises the
+reason: there is no number, or a breakdown is absent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from spagree.errors import DataError, UsageError
 from spagree.estimate import NOMINAL
+from spagree.estimate.annotators import mean_agreement
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
-from spagree.estimate.outliers import mean_agreement
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.present.charts import heat, interval_lines, network, rows, spread
-from spagree.present.charts.spec import Spec
+from spagree.present.charts.spec import Spec, to_altair
 from spagree.present.wording import count
 
 AGREEMENT = {"shown": "agreement", "interval": "interval"}
@@ -133,3 +136,44 @@ def _value(found: Breakdowns) -> float:
     if spa.value is None:
         raise DataError(f"no chart: {spa.undefined}")
     return spa.value
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """A chart as a method of :class:`Charts`, which computes only the breakdowns the chart needs."""
+
+    draw: Callable[[Breakdowns], Spec]
+    needs: Sequence[str] = ()
+
+    def __get__(self, charts: Charts, owner: type[Charts]) -> Callable[[], Any]:
+        def drawn() -> Any:
+            return to_altair(self.draw(charts._compute(self.needs)))
+
+        drawn.__doc__ = self.draw.__doc__
+        return drawn
+
+
+class Charts:
+    """Charts of one agreement; ``agreement.charts.schemes().save("schemes.svg")`` needs no browser and no network.
+
+    >>> import spagree
+    >>> chart = spagree.measure("example:sparse").charts.schemes()
+    >>> chart.to_dict()["layer"][1]["mark"]["type"]
+    'rule'
+    """
+
+    def __init__(self, compute: Callable[[Sequence[str]], Breakdowns]) -> None:
+        self._compute = compute
+
+    schemes = _Method(schemes)
+    by_n = _Method(by_n)
+    chance = _Method(chance)
+    classes = _Method(classes, ["classes"])
+    groups = _Method(groups, ["groups"])
+    confusion = _Method(confusion, ["classes", "confusion"])
+    items = _Method(items, ["distribution"])
+    annotators = _Method(annotators, ["annotators"])
+    pairs = _Method(pairs, ["annotators", "pairs"])
+    overlap = _Method(overlap, ["annotators", "pairs", "overlap"])
+    development = _Method(development, ["development"])
+    plan = _Method(plan, ["plan"])

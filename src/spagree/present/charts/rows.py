@@ -16,6 +16,7 @@ from spagree.estimate.number_ranges import in_ranges
 from spagree.estimate.overlap import THIN
 from spagree.estimate.planning import NEW_ITEMS
 from spagree.estimate.uncertainty import FEW_ITEMS, half_interval
+from spagree.moments import unix_seconds
 from spagree.present.charts.interval_lines import CHANCE_KINDS, CHOSEN, FEW, OTHER
 from spagree.present.charts.timeline import DAY, Timeline
 from spagree.present.group_words import group_lines
@@ -329,7 +330,7 @@ def development_steps(breakdowns: Breakdowns) -> list[Row]:
 def seconds(time: Any) -> float:
     """A moment as a number: seconds since 1970, or the number in the data."""
     if isinstance(time, datetime):
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        return unix_seconds(time)
     if isinstance(time, date):
         return datetime(time.year, time.month, time.day, tzinfo=UTC).timestamp()
     return float(time)

@@ -1,15 +1,52 @@
-"""Addresses of databases: what messages call them, and what in them nobody may see.
+"""Addresses of databases, what is asked of them, and the errors that both kinds of database share.
 
-Addresses contain passwords more often than they should, written in several ways. What is
-shown is therefore built from the parts known to be harmless.
+Addresses often contain passwords, written in several ways, so messages show only the parts known to be harmless.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote, unquote
 
 from spagree.errors import UsageError
+from spagree.read.tables import listed
+
+SHOWN_TABLES = 20
+EXACT = 2**53  # whole numbers below are exact as floats; rounded ones may land on it
+EXAMPLE = "--query 'SELECT item, annotator, label FROM …'"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One statement that reads; ``name`` is what messages call the database, ``place`` its address or path."""
+
+    name: str
+    place: str
+    statement: str
+    scratch: Path
+
+    @property
+    def body(self) -> str:
+        """The statement without its semicolon, followed by a line break because it may end with a comment."""
+        return "\n" + self.statement.rstrip("; \t\r\n") + "\n"
+
+
+def refused(name: str, reason: str) -> UsageError:
+    """The error for a statement the database does not accept."""
+    return UsageError(
+        f"{name}: the query was refused ({reason}); --query takes one SELECT, WITH or VALUES that only reads"
+    )
+
+
+def needed(name: str, tables: Iterable[str]) -> UsageError:
+    """The error for a database without a query; lists its tables."""
+    known = list(tables)
+    found = f" with the tables {listed(known, SHOWN_TABLES)}, and not one of Label Studio or doccano" if known else ""
+    return UsageError(f"{name}: is a database{found}; say which rows to read: {EXAMPLE}")
+
 
 SERVERS = ("postgresql://", "postgres://")
 SQLITE = "sqlite:///"
@@ -80,7 +117,7 @@ def _secrets(address: str) -> set[str]:
 
 
 def refuse_ambiguous(address: str) -> None:
-    """An ambiguous address: half of the password would be read as the host, and shown."""
+    """Refuse an ambiguous address: half of the password would be read as the host, and shown."""
     before, _, parameters = address.partition("://")[2].partition("?")
     user, at, place = before.partition("@")
     ports = [port for port in PORT.findall(place if at else before) if not port.isdigit() and port]
@@ -89,7 +126,7 @@ def refuse_ambiguous(address: str) -> None:
 
 
 def not_understood(address: str) -> UsageError:
-    """The error for an address with special characters, or none at all; it shows no more than is safe."""
+    """The error for an address that cannot be parsed; it shows only what is safe."""
     return UsageError(
         f"{public(address)}: cannot parse the address; write postgresql://USER@HOST:PORT/DATABASE with "
         "special characters percent-encoded (%40 for @, %2F for /), and leave the password to PGPASSWORD or ~/.pgpass"

@@ -15,8 +15,15 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import IO, TYPE_CHECKING, Any
 
 from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError
-from spagree.read.databases.addresses import not_understood, public, refuse_ambiguous, without_secrets
-from spagree.read.databases.query import EXACT, Query, refused
+from spagree.read.databases.addresses import (
+    EXACT,
+    Query,
+    not_understood,
+    public,
+    refuse_ambiguous,
+    refused,
+    without_secrets,
+)
 from spagree.read.files.duckdb_tables import LONGEST_LINE, USUAL_LINE, literal_path
 from spagree.read.files.scratch import new_file
 from spagree.read.tables import cell, shown
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
 CONNECT_SECONDS, CANCEL_SECONDS = "10", 5
 # A vanished server is noticed after a minute, not after the system's two hours.
 PATIENCE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
-# The text of values does not depend on settings of the server. This is also the first query of the
+# Makes the text of values independent of the server's settings. This is also the first query of the
 # transaction: after it nothing can turn the transaction into one that writes.
 SETTINGS = """SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO', true),
     set_config('IntervalStyle', 'iso_8601', true), set_config('extra_float_digits', '3', true)"""
@@ -72,7 +79,7 @@ def _parameters(address: str) -> dict[str, Any]:
 
 
 def _explained(error: Exception, address: str) -> SpagreeError:
-    """A query that is wrong, or a server that cannot be reached, does not let us in, or went away."""
+    """Explain a wrong query, or a server that cannot be reached, refuses the login or disappeared."""
     import psycopg
 
     primary = getattr(getattr(error, "diag", None), "message_primary", None)
@@ -86,7 +93,7 @@ def _explained(error: Exception, address: str) -> SpagreeError:
 
 
 def tables(address: str) -> list[str]:
-    """The tables and views that can be seen."""
+    """The tables and views this user can see."""
     with opened(address) as connection:
         return [name for (name,) in connection.execute(TABLES)]
 
@@ -142,7 +149,7 @@ def _type(column: Column) -> str:
 
 
 def _download(connection: Connection[Any], copy: str, file: IO[bytes]) -> None:
-    """The rows as they come; a plain loop over libpq, because a generator per row takes twice as long."""
+    """Stream the rows to a file; a plain loop over libpq, because a generator takes twice as long."""
     from psycopg.errors import error_from_result
     from psycopg.pq import ExecStatus
 
@@ -160,7 +167,7 @@ def _download(connection: Connection[Any], copy: str, file: IO[bytes]) -> None:
 
 @contextmanager
 def _cancelled_on_interrupt(connection: Connection[Any]) -> Iterator[None]:
-    """Cancel the query if we stop waiting."""
+    """Cancel the query if the wait is interrupted."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
@@ -194,7 +201,7 @@ def _result(server: PGconn, waiting: DefaultSelector) -> PGresult:
 def _load(store: Any, path: Path, types: dict[str, str], name: str) -> None:
     """The downloaded rows as a table: a cell without quotes is missing, with quotes it may be empty.
 
-    The header is there because duckdb takes a byte order mark at the start of the file for one, even in a cell.
+    The file has a header because duckdb would otherwise remove a byte order mark from the first cell.
     """
     import duckdb
 
@@ -217,7 +224,7 @@ def _csv(path: Path, types: dict[str, str], longest: int) -> str:
 
 
 def _refuse_inexact(store: Any, column: str, name: str, source: str) -> None:
-    """Numbers of any length became floats; refuse them if two different ones could become equal."""
+    """Numbers of any length became floats; refuse them if two different ones might have become equal."""
     if store.execute(f"SELECT 1 FROM cells WHERE isfinite({column}) AND abs({column}) >= {EXACT} LIMIT 1").fetchall():
         raise DataError(
             f"{source}: column {shown(name)} holds numbers from {EXACT:,} on, which would lose digits; "

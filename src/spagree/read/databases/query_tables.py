@@ -12,7 +12,7 @@ import narwhals as nw
 
 from spagree.errors import DataError, FileError, UsageError
 from spagree.read.databases import addresses, postgres, sqlite
-from spagree.read.databases.query import Query
+from spagree.read.databases.addresses import Query
 from spagree.read.files import duckdb_tables
 from spagree.read.tables import Table
 
@@ -46,7 +46,7 @@ def query_table(source: Any, statement: str, scratch: Path) -> Table:
 
 @contextmanager
 def _explained(name: str) -> Iterator[None]:
-    """Rows that fit neither in memory nor on disk."""
+    """Explain when the rows fit neither in memory nor on disk."""
     import duckdb
 
     try:

@@ -1,7 +1,7 @@
 """SQLite files: read-only, some thousand rows at a time, each column in one type.
 
-A column of SQLite holds values of any type, whatever it was declared as: 1 and '1' may both be there. So
-the types are looked at while the rows go by, and what cannot be one type is refused.
+A column in SQLite may hold values of any type, whatever its declared type: both 1 and '1', for example. The
+types are therefore checked as the rows are read, and columns that cannot have one type are refused.
 """
 
 # ruff: noqa: S608 - names are ours; the query is the user's own, in a database that is open for reading only
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import DataError, FileError, SpagreeError
-from spagree.read.databases.query import EXACT, Query, refused
+from spagree.read.databases.addresses import EXACT, Query, refused
 from spagree.read.files.duckdb_tables import literal_path
 from spagree.read.files.paths import SQLITE
 from spagree.read.files.scratch import new_file
@@ -35,7 +35,7 @@ def is_database(path: Path) -> bool:
 
 @contextmanager
 def opened(path: str, name: str) -> Iterator[sqlite3.Connection]:
-    """The database, read-only, so that others can go on working with it. Its faults are explained."""
+    """The database, read-only, so that others can keep working with it; its errors are explained."""
     try:
         with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as connection:
             yield connection
@@ -44,7 +44,7 @@ def opened(path: str, name: str) -> Iterator[sqlite3.Connection]:
 
 
 def _explained(error: Exception, name: str) -> SpagreeError:
-    """A query that is wrong, a text that is none, or a file that cannot be read."""
+    """Explain a wrong query, text that is not UTF-8, or a file that cannot be read."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is None and isinstance(error, sqlite3.OperationalError):
         return DataError(f"{name}: some text is not UTF-8 ({error}); leave it out, or use hex(…) in the query")
@@ -86,7 +86,7 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
 
 
 def _kind(values: Sequence[object], before: Kind, place: str) -> Kind:
-    """The one type of these values and of those before."""
+    """The common type of these values and the previous ones."""
     found = {type(value) for value in values} - {type(None)}
     found |= {before} if before else set()
     if bytes in found:
@@ -105,7 +105,7 @@ def _kind(values: Sequence[object], before: Kind, place: str) -> Kind:
 
 
 def _retyped(store: Any, column: str, before: Kind, found: Kind, place: str) -> Kind:
-    """The column in the type that was found; it may have been all missing, or whole numbers, so far."""
+    """The column in its new type; so far it may have been all missing, or whole numbers."""
     if TYPES[before] != TYPES[found]:
         if before is int:
             _refuse_inexact(store.execute(f"SELECT min({column}), max({column}) FROM cells").fetchone(), place)
@@ -122,9 +122,9 @@ def _refuse_inexact(numbers: Sequence[int], place: str) -> None:
 
 
 def _append(store: Any, values: Sequence[Sequence[object]], kinds: Sequence[Kind], scratch: Path) -> None:
-    """Through Parquet: what duckdb takes from Python directly goes row by row, or needs pyarrow.
+    """Goes through Parquet: directly from Python, duckdb inserts row by row or needs pyarrow.
 
-    A new file each time: of a file that is written again duckdb may remember the old footer.
+    Each batch gets a new file, because duckdb may have cached the footer of an overwritten one.
     """
     import polars
 

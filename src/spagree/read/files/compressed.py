@@ -1,4 +1,4 @@
-"""Compressed files as plain copies: by their first bytes, never a shorter file, never more than is reasonable."""
+"""Decompressed copies: recognised by their first bytes, never truncated in silence, never unreasonably large."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from spagree.read.files.scratch import new_file
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 MOST_LAYERS = 8
 BLOCK, ZSTD_BLOCK = 1 << 20, 1 << 12
-# Tables shrink to a tenth, those of one repeated row to a hundredth. A file that grows a hundredfold and beyond a
-# gigabyte was made to fill a disk.
+# Tables compress to a tenth, one repeated row to a hundredth. A file that grows a hundredfold, beyond a gigabyte,
+# was made to fill a disk.
 USUAL_SIZE, USUAL_RATIO = 1 << 30, 100
 LIMIT = "SPAGREE_MAX_UNPACKED"
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
 
 
 def unpacked(path: Path, name: str, scratch: Path) -> Path:
-    """A decompressed copy, by the first bytes; a plain file, also one called .gz, stays where it is."""
+    """A decompressed copy, judging by the first bytes; a plain file is used in place, even if it is called .gz."""
     packed = path.stat().st_size
     for _ in range(MOST_LAYERS):
         with path.open("rb") as stream:
@@ -52,7 +52,7 @@ def refuse_bomb(name: str, packed: int, unpacked: int) -> None:
 
 
 def _allowed() -> int | None:
-    """The size the user allows, in bytes."""
+    """The largest size the user allows, in bytes."""
     given = os.environ.get(LIMIT)
     if not given:
         return None
@@ -62,7 +62,7 @@ def _allowed() -> int | None:
 
 
 def zip_members(path: Path, name: str) -> list[str]:
-    """The names in an archive; one that is damaged, or would unpack to too much, is refused."""
+    """The names in an archive; refuses one that is damaged or would unpack to too much."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -79,9 +79,9 @@ def _gzip_blocks(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _zstd_blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    """Frame by frame, because the library's stream reader ends quietly where a file was cut.
+    """Frame by frame, because the library's stream reader ends silently where a file was truncated.
 
-    In small pieces, because what a piece unpacks to is in memory at once: up to 32,000 times its size.
+    In small pieces, because a decompressed piece is in memory at once: up to 32,000 times its size.
     """
     try:
         import zstandard

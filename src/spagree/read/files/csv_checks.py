@@ -1,6 +1,6 @@
 """Explain why a delimited file cannot be read, with Python's strict csv reader.
 
-Slow and careful: it runs only after the fast reader refused, or where line endings are mixed.
+Slow and careful, it runs only after the fast reader failed, or if line endings are mixed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spagree.read.tables import listed, shown
 
 
 def records(file: File, delimiter: str, skip: int = 0) -> Iterator[tuple[int, list[str]]]:
-    """Every record with the line on which it begins; a broken quote ends in a DataError."""
+    """Every record with the line on which it begins; raises a DataError at a broken quote."""
     usual = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     begin = 1
     try:
@@ -46,7 +46,7 @@ def _broken_quote(file: File, line: int, reason: str) -> str:
 
 
 def refuse_ragged(file: File, delimiter: str, skip: int, names: Sequence[str], has_header: bool) -> None:
-    """The error for rows of a wrong length, the first ten and their number; nothing when all fit."""
+    """Raise an error that shows the first ten rows of the wrong length and counts them; nothing if all fit."""
     refuse_bad_bytes(file)
     problems: list[str] = []
     total = 0
@@ -84,7 +84,7 @@ def _ragged(file: File, line: int, record: Sequence[str], names: Sequence[str]) 
 
 
 def rewrite(file: File, delimiter: str, skip: int, width: int, target: Path) -> None:
-    """A plain copy of a file that is in order but that the fast reader cannot follow.
+    """A plain copy of a valid file that the fast reader cannot read.
 
     Commas, LF, and every cell quoted: Python 3.11 would leave a lone CR bare.
     """

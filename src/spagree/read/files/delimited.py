@@ -46,7 +46,7 @@ class TextFile:
 
 
 def open_delimited(file: File, encoding: str | None, header: bool, scratch: Path) -> TextFile:
-    """Find encoding, comment lines, delimiter and header; nothing but the head is read."""
+    """Find encoding, comment lines, delimiter and header, reading only the start of the file."""
     copy = as_utf8(file, encoding, scratch)
     try:
         with copy.path.open(encoding="utf-8-sig", newline="") as stream:
@@ -72,7 +72,7 @@ def _open(file: File, stream: IO[str], header: bool) -> TextFile:
 
 
 def _skip_comments(stream: IO[str]) -> list[str]:
-    """Move behind the lines above the header that begin with #, are blank, or tell Excel the separator."""
+    """Skip lines above the header that begin with #, are blank, or tell Excel the separator."""
     skipped: list[str] = []
     while True:
         start = stream.tell()
@@ -84,7 +84,7 @@ def _skip_comments(stream: IO[str]) -> list[str]:
 
 
 def _rows(stream: IO[str], delimiter: str) -> Iterator[list[str]]:
-    """The first records, read generously: whether the file is in order is found when it is loaded."""
+    """The first records, parsed leniently; the file is checked when it is loaded."""
     try:
         yield from (row for row in csv.reader(stream, delimiter=delimiter) if row)
     except csv.Error:
@@ -92,7 +92,7 @@ def _rows(stream: IO[str], delimiter: str) -> Iterator[list[str]]:
 
 
 def sniff(text: str, expected: str) -> str:
-    r"""The delimiter that cuts the first lines into the most even rows.
+    r"""The delimiter that splits the first lines into the most even rows.
 
     >>> sniff("a;b\n1,5;2\n", ",")
     ';'
@@ -103,7 +103,7 @@ def sniff(text: str, expected: str) -> str:
 
 
 def _evenness(text: str, delimiter: str) -> tuple[float, int]:
-    """The share of rows as long as the first, and that length; a single column says nothing."""
+    """The share of rows as long as the first, and that length; a single column proves nothing."""
     rows = list(itertools.islice(_rows(io.StringIO(text, newline=""), delimiter), 100))
     if len(rows) > 1 and len(text) >= HEAD:
         rows.pop()
@@ -134,7 +134,7 @@ def plain(opened: TextFile, scratch: Path) -> TextFile:
 
 
 def tidied(opened: TextFile, scratch: Path) -> TextFile:
-    """A copy without anything a fast reader could stumble over; the careful reader finds real faults."""
+    """A copy that the fast reader can read; the careful reader reports real faults."""
     csv_checks.refuse_ragged(opened.file, opened.delimiter, opened.skip, opened.names, opened.has_header)
     path = new_file(scratch)
     csv_checks.rewrite(opened.file, opened.delimiter, opened.skip, len(opened.names), path)

@@ -1,7 +1,7 @@
-"""Text rows and Parquet in duckdb: read once, strictly, and kept where several questions are cheap.
+"""Text rows and Parquet in duckdb: read once, strictly, and kept where several queries are cheap.
 
 A text file is parsed once into an in-memory table (which duckdb moves to disk when memory runs
-out) instead of being scanned lazily: the tally asks several questions, a scan would parse the file
+out) instead of being scanned lazily: the tally runs several queries, a scan would parse the file
 for each, and a fault in line ten million would surface in the middle of one of them. Measured on
 10⁷ rows, 2 cores: load 1.0 s, each group-by 0.55 s; as a scan 0.9–1.3 s per group-by, plus 0.55 s
 to check the file first.
@@ -39,15 +39,15 @@ def connect() -> DuckDBPyConnection:
     without_pandas.install()
     connection = duckdb.connect(config={"temp_directory": str(spill_folder()), "autoinstall_known_extensions": False})
     if progress.is_watched():
-        # duckdb tells how far a query is only with its progress bar on, and in a Jupyter kernel without ipywidgets
-        # it refuses any change of that setting.
+        # duckdb reports progress only with its progress bar on, and in a Jupyter kernel without ipywidgets
+        # it refuses to change that setting.
         connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         progress.watch(lambda: _share(connection))
     return connection
 
 
 def _share(connection: DuckDBPyConnection) -> float | None:
-    """How much of the running query is done; duckdb says −1 when none is."""
+    """How much of the running query is done; duckdb reports −1 if none is running."""
     percent = connection.query_progress()
     return percent / 100 if percent >= 0 else None
 
@@ -84,7 +84,7 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str) -> Table:
 
 
 def _insert(connection: Any, file: TextFile, positions: Sequence[int], scratch: Path) -> None:
-    """Append the rows of one file; what duckdb refuses is explained, or tidied and read again."""
+    """Append the rows of one file; if duckdb refuses it, explain why, or tidy the file and read it again."""
     import duckdb
 
     try:
@@ -104,8 +104,8 @@ def _append(connection: Any, file: TextFile, positions: Sequence[int], longest: 
 def _select(file: TextFile, positions: Sequence[int], longest: int) -> str:
     """Every option is written out: nothing is sniffed, padded or converted.
 
-    Except CRLF and CR, which duckdb 2.0 finds by itself but answers with no rows at all when told;
-    LF must be told, or duckdb mistakes a CR in a quoted cell for it.
+    Except CRLF and CR, which duckdb 2.0 finds by itself but returns no rows for if named;
+    LF must be named, or duckdb takes a CR in a quoted cell for a line end.
     """
     columns = ", ".join(f"'{cell(i)}': 'VARCHAR'" for i in range(len(file.names)))
     wanted = ", ".join(cell(p) for p in positions)
@@ -142,7 +142,7 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         cells = ", ".join(f"{_identifier(names[p])} AS {cell(p)}" for p in positions)
-        # Evaluated only where the row number is asked for; the list is a constant.
+        # Evaluated only if the row number is needed; the list is a constant.
         row = f"file_row_number + 1 + list_extract({offsets}::BIGINT[], file_index::BIGINT + 1)"
         query = f"SELECT {cells}, {row} AS {ROW} FROM {_scan(*files)}"
         if any(file.is_temporary for file in files):
@@ -156,7 +156,7 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
 
 
 def _scan(*files: File) -> str:
-    # Folders called key=value are not columns: they would silently replace those of the files.
+    # Folders called key=value must not become columns: they would silently replace those of the files.
     return f"read_parquet({_listed(files)}, hive_partitioning = false)"
 
 
@@ -165,7 +165,7 @@ def _listed(files: Sequence[File]) -> str:
 
 
 def _identifier(name: str) -> str:
-    """A name as SQL wants it: in quotes, which are doubled inside."""
+    """A name as an SQL identifier: in quotes, with inner quotes doubled."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -191,7 +191,7 @@ def parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:
 
 
 def common_schema(connection: Any, files: Sequence[File]) -> list[tuple[str, str]]:
-    """The columns and types that all Parquet files share; refuses the first file that has others."""
+    """The columns and types that all Parquet files share; refuses the first file that differs."""
     schema = parquet_schema(connection, files[0])
     for file in _differing(connection, files):
         refuse_other_types(parquet_schema(connection, file), schema, file.name, files[0].name)
@@ -201,7 +201,7 @@ def common_schema(connection: Any, files: Sequence[File]) -> list[tuple[str, str
 def refuse_other_types(
     schema: Sequence[tuple[str, str]], first: Sequence[tuple[str, str]], name: str, first_name: str
 ) -> None:
-    """Files that are read together need the same columns, in any order, of the same types."""
+    """Refuse a file whose columns, in any order, or types differ from the others."""
     _matching([column for column, _ in schema], [column for column, _ in first], name, first_name)
     for column, kind in first:
         found = dict(schema)[column]
@@ -213,7 +213,7 @@ def refuse_other_types(
 
 
 def _differing(connection: Any, files: Sequence[File]) -> list[File]:
-    """Files whose footer lists other columns than that of the first; thousands are compared in one query."""
+    """Files whose columns differ from the first file's; one query compares thousands of footers."""
     footer = "list((name, type, duckdb_type, logical_type) ORDER BY name, type)::VARCHAR"
     query = f"SELECT file_name, {footer} FROM parquet_schema({_listed(files)}) GROUP BY file_name"
     footers = dict(_asked_of(connection, query, files))
@@ -231,7 +231,7 @@ def _parquet_offsets(connection: Any, files: Sequence[File], name: str) -> list[
 
 
 def _asked_of(connection: Any, query: str, files: Sequence[File]) -> list[tuple[Any, ...]]:
-    """The rows of a query about all files; where one is damaged, it is found and named."""
+    """The rows of a query about all files; if one is damaged, the error names it."""
     import duckdb
 
     try:

@@ -1,4 +1,4 @@
-"""Text files as UTF-8: what they are encoded in, and where they are not what they claim."""
+"""Text files as UTF-8: how they are encoded, and where their bytes do not match."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
 
 
 def as_utf8(file: File, encoding: str | None, scratch: Path) -> File:
-    """The file itself when it is UTF-8, otherwise a copy that is."""
+    """The file itself if it is UTF-8, otherwise a UTF-8 copy."""
     start = head(file, 4)
     marked = next((name for mark, name in MARKS if start.startswith(mark)), None)
     wanted = marked or encoding
     if wanted is None or wanted.lower() in UTF_8:
         return file
     try:
-        is_text = codecs.lookup(wanted)._is_text_encoding  # hex and rot13 are none, though Python knows them
+        is_text = codecs.lookup(wanted)._is_text_encoding  # Python's hex and rot13 are not text encodings
     except (LookupError, ValueError):
         is_text = False
     if not is_text:
@@ -46,7 +46,7 @@ def as_utf8(file: File, encoding: str | None, scratch: Path) -> File:
 
 
 def refuse_bad_bytes(file: File) -> None:
-    """The error for a file that is not UTF-8, with line, byte and remedy; nothing when it is fine."""
+    """Raise an error with line, byte and remedy if a file is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, done, kept = 1, 0, b""
     for block in _blocks(file):
@@ -71,10 +71,10 @@ def _not_utf8(file: File, line: int, position: int, byte: int) -> DataError:
 
 
 def line_ending(file: File) -> str | None:
-    """How all lines end, or None where endings are mixed; refuses NUL bytes on the way.
+    """How all lines end, or None if endings are mixed; refuses NUL bytes along the way.
 
-    Both need only a fast pass over the bytes, and duckdb would accept them silently: it keeps NUL
-    in labels, and drops rows after CRLF turns into LF late in a file (seen with 2.0).
+    One fast pass over the bytes finds both. duckdb would accept them silently: it keeps NUL
+    in labels, and drops rows where CRLF changes to LF late in a file (seen with 2.0).
     """
     has_returns = False
     for block in _blocks(file):
@@ -99,7 +99,7 @@ def _ending_with_returns(file: File) -> str | None:
 
 
 def _nul_bytes(file: File) -> DataError:
-    """Where the NUL bytes are; many of them are a sign of UTF-16 without a mark."""
+    """The error for NUL bytes, with their places; many of them suggest UTF-16 without a byte order mark."""
     problems: list[str] = []
     total, line = 0, 1
     for block in _blocks(file):

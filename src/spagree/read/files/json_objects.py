@@ -1,7 +1,7 @@
-"""The objects of a JSON file one after the other, each with its place.
+"""The objects of a JSON file one by one, each with its place.
 
 A fast parser reads them; what it refuses (NaN, lone surrogates, faults) the careful one reads or explains.
-Only the current object is in memory: an array is cut into its parts first, which stay bytes of the file.
+Only the current object is parsed: an array is first cut into its elements, which stay bytes of the file.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from spagree.read.files.paths import File
 from spagree.read.tables import shown
 
 Entry = tuple[str, int, dict[str, Any]]  # place for messages, number, object
-FAST = msgspec.json.Decoder(float_hook=Written)  # whole numbers of any length stay exact by themselves
+FAST = msgspec.json.Decoder(float_hook=Written)  # whole numbers of any length are exact anyway
 PARTS = msgspec.json.Decoder(list[msgspec.Raw])
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 DAMAGED = "the export seems to be truncated or damaged: export it again"
 
 
 def objects(file: File) -> Iterator[Entry]:
-    """The objects of an array, one per line, or the one that the whole file is."""
+    """The objects of an array, one per line, or the single object that is the whole file."""
     if file.kind == "json array":
         yield from _array(file)
         return
@@ -62,7 +62,7 @@ def _fast_values(file: File) -> Iterator[Any]:
             try:
                 yield from map(FAST.decode, parts)
             finally:
-                parts.clear()  # they hold the file open
+                parts.clear()  # they keep the file open
 
 
 def _numbered(file: File, number: int, value: Any) -> Entry:
@@ -71,7 +71,7 @@ def _numbered(file: File, number: int, value: Any) -> Entry:
 
 
 def _one_object(file: File) -> dict[str, Any] | None:
-    """The object that the whole file is, if its first line is not an object by itself."""
+    """The single object of the file, if its first line is not an object by itself."""
     with file.path.open(encoding="utf-8-sig", newline="\n") as stream:
         first = next((line for line in stream if line.strip()), "")
     try:
@@ -103,7 +103,7 @@ def _line(place: str, line: bytes) -> Any:
 
 
 def as_object(value: Any, place: str) -> dict[str, Any]:
-    """The value, which has to be an object."""
+    """The value, which must be an object."""
     if not isinstance(value, dict):
         raise DataError(f"{place}: expected an object {{…}}, found {shown(as_text(value))}; export it again")
     return value

@@ -20,13 +20,13 @@ from spagree.understood import Caution
 
 
 class Written(str):
-    """A number exactly as it is written in the file."""
+    """A number exactly as written in the file."""
 
     __slots__ = ()
 
 
 class _Decoder(json.JSONDecoder):
-    """Strict JSON whose every text can be written again; numbers stay as they are written."""
+    """Strict JSON whose texts can all be written back; numbers stay as written."""
 
     def __init__(self) -> None:
         super().__init__(parse_int=Written, parse_float=Written, parse_constant=Written)
@@ -42,7 +42,7 @@ class _Decoder(json.JSONDecoder):
 
 
 def _refuse_lone_surrogates(value: Any, text: str, begin: int) -> None:
-    """Half a character, left where a text was cut: no file and no engine can hold it."""
+    """Refuse half a character, left where a text was cut: no file and no engine can hold it."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except (UnicodeEncodeError, RecursionError):
@@ -92,7 +92,7 @@ def _as_delimited(source: File, scratch: Path) -> TextFile:
 
 
 def _widened(copy: TextFile, scratch: Path) -> TextFile:
-    """Fill up the rows written before a later object brought a new key."""
+    """Pad the rows written before a later object introduced a new key."""
     path = new_file(scratch)
     with (
         copy.file.path.open(encoding="utf-8", newline="") as old,
@@ -120,7 +120,7 @@ def as_text(value: Any) -> str:
 
 
 def _compact(value: Any) -> str:
-    """JSON without blanks, its numbers as they were written."""
+    """JSON without blanks, its numbers as written."""
     if isinstance(value, Written):
         return str(value)
     if isinstance(value, dict):
@@ -131,7 +131,7 @@ def _compact(value: Any) -> str:
 
 
 def _objects(source: File, cautions: list[Caution]) -> Iterator[dict[str, Any]]:
-    """The objects with their faults gathered: the first ten are shown, the others counted."""
+    """The objects; faults are collected, and the error shows the first ten and counts the rest."""
     problems: list[str] = []
     total = 0
     for place, value in _array(source) if source.kind == "json array" else _records(source, cautions):
@@ -168,7 +168,7 @@ def _records(source: File, cautions: list[Caution]) -> Iterator[tuple[object, An
 
 
 def _spread(source: File) -> list[Any]:
-    """The values of a file however they are cut into lines; none where it is not JSON."""
+    """The values of a file, however they are split into lines; none if it is not JSON."""
     text = source.path.read_text(encoding="utf-8-sig")
     values, place = [], 0
     try:

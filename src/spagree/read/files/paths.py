@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from spagree.errors import DataError, FileError, SpagreeError, UsageError
 from spagree.read.annotations import Stamp
-from spagree.read.databases import addresses, query
+from spagree.read.databases import addresses
 from spagree.read.files import compressed
 from spagree.read.files.scratch import new_file
 
@@ -37,9 +37,9 @@ JSON_KINDS = {".jsonl": "json lines", ".ndjson": "json lines"}
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file on disk; ``name`` is how messages call it (a temporary copy keeps its origin's name).
+    """A file on disk; ``name`` is what messages call it (a temporary copy keeps its original's name).
 
-    ``path`` is absolute: an engine would take ``~`` for the home of the user and ``file:`` for an address.
+    ``path`` is absolute: an engine would expand ``~`` to the user's home and read ``file:`` as an address.
     """
 
     path: Path
@@ -68,7 +68,7 @@ def gather(sources: Sequence[Any], scratch: Path) -> list[File]:
 
 
 def refuse_equal(files: Sequence[File]) -> None:
-    """One file under two names, by links or a pattern that fits twice, would be counted twice."""
+    """Refuse one file under two names (by links, or two patterns that match it): it would be counted twice."""
     seen: dict[tuple[int, int], str] = {}
     for file in files:
         if file.is_temporary:
@@ -80,12 +80,12 @@ def refuse_equal(files: Sequence[File]) -> None:
 
 
 def stamps(files: Sequence[File]) -> dict[Path, Stamp]:
-    """What the files are like now; copies of our own do not change."""
+    """The current state of the files; our own copies do not change."""
     return {file.path: _stamp(file.path) for file in files if not file.is_temporary}
 
 
 def refuse_changed(before: Mapping[Path, Stamp]) -> None:
-    """A file that was replaced or written to while it was counted gives a mixture of two tables."""
+    """Refuse a file that was replaced or written to while it was counted: the count would mix two tables."""
     for path, stamp in before.items():
         if not path.exists() or _stamp(path) != stamp:
             raise FileError(f"{path}: changed while it was being read; wait until it is complete, then try again")
@@ -116,10 +116,10 @@ def _expand(source: Any, scratch: Path) -> list[File]:
 
 
 def _not_a_file(address: str) -> SpagreeError:
-    """A database needs a query; anything else that is not here has to be fetched by the user."""
+    """The error for an address: a database needs a query; the user has to download anything else."""
     name = addresses.public(address)
     if addresses.is_server(address) or address.startswith(addresses.SQLITE):
-        return query.needed(name, ())
+        return addresses.needed(name, ())
     more = "" if address.startswith(("http://", "https://")) else f"; {addresses.KNOWN}"
     return FileError(f"{name}: spagree does not fetch URLs; download it first and give the path of the file{more}")
 
@@ -138,13 +138,13 @@ def _matches(pattern: str, scratch: Path) -> list[File]:
 
 
 def refuse_pipe(path: Path) -> None:
-    """A pipe or a device among files: opening it would wait for somebody to write into it."""
+    """Refuse a pipe or a device among files: opening it would wait until somebody writes to it."""
     if path.exists() and not path.is_file():
         raise FileError(f"{path}: is a pipe or a device, not a file; move it away, or name it alone")
 
 
 def _readable(path: Path, name: str, scratch: Path) -> File:
-    """Check what the system can say before anything is read; a pipe can be read once, so it is copied."""
+    """Check that the file can be read; a pipe can be read only once, so it is copied."""
     try:
         if path.is_dir():
             raise FileError(f"{name}: is a directory; name its files, for instance {path / '*.csv'}")
@@ -161,7 +161,7 @@ def _readable(path: Path, name: str, scratch: Path) -> File:
 
 
 def _named_in_utf8(path: Path, name: str, scratch: Path) -> File:
-    """The file; one whose name is not UTF-8, which no engine takes, through a link that has another name."""
+    """The file; if its name is not UTF-8, which no engine accepts, a link to it under another name."""
     try:
         str(path.absolute()).encode()
     except UnicodeEncodeError:
@@ -172,7 +172,7 @@ def _named_in_utf8(path: Path, name: str, scratch: Path) -> File:
 
 
 def _standard_input(scratch: Path) -> File:
-    """Standard input, refused when nobody sends anything."""
+    """Standard input; refused if nothing is piped in."""
     stream = sys.stdin
     if stream is None or stream.closed:
         raise FileError("-: standard input is closed; pipe a file into the command or name a file")
@@ -182,7 +182,7 @@ def _standard_input(scratch: Path) -> File:
 
 
 def spool(stream: IO[Any], name: object, scratch: Path) -> File:
-    """Copy a stream to disk: its format is only known from its content, and it can be read once."""
+    """Copy a stream to disk: only its content reveals its format, and it can be read only once."""
     path = new_file(scratch)
     source = getattr(stream, "buffer", stream)
     try:
@@ -197,7 +197,7 @@ def spool(stream: IO[Any], name: object, scratch: Path) -> File:
 
 
 def unpack(file: File, scratch: Path) -> File:
-    """The file without its compression, or as it is."""
+    """The file decompressed, or unchanged if it is not compressed."""
     try:
         path = compressed.unpacked(file.path, file.name, scratch)
     except FileError:
@@ -234,7 +234,7 @@ def _kind_by_magic(file: File, start: bytes) -> str | None:
             return "excel"
         raise FileError(f"{file.name}: a zip archive, not a table; unpack it and name the file inside")
     if start.startswith(SQLITE):
-        raise query.needed(file.name, ())
+        raise addresses.needed(file.name, ())
     for magic, kind in NO_TABLES.items():
         if start.startswith(magic) or file.extension in kind.split():
             raise FileError(

@@ -1,4 +1,4 @@
-"""Temporary files: copies that last as long as a source is read, and what does not fit into duckdb's memory."""
+"""Temporary files: copies kept while a source is read, and what does not fit into duckdb's memory."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def new_file(scratch: Path) -> Path:
     return Path(path)
 
 
-_made: dict[int, Path] = {}  # by process: a fork must not share the folder of its parent, nor remove it
+_made: dict[int, Path] = {}  # by process: a fork must neither share nor remove its parent's folder
 
 
 def spill_folder() -> Path:
     """A path for one connection of duckdb, inside a folder that only this user can enter.
 
     duckdb gives its files the same names in every process: two connections with one folder would read each other's
-    rows. It makes the folder when memory runs out and removes it with the connection; what is left when the process
-    ends goes with the folder around it.
+    rows. It creates the folder when memory runs out and removes it with the connection; anything left is removed with
+    the parent folder when the process ends.
     """
     process = os.getpid()
     if process not in _made or not _made[process].is_dir():

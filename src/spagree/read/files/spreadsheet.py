@@ -22,14 +22,14 @@ BLOCK = 1 << 20
 TAG, PLACE = rb"<(?:\w+:)?", rb"""[^>]*?\br=["']"""
 CELLS, CELL = re.compile(TAG + rb"c[\s/>]"), re.compile(TAG + rb"c\s" + PLACE + rb"([A-Z]{1,3})(\d{1,7})[\"']")
 ROW = re.compile(TAG + rb"row\s" + PLACE + rb"(\d{1,7})[\"']")
-SMALL_SHEET = 5_000_000  # cells, that may be mostly empty
-MOST_EMPTY = 20  # places for each cell that is there
+SMALL_SHEET = 5_000_000  # a sheet that spans no more cells may be mostly empty
+MOST_EMPTY = 20  # the most cells spanned per cell with content
 
 
 def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> TextFile:
     """A delimited copy of one sheet; whole numbers have no decimals.
 
-    Excel keeps numbers as floats: ids above 2⁵³ survive only where the cells are text.
+    Excel stores numbers as floats: ids above 2⁵³ survive only if the cells are text.
     """
     sheets = _sheets(file)
     chosen = _chosen(file, sheets, sheet)
@@ -99,7 +99,7 @@ def _damaged(file: File, error: Exception) -> FileError:
 
 
 def _refuse_stray_cells(file: File) -> None:
-    """A cell far from all others: the reader would lay out everything between, which ends the whole process."""
+    """Refuse a cell far from all others: the reader would allocate everything in between and crash the process."""
     try:
         with zipfile.ZipFile(file.path) as archive:
             sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
@@ -117,13 +117,13 @@ def _refuse_stray_cells(file: File) -> None:
 
 
 def _span(archive: zipfile.ZipFile, name: str) -> tuple[int, int, int]:
-    """How many cells a sheet has, and how many rows and columns they reach over; read to its end, so also checked."""
+    """How many cells a sheet has, and how many rows and columns they span; reads, and so checks, the whole sheet."""
     cells = rows = columns = 0
     rest = b""
     with archive.open(name) as stream:
         while block := stream.read(BLOCK):
             text = rest + block
-            cut = text.rfind(b"<") if len(block) == BLOCK else len(text)  # a tag may go on in the next block
+            cut = text.rfind(b"<") if len(block) == BLOCK else len(text)  # a tag may continue in the next block
             text, rest = text[:cut], text[cut:]
             found = CELL.findall(text)
             cells += len(CELLS.findall(text))

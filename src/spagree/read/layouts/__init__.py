@@ -3,7 +3,7 @@
 long.py      one annotation per row
 broad.py     wide (a column per annotator), transposed (a column per item), counts (a column per class)
 one_hot.py   one annotation per row, a column of 0 and 1 per class
-recognise.py which of them a table has, if its columns leave no doubt; advice.py: the choices if they do
+recognise.py which layout a table has, if its columns leave no doubt; advice.py: the choices if they do
 questions.py several questions in one table
 """
 
@@ -28,7 +28,7 @@ FORMATS: Mapping[str, Callable[[Table, Question], Layout]] = {
 
 
 def asked_in(table: Table, question: Question) -> list[str]:
-    """The questions of a long table that has a column for them; none where it has not, or one was chosen."""
+    """The questions of a long table with a question column; none if it has no such column or one was chosen."""
     return several_questions(table, question) if question.question is None else []
 
 

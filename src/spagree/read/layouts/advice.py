@@ -20,7 +20,7 @@ ITEM_WORDS = words(
 PEOPLE_WORDS = words(
     "annotator ann anno rater coder judge worker labeler labeller expert reviewer annot grader evaluator r a"
 )
-SURELY_PEOPLE = PEOPLE_WORDS - {"r", "a"}  # r1 may be a response, a1 an answer
+SURELY_PEOPLE = PEOPLE_WORDS - {"r", "a"}  # a response or an answer, for example
 ANSWER_WORDS = words("label labels rating score answer annotation judgement judgment class category code vote")
 FEW_ITEMS, FEW_ROWS = 20, 20
 FEWEST_SHARES, ROUNDING = 5, 0.011
@@ -33,7 +33,7 @@ SPANS = (("start", "end"), ("begin", "end"), ("from", "to"), ("startoffset", "en
          ("starttoken", "endtoken"), ("charstart", "charend"), ("onset", "offset"))  # fmt: skip
 BOXES = (("x", "y", "w", "h"), ("x", "y", "width", "height"), ("left", "top", "width", "height"),
          ("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("bboxx", "bboxy", "bboxw", "bboxh"))  # fmt: skip
-LONG_AGO = 1e8  # numbers beyond are unix times
+LONG_AGO = 1e8  # larger numbers are unix times
 
 
 def named_like(name: str, words: Collection[str]) -> bool:
@@ -48,7 +48,7 @@ def named_like(name: str, words: Collection[str]) -> bool:
 
 
 def is_person(name: str) -> bool:
-    """Whether a name is that of a column of one annotator.
+    """Whether a column is named like an annotator.
 
     >>> is_person("Annotator 1"), is_person("rater_b_label"), is_person("coder2"), is_person("ann1_tone")
     (True, True, True, False)
@@ -58,7 +58,7 @@ def is_person(name: str) -> bool:
 
 
 def is_item(name: str) -> bool:
-    """Whether a name is that of a column of one item: image_3, or a question.
+    """Whether a column is named like an item: image_3, or a question.
 
     >>> is_item("Image 3"), is_item("Is this rude?"), is_item("Rate [Image 3]"), is_item("Maria")
     (True, True, True, False)
@@ -67,7 +67,7 @@ def is_item(name: str) -> bool:
 
 
 def consensus_beside(table: Table, item: int | None, label: int, people: Sequence[int]) -> ColumnError:
-    """One label per item beside columns of annotators: a consensus, or one annotator more."""
+    """The error for one label per item beside columns of annotators: a consensus, or another annotator."""
     names = table.columns
     key = "" if item is None else f" --item {shown(names[item])}"
     options = " ".join(f"--label {shown(names[p])}" for p in people)
@@ -78,7 +78,7 @@ def consensus_beside(table: Table, item: int | None, label: int, people: Sequenc
 
 
 def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles) -> ColumnError:
-    """Nothing fits: list what there is, and name the command that probably works."""
+    """The error if nothing fits: lists the columns, and names the command that probably works."""
     options = " and ".join(f"--{role}" for role in lacking)
     hints = _layouts(table, roles) if LABEL in lacking or len(table.columns) > len(lacking) + 1 else []
     hints.append(f"name the column of the {' and of the '.join(lacking)} with {options}")
@@ -118,7 +118,7 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
 
 
 def _as_list(table: Table, roles: Roles, held: Mapping[int, Held]) -> str:
-    """The columns of a list of annotations under unusual names: an item and an annotator tell the rows apart."""
+    """The columns of a list of annotations under unusual names: item and annotator together identify the rows."""
     rows = len(table.sample)
     known = roles.positions
     again = [p for p in held if 1 < len(held[p].values) < rows and not held[p].is_elsewhere][:MOST_TRIED]
@@ -137,18 +137,18 @@ def _as_list(table: Table, roles: Roles, held: Mapping[int, Held]) -> str:
 
 
 def _follows(table: Table, keys: Sequence[int], position: int) -> bool:
-    """Whether a column has one value for each value of the others, as the text of an item has."""
+    """Whether a column has one value for each value of the others, as an item's text does."""
     return different(table, [*keys, position]) == different(table, keys)
 
 
 def _labels(held: Mapping[int, Held], others: Sequence[int]) -> list[int]:
-    """The columns that may hold labels: few values, repeated, that are not times."""
+    """The columns that may hold labels: few, repeated values that are not times."""
     sizes = {p: len(held[p].values) for p in others if held[p].values and not held[p].is_elsewhere}
     return [p for p, size in sizes.items() if 1 < size <= max(2, sum(held[p].values.values()) // 3)][:3]
 
 
 def _by_person(table: Table, person: Held, rated: int) -> list[str]:
-    """A person in each row; participants and subjects may also be what was rated."""
+    """Whether each row is a person; participants and subjects may also be what was rated."""
     name = shown(table.columns[person.position])
     if rated < 2:  # noqa: PLR2004
         return []
@@ -197,7 +197,7 @@ def _broad(table: Table, roles: Roles, held: Mapping[int, Held], others: Sequenc
 
 
 def _are_shares(held: Sequence[Held]) -> bool:
-    """Numbers that add up to 1 in every row."""
+    """Whether numbers add up to 1 in every row."""
     try:
         rows = [[float(str(value)) for value in row] for row in zip(*(column.cells for column in held), strict=True)]
     except ValueError:
@@ -207,12 +207,12 @@ def _are_shares(held: Sequence[Held]) -> bool:
 
 
 def _may_identify(column: Held, others: Sequence[Held]) -> bool:
-    """Another value in every row, none of which any other column holds."""
+    """Whether every row has a different value, and no other column holds any of them."""
     return len(column.values) == len(column.cells) > 0 and not column.shared(others) and not column.is_elsewhere
 
 
 def _may_be_counts(held: Sequence[Held]) -> bool:
-    """Rows that add up to the same, or cells that are 0 where others are more than 1."""
+    """Whether all rows have the same sum, or some cells are 0 while others exceed 1."""
     rows = list(zip(*([int(str(value)) for value in column.cells] for column in held), strict=True))
     sums = {sum(row) for row in rows}
     has_zero = any(0 in row for row in rows)
@@ -222,7 +222,7 @@ def _may_be_counts(held: Sequence[Held]) -> bool:
 
 
 def refuse_spans(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Columns of starts and ends that vary within an item mark spans, not classes."""
+    """Refuse starts and ends that vary within an item: they mark spans, not classes."""
     plain = {plain_name(name): p for p, name in enumerate(table.columns)}
     taken = {p for positions in places.values() for p in positions}
     for first, last in SPANS:
@@ -239,7 +239,7 @@ def refuse_spans(table: Table, places: Mapping[str, Sequence[int]]) -> None:
 
 
 def refuse_boxes(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Columns of coordinates that vary within an item mark boxes, not classes."""
+    """Refuse coordinates that vary within an item: they mark boxes, not classes."""
     plain = {plain_name(name): p for p, name in enumerate(table.columns)}
     for names in BOXES:
         corners = [plain[name] for name in names if name in plain]
@@ -252,7 +252,7 @@ def refuse_boxes(table: Table, places: Mapping[str, Sequence[int]]) -> None:
 
 
 def refuse_lists(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """All labels of an item in one cell: an item in each row, nobody named, and lists as labels."""
+    """Refuse all labels of an item in one cell: one item per row, no annotators, and lists as labels."""
     if ANNOTATOR in places or len(table.sample) < FEW_ROWS or different(table, places[ITEM]) < len(table.sample):
         return
     column = held_by(table, places[LABEL])[places[LABEL][0]]
@@ -265,7 +265,7 @@ def refuse_lists(table: Table, places: Mapping[str, Sequence[int]]) -> None:
 
 
 def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> tuple[Caution, ...]:
-    """A guessed item with another value in each row, beside a column of which each annotator has one."""
+    """A caution for a guessed item that differs in every row, beside a column in which annotators repeat no value."""
     if ANNOTATOR not in places or different(table, places[ITEM]) < len(table.sample) or len(table.sample) < FEW_ROWS:
         return ()
     taken = {p for positions in places.values() for p in positions}
@@ -281,7 +281,7 @@ def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> t
 
 
 def _is_object(text: str) -> bool:
-    """Whether it is a JSON object, or begins a list of them and ends it.
+    """Whether a text is a JSON object or a list of them.
 
     >>> _is_object('{"a": 1}'), _is_object('{"'), _is_object('[{"a": 1}]')
     (True, False, True)
@@ -290,7 +290,7 @@ def _is_object(text: str) -> bool:
 
 
 def refuse_objects(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Labels that are JSON objects: whole answers of a tool, in which one field is the label."""
+    """Refuse labels that are JSON objects: a tool's whole answers, in which one field is the label."""
     column = held_by(table, places[LABEL]).get(places[LABEL][0]) if table.sample else None
     if column is None or not column.values or not all(map(_is_object, column.values)):
         return
@@ -301,7 +301,7 @@ def refuse_objects(table: Table, places: Mapping[str, Sequence[int]]) -> None:
 
 
 def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool:
-    """Numbers, none later than its end, that differ between the rows of one item."""
+    """Whether these are numbers, each start before its end, that differ between the rows of an item."""
     places: dict[tuple[object, ...], set[tuple[float, float]]] = {}
     for row in table.sample:
         try:
@@ -319,7 +319,7 @@ def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool
 def refuse_few_items(
     table: Table, places: Mapping[str, Sequence[int]], guessed: Collection[str], asked: Asked | None
 ) -> None:
-    """A guessed item with a handful of values that every annotator labels again and again is something else."""
+    """Refuse a guessed item with a handful of values that every annotator labels again and again."""
     name = table.columns[places[ITEM][0]]
     if (
         ITEM not in guessed
@@ -346,7 +346,7 @@ def different(table: Table, positions: Sequence[int]) -> int:
 
 
 def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
-    """What tells the annotations of one annotator on one item apart, where the first rows show such repeats."""
+    """What distinguishes an annotator's annotations of one item, if the first rows show such repeats."""
     keys = [p for role in (ITEM, ANNOTATOR) for p in places.get(role, ())]
     if ANNOTATOR not in places or different(table, keys) == len(table.sample):
         return ""
@@ -362,7 +362,7 @@ def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
 
 
 def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[int]:
-    """The columns that make an item, of which each annotator has one: another one, or one beside those there are."""
+    """The columns that would make annotations unique: another item column, or one more beside the present ones."""
     taken = {p for positions in places.values() for p in positions}
     free = [p for p in range(len(table.columns)) if p not in taken and table.columns[p]]
     for items in [*([p] for p in free), *([*places[ITEM], p] for p in free)]:

@@ -40,7 +40,7 @@ class _Broad:
     cautions: tuple[Caution, ...] = ()
 
     def load(self) -> nw.LazyFrame[Any]:
-        """Every column that is needed."""
+        """The table's needed columns."""
         needed = [*self.keys, *self.others, *self.beside.values()]
         return self.table.load(list(dict.fromkeys(needed)))
 
@@ -86,7 +86,7 @@ def transposed(table: Table, question: Question) -> Layout:
 
 
 def _numbered(table: Table) -> tuple[Table, tuple[Caution, ...]]:
-    """Forms often ask the same question about each item: such columns get a number."""
+    """Number columns of the same name: forms often ask the same question about each item."""
     sizes = Counter(name.casefold() for name in table.columns if name)
     twice = {name for name, size in sizes.items() if size > 1}
     if not twice:
@@ -165,12 +165,12 @@ def _key(table: Table, question: Question, key: str, taken: frozenset[int]) -> i
 
 
 def _is_named(name: str) -> bool:
-    """The index that pandas writes has no name."""
+    """Whether it has a name; the index that pandas writes has none."""
     return bool(name) and not name.startswith("Unnamed: ")
 
 
 def _nameless(table: Table, positions: Sequence[int], what: str) -> tuple[Caution, ...]:
-    """Columns without a name that hold more than row numbers: perhaps the header lost a name."""
+    """A caution for columns without a name that hold more than row numbers: perhaps the header lost a name."""
     held = held_by(table, positions).values()
     lost = [column.position + 1 for column in held if column.values and len(column.values) < len(column.cells)]
     if not lost:
@@ -183,7 +183,7 @@ def _nameless(table: Table, positions: Sequence[int], what: str) -> tuple[Cautio
 def _sorted(
     table: Table, every: Sequence[int], has_key: bool, key: str, what: str
 ) -> tuple[tuple[int, ...], tuple[Caution, ...]]:
-    """The columns that hold what is compared, by what they hold; the others are named."""
+    """The columns to compare, judged by their contents; a caution lists the others."""
     held = held_by(table, every)
     if not has_key:
         _refuse_hidden_keys(table, held, key, what)
@@ -226,7 +226,7 @@ def _aside(table: Table, aside: Any, what: str) -> Caution:
 
 
 def _unrelated(table: Table, groups: Sequence[Sequence[int]], what: str) -> ColumnError:
-    """Columns on different scales answer different questions, unless nobody ever agreed."""
+    """The error for columns on different scales: they answer different questions, unless nobody ever agreed."""
     shown_groups = [listed([table.columns[p] for p in group], limit=6) for group in groups[:4]]
     options = " ".join(f"--label {shown(table.columns[p])}" for p in groups[0][:6])
     return ColumnError(
@@ -236,7 +236,7 @@ def _unrelated(table: Table, groups: Sequence[Sequence[int]], what: str) -> Colu
 
 
 def _refuse_hidden_keys(table: Table, held: dict[int, Held], key: str, what: str) -> None:
-    """A column with another value in every row is the item (or the person) under an unusual name."""
+    """Refuse a column with a different value in every row: it is the item (or the person) under an unusual name."""
     for column in held.values():
         if not column.is_id or column.is_elsewhere != column.is_people:
             continue
@@ -253,7 +253,7 @@ def _refuse_hidden_keys(table: Table, held: dict[int, Held], key: str, what: str
 
 
 def _refuse_data_as_names(table: Table, positions: Sequence[int]) -> None:
-    """A first line that holds labels like the lines below it is not a header."""
+    """Refuse a header that holds labels like the lines below it."""
     names = [table.columns[p] for p in positions]
     held = held_by(table, positions)
     values = set().union(*(column.values for column in held.values()))
@@ -266,7 +266,7 @@ def _refuse_data_as_names(table: Table, positions: Sequence[int]) -> None:
 
 
 def _header_as_data(table: Table, positions: Sequence[int]) -> tuple[Caution, ...]:
-    """With --no-header: a first line of which no cell occurs again may be a header after all."""
+    """With --no-header, a caution if no cell of the first line occurs again: it may be a header after all."""
     held = held_by(table, positions)
     first = [plain_text(column.cells[0]) for column in held.values() if column.cells]
     again = Counter(value for column in held.values() for value in column.values.elements())
@@ -280,7 +280,7 @@ def _header_as_data(table: Table, positions: Sequence[int]) -> tuple[Caution, ..
 
 
 def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> None:
-    """Two columns of one name would be one annotator (or class); engines also fold the case."""
+    """Refuse two columns of one name, which would be one annotator (or class); engines also ignore case."""
     seen: dict[str, str] = {}
     for name in (table.columns[p] for p in positions):
         if name.casefold() in seen:
@@ -292,7 +292,7 @@ def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> Non
 
 
 def _refuse_grid(table: Table, positions: Sequence[int]) -> None:
-    """Names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions, either way round."""
+    """Refuse names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions, or the reverse."""
     pairs = {parts: p for p in positions if all(parts := _parts(table.columns[p]))}
     first, last = (sorted(side, key=lambda word: (word not in ANSWER_WORDS, word)) for side in _sides(pairs))
     if len(first) < 2 or len(last) < 2 or set(pairs) != set(product(first, last)) or len(pairs) < len(positions):  # noqa: PLR2004
@@ -331,7 +331,7 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 def _looks_like_counts(held: Sequence[Held]) -> tuple[Caution, ...]:
-    """Whole numbers that add up to the same in every row."""
+    """Whether whole numbers have the same sum in every row."""
     if len(held) < 2 or not all(column.is_whole for column in held) or len(held[0].cells) < FEWEST_ROWS:  # noqa: PLR2004
         return ()
     sums = {sum(int(str(value)) for value in row) for row in zip(*(_whole(column) for column in held), strict=True)}
@@ -348,7 +348,7 @@ def _whole(column: Held) -> list[int]:
 
 
 def _looks_like_labels(held: Sequence[Held]) -> tuple[Caution, ...]:
-    """Counts without any 0 among many cells are more likely ratings."""
+    """A caution for many counts without any 0, which are more likely ratings."""
     enough = len(held) >= FEWEST_CLASSES and len(held[0].cells) >= FEWEST_ROWS
     if not enough or any("0" in column.values for column in held) or not all(column.is_whole for column in held):
         return ()
@@ -360,7 +360,7 @@ def _looks_like_labels(held: Sequence[Held]) -> tuple[Caution, ...]:
 
 
 def _looks_transposed(table: Table, broad: _Broad, question: Question) -> tuple[Caution, ...]:
-    """Columns that are called like items: perhaps rows are annotators."""
+    """Whether columns are named like items: perhaps rows are annotators."""
     names = [table.columns[p] for p in broad.others]
     key = held_by(table, broad.keys).values()
     people = any(column.is_people for column in key)

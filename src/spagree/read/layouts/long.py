@@ -1,4 +1,7 @@
-"""One annotation per row: item, label, and where known annotator and time."""
+"""One annotation per row: item, label, and where known annotator and time.
+
+Times are unix seconds or ISO 8601; they become something that sorts correctly.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import Any
 
 import narwhals as nw
 
-from spagree.errors import DataError, UsageError
-from spagree.read import cells, columns, moments
+from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError
+from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME
 from spagree.read.contents import held_by, link_column, plain_name, values_by_item, words
 from spagree.read.layouts import advice, question_column
@@ -16,13 +19,127 @@ from spagree.read.layouts.question import Layout, Question
 from spagree.read.tables import Table, cell, listed, shown
 from spagree.understood import Caution
 
+# Seconds since 1970 (UTC): numbers stay as they are, and a date without a zone is in UTC, whatever the
+# machine's zone (which a cast to TIMESTAMPTZ would use).
+NUMBER = f"try_cast({TIME} AS DOUBLE)"
+HAS_ZONE = f"regexp_matches({TIME}, ':.*([zZ]|[+-][0-9:]+)$')"
+WITH_ZONE, WITHOUT_ZONE = (f"epoch(try_cast({TIME} AS {kind}))" for kind in ("TIMESTAMPTZ", "TIMESTAMP"))
+DATE = f"CASE WHEN {HAS_ZONE} THEN {WITH_ZONE} ELSE {WITHOUT_ZONE} END"
+SECONDS = f"coalesce(CASE WHEN isfinite({NUMBER}) THEN {NUMBER} END, CASE WHEN isfinite({DATE}) THEN {DATE} END)"
+
+
+DAY_FIRST, MONTH_FIRST = "day", "month"
+CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", ", %H:%M", ", %H:%M:%S")
+DATES = {
+    DAY_FIRST: ("%d/%m/%Y", "%d-%m-%Y", "%d.%m.%Y", "%d/%m/%y", "%d.%m.%y", "%d %b %Y", "%d %B %Y"),
+    MONTH_FIRST: ("%m/%d/%Y", "%m-%d-%Y", "%m/%d/%y", "%b %d, %Y", "%B %d, %Y"),
+}
+
+
+def seconds_from_text(
+    frame: nw.LazyFrame[Any], source: str, column: str, written: str | None = None
+) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
+    """A time column of text as seconds; refuses what is neither a number nor a date.
+
+    Written in SQL (the frame is a duckdb table) because narwhals has no cast that turns failures
+    into nulls, and a failure must be reported with its row.
+    """
+    relation = frame.to_native()
+    seconds = SECONDS if written is None else f"epoch(try_strptime({TIME}, {_quoted(written)}))"
+    cautions: tuple[Caution, ...] = ()
+    total = _unreadable(relation, seconds)
+    if total and written is None and (found := _found_format(relation, column)) is not None:
+        first, seconds = found
+        message = (
+            f"times in column {shown(column)} were read with the {first} first; if that is wrong, use --time-format"
+        )
+        cautions, total = (Caution("time_format", message),), 0
+    if total:
+        raise _refusal(relation, seconds, source, column, written)
+    read: nw.LazyFrame[Any] = nw.from_native(relation.project(f"* REPLACE ({seconds} AS {TIME})"))
+    return read, cautions
+
+
+def _unreadable(relation: Any, seconds: str) -> int:
+    return int(relation.filter(f"{TIME} IS NOT NULL AND ({seconds}) IS NULL").aggregate("count(*)").fetchall()[0][0])
+
+
+def _found_format(relation: Any, column: str) -> tuple[str, str] | None:
+    """Day first or month first, if only one of them fits every time; refused if both do."""
+    ways = {}
+    for first, dates in DATES.items():
+        formats = ", ".join(_quoted(date + clock) for date in dates for clock in CLOCKS)
+        seconds = f"epoch(try_strptime({TIME}, [{formats}]))"
+        if not _unreadable(relation, seconds):
+            ways[first] = seconds
+    if len(ways) > 1:
+        raise DataError(
+            f"the times of column {shown(column)} can be read with the day or with the month first; say which, e.g. "
+            "--time-format '%d/%m/%Y %H:%M:%S' or '%m/%d/%Y %H:%M:%S'"
+        )
+    return next(iter(ways.items()), None)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _refusal(relation: Any, seconds: str, source: str, column: str, written: str | None) -> DataError:
+    """The first times that cannot be read, with their rows, and how many there are."""
+    unreadable = relation.filter(f"{TIME} IS NOT NULL AND ({seconds}) IS NULL")
+    total = _unreadable(relation, seconds)
+    numbered = f', "{ROW}"' if ROW in relation.columns else ""
+    first = unreadable.project(f"{TIME}{numbered}").limit(SHOWN_PROBLEMS).fetchall()
+    problems = [f"{source}: {_row(row)}column {shown(column)}: {shown(value)}" for value, *row in first]
+    wanted = "neither a number (unix seconds) nor an ISO 8601 date"
+    wanted = wanted if written is None else f"not in the format of --time-format {shown(written)}"
+    remedy = "say how they are written with --time-format, correct them, or name another column with --time"
+    return DataError(f"{total:,} values of the time column are {wanted}; {remedy}", problems, total)
+
+
+def _row(number: Sequence[int]) -> str:
+    return f"row {number[0]}: " if number else ""
+
+
+def from_frame(frame: nw.LazyFrame[Any], column: str, is_guess: bool, written: str | None = None) -> nw.LazyFrame[Any]:
+    """The time column of a data frame: numbers and dates as they are, text parsed as ISO 8601.
+
+    Text is parsed only if the user named the column: whether all of it can be parsed is not known
+    before the frame is collected, and a guess must not make that fail.
+    """
+    kind = frame.collect_schema()[TIME]
+    if kind.is_numeric() or kind.is_temporal():
+        return frame
+    if kind == nw.String and (written is not None or not is_guess):
+        return _parsed(frame, column, written)
+    raise DataError(
+        f"--time {shown(column)}: the column holds {kind}, which does not sort as a time; "
+        "convert it to a number or a datetime"
+    )
+
+
+def _parsed(frame: nw.LazyFrame[Any], column: str, written: str | None) -> nw.LazyFrame[Any]:
+    """Text as datetimes, parsed early so that a failure is not reported as a failure to count."""
+    try:
+        parsed = frame.with_columns(nw.col(TIME).str.to_datetime(format=written))
+        parsed.select(nw.col(TIME).max()).collect()
+        return parsed
+    except Exception as error:
+        reason = str(error).splitlines()[0]
+        wanted = "ISO 8601 dates" if written is None else f"in the format of --time-format {shown(written)}"
+        raise DataError(
+            f"--time {shown(column)}: not all of its texts are {wanted} ({reason}); "
+            "convert the column to a number or a datetime"
+        ) from error
+
+
 # Columns that group items: of documents, batches, topics.
 GROUPS = words(
     "document documentid documentname doc docid docname batch batchid batchname page pageid topic topicid thread "
     "threadid conversation conversationid dialogue dialogueid dialog dialogid article articleid chapter chapterid "
     "paragraph paragraphid session sessionid video videoid story storyid"
 )
-FEWEST_ITEMS = 9  # below, little can be seen
+FEWEST_ITEMS = 9  # below this, little can be seen
 COUNTS = words("count counts n votes nvotes numvotes freq frequency numannotators annotators nannotators")
 
 
@@ -90,7 +207,7 @@ def _count_column(table: Table, places: Mapping[str, Sequence[int]]) -> dict[str
 
 
 def several_questions(table: Table, question: Question) -> list[str]:
-    """The questions that a column of a long table tells apart; none where no column does."""
+    """The questions in the question column of a long table; none if it has no such column."""
     if len(question.label) > 1:
         return []
     _, places = _roles(table, question)
@@ -107,7 +224,7 @@ def role_columns(table: Table, question: Question, role: str, first: int) -> tup
 
 
 def joined(positions: Sequence[int]) -> nw.Expr:
-    """Several columns as one text, which no other cells can give: a bar inside a cell is doubled."""
+    """Several columns as one unambiguous text: a bar inside a cell is doubled."""
     if len(positions) == 1:
         return nw.col(cell(positions[0]))
     texts = [nw.col(cell(p)).cast(nw.String).str.replace_all("|", "||", literal=True) for p in positions]
@@ -117,16 +234,16 @@ def joined(positions: Sequence[int]) -> nw.Expr:
 def _timed(
     frame: nw.LazyFrame[Any], table: Table, names: Mapping[str, str], question: Question, is_guess: bool
 ) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
-    """The time column as something that sorts; a wrong guess is left out with a caution."""
+    """The time column as something that sorts; a wrong guess is dropped with a caution."""
     if TIME not in names:
         if question.time_format is not None:
             raise UsageError("--time-format says how times are written; name their column with --time")
         return frame, ()
     try:
-        # Text files, and texts in Parquet or a database: there every cell can be checked before it is used.
+        # In text files, and in texts from Parquet or a database, every cell can be checked before it is used.
         if frame.implementation is nw.Implementation.DUCKDB and frame.collect_schema()[TIME] == nw.String:
-            return moments.seconds_from_text(frame, table.name, names[TIME], question.time_format)
-        return moments.from_frame(frame, names[TIME], is_guess, question.time_format), ()
+            return seconds_from_text(frame, table.name, names[TIME], question.time_format)
+        return from_frame(frame, names[TIME], is_guess, question.time_format), ()
     except DataError as error:
         if not is_guess or question.time_format is not None:
             raise
@@ -136,7 +253,7 @@ def _timed(
 
 
 def caution_clusters(table: Table, places: Mapping[str, Sequence[int]]) -> tuple[Caution, ...]:
-    """Where the first rows show a column with fewer values than items, and one value for each item."""
+    """A caution if the first rows show a column with fewer values than items, and one value for each item."""
     taken = {position for positions in places.values() for position in positions}
     named = [p for p, name in enumerate(table.columns) if p not in taken and plain_name(name) in GROUPS]
     for position in named:

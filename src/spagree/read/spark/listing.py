@@ -1,8 +1,8 @@
-"""What Spark is to read: every file that the user named, none left out in silence, all with the same columns.
+"""What Spark will read: every file that the user named, none skipped silently, all with the same columns.
 
-Spark passes over names that start with ``_`` or ``.``, over empty files and links that lead nowhere, and takes the
-columns of one file for those of all. Files on this machine are therefore found and compared here; on other storage
-Spark finds them, and merges the columns of all.
+Spark skips names that start with ``_`` or ``.``, empty files and broken links, and assumes that all files have the
+columns of one. Files on this machine are therefore found and compared here; on other storage Spark finds them and
+merges their columns.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PARTITION = "="  # of the folders day=2024-05-01 that hold a table in parts
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What to hand to Spark: paths in its spelling; ``root`` is the folder whose subfolders are columns."""
+    """What to pass to Spark: paths as it expects them; ``root`` is the folder whose subfolders are columns."""
 
     name: str
     kind: str
@@ -41,7 +41,7 @@ class Listing:
 
 
 def named(sources: Sequence[Any]) -> list[str]:
-    """The paths as text; what can never be one for Spark is refused before Spark is started.
+    """The paths as text; refuses what Spark could never read, before Spark is started.
 
     >>> named([b"votes.parquet"])
     ['votes.parquet']
@@ -104,7 +104,7 @@ def _one_kind(kinds: dict[str, str]) -> str:
 
 
 def _local(names: Sequence[str]) -> Listing:
-    """The files here, each looked at; a folder means all files that Spark would see in it."""
+    """The files on this machine, each checked; a folder means all files that Spark would see in it."""
     folders = [name for name in names if Path(name).is_dir()]
     every = [path for name in names for path in (_inside(Path(name)) if name in folders else [name])]
     with tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
@@ -118,7 +118,7 @@ def _local(names: Sequence[str]) -> Listing:
 
 
 def _inside(folder: Path) -> list[str]:
-    """The files below a folder, without what Spark and its like write for themselves."""
+    """The files below a folder, without Spark's own bookkeeping files."""
     every = sorted(path for path in folder.rglob("*") if not path.is_dir())
     seen = [path for path in every if not any(part.startswith(HIDDEN) for part in path.relative_to(folder).parts)]
     unseen = [path for path in every if path not in set(seen) and path.suffix in (".parquet", ".orc")]
@@ -132,7 +132,7 @@ def _inside(folder: Path) -> list[str]:
 
 
 def _root(folders: Sequence[str], names: Sequence[str], every: Sequence[str]) -> str | None:
-    """The folder whose subfolders key=value are columns; of several Spark would forget the columns."""
+    """The folder whose subfolders key=value are columns; with several, Spark would drop those columns."""
     is_parted = any(PARTITION in part for folder in folders for path in every for part in _between(path, folder))
     if is_parted and len(names) > 1:
         raise UsageError(f"{_title(names)}: a folder with folders key=value is read alone; name their common folder")
@@ -149,7 +149,7 @@ def _hidden(name: str) -> FileError:
 
 
 def _refuse_unseen(gathered: Sequence[File]) -> None:
-    """Files that Spark would leave out, or read where they no longer are."""
+    """Refuse files that Spark would skip, and temporary copies, which it could not find."""
     for file in gathered:
         if file.is_temporary:
             raise UsageError(f"{file.name}: Spark reads files where they are; decompress it, or leave --engine out")
@@ -164,7 +164,7 @@ def _kind(file: File) -> str:
 
 
 def _spelled(path: Path) -> str:
-    """The path as Spark wants it: absolute, and characters of a glob made literal.
+    """The path as Spark expects it: absolute, with glob characters made literal.
 
     >>> _spelled(Path("/data/a[1].parquet")) == "file:/data/a" + chr(92) + "[1" + chr(92) + "].parquet"
     True
@@ -173,7 +173,7 @@ def _spelled(path: Path) -> str:
 
 
 def _refuse_differing(gathered: Sequence[File], kind: str) -> None:
-    """Spark takes the columns of one file for those of all: what has another name would be missing in silence."""
+    """Refuse files with different columns: Spark assumes those of one file, so others would silently be missing."""
     if kind == PARQUET:
         duckdb_tables.common_schema(duckdb_tables.connect(), gathered)
         return

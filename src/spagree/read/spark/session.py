@@ -1,4 +1,4 @@
-"""Parquet and ORC files read by Spark, on a cluster or on this machine; only a few rows are fetched, to be shown."""
+"""Parquet and ORC files read by Spark, on a cluster or on this machine; only a few rows to show are fetched."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def spark_table(paths: Sequence[Any], master: str | None) -> Table:
 
 
 def _reads_here(spark: Any) -> bool:
-    """Whether a path without a scheme means this machine: not on a Connect server, nor where HDFS is the default."""
+    """Whether a path without a scheme means this machine: not on a Connect server, nor if HDFS is the default."""
     context = getattr(spark, "_jsc", None)
     return context is not None and str(context.hadoopConfiguration().get("fs.defaultFS")).startswith("file:")
 
@@ -66,7 +66,7 @@ def _scan(spark: Any, listing: Listing) -> Any:
 
 
 def _refuse_differing(one: Any, merged: Any, name: str) -> None:
-    """On other storage: columns that only some of the files have would be missing in the others, in silence."""
+    """On other storage, refuse files with different columns: columns that only some have would silently be missing."""
     added = [column for column in merged.columns if column not in one.columns]
     if added:
         raise DataError(
@@ -97,7 +97,7 @@ def _explained(name: str) -> Iterator[None]:
 
 
 def session(master: str | None = None) -> Any:
-    """The Spark session that is running, or a new one on ``master`` (this machine where none is named)."""
+    """The running Spark session, or a new one on ``master`` (by default on this machine)."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -111,7 +111,7 @@ def session(master: str | None = None) -> Any:
 
 
 def _refuse_other_master(spark: Any, master: str | None) -> None:
-    """A session has the master that it was started with; work for another one would run in the wrong place."""
+    """Refuse another master than that of the running session: the work would run in the wrong place."""
     if master is None or master == _master(spark, master):
         return
     raise UsageError(
@@ -152,7 +152,7 @@ def _started_here(builder: Any, master: str) -> Any:
     configured = _configured(builder, master)
     _start_java(configured._options)
     process = SparkContext._gateway.proc  # type: ignore[union-attr]
-    # Java stops the session when its client is gone; a cluster would otherwise report it as failed.
+    # Java stops the session when its client disconnects; a cluster would otherwise report it as failed.
     atexit.register(java.leave, process)
     try:
         return configured.getOrCreate()
@@ -164,11 +164,11 @@ def _started_here(builder: Any, master: str) -> Any:
         raise KeyboardInterrupt from error
     finally:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, before)  # PySpark's own handler talks to Java in the middle of an answer
+            signal.signal(signal.SIGINT, before)  # PySpark's own handler calls Java in the middle of an answer
 
 
 def _start_java(options: Mapping[str, str]) -> None:
-    """Start Java in a thread, which no Ctrl-C reaches: a process that was being started can then still be ended."""
+    """Start Java in a thread, which Ctrl-C does not reach, so that a half-started process can still be stopped."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -184,10 +184,10 @@ def _start_java(options: Mapping[str, str]) -> None:
 
 
 def _quieten() -> None:
-    """What goes wrong is raised and explained once; the loggers of PySpark and Py4J would tell it before, at length."""
+    """Errors are raised and explained once; the loggers of PySpark and Py4J would print them first, at length."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
     logging.getLogger().addFilter(_is_not_from_py4j)
-    with suppress(ImportError):  # before Spark 4 there are none
+    with suppress(ImportError):  # before Spark 4 there is no logger
         from pyspark.logger import PySparkLogger
 
         for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
@@ -199,7 +199,7 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 
 def _configured(builder: Any, master: str) -> Any:
-    """On this machine a session is quiet, listens to nobody but itself and may use half of the memory."""
+    """On this machine a session is quiet, listens only to itself and may use half of the memory."""
     builder = builder.master(master)
     if not master.startswith("local"):
         return builder
@@ -209,7 +209,7 @@ def _configured(builder: Any, master: str) -> Any:
 
 
 def _local_settings() -> Mapping[str, str]:
-    scratch = java.scratch("spagree-spark-")  # under TMPDIR, of which Java knows nothing
+    scratch = java.scratch("spagree-spark-")  # under TMPDIR, which Java ignores
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "spark.ui.enabled": "false",
@@ -224,11 +224,11 @@ def _local_settings() -> Mapping[str, str]:
 
 
 def _share(spark: Any) -> float | None:
-    """The tasks that are done, of the stages that are running; a Connect server does not say."""
+    """The share of finished tasks in the running stages; a Connect server does not report it."""
     context = getattr(spark, "_sc", None)
     if context is None:
         return None
-    with suppress(Exception):  # asked from another thread, perhaps after the end
+    with suppress(Exception):  # called from another thread, perhaps after Spark has stopped
         tracker = context.statusTracker()
         stages = [stage for id in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(id)) is not None]
         tasks = sum(stage.numTasks for stage in stages)
@@ -237,7 +237,7 @@ def _share(spark: Any) -> float | None:
 
 
 def is_interruption(error: BaseException) -> bool:
-    """Whether it hides that the user pressed Ctrl-C: Py4J may fail while it tidies up after that, and says only so.
+    """Whether the user pressed Ctrl-C: Py4J may fail while it cleans up after that, and reports only its failure.
 
     >>> is_interruption(ValueError())
     False
@@ -249,7 +249,7 @@ def is_interruption(error: BaseException) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    r"""What went wrong, in one line: Java's message, without the names of its classes and places.
+    r"""What went wrong, in one line: Java's message without class names and stack frames.
 
     >>> reason(ValueError("An error occurred while calling o1.load.\n: java.io.IOException: no space left"))
     'no space left'
@@ -258,7 +258,7 @@ def reason(error: BaseException) -> str:
     """
     try:
         text = str(error)
-    except Exception:  # an error that lives in Java cannot be asked once Java has ended
+    except Exception:  # a Java error cannot be read once Java has exited
         text = ""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
     line = lines[1].lstrip(": ") if lines[0].startswith("An error occurred while calling") and lines[1:] else lines[0]

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from spagree import extensions
 from spagree.errors import UsageError
-from spagree.read.databases.query import needed
+from spagree.read.databases.addresses import needed
 from spagree.read.tools import unreadable
 from spagree.read.tools.source import DATABASE, SERVER, TABLE, Source
 from spagree.read.tools.tool import Tool

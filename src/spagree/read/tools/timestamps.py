@@ -7,6 +7,8 @@ import re
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from spagree.moments import unix_seconds
+
 # Amazon writes in the zone of its headquarters; the others are common in e-mail headers.
 HOURS = {"UTC": 0, "GMT": 0, "PST": -8, "PDT": -7, "MST": -7, "MDT": -6, "CST": -6, "CDT": -5, "EST": -5, "EDT": -4}
 MONTHS = {
@@ -35,7 +37,7 @@ def usual(text: str) -> float | None:
         moment = datetime.fromisoformat(text.removesuffix(" UTC"))
     except ValueError:
         return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return unix_seconds(moment)
 
 
 def mturk(text: str) -> float | None:

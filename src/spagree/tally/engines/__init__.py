@@ -1,6 +1,6 @@
 """What differs between engines when a result is fetched; everything else is narwhals.
 
-Each engine is one file with a subclass of :class:`~spagree.tally.engines.engine.Engine`, and one entry in ENGINES.
+Each engine is one file here, NAME_engine.py, with a subclass of :class:`~spagree.tally.engines.engine.Engine`.
 """
 
 from __future__ import annotations
@@ -8,25 +8,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
 from spagree.errors import FileError, UsageError
 from spagree.read.annotations import ITEM
-from spagree.tally.engines.dask_engine import Dask
-from spagree.tally.engines.duckdb_engine import DuckDB
 from spagree.tally.engines.engine import Engine
-from spagree.tally.engines.polars_engine import Polars
-from spagree.tally.engines.spark_engine import Spark
 from spagree.write import write_atomically
 
 if TYPE_CHECKING:
     import polars
 
 PARQUET = (".parquet", ".pq")
-ENGINES = (DuckDB(), Polars(), Spark(), Dask(), Engine())
+for _module in iter_modules(__path__, f"{__name__}."):
+    if _module.name.endswith("_engine"):
+        import_module(_module.name)
+ENGINES = (*(engine() for engine in Engine.__subclasses__()), Engine())
 
 
 def engine_of(frame: nw.LazyFrame[Any]) -> Engine:

@@ -1,4 +1,4 @@
-"""What an engine may override. A new engine is one file with a subclass, listed in ENGINES."""
+"""What an engine may override. A new engine is one file with a subclass, NAME_engine.py, which is found by its name."""
 
 from __future__ import annotations
 
