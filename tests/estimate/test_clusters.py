@@ -20,6 +20,7 @@ from spagree.estimate import cautions
 from spagree.estimate.chance import COEFFICIENTS
 from spagree.estimate.item_groups import ONE_CLUSTER, ItemGroups, profile
 from spagree.estimate.uncertainty import jackknife_error, wilson
+from spagree.tally import count
 
 COLUMNS = ["item", "annotator", "label", "doc"]
 Rows = list[tuple[Any, ...]]
@@ -347,7 +348,7 @@ def test_items_in_several_clusters_are_refused_in_words() -> None:
 
 
 def test_more_clusters_than_a_tally_keeps_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spagree.tally.count.MOST_KEPT", 3)
+    monkeypatch.setattr(count, "MOST_KEPT", 3)
     with pytest.raises(DataError, match=r'cluster="doc": more than 3 combinations with labels'):
         measured(documents(4), cluster="doc")
 
