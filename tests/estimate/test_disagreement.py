@@ -13,7 +13,7 @@ import spagree
 from spagree.estimate.breakdown_values import Absent, known
 from spagree.estimate.classes import option_agreement
 from spagree.estimate.disagreement import Disagreement
-from spagree.estimate.label_counts import votes
+from spagree.estimate.label_counts import votes, votes_of_items
 from spagree.estimate.missingness import AgreementAt
 from spagree.estimate.number_ranges import in_ranges
 from spagree.estimate.since import change_of, check_target
@@ -229,3 +229,17 @@ def test_votes_of_many_combinations_of_labels_come_from_the_codes(monkeypatch: p
     assert found.measurement.tally.patterns is None
     assert found.classes().equals(expected.classes()) and found.disputed(5).equals(expected.disputed(5))
     assert found.confusion().equals(expected.confusion())
+
+
+def test_votes_of_every_item_have_the_shares_of_the_patterns() -> None:
+    """In any order of rows, with numbers as labels: the groups are the items in their order."""
+    counts = polars.DataFrame(
+        {"item": ["q9", "q1", "q9", "q5", "q1"], "label": [10, 2, 9, 2, 9], "count": [1, 3, 2, 2, 1]}
+    )
+    found = votes_of_items(counts)
+    assert found.labels == ("10", "2", "9") and found.items.tolist() == [1.0, 1.0, 1.0]
+    entries = list(zip(found.group.tolist(), found.label.tolist(), found.count.tolist(), strict=True))
+    assert entries == [(0, 1, 3.0), (0, 2, 1.0), (1, 1, 2.0), (2, 0, 1.0), (2, 2, 2.0)]
+    assert found.n.tolist() == [4.0, 2.0, 3.0]
+    empty = votes_of_items(counts.clear())
+    assert empty.labels == () and len(empty.items) == 0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import spagree
+from spagree.errors import UsageError
 from spagree.estimate.budgets import (
     NOT_DECIDABLE,
     SAME_AS_REQUIRED,
@@ -16,6 +17,7 @@ from spagree.estimate.budgets import (
     assumed,
     decide,
     pace,
+    plan_expected,
     spend,
 )
 from spagree.estimate.planning import PRIOR_HIGH, PRIOR_LOW, Present, allowed_per_item
@@ -162,3 +164,48 @@ def test_dates_and_milliseconds_are_moments_and_small_numbers_are_not() -> None:
         assert found is not None and found.per_day == pytest.approx(10.0)
     for times in ([1, 2, 3], days[:1], [days[0], days[0]], ["a", "b"], [True, False], [days[0], *[days[1]] * 4]):
         assert pace(course(times)) is None
+
+
+def quarter_disagree(items: int) -> Triples:
+    """Pairs of which three in four agree."""
+    return [(i, j, j if i % 4 == 0 else 0) for i in range(items) for j in range(2)]
+
+
+@pytest.mark.parametrize("half_width", [0.02, 0.05, 0.08])
+def test_an_expected_project_gets_the_half_width_it_was_planned_for(half_width: float) -> None:
+    rows = plan_expected(0.75, half_width=half_width)
+    assert set(rows["route"]) == {"fresh"} and rows["annotations_per_item"].to_list() == list(range(2, 11))
+    items = rows["items"][0]
+    assert half(quarter_disagree(items + 4 - items % 4)) <= half_width < half(quarter_disagree(items - items % 4 - 4))
+    assert (rows["more_annotations"] == rows["annotations_per_item"] * rows["items"]).all()
+    assert rows.filter("best")["more_annotations"].item() == rows["more_annotations"].min()
+
+
+def test_expectations_take_every_kind_of_plan() -> None:
+    assert plan_expected(0.75).equals(plan_expected(0.75, half_width=0.05))
+    assert plan_expected(0.75, None, half_width=0.05, most=3)["annotations_per_item"].to_list() == [2, 3]
+    narrow, wide = (plan_expected(0.75, half_width=0.05, level=level)["items"][0] for level in (0.9, 0.99))
+    assert narrow < plan_expected(0.75, half_width=0.05)["items"][0] < wide
+    bought = plan_expected(0.75, budget=400, most=2)
+    assert bought.select("items", "more_annotations").rows() == [(200, 400)]
+    assert bought["half_width"].item() == pytest.approx(half(quarter_disagree(200)), rel=0.005)
+    decided = plan_expected(0.75, require=0.7, most=2)
+    assert decided["will_pass"].item() and decided["require"].item() == 0.7
+
+
+@pytest.mark.parametrize(
+    ("agreement", "wanted", "message"),
+    [
+        (1.5, {}, "agreement"),
+        (0.75, {"classes": 1}, "with 1 classes: labels picked blindly would agree more often"),
+        (0.2, {"classes": 4}, "agreement 0.2 with 4 classes: labels picked blindly would agree more often"),
+        (0.75, {"half_width": 0}, "half"),
+    ],
+)
+def test_impossible_expectations_are_refused(agreement: float, wanted: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        plan_expected(agreement, **wanted)
+
+
+def test_two_classes_at_even_odds_can_be_planned() -> None:
+    assert plan_expected(0.5, 2).equals(plan_expected(0.5))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import narwhals as nw
 import polars as pl
 import pytest
@@ -216,3 +218,14 @@ def test_item_agreement_is_least_first_then_by_item_and_null_without_a_pair() ->
         ("d", 1, None),
         ("e", 1, None),
     ]
+
+
+@pytest.mark.parametrize("keeps_patterns", [True, False])
+def test_a_tally_without_some_labels_equals_one_of_the_other_rows(keeps_patterns: bool) -> None:
+    frame = long_frame(parse("aab abc cc c bbbc"))
+    found = counted(frame)
+    if not keeps_patterns:
+        found = replace(found, tally=replace(found.tally, patterns=None))
+    for labels in (["c"], ["a", "c"], ["a", "b", "c"]):
+        left, wanted = found.without(labels), counted(frame.filter(~pl.col("label").is_in(labels))).tally
+        assert (left.cells, left.labels, left.pairable_labels) == (wanted.cells, wanted.labels, wanted.pairable_labels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+import duckdb
 import narwhals as nw
 import polars as pl
 import pytest
@@ -12,7 +13,8 @@ import pytest
 from oracle import annotations, counted, long_frame, parse
 from spagree.errors import DataError, DuplicateError, UsageError
 from spagree.read.annotations import Annotations
-from spagree.tally.count import count
+from spagree.tally.count import Counted, count
+from spagree.tally.engines import to_polars
 from spagree.tally.policies import LEFT_OUT, Policies
 from spagree.tally.spelling import caution_variants, normal_form, spelling_variants
 from spagree.tally.tally import Cell, Tally
@@ -438,3 +440,53 @@ def test_of_repeats_with_the_same_label_the_first_in_time_stays() -> None:
     found = counted(frame).annotations
     assert found is not None
     assert sorted(found.collect().select("annotator", "time").rows()) == [("a", 3), ("b", 1)]
+
+
+# Labels given again, joined or kept ---------------------------------------------------------------------
+
+AGAIN = [
+    ("q1", "ann", "y", "2026-01-02"),
+    ("q1", "ann", "x", "2026-01-01"),
+    ("q1", "ann", "y", "2026-01-03"),
+    ("q1", "bob", "x", "2026-01-01"),
+    ("q2", "ann", "z", "2026-01-05"),
+    ("q2", None, "z", "2026-01-04"),
+    ("q2", None, "y", "2026-01-06"),
+]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_labels_given_again_become_a_set(engine: str) -> None:
+    found = count(on(engine, votes(*AGAIN)), Policies(duplicates="set"))
+    assert found.tally.labels == {"z": 2, "x|y": 1, "x": 1, "y": 1}
+    assert found.tally.annotators == {"ann": 2, "bob": 1} and found.tally.left_out == {"repeated": 2}
+    rows = kept(found, "item", "annotator", "label", "row", "time")
+    assert ("q1", "ann", "x|y", 1, "2026-01-01") in rows and ("q1", "bob", "x", 4, "2026-01-01") in rows
+    assert len(rows) == 5
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize(
+    ("columns", "named"),
+    [
+        (["item", "annotator", "label", "row", "time"], 2),  # by time
+        (["item", "annotator", "label", "row"], 1),  # by row
+        (["item", "annotator", "label"], 2),  # by label
+    ],
+)
+def test_all_labels_count_and_only_the_first_is_named(engine: str, columns: list[str], named: int) -> None:
+    found = count(on(engine, votes(*AGAIN, columns=columns)), Policies(duplicates="keep"))
+    assert found.tally.cells == {Cell(4, 4, 0): 1, Cell(3, 2, 0): 1}
+    assert found.tally.annotators == {"ann": 2, "bob": 1} and found.tally.left_out == {}
+    mine = [label for item, who, label in kept(found, "item", "annotator", "label") if (item, who) == ("q1", "ann")]
+    assert mine == [AGAIN[named - 1][2]]
+
+
+def on(engine: str, frame: pl.DataFrame) -> Annotations:
+    native = frame.lazy() if engine == "polars" else duckdb.sql("SELECT * FROM frame")
+    return Annotations(nw.from_native(native), Understood("table", "long", {}))
+
+
+def kept(found: Counted, *columns: str) -> list[tuple[Any, ...]]:
+    assert found.annotations is not None
+    return to_polars(found.annotations.select(*columns)).rows()

@@ -20,13 +20,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import spagree
 from breakdown_oracle import Rows, rows_of
-from oracle import annotations, no_zeros
+from oracle import annotations, counted, no_zeros
 from spagree.errors import DataError, DuplicateError
 from spagree.tally import state as state_module
 from spagree.tally import tally as tally_module
 from spagree.tally.count import count
+from spagree.tally.engines import rows, to_polars
 from spagree.tally.policies import Policies
-from spagree.tally.state import LiveTally, State
+from spagree.tally.state import LiveTally, State, counted_codes
 from spagree.tally.tally import Cell, Tally
 
 ITEMS = st.sampled_from(["q1", "q2", "q3", None])
@@ -397,3 +398,24 @@ def test_tallies_with_other_patterns_differ() -> None:
     assert swapped[0] != swapped[1]
     parts = Tally(one.cells, one.labels, one.pairable_labels, None, {}, None)
     assert parts != one and Tally() + one == one
+
+
+def test_codes_kept_elsewhere_are_counted_as_a_batch() -> None:
+    item, label = np.array([0, 2, 0, 2, 2, 0]), np.array([1, 0, 1, 0, 2, 0])
+    frame = pl.DataFrame({"item": [f"q{code}" for code in item], "annotator": list("abbcad")}).with_columns(
+        label=pl.Series(["x", "y", "Y"]).gather(label)
+    )
+    found = counted_codes(item, label, ["x", "y", "Y"], {"a": 2, "b": 2, "c": 1, "d": 1}, frame)
+    wanted = counted(frame)
+    assert found.tally == wanted.tally
+    assert [caution.code for caution in found.cautions] == [caution.code for caution in wanted.cautions] != []
+    assert sorted(rows(found.counts.select("item", "label", "count"))) == sorted(
+        rows(wanted.counts.select("item", "label", "count"))
+    )
+    assert found.annotations is not None and to_polars(found.annotations).equals(frame)
+
+
+def test_no_codes_are_an_empty_tally() -> None:
+    none = np.array([], dtype=np.int64)
+    frame = pl.DataFrame(schema={"item": pl.String, "annotator": pl.String, "label": pl.String})
+    assert counted_codes(none, none, [], {}, frame).tally == Tally.from_patterns({}, {}, {})
