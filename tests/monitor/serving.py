@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from spagree.monitor.events import Given
+from spagree.monitor.events import Batch, Given
 from spagree.monitor.hub import Hub
 from spagree.monitor.live import Settings
 from spagree.monitor.server import application
@@ -35,6 +35,12 @@ def given(item: str, annotator: str, label: str, **more: Any) -> Given:
         values.get("time"),
         values.get("deleted", False),
     )
+
+
+def batch(*events: Given) -> Batch:
+    """The same annotations column by column; all of one question and source."""
+    (about,) = {each[:3] for each in events}
+    return Batch(*about, *(list(column) for column in zip(*(each[3:9] for each in events), strict=True)))
 
 
 def wait_for(true: Callable[[], Any], seconds: float = 180) -> Any:

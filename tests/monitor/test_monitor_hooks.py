@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import hooks
-from spagree.monitor.events import Given, Gone
+from spagree.monitor.events import Batch, Given, Gone
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.live import look
 
@@ -261,6 +261,32 @@ def test_the_quick_reading_of_a_body_is_the_careful_one(records: Any, is_ascii: 
     posted = json.dumps(records, ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
     quick = hooks._plain(posted)
     assert quick is None or quick == hooks._one_by_one(posted)
+
+
+@drawn(st.lists(RECORDS, min_size=1, max_size=4), st.integers(0, 30))
+def test_a_long_body_is_read_as_a_short_one_is(records: list[dict[str, Any]], more: int) -> None:
+    plain = [{"item": f"i{i}", "annotator": "ann", "label": "x"} for i in range(hooks.MANY - 15 + more)]
+    posted = json.dumps([*plain, *records], ensure_ascii=False).encode("utf-8", "surrogatepass")
+    quick = hooks._plain(posted)
+    assert quick is None or list(quick) == hooks._one_by_one(posted)
+
+
+def test_many_annotations_of_a_question_are_columns() -> None:
+    records: list[dict[str, Any]] = [
+        {"item": f"i{i // 3}", "annotator": f"a{i % 3}", "label": "x", "version": i, "project": "p"} for i in range(120)
+    ]
+    records[7] |= {"id": "seven", "time": 1.5}
+    taken = hooks.posted(body(records))
+    assert isinstance(taken, Batch) and len(taken) == 120
+    assert list(taken) == [hooks._annotation(hooks.decoded(body(each))) for each in records]
+    assert not isinstance(hooks.posted(body(records[: hooks.MANY - 1])), Batch)
+    for unlike in ({"project": "other"}, {"question": "other"}, {"deleted": True}):
+        changed = hooks.posted(body([*records[:-1], records[-1] | unlike]))
+        assert not isinstance(changed, Batch) and list(changed)[:-1] == list(taken)[:-1]
+    all_deleted = hooks.posted(body([each | {"deleted": True} for each in records]))
+    assert [each.deleted for each in all_deleted if isinstance(each, Given)] == [True] * 120
+    with pytest.raises(DataError, match="annotation 120: label is missing"):
+        hooks.posted(body([*records[:-1], records[-1] | {"label": ""}]))
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
-from serving import given
+from serving import batch, given
 
-from spagree.monitor.events import FINAL, Event, Given, Gone, Listing, settled
+from spagree.monitor.events import FINAL, Event, Given, Gone, Listing, Row, settled
 from spagree.monitor.ledger import Ledger
 
 VERSIONED = st.builds(
@@ -43,10 +43,19 @@ def labels(ledger: Ledger, project: str = "p", question: str = "q") -> dict[tupl
 
 def contents(ledger: Ledger) -> set[tuple[object, ...]]:
     """Every row but for when and in which order it came."""
-    keys = [(project, question, *key) for (project, question), sheet in ledger.sheets.items() for key in sheet.places]
-    rows = [ledger.sheets[key[:2]].row(key) for key in keys]
-    kept = [row.given for row in rows if row]
+    kept = [row.given for row in rows_of(ledger)]
     return {(*each.key, each.version, each.deleted, *(() if each.deleted else each[4:7])) for each in kept}
+
+
+def rows_of(ledger: Ledger) -> list[Row]:
+    """Every row, in the order of arrival."""
+    found = [
+        sheet.row((*question, source, id))
+        for question, sheet in ledger.sheets.items()
+        for source, ids in sheet.places.items()
+        for id in ids
+    ]
+    return sorted([row for row in found if row is not None], key=lambda row: row.seq)
 
 
 def test_an_annotation_is_added_changed_and_deleted() -> None:
@@ -96,6 +105,40 @@ def test_a_batch_leads_where_single_events_lead(events: list[Given]) -> None:
     whole = Ledger()
     whole.put(whole.changes(events, 1.0).values())
     assert contents(whole) == contents(ledger_of(*events))
+    assert len(contents(whole)) == len({each.key for each in events})
+
+
+@drawn(st.lists(VERSIONED.map(lambda each: each._replace(deleted=False)), min_size=1, max_size=10), st.integers(1, 9))
+@settings(max_examples=100, deadline=None)
+def test_columns_lead_where_their_rows_lead(events: list[Given], cut: int) -> None:
+    """Whether a batch is new is told exactly; a new one is appended as its rows would be."""
+    parts = [batch(*part) for part in (events[:cut], events[cut:]) if part]
+    columns, rows = ledger_of(given("old", "ann", "y")), ledger_of(given("old", "ann", "y"))
+    ids = [each.key for each in events]
+    assert columns.are_new(parts) == (len(set(ids)) == len(ids))
+    if columns.are_new(parts):
+        columns.append(parts, 5.0)
+        rows.put(rows.changes(events, 5.0).values())
+        assert rows_of(columns) == rows_of(rows) and columns.seq == rows.seq
+        assert columns.columns("p", "q").frame().equals(rows.columns("p", "q").frame())
+        assert columns.sheets["p", "q"].alive == rows.sheets["p", "q"].alive
+        assert not any(columns.are_new([part]) for part in parts)
+
+
+def test_the_same_id_of_another_source_or_question_is_new() -> None:
+    ledger = ledger_of(given("1", "ann", "yes"))
+    assert not ledger.are_new([batch(given("1", "ann", "no"))])
+    for more in ({"source": "potato"}, {"question": "other"}, {"project": "other"}):
+        assert ledger.are_new([batch(given("1", "ann", "no", **more)), batch(given("2", "ann", "no"))])
+
+
+def test_nothing_is_simply_new_once_something_was_permanently_deleted() -> None:
+    """What is new may belong to an item that is gone: each annotation has to be compared."""
+    ledger = ledger_of(Gone("p", "api", item="1"))
+    late = batch(given("1", "ann", "yes"), given("2", "ann", "yes"))
+    assert not ledger.are_new([late])
+    ledger.put(ledger.changes(late, 5.0).values())
+    assert labels(ledger) == {("2", "ann"): "yes"}
 
 
 def test_what_is_gone_stays_gone_in_all_questions() -> None:

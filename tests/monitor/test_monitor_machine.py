@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from serving import given
+from serving import batch, given
 
 import spagree
 from spagree.estimate.closed_items import closed_items
@@ -68,6 +68,14 @@ class Monitor(RuleBasedStateMachine):
         self.take(given(item, who, "late", version=self.version - 1))
         if item not in self.gone:
             self.expected[item, who] = label
+
+    @rule(rows=st.lists(st.tuples(ITEMS, PEOPLE, LABELS), min_size=1, max_size=8))
+    def add_many(self, rows: list[tuple[str, str, str]]) -> None:
+        self.version += 1
+        events = [given(*row, version=self.version + place / 100) for place, row in enumerate(rows)]
+        self.sent += events
+        self.hub.take_now(batch(*events))
+        self.expected |= {(item, who): label for item, who, label in rows if item not in self.gone}
 
     @rule(item=ITEMS)
     def an_item_goes(self, item: str) -> None:

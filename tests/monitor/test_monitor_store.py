@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -12,10 +13,11 @@ import threading
 import time
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from serving import given, wait_for
+from serving import batch, given, wait_for
 
 from postgres import Server
 from spagree.errors import FileError, MissingExtraError, UsageError
@@ -32,7 +34,7 @@ AT_ONCE = 40 if KILLS < 50 else 220  # a hundred kills are about 100,000 annotat
 COUNTED = "SELECT count(*), count(DISTINCT id), count(DISTINCT seq), max(CAST(id AS INTEGER)) FROM spagree_annotations"
 SENDERS = """
 import os, sys
-from spagree.monitor.events import Given
+from spagree.monitor.events import Batch, Given
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.store import Store
 from spagree.monitor.writer import Writer
@@ -44,7 +46,10 @@ def send(address, number, size):
     writer = Writer(ledger, store, lambda changed: None)
     while True:
         batch = [Given("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 3}", "x", 1.0) for i in range(number, number + size)]
-        for each in [writer.send([each]) for each in batch]:
+        parts = [[each] for each in batch]
+        if number // size % 2:  # every other time as columns
+            parts = [Batch("p", "q", "api", *zip(*(each[3:9] for each in half))) for half in (batch[::2], batch[1::2])]
+        for each in [writer.send(part) for part in parts]:
             each.result()
         number += size
         os.write(1, f"{number}\\n".encode())
@@ -105,6 +110,77 @@ def test_many_rows_are_written_together_and_restored_as_they_were(address: str) 
     for each in (ledger, again):
         assert [each.sheets["p", "q"].row(one.given.key) for one in expected] == expected
         assert each.seq == len(rows) and each.sheets["p", "q"].alive == sum(not one.given.deleted for one in rows)
+    store.close()
+
+
+UNLIKE: list[dict[str, list[object]]] = [
+    {},
+    {"version": [1.0, None]},
+    {"time": [0.5, 7.0]},
+    {"label": ["x", "nö \U0001f600"], "annotator": ["ann", "bob"]},
+    {"item": ["one", "two"], "version": [None, 2.0], "time": [None, 1.0], "label": ["", "?1"]},
+]
+
+
+def test_batches_are_stored_as_their_rows_would_be(address: str) -> None:
+    """Whichever columns have one value for all rows, and whatever is left after the last whole statement."""
+    store, rows = Store(address), list[Row]()
+    for size, unlike in itertools.product((1, store_module.TOGETHER, 2 * store_module.TOGETHER + 7), UNLIKE):
+        first = len(rows) + 1
+        new = [
+            row(i, **{name: values[i % 2] for name, values in unlike.items()})._replace(arrived=9.0)
+            for i in range(first, first + 2 * size)
+        ]
+        store.append([batch(*(each.given for each in part)) for part in (new[:size], new[size:])], first, 9.0)
+        rows += new
+    assert list(store.rows()) == rows
+    again = row(2, label="again")._replace(arrived=9.0)
+    store.append([batch(again.given)], 2, 9.0)  # its first answer was lost: the number decides
+    assert list(store.rows()) == [rows[0], again, *rows[2:]]
+    store.close()
+
+
+def test_batches_and_single_annotations_share_a_transaction(address: str) -> None:
+    """Sent while the writer waits: columns, repeated columns and single annotations, each answered with its changes."""
+    store, ledger, may_write = Store(address), Ledger(), threading.Event()
+    writer, append = Writer(ledger, store, lambda changed: None), store.append
+
+    def slow(*given: Any) -> None:
+        may_write.wait(180)
+        append(*given)
+
+    store.append = slow  # type: ignore[method-assign]
+    events = [given(str(i), who, "x") for i in range(60) for who in "abc"]
+    first = writer.send(batch(*events[:60]))
+    wait_for(writer._queue.empty)
+    later = [
+        writer.send(each) for each in (batch(*events[50:120]), [events[120]], batch(*events[100:180]), [events[0]])
+    ]
+    may_write.set()
+    assert [first.result(180), *(each.result(180) for each in later)] == [60, 60, 1, 59, 0]
+    assert writer.send(batch(*events)).result() == 0
+    assert writer.send(batch(given("60", "a", "x"), given("61", "a", "x"))).result() == 2
+    writer.close()
+    assert [each.given for each in store.rows()] == [*events, given("60", "a", "x"), given("61", "a", "x")]
+    again = restored(store)
+    assert again.columns("p", "q").frame().equals(ledger.columns("p", "q").frame()) and again.seq == ledger.seq == 182
+    store.close()
+
+
+def test_a_batch_that_the_store_refuses_is_not_counted(tmp_path: Path) -> None:
+    """SQLite says that it is full in the middle of the batch; the same batch is taken once there is room."""
+    store, ledger = Store(str(tmp_path / "s.sqlite")), Ledger()
+    writer = Writer(ledger, store, lambda changed: None)
+    many = batch(*(given(str(i), "bob", "no" * 100) for i in range(2000)))
+    with store.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count=12")
+    with pytest.raises(StoreError):
+        writer.send(many).result()
+    assert ledger.questions() == [] and list(store.rows()) == []
+    with store.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count=1000000")
+    assert writer.send(many).result() == 2000 == len(list(store.rows())) == ledger.seq
+    writer.close()
     store.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -57,6 +57,36 @@ class Listing:
 
 
 Event = Given | Gone | Listing
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Many annotations of one question from one source, column by column; none of them is deleted.
+
+    A batch of new annotations is stored as it is, without an object for each annotation.
+    """
+
+    project: str
+    question: str
+    source: str
+    id: Sequence[str]
+    item: Sequence[str]
+    annotator: Sequence[str]
+    label: Sequence[str]
+    version: Sequence[float | None]
+    time: Sequence[float | None]
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def __iter__(self) -> Iterator[Given]:
+        """The annotations one by one."""
+        columns = (self.id, self.item, self.annotator, self.label, self.version, self.time)
+        for values in zip(*columns, strict=True):
+            yield Given(self.project, self.question, self.source, *values)
+
+
+Events = Sequence[Event] | Batch
 
 
 class Row(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from spagree.errors import DataError
-from spagree.monitor.events import Event, Given, Gone
+from spagree.monitor.events import Batch, Event, Events, Given, Gone
 from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import shown
 from spagree.read.tools.answers import one_or_more, part
@@ -26,6 +26,7 @@ LONGEST = {"item": 1000, "annotator": 300, "label": 10_000, "project": 200, "que
 SHORT = min(LONGEST.values())
 LARGEST_VERSION = 1e15
 MOST_IN_A_BODY = 50_000
+MANY = 100  # annotations that are worth a batch
 NUMBERS = ("version", "time", "deleted")
 FIELDS = {*LONGEST, *NUMBERS}
 LONE = re.compile("[\ud800-\udfff]")  # half of a surrogate pair
@@ -45,7 +46,7 @@ def decoded(body: bytes) -> Any:
         raise DataError("the body is not JSON; send one object or a list of objects") from None
 
 
-def posted(body: bytes) -> list[Event]:
+def posted(body: bytes) -> Events:
     """The events in a body of the API: one annotation, or a list of them."""
     plain = _plain(body)
     return _one_by_one(body) if plain is None else plain
@@ -68,21 +69,43 @@ class _Posted(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 _USUAL = msgspec.json.Decoder(list[_Posted] | _Posted)
 
 
-def _plain(body: bytes) -> list[Event] | None:
-    """The events in a body without anything unusual, read a few times faster; None where something has to be judged."""
+def _plain(body: bytes) -> Events | None:
+    """The events in a body without anything unusual, read much faster; None where something has to be judged."""
     if b"\\u" in body:  # the only way to write NUL or half of a pair
         return None
     try:
         records = _USUAL.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    found: list[Event] = []
-    for each in records if isinstance(records, list) else [records]:
-        if not (each.item and each.annotator and each.label) or len(found) >= MOST_IN_A_BODY:
-            return None
-        key = _key(each.project, each.question, each.id, each.item, each.annotator)
-        found.append(Given(*key, each.item, each.annotator, each.label, each.version, each.time, each.deleted))
-    return found
+    if isinstance(records, _Posted):
+        records = [records]
+    if len(records) > MOST_IN_A_BODY or not all(each.item and each.annotator and each.label for each in records):
+        return None
+    return _batch(records) or [_given(each) for each in records]
+
+
+def _given(each: _Posted) -> Given:
+    key = _key(each.project, each.question, each.id, each.item, each.annotator)
+    return Given(*key, each.item, each.annotator, each.label, each.version, each.time, each.deleted)
+
+
+def _batch(records: Sequence[_Posted]) -> Batch | None:
+    """Many annotations of the same question as columns; None if they are few, of several questions, or deleted."""
+    about = {(each.project, each.question, each.deleted) for each in records}
+    if len(records) < MANY or len(about) > 1 or about.pop()[2]:
+        return None
+    project, question, source, _ = _key(records[0].project, records[0].question, "", "", "")
+    return Batch(
+        project,
+        question,
+        source,
+        [each.id or each.item + APART + each.annotator for each in records],
+        [each.item for each in records],
+        [each.annotator for each in records],
+        [each.label for each in records],
+        [each.version for each in records],
+        [each.time for each in records],
+    )
 
 
 def _one_by_one(body: bytes) -> list[Event]:

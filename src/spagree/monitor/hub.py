@@ -7,12 +7,12 @@ import gc
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from spagree.monitor.alerts import Alert, Register, alerts, kept
-from spagree.monitor.events import Event, Listing
+from spagree.monitor.events import Events, Listing
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.live import Live, Mark, Settings, look
 from spagree.monitor.store import Store
@@ -76,13 +76,13 @@ class Hub:
         self._thread.start()
         self._wake.set()
 
-    async def take(self, events: Sequence[Event]) -> int:
+    async def take(self, events: Events) -> int:
         """Store events; returns once they are durable."""
         done = await self.writer.take(events)
         self._count(len(events))
         return done
 
-    def take_now(self, events: Sequence[Event]) -> int:
+    def take_now(self, events: Events) -> int:
         """The same, for a thread that can wait."""
         done = self.writer.send(events).result()
         self._count(len(events))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spagree.monitor.events import EVERY_QUESTION, FINAL, Event, Given, Gone, Key, Listing, Row, settled
+from spagree.monitor.events import EVERY_QUESTION, FINAL, Batch, Event, Given, Gone, Key, Listing, Row, settled
 
 if TYPE_CHECKING:
     import polars
@@ -84,7 +84,7 @@ class Sheet:
     """All annotations of one question of a project, including deleted ones."""
 
     def __init__(self) -> None:
-        self.places: dict[tuple[str, str], int] = {}  # source and id → the place in every column
+        self.places: dict[str, dict[str, int]] = {}  # source → id → the place in every column
         self.items, self.annotators, self.labels = Names(), Names(), Names()
         self._item, self._annotator, self._label = array("i"), array("i"), array("i")
         self._version, self._time, self._arrived = array("d"), array("d"), array("d")
@@ -95,7 +95,7 @@ class Sheet:
         """A known annotation, in its place."""
         given, seq, arrived = row
         _, _, source, id, item, annotator, label, version, time, deleted = given
-        place = self.places[source, id]
+        place = self.places[source][id]
         self.alive += self._deleted[place] - deleted
         self._item[place] = self.items.code(item)
         self._annotator[place] = self.annotators.code(annotator)
@@ -107,21 +107,39 @@ class Sheet:
     def extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Many annotations at the end, none of them known: their source, id and everything else, as they are stored."""
         source, id, item, annotator, label, version, time, deleted, seq, arrived = zip(*rows, strict=True)
-        end = len(self._seq)
-        self.places.update(zip(zip(source, id, strict=True), range(end, end + len(rows)), strict=True))
-        self._item.extend(self.items.add(item))
-        self._annotator.extend(self.annotators.add(annotator))
-        self._label.extend(self.labels.add(label))
-        self._version.extend([NO_NUMBER if each is None else each for each in version])
-        self._time.extend([NO_NUMBER if each is None else each for each in time])
+        for place, (of, each) in enumerate(zip(source, id, strict=True), len(self._seq)):
+            self.places.setdefault(of, {})[each] = place
+        self._extend_columns(item, annotator, label, version, time)
         self._arrived.extend(arrived)
         self._deleted.extend(deleted)
         self._seq.extend(seq)
         self.alive += len(rows) - sum(deleted)
 
+    def append(self, batch: Batch, seq: int, arrived: float) -> None:
+        """A batch at the end, none of it known."""
+        first, size = len(self._seq), len(batch)
+        self.places.setdefault(batch.source, {}).update(zip(batch.id, range(first, first + size), strict=True))
+        self._extend_columns(batch.item, batch.annotator, batch.label, batch.version, batch.time)
+        self._arrived.extend(array("d", [arrived]) * size)
+        self._deleted.extend(array("b", [False]) * size)
+        self._seq.extend(range(seq, seq + size))
+        self.alive += size
+
+    def _extend_columns(self, item: Sequence[str], annotator: Sequence[str], label: Sequence[str],
+                        version: Sequence[float | None], time: Sequence[float | None]) -> None:  # fmt: skip
+        self._item.extend(self.items.add(item))
+        self._annotator.extend(self.annotators.add(annotator))
+        self._label.extend(self.labels.add(label))
+        self._version.extend([NO_NUMBER if each is None else each for each in version])
+        self._time.extend([NO_NUMBER if each is None else each for each in time])
+
+    def knows(self, source: str, id: str) -> bool:
+        """Whether an annotation is here, deleted or not."""
+        return source in self.places and id in self.places[source]
+
     def row(self, key: Key) -> Row | None:
         """An annotation as stored."""
-        place = self.places.get(key[2:])
+        place = self.places.get(key[2], {}).get(key[3])
         if place is None:
             return None
         given = Given(
@@ -152,9 +170,9 @@ class Sheet:
         ordered = np.sort(pair)  # np.unique is a hundred times slower on a million of them
         if (ordered[1:] != ordered[:-1]).all():
             return here
-        ids = sorted(self.places, key=lambda key: (len(key[1]), key[1], key[0]))  # numbers sort as numbers
+        ids = [(len(id), id, source, place) for source, own in self.places.items() for id, place in own.items()]
         rank = np.empty(len(ids), np.int64)
-        rank[[self.places[key] for key in ids]] = np.arange(len(ids))
+        rank[[each[-1] for each in sorted(ids)]] = np.arange(len(ids))  # numbers sort as numbers
         order = np.lexsort((rank[here], *(np.nan_to_num(each[here], nan=-1.0) for each in later), pair))
         last = np.append(pair[order][1:] != pair[order][:-1], True)
         kept: NDArray[np.int64] = np.sort(here[order[last]])
@@ -162,7 +180,7 @@ class Sheet:
 
     def of_source(self, source: str) -> Iterator[tuple[str, int]]:
         """A source's annotations that count: their ids and positions."""
-        return ((id, place) for (of, id), place in self.places.items() if of == source and not self._deleted[place])
+        return ((id, place) for id, place in self.places.get(source, {}).items() if not self._deleted[place])
 
     def about(self, place: int) -> tuple[str, str]:
         """The item and the annotator of an annotation."""
@@ -204,7 +222,7 @@ class Ledger:
 
     def _knows(self, given: Given) -> bool:
         sheet = self.sheets.get(given[:2])
-        return sheet is not None and given[2:4] in sheet.places
+        return sheet is not None and sheet.knows(given[2], given[3])
 
     def _extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
         by_question: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
@@ -215,6 +233,28 @@ class Ledger:
             self.sheets.setdefault(key, Sheet()).extend(own)
         if rows:
             self.seq = max(self.seq, rows[-1][-2])
+
+    def are_new(self, batches: Iterable[Batch]) -> bool:
+        """Whether every annotation of the batches is new, and none of them in there twice."""
+        if self._is_marked:
+            return False
+        ids: dict[tuple[str, str, str], set[str]] = {}
+        for batch in batches:
+            sheet, own = self.sheets.get((batch.project, batch.question)), set(batch.id)
+            known = sheet.places.get(batch.source, {}) if sheet else {}
+            before = ids.setdefault((batch.project, batch.question, batch.source), set())
+            if len(own) < len(batch) or not known.keys().isdisjoint(own) or not before.isdisjoint(own):
+                return False
+            before |= own
+        return True
+
+    def append(self, batches: Iterable[Batch], now: float) -> None:
+        """Add batches that are durable, every annotation being new."""
+        with self.lock:
+            for batch in batches:
+                sheet = self.sheets.setdefault((batch.project, batch.question), Sheet())
+                sheet.append(batch, self.seq + 1, now)
+                self.seq += len(batch)
 
     def changes(self, events: Iterable[Event], now: float, before: dict[Key, Row] | None = None) -> dict[Key, Row]:
         """The rows that events lead to, on top of those ``before`` that are not yet added; only the writer calls it."""
@@ -308,5 +348,5 @@ def _known(number: float) -> float | None:
 
 def _ids(sheet: Sheet, gone: Gone) -> list[str]:
     if gone.id:
-        return [gone.id] if (gone.source, gone.id) in sheet.places else []
+        return [gone.id] if sheet.knows(gone.source, gone.id) else []
     return [id for id, place in sheet.of_source(gone.source) if sheet.about(place)[0] == gone.item]

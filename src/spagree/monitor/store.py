@@ -9,8 +9,9 @@ refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -19,13 +20,15 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from spagree.errors import FileError, MissingExtraError, UsageError
-from spagree.monitor.events import Given, Row
+from spagree.monitor.events import Batch, Given, Row
 
 SCHEMA = 1
 MIGRATIONS: dict[int, Sequence[str]] = {}  # version → statements that lead to the next one
 LOCK = 0x5BA61EE  # of PostgreSQL, held while a monitor writes
 AT_ONCE = 50_000  # rows read in one go
 TOGETHER = 100  # rows written by one statement
+SHARED = ("project", "question", "source", "seq", "arrived")  # columns of a batch with one value for all rows
+PER_ROW = ("id", "item", "annotator", "label", "version", "time")
 
 metadata = sa.MetaData()
 about = sa.Table("spagree_store", metadata, sa.Column("schema_version", sa.Integer, primary_key=True))
@@ -146,6 +149,29 @@ class Store:
             if whole < len(values):
                 connection.exec_driver_sql(self._one, values[whole:])
 
+    def append(self, batches: Iterable[Batch], seq: int, arrived: float) -> None:
+        """Store batches of new annotations, numbered from seq on, in one transaction; returns once they are on disk."""
+        if self.is_postgres:
+            givens = chain.from_iterable(batches)
+            self.write([Row(given, number, arrived) for number, given in enumerate(givens, seq)])
+            return
+        with self.engine.begin() as connection:
+            for batch in batches:
+                self._append(connection, batch, seq, arrived)
+                seq += len(batch)
+
+    def _append(self, connection: sa.Connection, batch: Batch, seq: int, arrived: float) -> None:
+        """Values that all rows share are handed to SQLite once for each statement: most of the cost is handing over."""
+        given = {name: getattr(batch, name) for name in PER_ROW}
+        varying = tuple(name for name, values in given.items() if len(set(values)) > 1)
+        shared = [given[name][0] for name in PER_ROW if name not in varying]
+        flat = tuple(chain.from_iterable(zip(*(given[name] for name in varying), strict=True)))
+        for start in range(0, len(batch), TOGETHER):
+            size = min(TOGETHER, len(batch) - start)
+            head = (batch.project, batch.question, batch.source, seq + start, arrived, *shared)
+            values = flat[start * len(varying) : (start + size) * len(varying)]
+            connection.exec_driver_sql(_appending(self._one, varying, size), (*head, *values))
+
     def mark(self, project: str, time: float, text: str) -> None:
         """Store the mark of a change in the guidelines."""
         self._upsert(marks, [{"project": project, "time": time, "text": text}])
@@ -189,6 +215,20 @@ class Store:
             with suppress(sa.exc.SQLAlchemyError):
                 self._held.close()
         self.engine.dispose()
+
+
+@lru_cache(maxsize=200)  # one for each number of rows and mix of columns
+def _appending(one: str, varying: tuple[str, ...], rows: int) -> str:
+    """The statement for some rows of a batch, from the one for a single row: shared values come first, with numbers."""
+    shared = (*SHARED, *(name for name in PER_ROW if name not in varying))
+    numbers = {name: f"?{place}" for place, name in enumerate(shared, 1)} | {"deleted": "0"}
+    found = []
+    for row in range(rows):
+        first = len(shared) + row * len(varying) + 1
+        own = {name: f"?{place}" for place, name in enumerate(varying, first)} | {"seq": f"{numbers['seq']} + {row}"}
+        found.append(f"({', '.join((numbers | own)[column.name] for column in held.c)})")
+    head, _, tail = re.split(r"VALUES (\([^)]*\))", one)
+    return f"{head}VALUES {', '.join(found)}{tail}"
 
 
 def _sqlite(address: str) -> sa.Engine:

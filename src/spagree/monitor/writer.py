@@ -6,12 +6,12 @@ import asyncio
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 
-from spagree.monitor.events import Event, Key, Row
+from spagree.monitor.events import Batch, Events, Key, Row
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.store import Store
 
@@ -32,7 +32,7 @@ Done = Future[int] | asyncio.Future[int]
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    events: Sequence[Event]
+    events: Events
     done: Done
 
 
@@ -47,19 +47,19 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
-    def send(self, events: Sequence[Event]) -> Future[int]:
+    def send(self, events: Events) -> Future[int]:
         """Queue events for storing, from any thread."""
         done: Future[int] = Future()
         self._ask(events, done)
         return done
 
-    async def take(self, events: Sequence[Event]) -> int:
+    async def take(self, events: Events) -> int:
         """Store events; returns once they are durable."""
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._ask(events, done)
         return await done
 
-    def _ask(self, events: Sequence[Event], done: Done) -> None:
+    def _ask(self, events: Events, done: Done) -> None:
         if self._waiting > WAITING:
             raise BusyError
         self._waiting += len(events)
@@ -94,19 +94,22 @@ class Writer:
 
     def _write(self, requests: Sequence[_Request]) -> None:
         try:
-            fresh, sizes = self._kept(requests)
+            questions, sizes = self._kept(requests)
         except Exception as error:  # whatever the error, nobody may believe the events were stored
             failed = StoreError(f"{type(error).__name__}")
             failed.__cause__ = error
             _answer([(request.done, failed) for request in requests])
             return
         _answer([(request.done, size) for request, size in zip(requests, sizes, strict=True)])
-        if fresh:
-            self._changed({key[:2] for key in fresh})
+        if questions:
+            self._changed(questions)
 
-    def _kept(self, requests: Sequence[_Request]) -> tuple[dict[Key, Row], list[int]]:
-        """All new or changed rows, and how many each request contributed."""
+    def _kept(self, requests: Sequence[_Request]) -> tuple[set[tuple[str, str]], list[int]]:
+        """The questions that changed, and how many annotations each request added or changed."""
         self._latest = max(self._latest, time.time())  # setting the clock back does not reverse the order
+        batches = [request.events for request in requests if isinstance(request.events, Batch)]
+        if len(batches) == len(requests) and self._ledger.are_new(batches):
+            return self._kept_batches(batches)
         fresh: dict[Key, Row] = {}
         sizes = []
         for request in requests:
@@ -116,7 +119,13 @@ class Writer:
         if fresh:
             self._store.write(list(fresh.values()))
             self._ledger.put(fresh.values())
-        return fresh, sizes
+        return {key[:2] for key in fresh}, sizes
+
+    def _kept_batches(self, batches: Collection[Batch]) -> tuple[set[tuple[str, str]], list[int]]:
+        """The same if there is nothing to compare: every annotation is new."""
+        self._store.append(batches, self._ledger.seq + 1, self._latest)
+        self._ledger.append(batches, self._latest)
+        return {(each.project, each.question) for each in batches}, [len(each) for each in batches]
 
 
 Answer = tuple[Done, int | StoreError]
