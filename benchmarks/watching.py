@@ -7,7 +7,7 @@ difficulty; labels are changed and annotations deleted while the project runs, w
 watched. An alarm at any moment counts. Beside it: the ordinary 95% interval watched in the same way; a rule that pauses
 whoever is below 80% agreement with the majority after any item from the tenth on; and oracles, likelihood-ratio tests
 that know the distributions before and after (CUSUM) or of careless and careful people, with alarms in 5% of the
-projects where nothing is wrong; and oracles that have to learn what we have to learn.
+projects where nothing is wrong; and oracles that have to learn what we have to learn, or that keep their rate as we do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from publish import publish
 from watched_projects import CLASSES, ITEMS, PEOPLE, PER_ITEM, Array, agreements, project, shift_for, watched
-from watching_page import AFTER, CARELESS, DROPS, EARLY, FALL, LATE, LAWS, LENGTHS, LOOKS, ORDERS, page
+from watching_page import AFTER, CARELESS, DROPS, EARLY, FALL, LATE, LAWS, LENGTHS, LOOKS, ORDERS, REFERENCES, page
 
 from spagree.estimate.closed_items import ClosedItems, closed_items
 from spagree.estimate.drops import BLOCK, DropEvidence, drop_evidence
@@ -31,8 +31,11 @@ from spagree.estimate.watched_annotators import watch_annotators
 from spagree.estimate.watching import safe_sequence
 
 LIMIT = np.log(20)
+LARGE = 200_000  # items from which the all-knowing oracles know their distributions
 LEAST_BEFORE, LEAST_AFTER = 50, 20  # items between which a fall may lie, for the oracle that learns the level
 LONG_ROUNDS = 300
+HORIZON = 1000.0  # items over which the life-long oracle spreads the moments of a fall
+BATCH = ORDERS[-1]  # items: what the oracle that is told the moment compares
 
 
 def found_in(closed: ClosedItems, begin: int) -> int:
@@ -136,6 +139,38 @@ def falls(values: Array, looks: Sequence[int]) -> Array:
         fallen = total[before] / before - (total[n] - total[before]) / (n - before)
         found.append((fallen / np.sqrt(1 / before + 1 / (n - before))).max() / spread)
     return np.array(found)
+
+
+def lifelong(steps: Array) -> Array:
+    """The log of the likelihood ratio, averaged over the moments of a fall: it ever reaches log 20 in 5% at most."""
+    t = np.arange(len(steps))
+    won = steps.cumsum()
+    weighed = np.log(HORIZON / ((HORIZON + t) * (HORIZON + t + 1))) - np.concatenate([[0.0], won[:-1]])
+    found: Array = np.logaddexp(np.log(HORIZON / (HORIZON + t + 1)), won + np.logaddexp.accumulate(weighed))
+    return found
+
+
+def told(values: Array, before: int) -> Array:
+    """After each batch since a moment: how far batches have fallen, in standard errors learnt from those before (t)."""
+    earlier = values[before % BATCH : before].reshape(-1, BATCH).mean(axis=1)
+    later = values[before:][: (len(values) - before) // BATCH * BATCH].reshape(-1, BATCH).mean(axis=1)
+    number = np.arange(1, len(later) + 1)
+    spread = max(earlier.std(ddof=1), values[:before].std() / np.sqrt(BATCH))
+    found: Array = (earlier.mean() - later.cumsum() / number) / (spread * np.sqrt(1 / len(earlier) + 1 / number))
+    return found
+
+
+def calm_told(before: int, seed: int) -> float:
+    """How high the evidence at a moment that is told ever gets where nothing falls, but a few batches are hard."""
+    return float(told(agreements(10**6 + seed, before + AFTER, batch=BATCH, law="few hard"), before).max())
+
+
+def referred(before: int, shift: float, seen: tuple[Array, Array], limit: float, seed: int) -> list[int | None]:
+    """Items until the life-long oracle and the one that is told the moment find a fall."""
+    values = agreements(seed, before + AFTER, drop=before, shift=shift)
+    life = _first(lifelong(ratios(*seen, values))[before:] >= LIMIT)
+    at = _first(told(values, before) >= limit)
+    return [life, None if at is None else at * BATCH]
 
 
 def calm(items: int, seen: tuple[Array, Array], seed: int) -> tuple[float, float]:
@@ -252,18 +287,19 @@ Run = Callable[[str, Callable[[int], Any], int], list[Any]]
 
 
 def _drops(run: Run, before: int, shift: float, rounds: int) -> dict[str, float]:
-    size = 200_000
-    whole = project(np.random.default_rng(6), size, drop=size // 2, shift=shift)
-    values = closed_items(np.repeat(np.arange(size), PER_ITEM), whole.who, whole.label, 2).agreement()
-    seen = values[: size // 2], values[size // 2 :]
+    whole = project(np.random.default_rng(6), LARGE, drop=LARGE // 2, shift=shift)
+    values = closed_items(np.repeat(np.arange(LARGE), PER_ITEM), whole.who, whole.label, 2).agreement()
+    seen = values[: LARGE // 2], values[LARGE // 2 :]
     calm_ones = run(f"calm {before}", partial(calm, before + AFTER, seen), rounds)
     limits = tuple(np.quantile(calm_ones, 0.95, axis=0).tolist())
     delays = run(f"dropped {before}", partial(dropped, before, shift, seen, limits), rounds)
     found: dict[str, float] = {"fewer": len(delays)}
-    for place, name in enumerate(DROPS):
-        share, delay = median([each[place] for each in delays])
+    limit = float(np.quantile(run(f"calm told {before}", partial(calm_told, before), rounds), 0.95))
+    others = run(f"referred {before}", partial(referred, before, shift, seen, limit), rounds)
+    for place, name in enumerate((*DROPS, *REFERENCES)):
+        share, delay = median([[*each, *other][place] for each, other in zip(delays, others, strict=True)])
         found |= {f"drop {before} {name} found": share, f"drop {before} {name} delay": delay}
-    return found
+    return found | {"batches differ": float(agreements(7, LARGE, batch=BATCH).reshape(-1, BATCH).mean(axis=1).std())}
 
 
 def _careless(run: Run, careless: float, rounds: int) -> dict[str, float]:

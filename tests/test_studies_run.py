@@ -139,9 +139,10 @@ def test_watching() -> None:
     quiet = study.quiet(0, 1)
     assert quiet["paused"] == 1.0 and 0 < quiet["fixed_half"] < quiet["half"] < 0.1
     ran = lambda _, simulated, times: [simulated(seed) for seed in range(times)]  # noqa: E731
-    study.AFTER, study.LENGTHS = 100, (1000,)
+    study.AFTER, study.LENGTHS = 200, (1000,)
     drops = study._drops(ran, study.EARLY, 0.3, 2)
-    assert drops["drop 500 oracle delay"] <= drops["drop 500 ours delay"]
+    assert drops["drop 500 oracle delay"] <= drops["drop 500 life delay"] <= drops["drop 500 ours delay"]
+    assert drops["drop 500 told delay"] in (200.0, 1e9) and 0.08 < drops["batches differ"] < 0.11
     assert [study.long_run(law, 1).keys() == {"1000"} for law in study.LAWS] == [True] * 3
     assert page._ratio({"x ours delay": 30.0, "x oracle delay": 20.0}, "x", "ours", "oracle") == "1.5"
     assert (page._rate(0.5, 100), page._rate(0.0, 100)) == ("50.0% ± 5.0%", "none (< 3.0%)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from serving import wait_for
 
 from spagree.errors import UsageError
 from spagree.monitor import hooks, label_studio
+from spagree.monitor.background import background
 from spagree.monitor.hub import Hub
-from spagree.monitor.label_studio import Comparer, LabelStudio, compare
+from spagree.monitor.label_studio import LabelStudio, compare, keep_comparing
 from spagree.monitor.store import Store
 from spagree.monitor.writer import BusyError
 
@@ -247,13 +249,10 @@ def test_a_busy_store_is_named_and_the_next_comparison_goes_on(
 def test_a_thread_compares_at_once_and_again(hub: Hub, studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(label_studio, "EVERY", 0.05)
     studio.tasks = {1: {10: [annotation(1, 1, "Good")]}}
-    comparer = Comparer(hub, LabelStudio(studio.address, SECRET))
-    try:
+    with background(partial(keep_comparing, hub, LabelStudio(studio.address, SECRET))):
         wait_for(lambda: labels(hub) == {("10", "1"): "Good"})
         studio.tasks = {1: {10: []}}
         wait_for(lambda: not labels(hub))
-    finally:
-        comparer.close()
 
 
 def test_an_address_is_needed() -> None:

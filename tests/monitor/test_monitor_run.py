@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -22,8 +23,8 @@ from spagree.errors import FileError, UsageError
 from spagree.monitor import demo as demo_module
 from spagree.monitor import follow, notify
 from spagree.monitor.alerts import Alert
-from spagree.monitor.demo import Demo
-from spagree.monitor.follow import Follower, listing
+from spagree.monitor.background import background
+from spagree.monitor.follow import keep_following, listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.notify import Notifier
 from spagree.monitor.run import Asked, JsonLines, secret, serve
@@ -135,8 +136,7 @@ def test_the_log_is_json() -> None:
 def test_a_file_that_grows_shrinks_and_changes_is_followed(hub: Hub, tmp_path: Path) -> None:
     path, question = tmp_path / "labels.csv", ("labels", "label")
     path.write_text("item,annotator,label\n1,ann,yes\n")
-    follower = Follower(hub, str(path))
-    try:
+    with background(partial(keep_following, hub, str(path), None)):
         wait_for(lambda: labels(hub, question) == {("1", "ann"): "yes"})
         with path.open("a") as stream:
             stream.write("1,bob,no\n")
@@ -150,8 +150,6 @@ def test_a_file_that_grows_shrinks_and_changes_is_followed(hub: Hub, tmp_path: P
         path.write_text("item,annotator,label\n1,ann,yes\n")
         wait_for(lambda: labels(hub, question) == {("1", "ann"): "yes"})
         assert wait_for(lambda: not hub.faults) and hub.reconciled["file labels.csv"].total == 4
-    finally:
-        follower.close()
 
 
 def test_a_database_that_does_not_answer_is_asked_again(
@@ -160,11 +158,8 @@ def test_a_database_that_does_not_answer_is_asked_again(
     asked: list[str] = []
     monkeypatch.setattr(follow, "EVERY", 0.01)
     monkeypatch.setattr(follow, "listing", lambda path, project: asked.append(path) or listing(path, project))
-    follower = Follower(hub, "postgresql://127.0.0.1:1/labels?table=a")
-    try:
+    with background(partial(keep_following, hub, "postgresql://127.0.0.1:1/labels?table=a", None)):
         wait_for(lambda: len(asked) > 2)
-    finally:
-        follower.close()
     (fault,) = hub.faults.values()
     assert fault.startswith("cannot be read: ")
     assert [each.message for each in caplog.records].count("comparison failed") == 1  # logged once, not every time
@@ -172,13 +167,10 @@ def test_a_database_that_does_not_answer_is_asked_again(
 
 def test_a_file_may_appear_later(hub: Hub, tmp_path: Path) -> None:
     path = tmp_path / "late.jsonl"
-    follower = Follower(hub, str(path), project="mine")
-    try:
+    with background(partial(keep_following, hub, str(path), "mine")):
         wait_for(lambda: hub.faults)
         path.write_text('{"item": "1", "annotator": "a", "label": "x"}\n')
         wait_for(lambda: labels(hub, ("mine", "label")) == {("1", "a"): "x"})
-    finally:
-        follower.close()
 
 
 def potato(folder: Path, user: str, **items: str) -> None:
@@ -276,9 +268,8 @@ def test_the_hub_tells_of_alerts_and_survives_a_failed_measurement(
 
 def test_the_demo_can_be_stopped(tmp_path: Path) -> None:
     hub = Hub(Store(str(tmp_path / "d.sqlite")))
-    demo = Demo(hub, a_second=1000)
-    wait_for(lambda: hub.taken > 20)
-    demo.close()
+    with background(partial(demo_module.replay, hub)):
+        wait_for(lambda: hub.taken > 20)
     taken = hub.taken
     hub.close()
     assert hub.taken == taken
@@ -286,9 +277,8 @@ def test_the_demo_can_be_stopped(tmp_path: Path) -> None:
 
 def test_the_demo_marks_its_new_guidelines_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo_module, "ITEMS", 20)
+    monkeypatch.setattr(demo_module, "A_SECOND", 1e6)
     hub = Hub(Store(str(tmp_path / "d.sqlite")))
-    demo = Demo(hub, a_second=1e6)
-    wait_for(lambda: not demo._thread.is_alive())
+    demo_module.replay(hub, threading.Event())
     assert hub.taken == 60 and [text for _, text in hub.marks["demo"]] == [demo_module.MARK]
-    demo.close()
     hub.close()

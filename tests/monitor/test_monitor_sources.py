@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from serving import given
 
 from spagree.errors import SpagreeError
 from spagree.monitor import hooks
-from spagree.monitor.follow import EVERY, Follower, listing
+from spagree.monitor.background import background
+from spagree.monitor.follow import keep_following, listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.store import Store
 
@@ -124,17 +126,13 @@ def test_an_export_of_label_studio_meets_its_webhooks(hub: Hub, tmp_path: Path) 
 def test_a_half_written_line_is_waited_for(hub: Hub, tmp_path: Path) -> None:
     path = tmp_path / "live.csv"
     path.write_text("item,annotator,label\n1,ann,ye")
-    follower = Follower(hub, str(path))
-    try:
+    with background(partial(keep_following, hub, str(path), None)):
         with path.open("a") as stream:
             stream.write("s\n")
         end = time.monotonic() + 180
         while labels(hub, "live", "label") != {("1", "ann"): "yes"}:
             assert time.monotonic() < end
             time.sleep(0.05)
-    finally:
-        follower.close()
-    assert EVERY > 0
 
 
 def test_two_sources_of_one_project_do_not_undo_each_other(hub: Hub, tmp_path: Path) -> None:

@@ -49,27 +49,14 @@ def _label(chance: random.Random, truth: str, who: str, done: float) -> str:
     return truth
 
 
-class Demo:
-    """A thread that replays the project from where it stopped."""
-
-    def __init__(self, hub: Hub, a_second: float = A_SECOND) -> None:
-        self._hub, self._pause = hub, 1 / a_second
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="demo", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop replaying."""
-        self._stop.set()
-        self._thread.join(5)
-
-    def _run(self) -> None:
-        is_marked = False
-        for done, given in replayed():
-            if done >= HELP and not is_marked and given.time is not None:
-                self._hub.mark(PROJECT, MARK, given.time)
-                is_marked = True
-            with suppress(BusyError, StoreError):
-                self._hub.take_now([given])
-            if self._stop.wait(self._pause):
-                return
+def replay(hub: Hub, stop: threading.Event) -> None:
+    """Send the project's annotations one by one, until told to stop."""
+    is_marked = False
+    for done, given in replayed():
+        if done >= HELP and not is_marked and given.time is not None:
+            hub.mark(PROJECT, MARK, given.time)
+            is_marked = True
+        with suppress(BusyError, StoreError):
+            hub.take_now([given])
+        if stop.wait(1 / A_SECOND):
+            return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from watchfiles import watch
@@ -53,44 +54,37 @@ def _given(annotations: Annotations, project: str, question: str, source: str) -
     ]
 
 
-class Follower:
-    """A thread that reads a source when it changes, and every few seconds anyway."""
+def keep_following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> None:
+    """Compare a source whenever it changes, until told to stop."""
+    seen = None
+    for _ in _looks(path, stop):
+        state = _state(path)
+        has_changed = state is None or (state != seen and not _is_unfinished(path))
+        if has_changed and _compare(hub, path, project):
+            seen = state
 
-    def __init__(self, hub: Hub, path: str, project: str | None = None) -> None:
-        self._hub, self._path, self._project = hub, path, project
-        self._stop = threading.Event()
-        self._seen: object = None
-        self._thread = threading.Thread(target=self._run, name="following", daemon=True)
-        self._thread.start()
 
-    def close(self) -> None:
-        """Stop following."""
-        self._stop.set()
-        self._thread.join(5)
+def _looks(path: str, stop: threading.Event) -> Iterator[object]:
+    """When to look: at once, when a file changes, and every few seconds anyway."""
+    yield None
+    if is_server(path):
+        while not stop.wait(EVERY):
+            yield None
+        return
+    folder = Path(path) if Path(path).is_dir() else Path(path).absolute().parent
+    yield from watch(folder, stop_event=stop, yield_on_timeout=True, rust_timeout=1000, watch_filter=None)
 
-    def _run(self) -> None:
-        self.look()
-        if is_server(self._path):
-            while not self._stop.wait(EVERY):
-                self.look()
-            return
-        folder = Path(self._path) if Path(self._path).is_dir() else Path(self._path).absolute().parent
-        for _ in watch(folder, stop_event=self._stop, yield_on_timeout=True, rust_timeout=1000, watch_filter=None):
-            self.look()
 
-    def look(self) -> None:
-        """Compare, if anything changed."""
-        state = _state(self._path)
-        if state is not None and (state == self._seen or _is_unfinished(self._path)):
-            return
-        name = f"file {Path(self._path).name}"
-        try:
-            self._hub.reconcile(listing(self._path, self._project))
-        except (SpagreeError, OSError, StoreError, BusyError) as error:
-            self._hub.failed(name, f"cannot be read: {str(error).splitlines()[0]}")
-            return
-        self._hub.worked(name)
-        self._seen = state
+def _compare(hub: Hub, path: str, project: str | None) -> bool:
+    """Correct what differs; whether the source could be read."""
+    name = f"file {Path(path).name}"
+    try:
+        hub.reconcile(listing(path, project))
+    except (SpagreeError, OSError, StoreError, BusyError) as error:
+        hub.failed(name, f"cannot be read: {str(error).splitlines()[0]}")
+        return False
+    hub.worked(name)
+    return True
 
 
 def _state(path: str) -> object:

@@ -94,26 +94,13 @@ class LabelStudio:
         return found
 
 
-class Comparer:
-    """A thread that compares now, and again every half minute."""
-
-    def __init__(self, hub: Hub, studio: LabelStudio) -> None:
-        self._hub, self._studio = hub, studio
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="comparing", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop comparing."""
-        self._stop.set()
-        self._thread.join(5)
-
-    def _run(self) -> None:
-        pause = 0.0
-        while not self._stop.wait(pause):
-            start = time.monotonic()
-            compare(self._hub, self._studio)
-            pause = max(EVERY, SHARE * (time.monotonic() - start))
+def keep_comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> None:
+    """Compare now, and again every half minute, until told to stop."""
+    pause = 0.0
+    while not stop.wait(pause):
+        start = time.monotonic()
+        compare(hub, studio)
+        pause = max(EVERY, SHARE * (time.monotonic() - start))
 
 
 def compare(hub: Hub, studio: LabelStudio) -> None:

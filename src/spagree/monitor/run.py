@@ -7,16 +7,18 @@ import logging
 import socket
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
 from spagree.errors import FileError, UsageError
-from spagree.monitor.demo import Demo
-from spagree.monitor.follow import Follower
+from spagree.monitor.background import background
+from spagree.monitor.demo import replay
+from spagree.monitor.follow import keep_following
 from spagree.monitor.hub import Hub
-from spagree.monitor.label_studio import Comparer, LabelStudio
+from spagree.monitor.label_studio import LabelStudio, keep_comparing
 from spagree.monitor.live import Settings
 from spagree.monitor.notify import Notifier
 from spagree.monitor.security import LOOPBACK
@@ -86,11 +88,11 @@ def serve(asked: Asked, say: Any) -> None:
         settings = Settings(asked.target, asked.first)
         hub = Hub(Store(asked.store), settings, notifier.send if notifier else None)
         for studio in studios:
-            stack.callback(Comparer(hub, studio).close)
+            stack.enter_context(background(partial(keep_comparing, hub, studio)))
         for path in asked.follow:
-            stack.callback(Follower(hub, path, asked.project).close)
+            stack.enter_context(background(partial(keep_following, hub, path, asked.project)))
         if asked.demo:
-            stack.callback(Demo(hub).close)
+            stack.enter_context(background(partial(replay, hub)))
         config = uvicorn.Config(
             application(hub, token, potato),
             log_config=None,
