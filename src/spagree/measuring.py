@@ -131,6 +131,15 @@ def measure(
     """
     options = dict(locals())  # exactly the parameters: their names are those of the records
     del options["source"]
+    return _measured(source, options)
+
+
+def measure_in_full(source: Any, **options: Any) -> Agreement:
+    """:func:`measure` for a report or a table that needs every annotation: a large file is then read only once."""
+    return _measured(source, options, in_full=True)
+
+
+def _measured(source: Any, options: dict[str, Any], *, in_full: bool = False) -> Agreement:
     reading, estimating = split(options)
     estimation, counted = _Estimation(**estimating), ready(source)
     policies(Reading(**reading))
@@ -140,7 +149,7 @@ def measure(
             return estimation.of_counted(counted, None, None)
         items = ItemTable(counted.counts(), None) if isinstance(counted, ItemCounts) else None
         return estimation.of_tally(tally_of(counted), items)
-    return estimation.agreement(read(source, **reading), Reading(**reading), source)
+    return estimation.agreement(read(source, **reading), Reading(**reading), source, in_full=in_full)
 
 
 @renamed
@@ -199,12 +208,13 @@ class _Estimation(Estimating):
     def resample(self) -> Bootstrap | None:
         return Bootstrap(self.bootstrap, self.seed) if self.bootstrap is not None else None
 
-    def agreement(self, annotations: Annotations, reading: Reading, source: Any) -> Agreement:
-        counted = count(annotations, replace(policies(reading), of_sets=self.metric in SET_METRICS))
+    def agreement(self, annotations: Annotations, reading: Reading, source: Any, *, in_full: bool = False) -> Agreement:
+        how = replace(policies(reading), of_sets=self.metric in SET_METRICS)
+        counted = count(annotations, how, in_full=in_full)
         return self.of_counted(counted, source, annotations.understood, reading)
 
     def of_counted(self, counted: Counted, source: Any, understood: Understood | None, *asked: Reading) -> Agreement:
-        behind = self.measurement(counted.tally, ItemTable(counted.counts, source, counted.annotations))
+        behind = self.measurement(counted.tally, ItemTable(counted.counts, source, counted.annotations, counted.table))
         findings = self.findings(behind)
         missing = caution_missing(counted, self.weights, self.similarity())
         said = behind.cautions(findings.spa.value) + counted.cautions + missing

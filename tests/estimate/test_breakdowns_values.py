@@ -145,3 +145,15 @@ def test_large_data_does_not_pay_for_the_second_interval(monkeypatch: pytest.Mon
     monkeypatch.setattr(breakdowns, "MOST_FOR_BOTH", 10)
     found = spagree.measure(rows()).breakdowns(["intervals"]).intervals
     assert isinstance(found, Absent) and "interval_for" in found.reason
+
+
+@pytest.mark.parametrize("source", ["example:sparse", "example:krippendorff2011", "example:fleiss1971"])
+def test_breakdowns_of_much_data_in_two_threads_are_the_same(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_by_one = spagree.measure(source).breakdowns()
+    agreement = spagree.measure(source)
+    monkeypatch.setattr(breakdowns, "is_small", lambda _: False)
+    both = agreement.breakdowns()
+    for name in BREAKDOWNS:
+        found, wanted = getattr(both, name), getattr(one_by_one, name)
+        assert found.equals(wanted) if isinstance(wanted, polars.DataFrame) else found == wanted
+    assert agreement.breakdowns(["classes", "actions"]).actions == one_by_one.actions

@@ -103,7 +103,7 @@ def test_items_are_numbered_in_their_order(kind: type[pl.DataType]) -> None:
 
 
 def test_items_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pl.Series, "hash", lambda self: pl.Series([7] * len(self)))
+    monkeypatch.setattr(pl.Series, "hash", lambda self: pl.Series([7] * len(self), dtype=pl.UInt64))
     codes, known = code_items(pl.Series(["b", "a", "b", "a", "c"]))
     assert codes.tolist() == [1, 0, 1, 0, 2] and known.to_list() == ["a", "b", "c"]
 

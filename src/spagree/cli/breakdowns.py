@@ -23,10 +23,11 @@ def _worst(what: str) -> Callable[[F], F]:
     return option("--worst", type=click.IntRange(min=1), default=20, metavar="K", help=help)
 
 
-def _measured(options: dict[str, Any]) -> Any:
-    from spagree.measuring import measure
+def _measured(options: dict[str, Any], *, in_full: bool = False) -> Any:
+    """The agreement; ``in_full`` if the table needs every annotation."""
+    from spagree.measuring import measure, measure_in_full
 
-    return measure(**to_python(options))
+    return (measure_in_full if in_full else measure)(**to_python(options))
 
 
 def _rows(frame: Any, worst: int) -> list[dict[str, Any]]:
@@ -105,7 +106,7 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
     from spagree.present.wording import printable
 
     with working("counting annotations"):
-        rows = _rows(_measured(options).annotators(), worst)
+        rows = _rows(_measured(options, in_full=True).annotators(), worst)
     if as_json:
         print_json({"annotators": plain_rows(rows)})
         return
@@ -128,7 +129,7 @@ def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
     from spagree.present.tables import plain_rows, table
 
     with working("counting annotations"):
-        rows = _rows(_measured(options).pairs(least), worst)
+        rows = _rows(_measured(options, in_full=True).pairs(least), worst)
     if as_json:
         print_json({"pairs": plain_rows(rows)})
         return

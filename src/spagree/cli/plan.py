@@ -100,11 +100,11 @@ def _from_pilot(options: dict[str, Any], wanted: dict[str, Any], most: int | Non
 @rows_as_json
 def development(*, steps: int, as_json: bool, **options: Any) -> None:
     """Print how agreement changed over time: overall, and on the items finished in the latest eighth."""
-    from spagree.measuring import measure
+    from spagree.measuring import measure_in_full
     from spagree.present.plans import development_rows, development_table
 
     with working("counting annotations"):
-        rows = development_rows(measure(**to_python(options)).development(steps))
+        rows = development_rows(measure_in_full(**to_python(options)).development(steps))
     if as_json:
         print_json({"development": rows})
     else:

@@ -70,14 +70,15 @@ def score(
     Label Studio, Prodigy, doccano, Argilla, MTurk, Ground Truth, Appen, Toloka, Labelbox, potato and others.
     Databases: postgresql://… or an SQLite file, with --query.
     """
-    from spagree.measuring import measure, measure_each
+    from spagree.measuring import measure, measure_each, measure_in_full
 
     gates = [_gate(typed) for typed in require]
     goal = next((gate.least for gate in gates if gate.figure == SPA), None) if target is None else target
     written = _Written(report, export, force, all_questions, goal, since)
     with working("counting annotations"):
         asked = to_python(options)
-        outcomes = dict(measure_each(**asked)) if all_questions else {"": measure(**asked)}
+        one = measure_in_full if report or export else measure
+        outcomes = dict(measure_each(**asked)) if all_questions else {"": one(**asked)}
     found = {question: each for question, each in outcomes.items() if not isinstance(each, SpagreeError)}
     if found:
         _print_all(found, as_json, verbose, assignment)

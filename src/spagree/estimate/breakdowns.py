@@ -56,6 +56,8 @@ NOT_LOOKED = (
 )
 NO_GROUPS = "no column of groups was named; name one with --by (by=)"
 NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"
+ACTIONS = "actions"  # rests on other breakdowns
+ASIDE = ("development", "overlap")  # the longest that need no other, in a second thread: numpy leaves Python free
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
 
 
@@ -71,7 +73,16 @@ class Measurement(Evidence):
     def breakdowns(self, findings: Findings, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
         """These breakdowns as values."""
         made = self._made(findings)
-        return Breakdowns(findings, **{name: outcome(made[name]) for name in names})
+        if self.annotations is None or is_small(self.tally.annotations):
+            return Breakdowns(findings, **{name: outcome(made[name]) for name in names})
+        from concurrent.futures import ThreadPoolExecutor
+
+        or_none(lambda: self.codes)  # once, before two threads ask for them
+        with ThreadPoolExecutor(1) as pool:
+            aside = {name: pool.submit(outcome, made[name]) for name in ASIDE if name in names}
+            found = {name: outcome(made[name]) for name in names if name not in (*aside, ACTIONS)}
+            found |= {name: each.result() for name, each in aside.items()}
+        return Breakdowns(findings, **found, **{name: outcome(made[name]) for name in names if name == ACTIONS})
 
     def summary(self, findings: Findings) -> Breakdowns:
         """What the headline and the checks need: both intervals and the overlap, if they are cheap."""
@@ -101,7 +112,7 @@ class Measurement(Evidence):
             "confused": self.confused,
             "options": self.options,
             "groups": self._known_groups,
-            "actions": lambda: self.actions(findings),
+            ACTIONS: lambda: self.actions(findings),
         }
 
     def _once(self, key: Any, make: Callable[[], polars.DataFrame]) -> polars.DataFrame:

@@ -71,9 +71,9 @@ class Evidence:
     @cached_property
     def table(self) -> CodedTable:
         """The annotations as integers, with names and times: fetched once for everything that needs each of them."""
-        if self.annotations is None:
+        if self.items is None or self.items.annotations is None:
             raise UsageError(NO_ANNOTATIONS)
-        return coded(self.annotations)
+        return self.items.table or coded(self.items.annotations)
 
     @property
     def is_brought_here(self) -> bool:

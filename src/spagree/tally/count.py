@@ -14,6 +14,8 @@ from spagree.errors import DataError
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, is_missing
 from spagree.read.files.paths import refuse_changed
 from spagree.read.tables import shown
+from spagree.tally.coded import CodedTable
+from spagree.tally.coded_count import fetched_once, tally_of_codes
 from spagree.tally.engines import column_names, rows
 from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes
 from spagree.tally.patterns import Found, find_counts, find_patterns, has_several, per_key, size
@@ -154,6 +156,8 @@ class Counted:
     cautions: tuple[Caution, ...]
     annotations: nw.LazyFrame[Any] | None = None
     """The annotations after all policies, still on their engine."""
+    table: CodedTable | None = None
+    """The same as codes, if they were fetched."""
 
     def without(self, labels: Collection[str]) -> Tally:
         """The tally without annotations that carry these labels."""
@@ -167,8 +171,10 @@ class Counted:
         return Tally.from_patterns(dict(left))
 
 
-def count(annotations: Annotations, policies: Policies | None = None) -> Counted:
+def count(annotations: Annotations, policies: Policies | None = None, *, in_full: bool = False) -> Counted:
     """Count annotations on their engine; only a few thousand integers are fetched.
+
+    With ``in_full`` every annotation is needed later: if that pays, all are fetched at once and counted here.
 
     >>> from spagree.read import read
     >>> counted = count(read([("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "no")]))
@@ -178,25 +184,39 @@ def count(annotations: Annotations, policies: Policies | None = None) -> Counted
     frame = _without_categories(annotations.frame)
     progress.stage("counting labels")
     found = _labels(frame)
-    usable = _drop_missing(frame, found)
-    clean = apply_policies(usable, annotations, found.usable, policies or Policies())
+    usable, policies = _drop_missing(frame, found), policies or Policies()
+    table = fetched_once(usable.frame, found.usable, policies) if in_full else None
+    clean = usable if table is not None else apply_policies(usable, annotations, found.usable, policies)
     # Most data needs no policy; then the labels need not be counted again.
     totals = found.usable if clean is usable else _commonest_first(clean.labels or _labels(clean.frame).usable)
     counts = item_label_counts(clean.frame)
     left_out = {**annotations.left_out, **clean.left_out}
-    progress.stage("counting annotators")
-    annotators = _annotator_counts(clean.frame)
-    progress.stage("counting items")
-    is_grouped = bool(grouped_columns(clean.frame))
-    grouped = find_grouped(clean.frame, totals, annotations.understood.columns) if is_grouped else None
-    patterns = find_patterns(clean.frame, totals) if grouped is None else grouped.patterns()
-    tally = replace(_tally(counts, totals, annotators, left_out, patterns), grouped=grouped)
+    if table is None:
+        tally = _counted_on_engine(clean.frame, counts, totals, left_out, annotations)
+    else:
+        tally = tally_of_codes(table, totals, left_out)
     refuse_changed(annotations.watched)
     cautions = annotations.cautions + caution_variants(totals) + caution_ids(clean.frame, tally) + clean.cautions
     cautions += caution_own_labels(clean.frame, tally)
-    if policies is None or not (policies.of_sets or policies.separator):
+    if not (policies.of_sets or policies.separator):
         cautions += caution_sets(totals)
-    return Counted(tally, counts, cautions, clean.frame)
+    return Counted(tally, counts, cautions, clean.frame, table)
+
+
+def _counted_on_engine(
+    frame: nw.LazyFrame[Any],
+    counts: nw.LazyFrame[Any],
+    labels: Mapping[Any, int],
+    left_out: Mapping[str, int],
+    annotations: Annotations,
+) -> Tally:
+    """The tally of usable annotations; ``counts`` are those of each item and label."""
+    progress.stage("counting annotators")
+    annotators = _annotator_counts(frame)
+    progress.stage("counting items")
+    grouped = find_grouped(frame, labels, annotations.understood.columns) if grouped_columns(frame) else None
+    patterns = find_patterns(frame, labels) if grouped is None else grouped.patterns()
+    return replace(_tally(counts, labels, annotators, left_out, patterns), grouped=grouped)
 
 
 def tally_counts(counts: nw.LazyFrame[Any], annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:

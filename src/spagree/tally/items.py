@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, TEXT, TIME
-from spagree.tally.coded import Coded
+from spagree.tally.coded import Coded, CodedTable
 from spagree.tally.count import Counted, item_agreement, tally_counts
 from spagree.tally.engines import column_names, to_polars
 from spagree.tally.tally import Tally, add_counts, same_counting, text
@@ -80,6 +80,8 @@ class ItemTable:
     counts: nw.LazyFrame[Any]
     source: Any = field(repr=False)  # an address may hold a password
     annotations: nw.LazyFrame[Any] | None = None
+    table: CodedTable | None = field(default=None, repr=False)
+    """The annotations as codes, if they were fetched already."""
 
     def worst(self, most: int) -> polars.DataFrame:
         """The items with the lowest agreement, more annotations first; only these are fetched."""

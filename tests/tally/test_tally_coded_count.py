@@ -1,0 +1,146 @@
+"""The tally from codes is the tally of the engine, and is used only where it can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spagree
+from breakdown_oracle import Rows, rows_of
+from spagree.measuring import measure_in_full
+from spagree.read import read
+from spagree.tally import coded_count, patterns
+from spagree.tally.coded import _by_hash, coded
+from spagree.tally.coded_count import tally_of_codes
+from spagree.tally.count import count
+from spagree.tally.tally import text
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fetch few annotations, too."""
+    monkeypatch.setattr(coded_count, "FEWEST", 0)
+
+
+def annotations(kind: type[pl.DataType] = pl.String) -> pl.DataFrame:
+    """600 annotations of 150 items by 9 people, some of them unknown; never twice by one on an item."""
+    random = np.random.default_rng(3)
+    item = np.repeat(np.arange(150), 4)
+    who = (random.integers(0, 9, 150)[:, None] + 2 * np.arange(4)).ravel() % 9
+    names = [None if unknown else f"w{each}" for each, unknown in zip(who, random.random(600) < 0.1, strict=True)]
+    label = pl.Series(random.integers(0, 5, 600) * 3).cast(kind)
+    time = random.permutation(600)
+    return pl.DataFrame({"item": [f"q{each}" for each in item], "annotator": names, "label": label, "time": time})
+
+
+@given(rows_of(), st.sampled_from([6, 62]), st.sampled_from([0, 300_000]))
+@settings(max_examples=60, deadline=None)
+def test_the_tally_is_that_of_the_engine(rows: Rows, bits: int, most: int) -> None:
+    """Also with several words, and with more combinations of labels than are kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (coded_count, patterns):
+            patch.setattr(module, "MOST_PATTERNS", most)
+        patch.setattr(coded_count, "BITS", bits)
+        frame = read(pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row"))
+        counted = count(frame)
+        assert counted.annotations is not None
+        found = tally_of_codes(coded(counted.annotations), counted.tally.labels, counted.tally.left_out)
+    assert found == counted.tally
+    assert (found.patterns is None) == (counted.tally.patterns is None)
+    assert list(found.cells) == list(counted.tally.cells)
+    assert list(found.labels) == list(counted.tally.labels)
+    assert list(found.pairable_labels) == list(counted.tally.pairable_labels)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("kind", [pl.String, pl.Int64])
+def test_a_file_read_once_gives_the_same_figures_and_page(tmp_path: Path, kind: type[pl.DataType]) -> None:
+    path = tmp_path / "labels.parquet"
+    lost = pl.DataFrame({"item": ["q1", None], "annotator": ["x", "y"], "label": [None, 3], "time": [1, 2]})
+    pl.concat([annotations(kind), lost.with_columns(pl.col("label").cast(kind))]).write_parquet(path)
+    once, twice = measure_in_full(path), spagree.measure(path)
+    assert once.measurement.items is not None and once.measurement.items.table is not None
+    assert once.measurement.tally == twice.measurement.tally
+    assert dict(once.measurement.tally.left_out) == {"missing_label": 1, "missing_item": 1}
+    assert once.to_json() == twice.to_json()
+    assert once.report(tmp_path / "a.html").read_text() == twice.report(tmp_path / "b.html").read_text()
+
+
+def table_of(path: Path, **options: Any) -> Any:
+    items = measure_in_full(path, **options).measurement.items
+    assert items is not None
+    return items.table
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    "options",
+    [{"first": 2}, {"normalize": True}, {"by": "language"}, {"cluster": "language"}, {"engine": "polars"}],
+    ids=str,
+)
+def test_what_changes_the_annotations_is_counted_by_the_engine(tmp_path: Path, options: dict[str, Any]) -> None:
+    path = tmp_path / "labels.parquet"
+    annotations().with_columns(language=pl.col("item").str.head(2)).write_parquet(path)
+    assert table_of(path) is not None
+    assert table_of(path, **options) is None
+    assert measure_in_full(path, **options).to_json() == spagree.measure(path, **options).to_json()
+
+
+@pytest.mark.usefixtures("small")
+def test_repeats_are_counted_by_the_engine(tmp_path: Path) -> None:
+    path = tmp_path / "labels.parquet"
+    plain = annotations()
+    known = plain.filter(pl.col("annotator").is_not_null())
+    pl.concat([plain, known.head(1)]).write_parquet(path)
+    assert table_of(path) is None
+    assert measure_in_full(path).to_json() == spagree.measure(path).to_json()
+    pl.concat([plain, known.head(1).with_columns(label=pl.lit("99"))]).write_parquet(path)
+    with pytest.raises(spagree.DuplicateError, match="1 time an annotator gave one item different labels"):
+        measure_in_full(path)
+
+
+@pytest.mark.usefixtures("small")
+def test_floats_are_counted_by_the_engine(tmp_path: Path) -> None:
+    path = tmp_path / "labels.parquet"
+    annotations(pl.Float64).write_parquet(path)
+    assert table_of(path) is None
+
+
+def test_few_and_very_many_are_counted_by_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "labels.parquet"
+    annotations().write_parquet(path)
+    assert table_of(path) is None
+    monkeypatch.setattr(coded_count, "FEWEST", 599)
+    assert table_of(path) is not None
+    monkeypatch.setattr(coded_count, "MOST", 599)
+    assert table_of(path) is None
+
+
+def test_many_classes_are_fetched_only_if_no_combinations_would_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = nw.from_native(pl.LazyFrame({"item": ["q"], "annotator": ["a"], "label": ["x"]}))
+    codes = coded(frame)
+    monkeypatch.setattr(coded_count, "MOST_CLASSES", 0)
+    assert tally_of_codes(codes, {"x": 1}, {}).patterns is None
+
+
+@given(st.lists(st.integers(0, 40), max_size=30), st.integers(0, 50))
+def test_rows_in_the_order_of_their_hashes(hashes: list[int], shift: int) -> None:
+    """Whether hashes differ in the upper bits, in the lower ones that the row number replaces, or in both."""
+    found = np.array([each << shift for each in hashes], dtype=np.uint64)
+    order, starts = _by_hash(found)
+    assert found[order].tolist() == sorted(found.tolist())
+    assert sorted(order.tolist()) == list(range(len(hashes)))
+    assert found[order][starts].tolist() == sorted(set(found.tolist()))
+
+
+def test_labels_are_spelled_as_the_engine_spells_them() -> None:
+    codes = coded(nw.from_native(pl.LazyFrame({"item": [1, 1], "annotator": [1, 2], "label": [7, 10]})))
+    found = tally_of_codes(codes, {10: 1, 7: 1}, {})
+    assert set(found.labels) == {text(7), text(10)} and found.patterns == {(("10", 1), ("7", 1)): 1}
