@@ -76,10 +76,11 @@ class Measurement(Evidence):
         if self.annotations is None or is_small(self.tally.annotations):
             return Breakdowns(findings, **{name: outcome(made[name]) for name in names})
         from concurrent.futures import ThreadPoolExecutor
+        from contextvars import copy_context
 
         or_none(lambda: self.codes)  # once, before two threads ask for them
         with ThreadPoolExecutor(1) as pool:
-            aside = {name: pool.submit(outcome, made[name]) for name in ASIDE if name in names}
+            aside = {name: pool.submit(copy_context().run, outcome, made[name]) for name in ASIDE if name in names}
             found = {name: outcome(made[name]) for name in names if name not in (*aside, ACTIONS)}
             found |= {name: each.result() for name, each in aside.items()}
         return Breakdowns(findings, **found, **{name: outcome(made[name]) for name in names if name == ACTIONS})
