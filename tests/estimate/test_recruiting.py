@@ -9,7 +9,7 @@ import polars
 import pytest
 
 import spagree
-from spagree.estimate.budgets import NOT_DECIDED, NOT_REACHED, TOO_SMALL, Crowd
+from spagree.estimate.budgets import NO_TWO_ITEMS, NOT_DECIDED, NOT_REACHED, Crowd
 from spagree.estimate.leave_one_out import two_way
 from spagree.estimate.planning import Present
 from spagree.estimate.uncertainty import wilson
@@ -112,7 +112,7 @@ def test_what_cannot_be_reached_is_said(pilot: spagree.Agreement) -> None:
     assert row["undefined"] == NOT_REACHED
     rows = crowd(pilot, (2, 3)).rows({"budget": 10})
     assert all(row["undefined"] is None for row in rows)
-    assert crowd(pilot, (400,)).rows({"budget": 1})[0]["undefined"] == TOO_SMALL
+    assert crowd(pilot, (400,)).rows({"budget": 1})[0]["undefined"] == NO_TWO_ITEMS
 
 
 def test_where_people_cannot_be_told_apart_there_is_no_plan() -> None:

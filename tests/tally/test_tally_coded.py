@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import spagree
 from breakdown_oracle import Rows, rows_of
 from oracle import counted
-from spagree.estimate import grouping
-from spagree.estimate.grouping import counted as count_keys
-from spagree.estimate.grouping import merged, pairs_within, run_of_each
+from spagree import grouping
 from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.uncertainty import wilson
+from spagree.grouping import counted as count_keys
+from spagree.grouping import merged, pairs_within, run_of_each
 from spagree.read import read
 from spagree.tally.coded import UNKNOWN, Coded, code_items, coded, coded_in_python
 from spagree.tally.items import SHOWN_LABELS, said_of

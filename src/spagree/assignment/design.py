@@ -19,7 +19,7 @@ import numpy as np
 
 from spagree.assignment.augment import Dealt, NoRoom
 from spagree.errors import DataError, UsageError
-from spagree.tally.coded import Ints
+from spagree.grouping import Ints
 
 if TYPE_CHECKING:
     import polars

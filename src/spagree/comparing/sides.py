@@ -15,10 +15,10 @@ from spagree.estimate.comparison import Figure, Limits, Side
 from spagree.estimate.influence import AnnotationCodes, Weight, pairable
 from spagree.estimate.similarity import NOMINAL
 from spagree.estimate.uncertainty import ITEMS
+from spagree.grouping import Floats, Ints
 from spagree.measuring import measure
 from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME, is_missing
-from spagree.tally.coded import Floats, Ints
 from spagree.tally.engines import column_names, rows, to_polars
 from spagree.tally.grouped import NO_VALUE
 from spagree.tally.items import ItemCounts

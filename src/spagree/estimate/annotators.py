@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.estimate.comparison import holm
-from spagree.estimate.grouping import counted, sums
 from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.leave_one_out import Peers, leave_one_out
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.tally.coded import Coded, Floats, Ints, run_starts
+from spagree.grouping import Floats, Ints, counted, run_starts, sums
+from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     import polars

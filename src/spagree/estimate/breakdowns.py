@@ -31,9 +31,10 @@ from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, WILSON, Estimate, effective_items, half_interval
 from spagree.estimate.weights import ByN, weigh_at
+from spagree.grouping import Floats
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
-from spagree.tally.coded import NO_ANNOTATORS, Floats
+from spagree.tally.coded import NO_ANNOTATORS
 from spagree.tally.engines import column_names, to_polars
 from spagree.tally.spelling import MOST_ANNOTATIONS
 from spagree.tally.tally import Tally

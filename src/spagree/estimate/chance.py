@@ -21,7 +21,7 @@ from spagree.estimate.label_counts import LabelCounts, votes
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, steadied, wilson
 from spagree.estimate.weights import ByN
-from spagree.tally.coded import Floats
+from spagree.grouping import Floats
 from spagree.tally.tally import Tally
 
 NO_PATTERNS = "the tally does not keep which labels were given together: too many different combinations"

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.estimate.disagreement import Disagreement
-from spagree.estimate.grouping import counted, pairs_within, run_of_each, sums
 from spagree.estimate.intervals import wilson_each
 from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.similarity import as_set
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.tally.coded import Floats, Ints
+from spagree.grouping import Floats, Ints, counted, pairs_within, run_of_each, sums
 
 if TYPE_CHECKING:
     import polars

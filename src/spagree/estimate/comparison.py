@@ -22,10 +22,9 @@ import numpy as np
 
 from spagree.estimate.chance import Corrected
 from spagree.estimate.classes import ONE_ITEM
-from spagree.estimate.grouping import sums
 from spagree.estimate.influence import Influence, Moved, Pairable, Sums, influence, parts
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, Estimate, wilson
-from spagree.tally.coded import Floats, Ints
+from spagree.grouping import Floats, Ints, sums
 
 Verdict = Literal["agrees_more", "agrees_less", "cannot_tell"]
 

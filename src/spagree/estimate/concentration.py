@@ -11,7 +11,7 @@ import numpy as np
 
 from spagree.estimate.intervals import two_sided
 from spagree.estimate.leave_one_out import Peers, leave_one_out
-from spagree.tally.coded import Floats
+from spagree.grouping import Floats
 from spagree.tally.tally import Tally
 from spagree.understood import Caution
 

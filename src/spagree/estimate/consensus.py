@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spagree.tally.coded import Floats
+from spagree.grouping import Floats
 
 if TYPE_CHECKING:
     import polars

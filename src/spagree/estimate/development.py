@@ -17,15 +17,15 @@ import numpy as np
 
 from spagree.errors import DataError, UsageError
 from spagree.estimate.adaptive import cautious_shape
-from spagree.estimate.grouping import AnyInts, counted, numbered, run_of_each
 from spagree.estimate.item_groups import exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, estimate, undefined
 from spagree.estimate.weights import CUSTOM, weigh
+from spagree.grouping import AnyInts, Ints, counted, numbered, run_of_each, run_starts
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
-from spagree.tally.coded import CodedTable, Ints, run_starts
+from spagree.tally.coded import CodedTable
 from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import pattern
 from spagree.tally.tally import Cell, Tally

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from spagree.estimate.grouping import counted, pairs_within, sums
 from spagree.estimate.label_counts import LabelCounts
-from spagree.tally.coded import CodedTable, Floats
+from spagree.grouping import Floats, counted, pairs_within, sums
+from spagree.tally.coded import CodedTable
 from spagree.tally.engines import to_polars
 from spagree.tally.items import ItemTable, items_in_codes, spelled
 

@@ -45,7 +45,7 @@ class Evidence:
             raise UsageError(NO_ITEMS)
         return self.items
 
-    @property
+    @cached_property
     def is_cluster(self) -> bool:
         """Whether the annotations are on an engine that takes seconds to answer."""
         return self.annotations is not None and (
@@ -75,7 +75,7 @@ class Evidence:
             raise UsageError(NO_ANNOTATIONS)
         return self.items.table or coded(self.items.annotations)
 
-    @property
+    @cached_property
     def is_brought_here(self) -> bool:
         """Whether items are read from the coded annotations rather than from the engine."""
         if self.annotations is None or ANNOTATOR not in column_names(self.annotations):

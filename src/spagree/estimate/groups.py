@@ -18,14 +18,13 @@ import numpy as np
 from spagree.errors import UsageError
 from spagree.estimate.comparison import Difference, Figure, Limits, difference, holm
 from spagree.estimate.findings import Findings, find
-from spagree.estimate.grouping import sums
 from spagree.estimate.influence import Influence, Moved
-from spagree.estimate.item_groups import Clustered, numbered, total
+from spagree.estimate.item_groups import Clustered, cluster_numbers, total
 from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import ITEMS, Estimate, undefined, wilson
+from spagree.grouping import Floats, Ints, sums
 from spagree.options import CustomWeights
-from spagree.tally.coded import Floats, Ints
 from spagree.tally.grouped import NO_VALUE, Grouped
 from spagree.tally.tally import Tally
 
@@ -114,7 +113,7 @@ class _Shared(Clustered):
         totals = np.array([tally.pairable_labels.get(label, 0) for label in labels], dtype=np.float64)
         similarity, place = metric.matrix(labels, totals), {label: number for number, label in enumerate(labels)}
         items = np.array([count for _, count in ordered], dtype=np.float64)
-        cluster = None if grouped.cluster is None else numbered([name for (name, _), _ in ordered], NO_VALUE)
+        cluster = None if grouped.cluster is None else cluster_numbers([name for (name, _), _ in ordered], NO_VALUE)
         entries: dict[str, list[tuple[int, int, int]]] = {group: [] for group in grouped.groups}
         for row, ((_, votes), _) in enumerate(ordered):
             for group, label, count in votes:

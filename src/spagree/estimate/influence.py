@@ -16,10 +16,9 @@ from math import sqrt
 
 import numpy as np
 
-from spagree.estimate.grouping import sums
 from spagree.estimate.intervals import deviations
 from spagree.estimate.label_counts import LabelCounts
-from spagree.tally.coded import Floats, Ints
+from spagree.grouping import Floats, Ints, sums
 
 CERTAIN = 1 - 1e-12  # expected agreement above this is 1 up to rounding
 

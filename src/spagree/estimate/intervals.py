@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from spagree.estimate.item_groups import total
-from spagree.tally.coded import Floats
+from spagree.grouping import Floats
 
 MANY = 200  # degrees of freedom from which the series is used
 PER_SQUARE = 12.5  # and this many more for each unit of the squared normal quantile, for extreme levels

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spagree.tally.coded import Floats, Ints
+from spagree.grouping import Floats, Ints
 from spagree.tally.grouped import NO_VALUE
 from spagree.tally.tally import Cell, Tally
 
@@ -72,10 +72,10 @@ class Clustered:
         return np.asarray(np.bincount(self.unit_of[order], whole[order], len(self.unit_sizes)), dtype=np.float64)
 
 
-def numbered(clusters: list[str], none: str) -> Ints:
+def cluster_numbers(clusters: list[str], none: str) -> Ints:
     """Cluster numbers, in sorted order; items without a cluster get −1.
 
-    >>> numbered(["b", "", "a", "b"], none="").tolist()
+    >>> cluster_numbers(["b", "", "a", "b"], none="").tolist()
     [1, -1, 0, 1]
     """
     known = {cluster: place for place, cluster in enumerate(sorted(set(clusters) - {none}))}
@@ -144,7 +144,7 @@ def profile(tally: Tally) -> ItemGroups:
         np.array([pairs / (n * (n - 1)) for n, pairs, _ in ordered]),
         np.array([groups[key] for key in ordered], dtype=np.float64),
         exact,
-        None if tally.clusters is None else numbered([cluster for *_, cluster in ordered], NO_VALUE),
+        None if tally.clusters is None else cluster_numbers([cluster for *_, cluster in ordered], NO_VALUE),
     )
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.errors import DataError
-from spagree.estimate.item_groups import Clustered, ItemGroups, numbered, profile, renumbered, total
+from spagree.estimate.item_groups import Clustered, ItemGroups, cluster_numbers, profile, renumbered, total
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.tally.coded import Coded, Floats, Ints
+from spagree.grouping import Floats, Ints
+from spagree.tally.coded import Coded
 from spagree.tally.grouped import NO_VALUE, Pattern
 from spagree.tally.tally import Tally
 
@@ -135,7 +136,7 @@ def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False)
     items = np.array([items for _, items in ordered], dtype=np.float64)
     totals = np.array([tally.pairable_labels.get(label, 0) for label in labels], dtype=np.float64)
     similarity = metric.matrix(labels, totals) if metric else None
-    cluster = numbered(names, NO_VALUE) if clusters and tally.clusters is not None else None
+    cluster = cluster_numbers(names, NO_VALUE) if clusters and tally.clusters is not None else None
     return LabelCounts(labels, items, table[:, 0], table[:, 1], table[:, 2].astype(np.float64), similarity, cluster)
 
 

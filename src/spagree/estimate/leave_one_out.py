@@ -18,12 +18,12 @@ import numpy as np
 
 from spagree.errors import UsageError, unknown_name
 from spagree.estimate.adaptive import Shape
-from spagree.estimate.grouping import counted, sums
 from spagree.estimate.intervals import deviations
 from spagree.estimate.item_groups import Clustered, total
 from spagree.estimate.label_counts import votes_in_codes
 from spagree.estimate.uncertainty import ANNOTATORS, POPULATIONS, Estimate, effective_items, steadied, wilson
-from spagree.tally.coded import Coded, Floats, Ints
+from spagree.grouping import Floats, Ints, counted, sums
+from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from spagree.estimate.adaptive import Shape
 from spagree.estimate.intervals import f_tail, two_sided
 from spagree.estimate.item_groups import ItemGroups, exact_mean, total
 from spagree.estimate.uncertainty import FEW_ITEMS, Estimate, effective_items, estimate
-from spagree.tally.coded import Floats
+from spagree.grouping import Floats
 
 ALARM = 0.01
 

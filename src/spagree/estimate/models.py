@@ -24,7 +24,6 @@ from typing import Literal
 import numpy as np
 
 from spagree.estimate.comparison import Difference, Figure, Limits, clustered, difference, holm, limits_of
-from spagree.estimate.grouping import sums
 from spagree.estimate.influence import (
     AnnotationCodes,
     Pairable,
@@ -39,7 +38,7 @@ from spagree.estimate.influence import (
 )
 from spagree.estimate.intervals import two_sided
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS
-from spagree.tally.coded import Floats, Ints
+from spagree.grouping import Floats, Ints, sums
 
 FEWEST_ITEMS = 30
 EPSILON = 0.1

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spagree.estimate.grouping import AnyInts, counted
 from spagree.estimate.pairs import acquaintances
-from spagree.tally.coded import Coded, Ints, run_starts
+from spagree.grouping import AnyInts, Ints, counted, run_starts
+from spagree.tally.coded import Coded
 from spagree.understood import Caution
 
 THIN = 5

@@ -13,10 +13,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.grouping import MOST_CELLS, counted, merged, pairs_within, run_of_each, sums
 from spagree.estimate.intervals import Informing, kappa_limits, mean_error, unseen_share, wilson_each, with_differing
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.tally.coded import LARGEST_KEY, Coded, Floats, Ints, run_starts
+from spagree.grouping import (
+    LARGEST_KEY,
+    MOST_CELLS,
+    Floats,
+    Ints,
+    counted,
+    merged,
+    pairs_within,
+    run_of_each,
+    run_starts,
+    sums,
+)
+from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     import polars

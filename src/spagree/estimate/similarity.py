@@ -15,8 +15,8 @@ import numpy as np
 
 from spagree import extensions
 from spagree.errors import DataError, UsageError, unknown_name
+from spagree.grouping import Floats
 from spagree.options import Similarity
-from spagree.tally.coded import Floats
 
 NOMINAL = "nominal"
 CUSTOM_METRIC = "custom"

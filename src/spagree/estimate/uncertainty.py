@@ -13,7 +13,7 @@ from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.intervals import score_limits, two_sided
 from spagree.estimate.item_groups import ONE_CLUSTER, ItemGroups, total
-from spagree.tally.coded import Floats
+from spagree.grouping import Floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

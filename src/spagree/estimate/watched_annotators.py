@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.estimate.closed_items import ClosedItems
-from spagree.tally.coded import Floats
+from spagree.grouping import Floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

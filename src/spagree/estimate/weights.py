@@ -13,8 +13,8 @@ import numpy as np
 from spagree.errors import UsageError, unknown_name
 from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.label_counts import LabelCounts
+from spagree.grouping import Floats
 from spagree.options import CustomWeights
-from spagree.tally.coded import Floats
 from spagree.tally.tally import Tally
 
 

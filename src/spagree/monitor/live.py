@@ -13,9 +13,10 @@ from spagree.estimate.drops import drop_evidence, steepest_drop
 from spagree.estimate.overlap import Overlap, overlap
 from spagree.estimate.watched_annotators import WatchedAnnotators, watch_annotators
 from spagree.estimate.watching import SafeSequence, safe_sequence
+from spagree.grouping import Floats
 from spagree.measuring import measure
 from spagree.monitor.ledger import Columns
-from spagree.tally.coded import Coded, Floats
+from spagree.tally.coded import Coded
 from spagree.tally.state import counted_codes
 
 FIRST = 2  # annotations that close an item, unless the user says otherwise

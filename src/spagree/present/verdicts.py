@@ -8,6 +8,7 @@ from typing import Literal
 
 from spagree.estimate import NOMINAL, Findings, checks
 from spagree.estimate.breakdown_values import Breakdowns, known
+from spagree.estimate.checks import Check
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
 from spagree.present.sentence import level_name
@@ -62,16 +63,17 @@ def verdicts(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
 def checked(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
     """Every check in words, in the order readers ask; the same on a page, in a terminal and in a notebook."""
     findings = breakdowns.findings
-    found = [
-        _precision(breakdowns),
-        _coverage(findings),
-        _assumption(findings),
-        _schemes(findings),
-        _chance(findings),
-        _overlap(breakdowns),
-        _left_out(findings),
+    found = {check.code: check for check in checks.checks(breakdowns)}
+    told = [
+        _precision(findings, found["precision"]),
+        _coverage(findings, found["coverage"]),
+        _assumption(findings, found["assumption"]),
+        _schemes(findings, found["weights"]),
+        _chance(findings, found["beyond_chance"]),
+        _overlap(breakdowns, found["overlap"]),
+        _left_out(findings, found["left_out"]),
     ]
-    return tuple(verdict for verdict in found if verdict)
+    return tuple(verdict for verdict in told if verdict)
 
 
 def in_short(found: Sequence[Verdict]) -> Verdict:
@@ -93,30 +95,28 @@ def in_short(found: Sequence[Verdict]) -> Verdict:
     return Verdict(next(iter(said)), "In short", f"{'; '.join(said.values())}.")
 
 
-def _precision(breakdowns: Breakdowns) -> Verdict | None:
-    findings = breakdowns.findings
+def _precision(findings: Findings, check: Check) -> Verdict | None:
     spa = findings.spa
     if spa.value is None:
         return None
     if spa.low is None or spa.high is None:
         return Verdict("problem", "Precision", f"There is no interval: {spa.undefined}.")
-    half, state = (spa.high - spa.low) / 2, SHOWN[checks.precision(breakdowns).state]
+    half, state = (spa.high - spa.low) / 2, SHOWN[check.state]
     rough = "" if state == "ok" else " That is rough: more items would help."
     items = count(findings.data.pairable_items, "item")
-    words = f"The number is known to about {plus_minus(half)}.{rough} It rests on {items}.{_busiest(breakdowns)}"
+    words = f"The number is known to about {plus_minus(half)}.{rough} It rests on {items}.{_busiest(check)}"
     return Verdict(state, "Precision", words, "figure-plan", f"{plus_minus(half)}, from {items}.")
 
 
-def _busiest(breakdowns: Breakdowns) -> str:
+def _busiest(check: Check) -> str:
     """How few people made half of the annotations."""
-    figures = checks.precision(breakdowns).figures
-    people, busiest, share = (figures[name] for name in ("annotators", "busiest", "busiest_share"))
+    people, busiest, share = (check.figures[name] for name in ("annotators", "busiest", "busiest_share"))
     if not people or not busiest or not share or people < FEWEST_NAMED:
         return ""
     return f" {busiest:,} of {people:,} people made {percent(share)} of the annotations."
 
 
-def _coverage(findings: Findings) -> Verdict:
+def _coverage(findings: Findings, check: Check) -> Verdict:
     data = findings.data
     if not data.pairable_items:
         return Verdict("problem", "Coverage", "No item has two annotations, so nothing can be compared.")
@@ -126,14 +126,14 @@ def _coverage(findings: Findings) -> Verdict:
     if spread:
         ends = f"{spread.min:,} to {spread.max:,}, median {number(spread.median)}"
         words += f"; annotations per item: {f'{spread.min:,}' if spread.min == spread.max else ends}"
-    if checks.coverage(findings).state == checks.FINE:
+    if check.state == checks.FINE:
         return Verdict("ok", "Coverage", f"{words}.")
     return Verdict(
         "look", "Coverage", f"{words}. The number describes only these items, unless they were chosen at random."
     )
 
 
-def _assumption(findings: Findings) -> Verdict | None:
+def _assumption(findings: Findings, check: Check) -> Verdict | None:
     test = findings.missingness
     title, link = "Assumption", "figure-by-n"
     if not test.by_n:
@@ -150,7 +150,7 @@ def _assumption(findings: Findings) -> Verdict | None:
         return Verdict("problem", title, words, link, f"Broken: {more}.")
     if test.p < checks.DOUBTFUL:
         return Verdict("look", title, f"Doubtful: {more}.", link)
-    return _differences(test, test.p, checks.assumption(findings).state)
+    return _differences(test, test.p, check.state)
 
 
 def _differences(test: Missingness, trend: float, state: str) -> Verdict:
@@ -166,49 +166,46 @@ def _differences(test: Missingness, trend: float, state: str) -> Verdict:
     return Verdict("ok", "Assumption", f"{none} ({p_value(trend)}).", link)
 
 
-def _schemes(findings: Findings) -> Verdict | None:
+def _schemes(findings: Findings, check: Check) -> Verdict | None:
     values = [found.value for found in findings.schemes.values() if found.value is not None]
     if not values:
         return None
-    apart = any(warning.code == "schemes_diverge" for warning in findings.warnings)
     link = "figure-schemes" if len(findings.missingness.by_n) > 1 else "figure-by-n"
     ends = dict.fromkeys(figure(end, 2) for end in (min(values), max(values)))
     words = f"All weighting schemes give {' to '.join(ends)}."
-    if apart:
+    if check.state == checks.PROBLEM:
         return Verdict("problem", "Weights", f"{words} The answer depends on the choice.", link)
-    if checks.weights(findings).state == checks.CANNOT_TELL:
+    if check.state == checks.CANNOT_TELL:
         few = count(findings.data.pairable_items, "item")
         return Verdict("look", "Weights", f"{words} {few} cannot show whether the choice matters.")
     matters = "The choice hardly matters." if max(values) - min(values) < ALIKE else "The differences could be chance."
     return Verdict("ok", "Weights", f"{words} {matters}", link)
 
 
-def _chance(findings: Findings) -> Verdict | None:
+def _chance(findings: Findings, check: Check) -> Verdict | None:
     kappa = findings.chance["spa_kappa"]
     if kappa.value is None or kappa.expected is None or kappa.low is None:
         return None
     more = "more often" if findings.metric == NOMINAL else "more"
     ends = f"spa_kappa is {figure(kappa.value, 2)} ({limits(kappa.low, kappa.high, 2)})"
     blindly = f"{more} than labels picked blindly would ({percent(kappa.expected)}): {ends}"
-    state = checks.beyond_chance(findings).state
-    if state == checks.PROBLEM:
+    if check.state == checks.PROBLEM:
         return Verdict("problem", "Beyond chance", f"People do not clearly agree {blindly}.", "chance")
-    if state == checks.CANNOT_TELL:
+    if check.state == checks.CANNOT_TELL:
         words = f"There is not enough data to tell whether people agree {blindly}: annotate more items."
         return Verdict("look", "Beyond chance", words, "chance")
-    if state == checks.LOOK:
+    if check.state == checks.LOOK:
         poor = f"That is only {level_name(kappa.value)} agreement beyond chance."
         return Verdict("look", "Beyond chance", f"People agree {blindly}. {poor}", "chance")
     return Verdict("ok", "Beyond chance", f"People agree clearly {blindly}.", "chance")
 
 
-def _overlap(breakdowns: Breakdowns) -> Verdict:
+def _overlap(breakdowns: Breakdowns, check: Check) -> Verdict:
     lacking = breakdowns.lacks("overlap")
     if lacking:
         return Verdict("look", "Overlap", f"Not known: {lacking}.")
-    state = SHOWN[checks.overlap(breakdowns).state]
     words = _connected(known(breakdowns.overlap), breakdowns.findings.data.annotations)
-    return Verdict(state, "Overlap", words, "figure-overlap")
+    return Verdict(SHOWN[check.state], "Overlap", words, "figure-overlap")
 
 
 def _connected(found: Overlap, annotations: int) -> str:
@@ -238,16 +235,15 @@ def _connected(found: Overlap, annotations: int) -> str:
     return f"All {people} are connected by items they share."
 
 
-def _left_out(findings: Findings) -> Verdict:
+def _left_out(findings: Findings, check: Check) -> Verdict:
     data = findings.data
     lost = sum(data.left_out.values())
     if not lost:
         return Verdict("ok", "Left out", f"No annotation was dropped as missing or repeated{_single(findings)}.")
     share = lost / (lost + data.annotations)
-    state = SHOWN[checks.left_out(findings).state]
     were = "was" if lost == 1 else "were"
     words = f"{count(lost, 'annotation')} ({percent(share)}) {were} not used{_single(findings)}."
-    return Verdict(state, "Left out", words, "left-out")
+    return Verdict(SHOWN[check.state], "Left out", words, "left-out")
 
 
 def _single(findings: Findings) -> str:

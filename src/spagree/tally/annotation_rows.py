@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spagree.errors import DataError, DuplicateError
+from spagree.grouping import Codes
 from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TEXT, TIME, is_missing
-from spagree.tally.coded import UNKNOWN, Codes, code_items, code_names
+from spagree.tally.coded import UNKNOWN, code_items, code_names
 from spagree.tally.tally import text
 
 if TYPE_CHECKING:

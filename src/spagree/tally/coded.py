@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
 from spagree.errors import UsageError
+from spagree.grouping import LARGEST_KEY, Codes, run_starts
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME, is_missing
 from spagree.tally.engines import column_names, rows, to_polars
 from spagree.tally.tally import text
@@ -23,11 +24,7 @@ if TYPE_CHECKING:
     import polars
     from numpy.typing import NDArray
 
-Codes: TypeAlias = "NDArray[np.int32]"
-Ints: TypeAlias = "NDArray[np.int64]"
-Floats: TypeAlias = "NDArray[np.float64]"
 UNKNOWN = -1
-LARGEST_KEY = 2**63 - 1
 NO_ANNOTATORS = "who annotated is not known; name the column of the annotator with --annotator (annotator=)"
 
 
@@ -175,17 +172,6 @@ def coded_in_python(frame: nw.LazyFrame[Any]) -> Coded:
     order = np.lexsort((annotator, label, item))
     who, labels = (tuple(map(text, each)) for each in names[1:])
     return Coded(item[order], annotator[order], label[order], who, labels)
-
-
-def run_starts(keys: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Where runs of equal values begin.
-
-    >>> run_starts(np.array([3, 3, 5, 9, 9])).tolist()
-    [0, 2, 3]
-    """
-    new = np.ones(len(keys), dtype=np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=new[1:])
-    return np.flatnonzero(new)
 
 
 def code_items(values: polars.Series) -> tuple[Codes, polars.Series]:

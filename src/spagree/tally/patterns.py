@@ -19,8 +19,8 @@ import narwhals as nw
 import numpy as np
 
 from spagree.errors import FileError
+from spagree.grouping import Ints, run_starts
 from spagree.read.annotations import COUNT, GROUP, ITEM, LABEL
-from spagree.tally.coded import Ints, run_starts
 from spagree.tally.engines import column_names, rows
 from spagree.tally.grouped import Pattern
 from spagree.tally.tally import text

@@ -13,10 +13,10 @@ import narwhals as nw
 import numpy as np
 
 from spagree.errors import DataError, DuplicateError
+from spagree.grouping import Codes
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import CLUSTER, is_missing
 from spagree.tally.annotation_rows import Annotation, AnnotationRows, Moment
-from spagree.tally.coded import Codes
 from spagree.tally.count import Counted, item_label_counts
 from spagree.tally.engines import to_polars
 from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes

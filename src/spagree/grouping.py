@@ -9,13 +9,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from spagree.tally.coded import LARGEST_KEY, Floats, Ints, run_starts
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+LARGEST_KEY = 2**63 - 1
 MOST_CELLS = 10_000_000  # up to here a table of all keys is faster than sorting them
+Codes: TypeAlias = "NDArray[np.int32]"
+Ints: TypeAlias = "NDArray[np.int64]"
 AnyInts: TypeAlias = "NDArray[np.integer[Any]]"
+Floats: TypeAlias = "NDArray[np.float64]"
+
+
+def run_starts(keys: AnyInts) -> Ints:
+    """Where runs of equal values begin.
+
+    >>> run_starts(np.array([3, 3, 5, 9, 9])).tolist()
+    [0, 2, 3]
+    """
+    new = np.ones(len(keys), dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    return np.flatnonzero(new)
 
 
 def run_of_each(keys: AnyInts) -> Ints:
