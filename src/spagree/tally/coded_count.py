@@ -9,8 +9,9 @@ import narwhals as nw
 import numpy as np
 
 from spagree import progress
+from spagree.grouping import run_starts
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL
-from spagree.tally.coded import UNKNOWN, Coded, CodedTable, coded, run_starts
+from spagree.tally.coded import UNKNOWN, Coded, CodedTable, coded
 from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import BITS, MOST_CLASSES, MOST_PATTERNS, MOST_ROWS_FETCHED
 from spagree.tally.policies import Policies
