@@ -49,6 +49,7 @@ DEVELOPMENT = (
     ("items finished last", "recent", "recent_low", "recent_high", "recent_items"),
 )
 NAME = 28
+NO_OPTION = "none"
 
 Row = dict[str, Any]
 
@@ -154,7 +155,7 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
     some = everything.filter(everything["class"].is_in(most_confused(breakdowns)))
     some = some.sort("annotations", "class", descending=[True, False])
     classes = {row["class"]: row for row in in_order(some.rows(named=True), breakdowns.findings.order)}
-    names, keys = short_names(classes, NAME), class_keys(breakdowns)
+    names, keys = _class_names(classes), class_keys(breakdowns)
     both = known(breakdowns.confusion).join(some.select("class"), on="class", maintain_order="left")
     mixed = {(one, other): value for one, other, value in both.select("class", "other", "probability").rows()}
     # Not the agreement of the class: under a metric it also counts similar labels, and rows would exceed 100%.
@@ -169,6 +170,16 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
             place = {"down": names[given], "across": names[other], "same": given == other}
             rows.append(place | _cell(value) | {"excess": excess, "pick": f"{keys[given]} {keys[other]}"})
     return rows
+
+
+def _class_names(classes: Iterable[str]) -> dict[str, str]:
+    """Short names; an empty set of options is called as on the cards.
+
+    >>> _class_names(["[]", "price"]), _class_names(["[]", "none"])
+    ({'[]': 'none', 'price': 'price'}, {'[]': '[]', 'none': 'none'})
+    """
+    names = short_names(classes, NAME)
+    return {name: NO_OPTION if name == "[]" and NO_OPTION not in names else shown for name, shown in names.items()}
 
 
 def most_confused(breakdowns: Breakdowns) -> list[str]:
@@ -344,8 +355,7 @@ def plan_rows(breakdowns: Breakdowns) -> list[Row]:
     if half is None or not found:
         raise DataError(f"nothing to plan with: {known(breakdowns.plan)['undefined'][0]}")
     now = {"half_width": half, "annotations": there, "items": 0, "more_annotations": 0, "annotations_per_item": 0}
-    drawn = [{**_place(row), **_design(row), "last": False} for row in (now, *found)]
-    return [*drawn[:-1], {**drawn[-1], "last": True}]
+    return [{**_place(row), **_design(row)} for row in (now, *found)]
 
 
 def _place(row: Mapping[str, Any]) -> Row:

@@ -68,14 +68,14 @@ def _volume(volume: Rows, x: Spec) -> Spec:
 def plan(rows: Rows, tips: Tips) -> Spec:
     """Precision from more annotations: rows of ``annotations, half_width, words``, the first being now."""
     ends = [row["annotations"] for row in rows]
-    scale = {"type": "log", "nice": False, "domain": [min(ends) * 0.9, max(ends) * 1.2]}
+    room = max(1.2, (max(ends) / min(ends)) ** 0.3)  # for what is written beside the last point
+    scale = {"type": "log", "nice": False, "domain": [min(ends) * 0.9, max(ends) * room]}
     x = number("annotations", "annotations in all", scale, tickCount=4, format="~s", grid=False)
     place = {"x": x, "y": number("half_width", "± around the number", {"zero": True})}
     words = {**place, "text": {"field": "words", "type": "nominal"}}
     layers = [
         layer("line", place, strokeWidth=2),
         layer("point", {**place, "tooltip": tooltip(tips)}, filled=True, size=80, opacity=1),
-        layer("text", words, where="!datum.last", align="left", dx=9, dy=-6, fontSize=12, style="name", aria=False),
-        layer("text", words, where="datum.last", align="right", dy=-12, fontSize=12, style="name", aria=False),
+        layer("text", words, align="left", dx=9, dy=-6, fontSize=12, style="name", aria=False),
     ]
     return layered(rows, layers, height=HEIGHT)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_DISPUTED
 from spagree.estimate.similarity import SET_METRICS, as_set
-from spagree.present.charts.rows import annotator_keys, class_keys, seconds
+from spagree.present.charts.rows import NO_OPTION, annotator_keys, class_keys, seconds
 from spagree.present.report.parts import Card, Cards, Figure, Name, Section, Vote
 from spagree.present.tables import chips
 from spagree.present.wording import count, escape_controls, figure, is_date, moment, percent, printable, sentence
@@ -101,7 +101,7 @@ def _days(times: Sequence[Any]) -> tuple[str, str]:
 
 def _options(label: str) -> tuple[str, ...]:
     """The options of a label that is a set of them, however it is written."""
-    return tuple(printable(option, LONGEST_LABEL) for option in sorted(as_set(label))) or ("none",)
+    return tuple(printable(option, LONGEST_LABEL) for option in sorted(as_set(label))) or (NO_OPTION,)
 
 
 def _votes(votes: Sequence[Mapping[str, Any]], options: Callable[[str], tuple[str, ...]]) -> list[Vote]:
