@@ -48,6 +48,10 @@ def counted(keys: AnyInts) -> tuple[Ints, Ints]:
     >>> [each.tolist() for each in counted(np.array([5, 3, 5]))]
     [[3, 5], [1, 2]]
     """
+    if len(keys) and keys.min() >= 0 and keys.max() < len(keys):
+        times = np.bincount(keys)  # several times as fast as sorting
+        distinct = np.flatnonzero(times)
+        return distinct, times[distinct]
     ordered = np.sort(keys)
     starts = run_starts(ordered)
     return ordered[starts].astype(np.int64), np.diff(starts, append=len(ordered)).astype(np.int64)

@@ -668,6 +668,22 @@ def test_a_click_on_confused_classes_or_on_an_annotator_filters_the_items(browse
         assert page.locator("[name=class]").evaluate("e => e.value") != ""
 
 
+def test_a_click_on_somebody_without_items_here_says_so(browser: Browser, tmp_path: Path) -> None:
+    """Only the most disputed items are on the page, and not everybody annotated one of them."""
+    rows = [(item, who, "x") for item in range(30) for who in ("ann", "bob")]
+    rows += [(item, who, label) for item in (40, 41) for who, label in (("cyd", "x"), ("dan", "y"))]
+    path = spagree.measure(rows).report(tmp_path / "report.html")
+    with browser.visit(path) as visit:
+        page = visit.page
+        page.evaluate(OPEN)
+        page.locator("#table-annotators .pick", has_text="ann").click()
+        chosen = "document.querySelector('[name=annotator]').selectedOptions[0].textContent"
+        assert page.evaluate(chosen) == "ann" and seen(visit) == []
+        assert page.locator("form.filters output").inner_text() == "0 of 2 items"
+        page.locator("#table-annotators .pick", has_text="dan").click()
+        assert page.evaluate(chosen) == "dan" and len(seen(visit)) == 2 and visit.errors == []
+
+
 def test_names_keep_their_direction_and_links_lead_to_the_task(browser: Browser, reviews: Path) -> None:
     with browser.visit(reviews) as visit:
         page = visit.page
@@ -727,25 +743,35 @@ def test_a_section_is_redrawn_where_it_is(browser: Browser, sparse: Path) -> Non
 
 def test_all_questions_on_one_page(browser: Browser, tmp_path: Path, run: Run) -> None:
     rows = [
-        f"h{item},{who},Approved,{'good' if (item + who) % 3 else 'bad'},{'food' if item % 2 else 'car'},{'x' if item == who else ''}"
+        f"h{item},{who},Approved,{'good' if (item + who) % 3 else 'bad'},{'food' if item % 2 else 'car'},{'x' if item == who else ''},{'dry' if item % (who + 2) else 'warm'}"
         for item in range(20)
         for who in range(3)
     ]
     source = tmp_path / "batch.csv"
-    source.write_text("HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic,Answer.once\n" + "\n".join(rows) + "\n")
+    source.write_text(
+        "HITId,WorkerId,AssignmentStatus,Answer.mood,Answer.topic,Answer.once,Answer.tone\n" + "\n".join(rows) + "\n"
+    )
     code, _, err = run("score", source, "--all-questions", "--report", tmp_path / "all.html", "--target", "0.5")
     assert code == 3 and f"wrote {tmp_path / 'all.html'}" in err and "question 'once': no item has two" in err
     with browser.visit(tmp_path / "all.html") as visit:
         page = visit.page
         names = page.locator("#table-overview tbody th").all_inner_texts()
-        assert names == ["mood", "topic", "once"]
+        assert names == ["mood", "topic", "once", "tone"]
         assert page.locator("#table-overview tbody tr").nth(2).inner_text().count("no item has two annotations") == 1
-        assert page.locator(".question").count() == 3 and page.locator(".spa").count() == 3
+        assert page.locator(".question").count() == 4 and page.locator(".spa").count() == 4
         ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
         ours = [each for each in ids if not each.startswith(("clip", "gradient"))]
         assert len(ours) == len(set(ours))
         page.locator("#q1-table-classes .pick").first.evaluate("e => e.click()")
         assert page.locator("#q1-items .filters [name=class]").evaluate("e => e.value") != ""
         assert page.locator("#q2-items .filters").count() == 0  # all agree
+        page.locator("#q1-items .filters button[type=reset]").click()
+        cell = "[data-chart=q4-confusion] .mark-rect path[aria-label*='first says: dry'][aria-label*='says: warm']"
+        page.locator(cell).first.click(force=True)
+        until(page, "document.querySelector('#q4-items .filters [name=other]').value !== ''")
+        assert page.locator("#q1-items .filters [name=class]").evaluate("e => e.value") == ""  # the other question's
+        heads = "[...document.querySelectorAll('#table-overview thead th')].map(e => e.offsetHeight)"
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert max(page.evaluate(heads)) < 80  # no word is broken letter by letter
         assert visit.errors == [] and visit.violations() == []
     assert (tmp_path / "all.html").stat().st_size < 1_500_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,7 @@ from spagree.grouping import counted as count_keys
 from spagree.grouping import merged, pairs_within, run_of_each
 from spagree.read import read
 from spagree.tally.coded import UNKNOWN, Coded, code_items, coded, coded_in_python
+from spagree.tally.engines import duckdb_engine
 from spagree.tally.items import SHOWN_LABELS, said_of
 from spagree.tally.policies import Policies
 
@@ -210,3 +212,27 @@ def test_entropy_is_that_of_the_votes(sizes: list[int]) -> None:
     assert found == expected
     if len(sizes) == 1 and sizes[0] > 1:
         assert found == 0.0
+
+
+@pytest.mark.parametrize("odd", ["it's", '"', "", "ü", "z\x00q", "a, b", "%s", "\n"])
+@pytest.mark.parametrize("most", [0, 3, 10_000])
+def test_an_engine_that_lists_names_gives_the_same_codes(
+    odd: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duckdb_engine, "MOST_ENUMERATED", most)
+    people, labels = ["ann", odd, None, "bob", "ann"], ["no", odd, "yes", odd, None]
+    table = pl.DataFrame({"item": ["b", "a", "b", "a", "c"], "annotator": people, "label": labels})
+    table.write_parquet(tmp_path / "labels.parquet")
+    found, wanted = coded(read(tmp_path / "labels.parquet").frame), coded(read(table).frame)
+    assert (found.annotators, found.labels) == (wanted.annotators, wanted.labels)
+    assert [*map(int, found.annotator)] == [*map(int, wanted.annotator)]
+    assert found.label.tolist() == wanted.label.tolist() and found.item.tolist() == wanted.item.tolist()
+
+
+def test_a_column_without_names_has_no_codes(tmp_path: Path) -> None:
+    table = pl.DataFrame(
+        {"item": ["a"], "annotator": [None], "label": ["x"]}, schema_overrides={"annotator": pl.String}
+    )
+    table.write_parquet(tmp_path / "labels.parquet")
+    found = coded(read(tmp_path / "labels.parquet").frame)
+    assert found.annotators == () and found.annotator.tolist() == [UNKNOWN]

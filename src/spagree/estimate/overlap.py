@@ -71,7 +71,7 @@ def overlap(codes: Coded, *, bridges: bool = True) -> Overlap:
     people = len(codes.annotators)
     made = np.bincount(codes.annotator[codes.annotator >= 0], minlength=people)
     met = np.bincount(codes.annotator[shared], minlength=people) > 0
-    group = _connected(codes.item[shared], codes.annotator[shared], codes.items, people)
+    group = _connected(codes.item[shared], codes.annotator[shared], people)
     teams = tuple(team for _, team, _ in _teams(codes, group))
     alone = tuple(codes.annotators[place] for place in np.flatnonzero(~met))
     thin = tuple(_bridges(codes, group)) if bridges else ()
@@ -89,17 +89,20 @@ def is_cheap(codes: Coded) -> bool:
     return int((size * (size - 1)).sum()) <= 2 * CHEAP_MEETINGS
 
 
-def _connected(item: AnyInts, who: AnyInts, items: int, people: int) -> Ints:
-    """A number per annotator, the same for those who are connected: the lowest code among them."""
-    lowest = np.arange(people)
+def _connected(item: AnyInts, who: AnyInts, people: int) -> Ints:
+    """A number per annotator, the same for those who are connected: the lowest code among them.
+
+    Equal items are adjacent.
+    """
+    lowest, starts = np.arange(people), run_starts(item)
+    sizes = np.diff(starts, append=len(item))
     while True:
-        of_item = np.full(items, people)
-        np.minimum.at(of_item, item, lowest[who])
+        of_item = np.minimum.reduceat(lowest[who], starts) if len(starts) else lowest[:0]
         found = lowest.copy()
-        np.minimum.at(found, who, of_item[item])
+        np.minimum.at(found, who, np.repeat(of_item, sizes))
         found = found[found]  # pointer jumping: long chains shorten quickly
-        if (found == lowest).all():
-            return lowest
+        if not found.any() or (found == lowest).all():
+            return found
         lowest = found
 
 
@@ -131,7 +134,7 @@ def _bridges(codes: Coded, whole: Ints) -> Iterator[Bridge]:
     left, right = acquaintances(codes, THIN)
     pair = np.repeat(np.arange(len(left)), 2)
     who = np.stack([left, right], axis=1).ravel()
-    teams = _teams(codes, _connected(pair, who, len(left), len(codes.annotators)))
+    teams = _teams(codes, _connected(pair, who, len(codes.annotators)))
     within = Counter(int(whole[first]) for first, _, _ in teams)
     for first, team, between in teams:
         if within[int(whole[first])] > 1 and between < THIN:

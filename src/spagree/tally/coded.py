@@ -17,7 +17,7 @@ import numpy as np
 from spagree.errors import UsageError
 from spagree.grouping import LARGEST_KEY, Codes, run_starts
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME, is_missing
-from spagree.tally.engines import column_names, rows, to_polars
+from spagree.tally.engines import column_names, in_codes, rows, to_polars
 from spagree.tally.tally import text
 
 if TYPE_CHECKING:
@@ -116,13 +116,16 @@ def coded(frame: nw.LazyFrame[Any]) -> CodedTable:
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    columns = column_names(frame)
-    table = to_polars(frame.select([name for name in (ITEM, ANNOTATOR, LABEL, TIME) if name in columns]))
+    schema = frame.collect_schema()
+    columns = [name for name in (ITEM, ANNOTATOR, LABEL, TIME) if name in schema]
+    texts = [name for name in (LABEL, ANNOTATOR) if schema.get(name) == nw.String]
+    chosen, known = in_codes(frame.select(columns), texts)
+    table = to_polars(chosen)
     with ThreadPoolExecutor(1) as pool:  # polars and numpy leave Python free meanwhile
         found = pool.submit(code_items, table[ITEM])
-        label, labels = code_names(table[LABEL])
+        label, labels = code_names(table[LABEL], known.get(LABEL))
         nobody: tuple[Codes, list[str]] = np.full(table.height, UNKNOWN, dtype=np.int32), []
-        annotator, names = code_names(table[ANNOTATOR]) if ANNOTATOR in columns else nobody
+        annotator, names = code_names(table[ANNOTATOR], known.get(ANNOTATOR)) if ANNOTATOR in columns else nobody
         item, items = found.result()
     order, item, label, annotator = _in_order_of(item, label, annotator, max(1, len(labels)), len(names))
     time = table[TIME].rechunk().gather(order) if TIME in columns else None
@@ -213,10 +216,15 @@ def _by_hash(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.
     return order, run_starts(found)
 
 
-def code_names(values: polars.Series) -> tuple[Codes, list[str]]:
-    """Annotators or labels as codes in the order of their text, the same on every engine; −1 if missing."""
+def code_names(values: polars.Series, names: list[str] | None = None) -> tuple[Codes, list[str]]:
+    """Annotators or labels as codes in the order of their text, the same on every engine; −1 if missing.
+
+    With ``names`` the values are codes already.
+    """
     import polars
 
+    if names is not None:
+        return values.cast(polars.Int32).fill_null(UNKNOWN).to_numpy(), names
     known = polars.Series(values.name, _in_order(_known(values).to_list()), dtype=values.dtype)
     if values.dtype != polars.String:
         return _places(values, known), [*map(text, known.to_list())]

@@ -29,9 +29,8 @@
   };
 
   // Clicking a cell or a dot of a class or annotator filters the items.
-  const picked = (_, mark) => {
-    const keys = mark?.datum?.pick;
-    if (keys) choose(document.activeElement, keys);
+  const picked = (place, datum) => {
+    if (datum?.pick) choose(place, datum.pick, datum.name);
   };
   // The drawing library is deflated and base64-encoded; the page's policy contains its hash. A browser that cannot
   // unpack it shows only the tables.
@@ -57,7 +56,7 @@
       logLevel: 1,
       tooltip: { disableDefaultStyle: true },
     })).then((drawn) => {
-      drawn.view.addEventListener("click", picked);
+      drawn.view.addEventListener("click", (_, mark) => picked(place, mark?.datum));
       place.classList.toggle("picks", JSON.stringify(specs[place.dataset.chart].data ?? {}).includes('"pick"'));
       place.setAttribute("data-drawn", "");
       place.style.removeProperty("min-height");
@@ -164,14 +163,17 @@
     form.querySelector("output").textContent = filtered ? `${seen} of ${cards.length} items` : "";
   };
   // A key is a class, two classes ("3 5") or an annotator ("a7"): page keys, not names.
-  const choose = (from, keys) => {
-    const near = from?.closest?.("[data-question]") ?? document;
+  const choose = (from, keys, name) => {
+    const near = from.closest("[data-question]") ?? document;
     const form = near.querySelector(".filters");
     if (!form) return;
     form.reset();
     const [first, second] = keys.split(" ");
-    if (first.startsWith("a")) form.elements.annotator.value = first;
-    else {
+    if (first.startsWith("a")) {
+      const people = form.elements.annotator; // those of the items here
+      if (![...people.options].some((each) => each.value === first)) people.add(new Option(name, first));
+      people.value = first;
+    } else {
       form.elements.class.value = first;
       form.elements.other.value = second === first ? "" : (second ?? "");
     }
@@ -186,7 +188,7 @@
     },
     download,
     copy,
-    pick: (button) => choose(button, button.dataset.pick),
+    pick: (button) => choose(button, button.dataset.pick, button.textContent),
     "all-cards": (button) => {
       const box = button.closest(".items");
       box.querySelector(".cards").dataset.all = "";

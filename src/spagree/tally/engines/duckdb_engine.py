@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars
 
 _numbers = count()  # for the names of views
+MOST_ENUMERATED = 10_000  # names in a query
 MOST_HASHES_AT_HOME = 100_000_000  # 0.8 GB, and as much again while fetching
 
 
@@ -57,8 +58,7 @@ class DuckDB(Engine):
     def replaced(self, frame: Frame, column: str, changes: Mapping[str, str]) -> Frame:
         """By a join: a chain of cases would be evaluated one by one for every row."""
         native: Any = frame.to_native()
-        quoted = [tuple("'" + text.replace("'", "''") + "'" for text in pair) for pair in changes.items()]
-        values = ", ".join(f"({old}, {new})" for old, new in quoted)
+        values = ", ".join(f"({_quoted(old)}, {_quoted(new)})" for old, new in changes.items())
         name = f"spelled_{next(_numbers)}"
         columns = [
             f"coalesce(changes.new, {name}.{each}) AS {each}" if each == column else each for each in native.columns
@@ -79,6 +79,18 @@ class DuckDB(Engine):
         grouped = frame.to_native().aggregate(", ".join([*keys, joined, *others]), ", ".join(keys))
         return cast("Frame", nw.from_native(grouped))
 
+    def in_codes(self, frame: Frame, columns: Sequence[str]) -> tuple[Frame, dict[str, list[str]]]:
+        """As enumerations: numbers are fetched in a fraction of the time and memory that their texts take."""
+        native: Any = frame.to_native()
+        found = {
+            column: sorted(name for (name,) in native.project(column).distinct().fetchall() if name is not None)
+            for column in columns
+        }
+        known = {column: names for column, names in found.items() if _can_be_listed(names)}
+        kinds = {column: "ENUM (" + ", ".join(map(_quoted, names)) + ")" for column, names in known.items()}
+        codes = [f"enum_code({name}::{kinds[name]}) AS {name}" if name in kinds else name for name in native.columns]
+        return cast("Frame", nw.from_native(native.project(", ".join(codes)))), known
+
     def write_csv(self, frame: Frame, path: Path) -> None:
         """Written by duckdb."""
         frame.to_native().write_csv(str(path), header=True)
@@ -89,3 +101,12 @@ class DuckDB(Engine):
 
         native: Any = frame.to_native()
         return polars.DataFrame(native.project("*"))
+
+
+def _can_be_listed(names: Sequence[str]) -> bool:
+    """Whether the names fit in a query, which ends at a NUL."""
+    return 0 < len(names) <= MOST_ENUMERATED and not any("\0" in name for name in names)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

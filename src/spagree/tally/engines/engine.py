@@ -66,6 +66,10 @@ class Engine:
         """One row per key: its distinct labels joined in order, and the first value of the other columns."""
         raise UsageError(f"--duplicates set: {frame.implementation.value} cannot join labels; use polars or duckdb")
 
+    def in_codes(self, frame: Frame, columns: Sequence[str]) -> tuple[Frame, dict[str, list[str]]]:  # noqa: ARG002
+        """Columns of texts as indices into their sorted names, and these names; unchanged where that gains nothing."""
+        return frame, {}
+
     def write_csv(self, frame: Frame, path: Path) -> None:
         """A long result as a CSV file."""
         self.to_polars(frame).write_csv(path)
