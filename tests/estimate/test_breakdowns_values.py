@@ -155,7 +155,7 @@ def test_breakdowns_of_much_data_in_two_threads_are_the_same(source: str, monkey
         agreement = spagree.measure(source)
         monkeypatch.setattr(breakdowns, "is_small", lambda _: False)
         both = agreement.breakdowns()
-        some = agreement.breakdowns(["classes", "actions"])
+        some = agreement.breakdowns(["classes", "annotators", "actions"])
     for name in BREAKDOWNS:
         found, wanted = getattr(both, name), getattr(one_by_one, name)
         if isinstance(wanted, polars.DataFrame):
@@ -163,3 +163,14 @@ def test_breakdowns_of_much_data_in_two_threads_are_the_same(source: str, monkey
         else:
             assert getattr(found, "reason", found) == getattr(wanted, "reason", wanted)
     assert some.actions == one_by_one.actions and isinstance(some.overlap, Absent)
+
+
+def test_a_score_of_much_data_fetches_no_annotations(calls: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MOST_FOR_BOTH", "MOST_ANNOTATIONS"):
+        monkeypatch.setattr(breakdowns, name, 0)
+    for module in (breakdowns, evidence):
+        monkeypatch.setattr(module, "is_small", lambda _: False)
+    agreement = spagree.measure("example:sparse")
+    agreement.to_json()
+    assert agreement.measurement.summary(agreement.findings).lacks("intervals")
+    assert calls["coded"] == calls["coded_in_python"] == calls["peers"] == 0

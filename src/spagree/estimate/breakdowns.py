@@ -7,7 +7,7 @@ needs hardly any of them, and importing them all takes longer than computing it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -58,7 +58,7 @@ NOT_LOOKED = (
 NO_GROUPS = "no column of groups was named; name one with --by (by=)"
 NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"
 ACTIONS = "actions"  # rests on other breakdowns
-ASIDE = ("development", "overlap")  # the longest that need no other, in a second thread: numpy leaves Python free
+LONGEST = ("development", "annotators", "overlap")  # of those that need no other
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
 
 
@@ -74,16 +74,12 @@ class Measurement(Evidence):
     def breakdowns(self, findings: Findings, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
         """These breakdowns as values."""
         made = self._made(findings)
-        if self.annotations is None or is_small(self.tally.annotations):
+        long = [name for name in LONGEST if name in names]
+        if not long or self.annotations is None or is_small(self.tally.annotations):
             return Breakdowns(findings, **{name: outcome(made[name]) for name in names})
-        from concurrent.futures import ThreadPoolExecutor
-        from contextvars import copy_context
-
         or_none(lambda: self.codes)  # once, before two threads ask for them
-        with ThreadPoolExecutor(1) as pool:
-            aside = {name: pool.submit(copy_context().run, outcome, made[name]) for name in ASIDE if name in names}
-            found = {name: outcome(made[name]) for name in names if name not in (*aside, ACTIONS)}
-            found |= {name: each.result() for name, each in aside.items()}
+        others = [name for name in names if name not in (*long, ACTIONS)]
+        found = _in_two_threads(made, [*([name] for name in long), others])
         return Breakdowns(findings, **found, **{name: outcome(made[name]) for name in names if name == ACTIONS})
 
     def summary(self, findings: Findings) -> Breakdowns:
@@ -371,3 +367,16 @@ class Measurement(Evidence):
         occur = [n for n in self.tally.items_by_n if n > 1]
         needed = sorted({m for n in occur for m in (n, n - 1) if m > 1})
         return weigh_at(needed, self.weights if scheme is None else scheme, self.tally, self.similar).by_n
+
+
+def _in_two_threads(made: Mapping[str, Callable[[], Any]], jobs: Iterable[Sequence[str]]) -> dict[str, Any]:
+    """Breakdowns by name, job by job: numpy leaves Python free most of the time."""
+    from concurrent.futures import ThreadPoolExecutor
+    from contextvars import copy_context
+
+    def run(names: Sequence[str]) -> dict[str, Any]:
+        return {name: outcome(made[name]) for name in names}
+
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(copy_context().run, run, names) for names in jobs]
+        return {name: found for each in running for name, found in each.result().items()}
