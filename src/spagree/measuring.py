@@ -25,7 +25,7 @@ from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.options import Estimating, Reading, given, renamed, shows, split
 from spagree.read import read, read_all
 from spagree.read.annotations import Annotations
-from spagree.tally.count import Counted, count
+from spagree.tally.count import Counted, Held, count
 from spagree.tally.items import ItemCounts, ItemTable
 from spagree.tally.tally import Tally
 from spagree.understood import Understood
@@ -147,7 +147,7 @@ def _measured(source: Any, options: dict[str, Any], *, in_full: bool = False) ->
         refuse_late(Reading(**reading))
         if isinstance(counted, Counted):
             return estimation.of_counted(counted, None, None)
-        items = ItemTable(counted.counts(), None) if isinstance(counted, ItemCounts) else None
+        items = ItemTable(Held(counted.counts(), are_counts=True), None) if isinstance(counted, ItemCounts) else None
         return estimation.of_tally(tally_of(counted), items)
     return estimation.agreement(read(source, **reading), Reading(**reading), source, in_full=in_full)
 
@@ -214,7 +214,7 @@ class _Estimation(Estimating):
         return self.of_counted(counted, source, annotations.understood, reading)
 
     def of_counted(self, counted: Counted, source: Any, understood: Understood | None, *asked: Reading) -> Agreement:
-        behind = self.measurement(counted.tally, ItemTable(counted.counts, source, counted.annotations, counted.table))
+        behind = self.measurement(counted.tally, ItemTable(counted.held, source))
         findings = self.findings(behind)
         missing = caution_missing(counted, self.weights, self.similarity())
         said = behind.cautions(findings.spa.value) + counted.cautions + missing

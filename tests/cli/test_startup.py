@@ -46,11 +46,19 @@ def test_help_loads_neither_numbers_nor_options() -> None:
 @pytest.mark.parametrize("arguments", [(), ("--json",), ("--duplicates", "first")], ids=" ".join)
 def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[str, ...]) -> None:
     heavy = {"pandas", "pyarrow", "scipy", "polars", "altair", "asyncio", "msgspec", "sqlite3", "jinja2"}
-    heavy |= {"numpy.ma", "numpy.typing"}
+    heavy |= {"numpy.ma", "numpy.typing", "duckdb", "narwhals"}
     breakdowns = {"actions", "annotators", "budgets", "comparison", "development", "groups"}
     unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "planning")}
     pages = {"spagree.present.report", "spagree.present.charts"}
     assert loaded("score", str(table), *arguments) & (heavy | unasked | pages) == set()
+
+
+def test_quotes_take_duckdb_and_nothing_more(table: Path) -> None:
+    quoted = table.with_name("quoted.csv")
+    quoted.write_text(table.read_text().replace(",x", ',"x"'))
+    modules = loaded("score", str(quoted))
+    assert modules & {"pandas", "pyarrow", "scipy", "polars"} == set()
+    assert {"duckdb", "narwhals"} <= modules
 
 
 def test_both_intervals_and_every_check_are_among_them(table: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_file_read_once_gives_the_same_figures_and_page(tmp_path: Path, kind: 
     lost = pl.DataFrame({"item": ["q1", None], "annotator": ["x", "y"], "label": [None, 3], "time": [1, 2]})
     pl.concat([annotations(kind), lost.with_columns(pl.col("label").cast(kind))]).write_parquet(path)
     once, twice = measure_in_full(path), spagree.measure(path)
-    assert once.measurement.items is not None and once.measurement.items.table is not None
+    assert once.measurement.items is not None and once.measurement.items.held.table is not None
     assert once.measurement.tally == twice.measurement.tally
     assert dict(once.measurement.tally.left_out) == {"missing_label": 1, "missing_item": 1}
     assert once.to_json() == twice.to_json()
@@ -76,7 +76,7 @@ def test_a_file_read_once_gives_the_same_figures_and_page(tmp_path: Path, kind: 
 def table_of(path: Path, **options: Any) -> Any:
     items = measure_in_full(path, **options).measurement.items
     assert items is not None
-    return items.table
+    return items.held.table
 
 
 @pytest.mark.usefixtures("small")

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import narwhals as nw
-
 from spagree.errors import ColumnError, DataError
+from spagree.late import nw
 from spagree.read.columns import resolve
 from spagree.read.files import paths
 from spagree.read.request import Request

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import DataError
+from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, ITEM
 from spagree.tally.engines import rows
 from spagree.tally.tally import text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,6 +24,7 @@ CANNOT_WRITE = 4
 OURS = 70
 HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
 COMPLETE = "_SPAGREE_COMPLETE"  # set by the shell's completion script: docs/how-to.md, "Completion in the shell"
+COLLECTED = 100_000  # new objects between searches for garbage: imports make many objects, and all of them stay
 _interrupted = Event()
 
 # name → its file, and what it does in one line
@@ -96,6 +98,7 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn every outcome into its documented exit code."""
+    gc.set_threshold(COLLECTED)
     _leave_in_order()
     if sys.stdout is None:  # closed by the parent process
         sys.exit(CANNOT_WRITE)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from spagree.agreement import Agreement
@@ -16,6 +15,7 @@ from spagree.estimate.influence import AnnotationCodes, Weight, pairable
 from spagree.estimate.similarity import NOMINAL
 from spagree.estimate.uncertainty import ITEMS
 from spagree.grouping import Floats, Ints
+from spagree.late import nw
 from spagree.measuring import measure
 from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME, is_missing

@@ -12,14 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape, cautious_shape
 from spagree.estimate.breakdown_values import BREAKDOWNS, Absent, Action, Breakdowns, or_none, outcome
 from spagree.estimate.chance import NO_PATTERNS
-from spagree.estimate.classes import classes, confusion
 from spagree.estimate.concentration import Concentration, concentration, decisive_cautions
 from spagree.estimate.evidence import NO_ANNOTATIONS, Evidence
 from spagree.estimate.findings import Findings
@@ -32,10 +30,11 @@ from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, WILSON, Estimate, effective_items, half_interval
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.grouping import Floats
+from spagree.late import nw
 from spagree.options import CustomWeights
 from spagree.read.annotations import TIME
 from spagree.tally.coded import NO_ANNOTATORS
-from spagree.tally.engines import column_names, to_polars
+from spagree.tally.engines import to_polars
 from spagree.tally.spelling import MOST_ANNOTATIONS
 from spagree.tally.tally import Tally
 from spagree.understood import Caution
@@ -75,7 +74,7 @@ class Measurement(Evidence):
         """These breakdowns as values."""
         made = self._made(findings)
         long = [name for name in LONGEST if name in names]
-        if not long or self.annotations is None or is_small(self.tally.annotations):
+        if not long or not self.columns or is_small(self.tally.annotations):
             return Breakdowns(findings, **{name: outcome(made[name]) for name in names})
         or_none(lambda: self.codes)  # once, before two threads ask for them
         others = [name for name in names if name not in (*long, ACTIONS)]
@@ -181,6 +180,7 @@ class Measurement(Evidence):
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class."""
+        from spagree.estimate.classes import classes
 
         def make() -> polars.DataFrame:
             by_cluster = None if self.tally.clusters is None else votes(self.tally, self.metric, clusters=True)
@@ -204,6 +204,8 @@ class Measurement(Evidence):
 
     def confusion(self) -> polars.DataFrame:
         """Pairs of classes given to one item."""
+        from spagree.estimate.classes import confusion
+
         return self._once("confusion", lambda: confusion(self.votes))
 
     def annotators(self, spa: float | None) -> polars.DataFrame:
@@ -238,7 +240,7 @@ class Measurement(Evidence):
     @cached_property
     def quick_overlap(self) -> Overlap:
         """The overlap if it is cheap to compute; thin bridges only if few pairs met."""
-        if self.annotations is not None and not is_small(self.tally.annotations):
+        if self.columns and not is_small(self.tally.annotations):
             raise UsageError(NOT_LOOKED)
         return self.overlap if is_cheap(self.codes) else overlap(self.codes, bridges=False)
 
@@ -246,9 +248,9 @@ class Measurement(Evidence):
         """SPA as it was at the end of each step in time."""
         from spagree.estimate.development import NO_TIMES, development
 
-        if self.annotations is None:
+        if not self.columns:
             raise UsageError(NO_MOMENTS)
-        if TIME not in column_names(self.annotations):
+        if TIME not in self.columns:
             raise UsageError(NO_TIMES)
         return self._once(("development", steps), lambda: development(self.table, steps, self._measured, self.metric))
 
@@ -278,7 +280,7 @@ class Measurement(Evidence):
     def cautions(self, spa: float | None) -> tuple[Caution, ...]:
         """Warnings about the overlap and about decisive annotators, if they are cheap to compute."""
         people = len(self.tally.annotators or ())
-        if self.annotations is None or people <= FEWEST_IN_TEAMS or not is_small(self.tally.annotations):
+        if not self.columns or people <= FEWEST_IN_TEAMS or not is_small(self.tally.annotations):
             return ()
         apart = tuple(overlap_cautions(self.quick_overlap))
         try:
@@ -300,7 +302,7 @@ class Measurement(Evidence):
             raise UsageError("a bootstrap resamples items only")
         if spa.interval_for == ANNOTATORS:
             return {ITEMS: self._now, ANNOTATORS: spa}
-        if self.annotations is None:
+        if not self.columns:
             raise UsageError(NO_ANNOTATIONS)
         if self.tally.annotations > MOST_FOR_BOTH:
             raise UsageError(

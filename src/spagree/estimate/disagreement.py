@@ -14,11 +14,11 @@ from functools import cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from spagree.estimate.label_counts import LabelCounts
 from spagree.grouping import Floats, counted, pairs_within, sums
+from spagree.late import nw
 from spagree.tally.coded import CodedTable
 from spagree.tally.engines import to_polars
 from spagree.tally.items import ItemTable, items_in_codes, spelled

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import UsageError
 from spagree.estimate.overlap import is_small
-from spagree.read.annotations import ANNOTATOR
+from spagree.late import nw
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, FewRows
 from spagree.read.frames import is_spark
-from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_in_python
-from spagree.tally.engines import column_names
+from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_columns, coded_in_python
 from spagree.tally.items import ItemTable
 from spagree.tally.tally import Tally
 
@@ -39,6 +37,16 @@ class Evidence:
         """Who gave which item which label."""
         return None if self.items is None else self.items.annotations
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the annotations; none if only counts are known."""
+        return [] if self.items is None else self.items.held.columns
+
+    @property
+    def few(self) -> FewRows | None:
+        """The annotations, if they are few and in memory."""
+        return None if self.items is None else self.items.held.few
+
     def item_table(self) -> ItemTable:
         """The items, which a tally does not keep."""
         if self.items is None:
@@ -48,24 +56,26 @@ class Evidence:
     @cached_property
     def is_cluster(self) -> bool:
         """Whether the annotations are on an engine that takes seconds to answer."""
-        return self.annotations is not None and (
-            is_spark(self.annotations) or self.annotations.implementation.is_dask()
-        )
+        if self.few is not None or self.annotations is None:
+            return False
+        return is_spark(self.annotations) or self.annotations.implementation.is_dask()
 
     @cached_property
     def codes(self) -> Coded:
         """The annotations as integers."""
-        if self.annotations is None:
+        if not self.columns:
             raise UsageError(NO_ANNOTATIONS)
+        if ANNOTATOR not in self.columns:
+            raise UsageError(NO_ANNOTATORS)
+        if self.few is not None:
+            return coded_columns([self.few.cells[role] for role in (ITEM, ANNOTATOR, LABEL)])
         if self.tally.annotations > MOST_FROM_A_CLUSTER and self.is_cluster:
             raise UsageError(
                 f"breakdowns by annotator bring all {self.tally.annotations:,} annotations to this machine, which "
                 f"is done from a cluster up to {MOST_FROM_A_CLUSTER:,}; measure a sample of the items instead"
             )
-        if is_small(self.tally.annotations) and not self.is_cluster:
+        if self.annotations is not None and is_small(self.tally.annotations) and not self.is_cluster:
             return coded_in_python(self.annotations)
-        if ANNOTATOR not in column_names(self.annotations):
-            raise UsageError(NO_ANNOTATORS)
         return self.table
 
     @cached_property
@@ -73,11 +83,11 @@ class Evidence:
         """The annotations as integers, with names and times: fetched once for everything that needs each of them."""
         if self.items is None or self.items.annotations is None:
             raise UsageError(NO_ANNOTATIONS)
-        return self.items.table or coded(self.items.annotations)
+        return self.items.held.table or coded(self.items.annotations)
 
     @cached_property
     def is_brought_here(self) -> bool:
         """Whether items are read from the coded annotations rather than from the engine."""
-        if self.annotations is None or ANNOTATOR not in column_names(self.annotations):
+        if ANNOTATOR not in self.columns:
             return False
         return self.tally.annotations <= MOST_FROM_A_CLUSTER and not self.is_cluster

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
-
+from spagree.late import nw
 from spagree.understood import Caution, Understood
 
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
@@ -18,9 +18,26 @@ TEXT, LINK, CLUSTER, GROUP = "text", "link", "cluster", "by"
 Stamp = tuple[int, int, int]  # of a file: its inode, its size and the time of its last change
 
 
+@dataclass(frozen=True)
+class FewRows:
+    """The annotations of a small file, in memory as text: counting them takes less time than starting an engine.
+
+    ``cells`` holds a column for ``item``, ``label`` and, where known, ``annotator``; an empty cell is None.
+    ``load`` puts the same rows on an engine, for whoever asks more than a score.
+    """
+
+    cells: Mapping[str, Sequence[str | None]]
+    load: Callable[[], nw.LazyFrame[Any]]
+
+    @cached_property
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The rows on an engine, loaded once."""
+        return self.load()
+
+
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """A lazy frame of annotations and how the source was understood.
+    """Annotations in rows, and how the source was understood.
 
     Columns of ``frame``: ``item`` and ``label`` always (null = missing, counted by the tally);
     ``annotator`` where known; ``time`` (a number or a datetime) where there is one; ``text`` of the
@@ -31,16 +48,22 @@ class Annotations:
     place and their state when they were opened.
     """
 
-    frame: nw.LazyFrame[Any]
+    rows: nw.LazyFrame[Any] | FewRows
     understood: Understood
     cautions: tuple[Caution, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     watched: Mapping[Path, Stamp] = field(default_factory=dict)
 
     @property
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The rows on their engine."""
+        return self.rows.frame if isinstance(self.rows, FewRows) else self.rows
+
+    @property
     def has_annotators(self) -> bool:
         """Whether it is known who made each annotation."""
-        return ANNOTATOR in self.frame.collect_schema().names()
+        names = self.rows.cells if isinstance(self.rows, FewRows) else self.rows.collect_schema().names()
+        return ANNOTATOR in names
 
 
 def is_missing(value: object) -> bool:

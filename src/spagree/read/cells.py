@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import SHOWN_PROBLEMS, DataError
+from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME
 from spagree.read.tables import Table, cell, shown
 from spagree.understood import Caution

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import DataError, UsageError
+from spagree.late import nw
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, Annotations
 from spagree.read.frames import collected
@@ -81,7 +80,7 @@ def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> 
             raise _nobody(annotations, name)
     lost = size(annotations.frame.filter(who.is_in(excluded)))
     kept = annotations.frame.filter(nw.col(ANNOTATOR).is_null() | ~who.is_in(excluded))
-    return replace(annotations, frame=kept, left_out={**annotations.left_out, "excluded": lost})
+    return replace(annotations, rows=kept, left_out={**annotations.left_out, "excluded": lost})
 
 
 def _nobody(annotations: Annotations, name: str) -> UsageError:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import narwhals as nw
-
+from spagree.late import nw
 from spagree.read.annotations import ROW
 from spagree.read.contents import plain_name
 from spagree.read.tables import Table

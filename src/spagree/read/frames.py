@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import DataError, FileError
+from spagree.late import nw
 from spagree.read.annotations import ROW
 from spagree.read.files.paths import File, stamps
 from spagree.read.tables import Table, cell

@@ -17,12 +17,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError, UsageError
+from spagree.late import nw
 from spagree.option_names import spelled
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
 from spagree.read.cells import EXACT, as_text
+from spagree.read.frames import is_spark
 from spagree.understood import Caution
 from spagree.write import write_atomically
 
@@ -32,7 +32,6 @@ VARIABLE = "SPAGREE_PSEUDONYM_KEY"
 QUOTED = re.compile(r"""(?<!\w)(?<!format=)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 KNOWN = re.compile(r"Known: [^\n]*")
 FILE = re.compile(r"[^\s/]+(\.(?:csv|tsv|jsonl?|ndjson|parquet)\b)")
-SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
 
 
 def pseudonym(annotator: str, key: str) -> str:
@@ -133,11 +132,11 @@ def pseudonymised(annotations: Annotations, key: str) -> Annotations:
     names = frame.collect_schema().names()
     if frame.implementation is nw.Implementation.DUCKDB:
         changed = _hashed_by_duckdb(frame, key)
-    elif frame.implementation in SPARK:
+    elif is_spark(frame):
         changed = _hashed_by_spark(frame, key)
     else:
         changed = _replaced(frame, key)
-    return replace(annotations, frame=changed.select(names), understood=_unnamed(annotations, key))
+    return replace(annotations, rows=changed.select(names), understood=_unnamed(annotations, key))
 
 
 def _pads(key: str) -> tuple[bytes, bytes]:

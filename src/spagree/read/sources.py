@@ -147,7 +147,7 @@ def _annotations(table: Table, wanted: str, question: Question, rules: Sequence[
         table.name, layout.format, layout.columns, layout.guessed, examples, rules=told, apart=layout.apart
     )
     cautions = table.cautions + layout.cautions
-    return Annotations(layout.frame, understood, cautions, watched=table.watched)
+    return Annotations(layout.rows, understood, cautions, watched=table.watched)
 
 
 @contextmanager
@@ -259,7 +259,8 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Tab
         "json array": lambda file: json_text.open_json(file, encoding, scratch),
         "excel": lambda file: spreadsheet.open_excel(file, header, request.sheet, scratch),
     }
-    return duckdb_tables.text_table([openers[file.kind](file) for file in gathered], scratch, name)
+    opened = [openers[file.kind](file) for file in gathered]
+    return duckdb_tables.text_table(opened, scratch, name, in_memory=request.engine is None)
 
 
 def _examples(table: Table, layout: Layout) -> tuple[tuple[str, ...], ...]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
-
+from spagree.late import nw
 from spagree.read.annotations import Stamp
 from spagree.understood import Caution
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError
+from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.read.frames import frame_table
 from spagree.read.tables import Table, shown

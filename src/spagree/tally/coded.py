@@ -6,16 +6,16 @@ annotators table is ever built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from spagree.errors import UsageError
 from spagree.grouping import LARGEST_KEY, Codes, run_starts
+from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME, is_missing
 from spagree.tally.engines import column_names, in_codes, rows, to_polars
 from spagree.tally.tally import text
@@ -165,7 +165,11 @@ def coded_in_python(frame: nw.LazyFrame[Any]) -> Coded:
     if ANNOTATOR not in column_names(frame):
         raise UsageError(NO_ANNOTATORS)
     found = rows(frame.select(ITEM, ANNOTATOR, LABEL))
-    columns = list(zip(*found, strict=True)) or [(), (), ()]
+    return coded_columns(list(zip(*found, strict=True)) or [(), (), ()])
+
+
+def coded_columns(columns: Sequence[Sequence[Any]]) -> Coded:
+    """The same for columns of items, annotators and labels."""
     names = [_in_order({value for value in column if not is_missing(value)}) for column in columns]
     places = [{value: place for place, value in enumerate(each)} for each in names]
     item, annotator, label = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from spagree import progress
 from spagree.grouping import run_starts
+from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL
 from spagree.tally.coded import UNKNOWN, Coded, CodedTable, coded
 from spagree.tally.grouped import Pattern

@@ -7,21 +7,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
-
 from spagree import progress
 from spagree.errors import DataError
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, is_missing
+from spagree.late import nw
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, FewRows, is_missing
 from spagree.read.files.paths import refuse_changed
 from spagree.read.tables import shown
 from spagree.tally.coded import CodedTable
 from spagree.tally.coded_count import fetched_once, tally_of_codes
 from spagree.tally.engines import column_names, rows
 from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes
+from spagree.tally.in_memory import drop_missing, tally_rows, usable_rows
 from spagree.tally.patterns import Found, find_counts, find_patterns, has_several, per_key, size
 from spagree.tally.policies import Clean, Policies, apply_policies
 from spagree.tally.set_labels import caution_sets
-from spagree.tally.spelling import caution_ids, caution_own_labels, caution_variants
+from spagree.tally.spelling import caution_ids, caution_own_labels, caution_variants, item_names, label_users
 from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, refuse_overflow, text
 from spagree.understood import Caution
 
@@ -147,17 +147,58 @@ LARGEST = 2**63 - 1
 N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"
 
 
+class Held:
+    """The annotations behind a tally after all policies, and how often each item got each label, on their engine.
+
+    ``few`` are those of a small file, in memory: an engine gets them when somebody first asks for more than a score.
+    ``table`` are the annotations as codes, if they were fetched.
+    """
+
+    def __init__(
+        self, rows: nw.LazyFrame[Any] | FewRows, *, are_counts: bool = False, table: CodedTable | None = None
+    ) -> None:
+        self._rows, self._are_counts, self.table = rows, are_counts, table
+        self.few = rows if isinstance(rows, FewRows) else None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the annotations; none if only counts are known."""
+        if self._are_counts:
+            return []
+        return list(self._rows.cells) if isinstance(self._rows, FewRows) else column_names(self._rows)
+
+    @property
+    def annotations(self) -> nw.LazyFrame[Any] | None:
+        """The annotations; None if only counts are known."""
+        return None if self._are_counts else self._frame
+
+    @property
+    def counts(self) -> nw.LazyFrame[Any]:
+        """``item, label, count``."""
+        return self._frame if self._are_counts else item_label_counts(self._frame)
+
+    @property
+    def _frame(self) -> nw.LazyFrame[Any]:
+        return self._rows.frame if isinstance(self._rows, FewRows) else self._rows
+
+
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A tally, the lazy item × class counts behind it, and what to tell the user."""
+    """A tally, the annotations behind it, and what to tell the user."""
 
     tally: Tally
-    counts: nw.LazyFrame[Any]
+    held: Held
     cautions: tuple[Caution, ...]
-    annotations: nw.LazyFrame[Any] | None = None
-    """The annotations after all policies, still on their engine."""
-    table: CodedTable | None = None
-    """The same as codes, if they were fetched."""
+
+    @property
+    def counts(self) -> nw.LazyFrame[Any]:
+        """How often each item got each label."""
+        return self.held.counts
+
+    @property
+    def annotations(self) -> nw.LazyFrame[Any] | None:
+        """The annotations after all policies, on their engine."""
+        return self.held.annotations
 
     def without(self, labels: Collection[str]) -> Tally:
         """The tally without annotations that carry these labels."""
@@ -181,26 +222,46 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     >>> counted.tally.cells
     {Cell(n=2, pairs=2, triples=0): 1, Cell(n=1, pairs=0, triples=0): 1}
     """
+    chosen = policies or Policies()
+    in_memory = _count_few(annotations, chosen)
+    if in_memory is not None:
+        return in_memory
     frame = _without_categories(annotations.frame)
     progress.stage("counting labels")
     found = _labels(frame)
-    usable, policies = _drop_missing(frame, found), policies or Policies()
-    table = fetched_once(usable.frame, found.usable, policies) if in_full else None
-    clean = usable if table is not None else apply_policies(usable, annotations, found.usable, policies)
+    usable = _drop_missing(frame, found)
+    table = fetched_once(usable.frame, found.usable, chosen) if in_full else None
+    clean = usable if table is not None else apply_policies(usable, annotations, found.usable, chosen)
     # Most data needs no policy; then the labels need not be counted again.
     totals = found.usable if clean is usable else _commonest_first(clean.labels or _labels(clean.frame).usable)
-    counts = item_label_counts(clean.frame)
     left_out = {**annotations.left_out, **clean.left_out}
+    held = Held(clean.frame, table=table)
     if table is None:
-        tally = _counted_on_engine(clean.frame, counts, totals, left_out, annotations)
+        tally = _counted_on_engine(clean.frame, held.counts, totals, left_out, annotations)
     else:
         tally = tally_of_codes(table, totals, left_out)
     refuse_changed(annotations.watched)
-    cautions = annotations.cautions + caution_variants(totals) + caution_ids(clean.frame, tally) + clean.cautions
-    cautions += caution_own_labels(clean.frame, tally)
-    if not (policies.of_sets or policies.separator):
+    cautions = annotations.cautions + caution_variants(totals)
+    cautions += caution_ids(tally, lambda: item_names(clean.frame, tally.items)) + clean.cautions
+    cautions += caution_own_labels(tally, lambda: label_users(clean.frame))
+    if not (chosen.of_sets or chosen.separator):
         cautions += caution_sets(totals)
-    return Counted(tally, counts, cautions, clean.frame, table)
+    return Counted(tally, held, cautions)
+
+
+def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
+    """Count the annotations of a small file in memory; None if it takes an engine."""
+    if not isinstance(annotations.rows, FewRows) or policies != Policies(policies.duplicates):
+        return None
+    usable, lacking = usable_rows(annotations.rows)
+    tally = tally_rows(usable, {**annotations.left_out, **lacking})
+    if tally is None:
+        return None
+    people, labels = usable.cells.get(ANNOTATOR, ()), usable.cells[LABEL]
+    cautions = annotations.cautions + caution_variants(tally.labels)
+    cautions += caution_ids(tally, lambda: set(usable.cells[ITEM]))
+    cautions += caution_own_labels(tally, lambda: set(zip(people, labels, strict=True)))
+    return Counted(tally, Held(usable), cautions + caution_sets(tally.labels))
 
 
 def _counted_on_engine(
@@ -262,7 +323,7 @@ def _drop_missing(frame: nw.LazyFrame[Any], labels: _Labels) -> Clean:
     """Keep rows with a label and an item; the others are reported."""
     found = {"missing_label": labels.missing, "missing_item": labels.without_item}
     left_out = {reason: size for reason, size in found.items() if size}
-    return Clean(frame.filter(~nw.col(LABEL).is_null(), ~nw.col(ITEM).is_null()), left_out)
+    return Clean(drop_missing(frame), left_out)
 
 
 def item_label_counts(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
-
+from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, TEXT, TIME
-from spagree.tally.coded import Coded, CodedTable
-from spagree.tally.count import Counted, item_agreement, tally_counts
+from spagree.tally.coded import Coded
+from spagree.tally.count import Counted, Held, item_agreement, tally_counts
 from spagree.tally.engines import column_names, to_polars
 from spagree.tally.tally import Tally, add_counts, same_counting, text
 
@@ -77,11 +76,18 @@ class ItemCounts:
 class ItemTable:
     """The item counts behind an agreement, still on their engine."""
 
-    counts: nw.LazyFrame[Any]
+    held: Held
     source: Any = field(repr=False)  # an address may hold a password
-    annotations: nw.LazyFrame[Any] | None = None
-    table: CodedTable | None = field(default=None, repr=False)
-    """The annotations as codes, if they were fetched already."""
+
+    @property
+    def counts(self) -> nw.LazyFrame[Any]:
+        """How often each item got each label."""
+        return self.held.counts
+
+    @property
+    def annotations(self) -> nw.LazyFrame[Any] | None:
+        """Who gave which item which label."""
+        return self.held.annotations
 
     def worst(self, most: int) -> polars.DataFrame:
         """The items with the lowest agreement, more annotations first; only these are fetched."""
@@ -143,7 +149,7 @@ def items_in_codes(codes: Coded) -> ItemTable:
     item, label, count = codes.counts
     labels = polars.Series(codes.labels, dtype=polars.String).gather(label)
     frame = polars.DataFrame({ITEM: item, LABEL: labels, COUNT: count})
-    return ItemTable(nw.from_native(frame.lazy()), frame)
+    return ItemTable(Held(nw.from_native(frame.lazy()), are_counts=True), frame)
 
 
 def said_of(counts: polars.DataFrame) -> polars.DataFrame:

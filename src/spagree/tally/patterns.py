@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from spagree.errors import FileError
 from spagree.grouping import Ints, run_starts
+from spagree.late import nw
 from spagree.read.annotations import COUNT, GROUP, ITEM, LABEL
 from spagree.tally.engines import column_names, rows
 from spagree.tally.grouped import Pattern

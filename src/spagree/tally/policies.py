@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-import narwhals as nw
-
 from spagree import progress
 from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, unknown_name
+from spagree.late import nw
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations
 from spagree.tally.engines import column_names, engine_of, repeat_candidates, rows

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import DataError, UsageError
+from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.tally.engines import column_names, engine_of, replaced
 from spagree.tally.tally import text

@@ -8,9 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import UsageError
+from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
 from spagree.tally.engines import column_names, replaced, rows, sampled_items
 from spagree.tally.tally import Tally, text
@@ -78,32 +77,41 @@ def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
     return (Caution("label_variants", message),) if message else ()
 
 
-def caution_ids(frame: nw.LazyFrame[Any], tally: Tally) -> tuple[Caution, ...]:
-    """The same for annotators and items.
+def caution_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Caution, ...]:
+    """The same for annotators and items, whose names are fetched only if they are compared.
 
     Items split by spelling have fewer annotations than the others: if all have the same number, above one, there are
-    none. Of more than 5,000 items, about that many from the first rows are compared, chosen so spellings of one item
-    stay together.
+    none.
     """
     found = []
     people = tally.annotators or {}
     message = _message(people, "annotator") if len(people) <= MOST_COMPARED else None
     found += [Caution("annotator_variants", message)] if message else []
     is_even = len(tally.items_by_n) == 1 and 1 not in tally.items_by_n
-    if tally.items and not is_even and frame.collect_schema()[ITEM] == nw.String:
-        message = _message(sampled_items(frame, tally.items, MOST_COMPARED), "item")
+    if tally.items and not is_even:
+        message = _message(items(), "item")
         found += [Caution("item_variants", message)] if message else []
     return tuple(found)
 
 
-def caution_own_labels(frame: nw.LazyFrame[Any], tally: Tally) -> tuple[Caution, ...]:
+def item_names(frame: nw.LazyFrame[Any], items: int) -> list[Any]:
+    """Items that are text; of more than 5,000, about that many from the first rows, with all spellings of each."""
+    return sampled_items(frame, items, MOST_COMPARED) if frame.collect_schema()[ITEM] == nw.String else []
+
+
+def label_users(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
+    """Each annotator with each label they used."""
+    return rows(frame.select(ANNOTATOR, LABEL).unique(subset=[ANNOTATOR, LABEL]))
+
+
+def caution_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, ...]]]) -> tuple[Caution, ...]:
     """Warn about annotators whose labels nobody else uses: probably the same classes under other names."""
     people = tally.annotators or {}
     if not 1 < len(people) <= MOST_COMPARED or tally.annotations > MOST_ANNOTATIONS:
         return ()
     users: defaultdict[str, set[str]] = defaultdict(set)
     used: defaultdict[str, list[str]] = defaultdict(list)
-    for annotator, label in rows(frame.select(ANNOTATOR, LABEL).unique(subset=[ANNOTATOR, LABEL])):
+    for annotator, label in used_by():
         if annotator is not None:
             users[text(label)].add(text(annotator))
             used[text(annotator)].append(text(label))

@@ -9,15 +9,15 @@ from math import inf, isnan
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 
 from spagree.errors import DataError, DuplicateError
 from spagree.grouping import Codes
+from spagree.late import nw
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import CLUSTER, is_missing
 from spagree.tally.annotation_rows import Annotation, AnnotationRows, Moment
-from spagree.tally.count import Counted, item_label_counts
+from spagree.tally.count import Counted, Held
 from spagree.tally.engines import to_polars
 from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes
 from spagree.tally.patterns import MOST_PATTERNS, PatternCounts
@@ -368,7 +368,7 @@ def _summary(patterns: dict[Pattern, int], made: dict[str, int], left_out: dict[
 
 def _counted(tally: Tally, frame: polars.DataFrame) -> Counted:
     lazy = nw.from_native(frame).lazy()
-    return Counted(tally, item_label_counts(lazy), caution_variants(tally.labels), lazy)
+    return Counted(tally, Held(lazy), caution_variants(tally.labels))
 
 
 def _is_usable(found: Annotation) -> bool:

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import DataError, FileError, UsageError
+from spagree.late import nw
 from spagree.read.databases import addresses, postgres, sqlite
 from spagree.read.databases.addresses import Query
 from spagree.read.files import duckdb_tables

@@ -10,20 +10,20 @@ to check the file first.
 # ruff: noqa: S608 - paths and names are quoted here, everything else is ours
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
-
 from spagree import progress
 from spagree.errors import DataError, FileError
-from spagree.read.annotations import ROW
+from spagree.late import nw
+from spagree.read.annotations import ROW, Stamp
 from spagree.read.files import delimited, without_pandas
 from spagree.read.files.delimited import TextFile
 from spagree.read.files.paths import File, refuse_changed, stamps
 from spagree.read.files.scratch import spill_folder
+from spagree.read.files.small_text import SmallText
 from spagree.read.tables import Table, cell, listed
 
 if TYPE_CHECKING:
@@ -61,26 +61,47 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def text_table(files: Sequence[TextFile], scratch: Path, name: str) -> Table:
-    """Delimited files with the same columns as one table of text."""
-    order = [_matching(file.names, files[0].names, file.file.name, files[0].file.name) for file in files]
-    names = files[0].names
-    before = stamps([file.file for file in files])
+def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory: bool = False) -> Table:
+    """Delimited files with the same columns as one table of text; ``in_memory``: without duckdb if small and plain."""
+    first, before = files[0], stamps([file.file for file in files])
+    order = [_matching(file.names, first.names, file.file.name, first.file.name) for file in files]
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        connection = connect()
-        cells = ", ".join(f"{cell(p)} VARCHAR" for p in positions)
-        connection.execute(f"CREATE TABLE cells ({cells})")
-        for file, columns in zip(files, order, strict=True):
-            _insert(connection, file, [columns[p] for p in positions], scratch)
-        refuse_changed(before)  # since its header was looked at
-        if not connection.execute("SELECT 1 FROM cells LIMIT 1").fetchall():
-            raise DataError(f"{name}: has a header but no data rows; check that the export finished")
-        return nw.from_native(connection.sql(f"SELECT *, rowid + {files[0].first_row} AS {ROW} FROM cells"))
+        parts = [(file, [columns[p] for p in positions]) for file, columns in zip(files, order, strict=True)]
+        return _loaded(parts, positions, scratch, name, before)
 
-    cautions = tuple(caution for file in files for caution in file.cautions)
-    sample, first = files[0].sample, files[0].first_row
-    return Table(name, names, load, is_text=True, sample=sample, cautions=cautions, first_row=first)
+    def load_copy(copy: TextFile, folder: Path, positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        return text_table([copy], folder, name).load(positions)
+
+    is_alone = in_memory and len(files) == 1
+    return Table(
+        name,
+        first.names,
+        SmallText(first, before, load, load_copy) if is_alone else load,
+        is_text=True,
+        sample=first.sample,
+        cautions=tuple(caution for file in files for caution in file.cautions),
+        first_row=first.first_row,
+    )
+
+
+def _loaded(
+    parts: Sequence[tuple[TextFile, list[int]]],
+    positions: Sequence[int],
+    scratch: Path,
+    name: str,
+    before: Mapping[Path, Stamp],
+) -> nw.LazyFrame[Any]:
+    """The columns of all files, called by their positions in the first."""
+    connection = connect()
+    cells = ", ".join(f"{cell(p)} VARCHAR" for p in positions)
+    connection.execute(f"CREATE TABLE cells ({cells})")
+    for file, columns in parts:
+        _insert(connection, file, columns, scratch)
+    refuse_changed(before)  # since the headers were looked at
+    if not connection.execute("SELECT 1 FROM cells LIMIT 1").fetchall():
+        raise DataError(f"{name}: has a header but no data rows; check that the export finished")
+    return nw.from_native(connection.sql(f"SELECT *, rowid + {parts[0][0].first_row} AS {ROW} FROM cells"))
 
 
 def _insert(connection: Any, file: TextFile, positions: Sequence[int], scratch: Path) -> None:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import ColumnError, UsageError
+from spagree.late import nw
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME
 from spagree.read.contents import PEOPLE, Held, held_by, link_column, plain_name, plain_text, sort_out, without_sums

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError
+from spagree.late import nw
 from spagree.read import cells, columns
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows
 from spagree.read.contents import held_by, link_column, plain_name, values_by_item, words
+from spagree.read.files.small_text import SmallText
 from spagree.read.layouts import advice, question_column
 from spagree.read.layouts.question import Layout, Question
 from spagree.read.tables import Table, cell, listed, shown
@@ -163,24 +163,42 @@ def long(table: Table, question: Question) -> Layout:
     if link is not None:
         places[LINK] = (link,)
         needed.append(link)
-    loaded = table.load(list(dict.fromkeys(needed if asked is None else [*needed, asked.position])))
-    chosen = loaded if asked is None else question_column.choose(loaded, table, places, asked)
-    renamed = chosen.select(
+    names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
+    rows: nw.LazyFrame[Any] | FewRows | None = _few_rows(table, places, question) if asked is None else None
+    cautions: tuple[Caution, ...] = ()
+    if rows is None:
+        loaded = table.load(list(dict.fromkeys(needed if asked is None else [*needed, asked.position])))
+        chosen = loaded if asked is None else question_column.choose(loaded, table, places, asked)
+        renamed = _renamed(chosen, table, places)
+        renamed = cells.whole_counts(renamed, table) if COUNT in places else renamed
+        timed, cautions = _timed(renamed, table, names, question, TIME in roles.guessed)
+        if TIME not in timed.collect_schema().names():
+            names.pop(TIME, None)
+        rows = cells.with_missing(timed, question.missing)
+    if asked is not None and asked.value is not None:
+        names["question"] = f"{table.columns[asked.position]} = {asked.value}"
+    cautions += () if CLUSTER in places else caution_clusters(table, places)
+    cautions += advice.caution_unique_items(table, places) if ITEM in roles.guessed else ()
+    kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())
+    return Layout(rows, "long", names, kept, cautions, places, advice.apart(table, places))
+
+
+def _few_rows(table: Table, places: Mapping[str, Sequence[int]], question: Question) -> FewRows | None:
+    """The rows in memory, if the file is small and a score needs nothing but who gave which item which label."""
+    if not isinstance(table.load, SmallText) or question.missing or question.time_format is not None:
+        return None
+    if not places.keys() <= {ITEM, ANNOTATOR, LABEL} or any(len(positions) > 1 for positions in places.values()):
+        return None
+    alone = {role: positions[0] for role, positions in places.items()}
+    return table.load.rows(alone, lambda loaded: _renamed(loaded, table, places))
+
+
+def _renamed(frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequence[int]]) -> nw.LazyFrame[Any]:
+    """The columns of every role, under its name."""
+    return frame.select(
         *(joined(positions).alias(role) for role, positions in places.items()),
         *([ROW] if table.is_ordered else []),
     )
-    renamed = cells.whole_counts(renamed, table) if COUNT in places else renamed
-    hints = () if CLUSTER in places else caution_clusters(table, places)
-    hints += advice.caution_unique_items(table, places) if ITEM in roles.guessed else ()
-    names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
-    frame, cautions = _timed(renamed, table, names, question, TIME in roles.guessed)
-    if TIME not in frame.collect_schema().names():
-        names.pop(TIME, None)
-    if asked is not None and asked.value is not None:
-        names["question"] = f"{table.columns[asked.position]} = {asked.value}"
-    kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())
-    labelled, apart = cells.with_missing(frame, question.missing), advice.apart(table, places)
-    return Layout(labelled, "long", names, kept, cautions + hints, places, apart)
 
 
 def _roles(table: Table, question: Question) -> tuple[columns.Roles, dict[str, tuple[int, ...]]]:

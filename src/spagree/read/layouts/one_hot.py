@@ -6,9 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError
+from spagree.late import nw
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME
 from spagree.read.contents import OFF, ON, held_by

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import narwhals as nw
-
-from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEXT, TIME
+from spagree.late import nw
+from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEXT, TIME, FewRows
 from spagree.understood import Caution
 
 
@@ -54,12 +53,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A frame in the shape of Annotations, and what was understood on the way.
+    """Rows in the shape of Annotations, and what was understood on the way.
 
     ``shown``: the columns of each role, where rows of the table are annotations; the examples are taken from them.
     """
 
-    frame: nw.LazyFrame[Any]
+    rows: nw.LazyFrame[Any] | FewRows
     format: str
     columns: Mapping[str, str]
     guessed: frozenset[str]

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import ColumnError, UsageError
+from spagree.late import nw
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, ITEM
 from spagree.read.contents import held_by, plain_name, words

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-import narwhals as nw
-
+from spagree.late import nw
 from spagree.read.frames import is_spark
 
 

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import narwhals as nw
-
 from spagree.errors import DataError, FileError, SpagreeError, UsageError
+from spagree.late import nw
 from spagree.read import cells
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TIME, Annotations
 from spagree.read.layouts import SHOWN_EXAMPLES

@@ -13,9 +13,8 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
-
 from spagree.errors import FileError, UsageError
+from spagree.late import nw
 from spagree.read.annotations import ITEM
 from spagree.tally.engines.engine import Engine
 from spagree.write import write_atomically

@@ -7,8 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import narwhals as nw
-
+from spagree.late import nw
 from spagree.read.annotations import ITEM, LABEL, ROW
 from spagree.tally.engines.engine import MOST_REPEATS_APART, ROWS_LOOKED_AT, Engine, Frame
 

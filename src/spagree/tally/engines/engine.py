@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import narwhals as nw
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spagree.errors import UsageError
+from spagree.late import nw
 from spagree.read.annotations import ROW, is_missing
 from spagree.write import write_atomically
 
 if TYPE_CHECKING:
     import polars
 
-Frame = nw.LazyFrame[Any]
+Frame: TypeAlias = "nw.LazyFrame[Any]"
 ROWS_LOOKED_AT = 300_000  # for spellings of items
 MOST_CASES, CASES_AT_ONCE = 1_000, 20
 MOST_REPEATS_APART = 10_000  # repeated keys: up to this many are looked up by their hashes

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-import narwhals as nw
-
+from spagree.late import nw
 from spagree.read.annotations import ITEM, LABEL
 from spagree.tally.engines.engine import MOST_REPEATS_APART, ROWS_LOOKED_AT, Engine, Frame
 

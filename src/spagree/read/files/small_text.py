@@ -1,0 +1,87 @@
+"""Small delimited files that can be read in only one way, in memory: starting duckdb takes longer than reading them.
+
+Quotes, carriage returns, comment lines, byte order marks, blank lines and rows of another length leave room for
+interpretation, or are faults to be explained: such files are duckdb's, whatever their size.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from spagree.late import nw
+from spagree.read.annotations import FewRows, Stamp
+from spagree.read.files.delimited import TextFile
+from spagree.read.files.paths import refuse_changed
+from spagree.read.files.scratch import new_file
+
+MOST_BYTES = 1 << 19
+AMBIGUOUS = (b'"', b"\r", b"\0")
+MARK = b"\xef\xbb\xbf"  # byte order mark
+
+
+@dataclass(frozen=True, slots=True)
+class SmallText:
+    """How to load a delimited file: on an engine when called, or as rows in memory if it is small and plain.
+
+    ``before`` is what the file was like when its header was looked at; ``load_copy`` loads columns of a copy of it,
+    with a folder for temporary files.
+    """
+
+    file: TextFile
+    before: Mapping[Path, Stamp]
+    load: Callable[[Sequence[int]], nw.LazyFrame[Any]]
+    load_copy: Callable[[TextFile, Path, Sequence[int]], nw.LazyFrame[Any]]
+
+    def __call__(self, positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        """The columns at these positions, on an engine."""
+        return self.load(positions)
+
+    def rows(
+        self, places: Mapping[str, int], finish: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
+    ) -> FewRows | None:
+        """The columns of these roles; None where the file is not small and plain.
+
+        ``finish`` turns loaded columns into annotations, should somebody want them on an engine later.
+        """
+        content = _plain_content(self.file)
+        rows = None if content is None else _split(content, self.file)
+        refuse_changed(self.before)
+        if content is None or not rows:
+            return None
+        cells = {role: [row[place] or None for row in rows] for role, place in places.items()}
+        return FewRows(cells, lambda: finish(self._reloaded(content, list(places.values()))))
+
+    def _reloaded(self, content: bytes, positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        """The same bytes on an engine: the file may have changed since, or gone."""
+        with tempfile.TemporaryDirectory(prefix="spagree-") as folder:
+            path = new_file(Path(folder))
+            path.write_bytes(content)
+            copy = replace(self.file, file=replace(self.file.file, path=path, is_temporary=True))
+            return self.load_copy(copy, Path(folder), positions)
+
+
+def _plain_content(file: TextFile) -> bytes | None:
+    """What is in a small file with a header in its first line and nothing to interpret."""
+    path = file.file.path
+    if file.skip or not file.has_header or path.stat().st_size > MOST_BYTES:
+        return None
+    content = path.read_bytes()
+    is_plain = not content.startswith(MARK) and not any(mark in content for mark in AMBIGUOUS)
+    return content if is_plain else None
+
+
+def _split(content: bytes, file: TextFile) -> list[list[str]] | None:
+    """The cells of every row below the header; None if a row has another number of cells, or a byte is not UTF-8."""
+    try:
+        lines = content.decode().split("\n")
+    except UnicodeDecodeError:
+        return None
+    if not lines[-1]:
+        lines.pop()
+    rows = [line.split(file.delimiter) for line in lines[1:]]
+    width = len(file.names)
+    return rows if width > 1 and all(len(row) == width for row in rows) else None

@@ -1,0 +1,41 @@
+"""Small files are counted in memory and on duckdb: a fixture that does both wherever a test counts one, and compares.
+
+A folder whose conftest.py imports :func:`both_ways` sends every file of its tests through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from spagree.read.annotations import Annotations
+from spagree.tally import count as counting
+from spagree.tally.count import Counted
+from spagree.tally.policies import Policies
+
+COMPARED: list[str] = []
+"""The sources that were counted both ways."""
+
+
+@pytest.fixture(autouse=True)
+def both_ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    in_memory = counting._count_few
+
+    def compared(annotations: Annotations, policies: Policies) -> Counted | None:
+        found = in_memory(annotations, policies)
+        if found is not None:
+            same = counting.count(replace(annotations, rows=annotations.frame), policies)
+            assert found.tally == same.tally
+            assert found.cautions == same.cautions
+            assert found.annotations is not None and same.annotations is not None
+            rows, others = found.annotations.to_native().fetchall(), same.annotations.to_native().fetchall()
+            assert sorted(rows, key=repr) == sorted(others, key=repr)
+            COMPARED.append(annotations.understood.source)
+        return found
+
+    monkeypatch.setattr(counting, "_count_few", compared)
+
+
+__all__ = ["COMPARED", "both_ways"]

@@ -1,0 +1,3 @@
+from both_ways import both_ways
+
+__all__ = ["both_ways"]

@@ -1,0 +1,199 @@
+"""Small plain files are read and counted in memory: the same documents as on duckdb, and everything else on duckdb."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import spagree
+from both_ways import COMPARED
+from spagree.read import read
+from spagree.read.annotations import FewRows
+from spagree.read.files import small_text
+from spagree.tally import in_memory
+
+PLAIN = "item,annotator,label\nq1,ann,yes\nq1,bob,no\nq2,ann,yes\nq2,bob,yes\nq3,ann,no\nq3,cyd,no\n"
+ROWS = PLAIN.partition("\n")[2]
+
+
+def saved(folder: Path, content: str | bytes, name: str = "labels.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def in_memory_rows(path: Path, **options: Any) -> bool:
+    return isinstance(read(path, **options).rows, FewRows)
+
+
+def outcome(path: Path, **options: Any) -> Any:
+    """The whole document, or the refusal."""
+    try:
+        return spagree.measure(path, **options).to_dict()
+    except spagree.SpagreeError as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (PLAIN, "labels.csv"),
+        (PLAIN.removesuffix("\n"), "labels.csv"),
+        (PLAIN.replace(",", "\t"), "labels.tsv"),
+        (PLAIN.replace(",", ";"), "labels.csv"),
+        (PLAIN + "q4,,yes\nq4,ann,\n,ann,yes\n", "labels.csv"),
+        (PLAIN.replace("yes", " été 中"), "labels.csv"),
+        (PLAIN.replace("annotator", "x"), "labels.csv"),
+        (gzip.compress(PLAIN.encode()), "labels.csv.gz"),
+        (PLAIN.encode("utf-16"), "labels.csv"),
+    ],
+)
+def test_plain_rows_stay_in_memory_and_count_the_same(content: str | bytes, name: str, tmp_path: Path) -> None:
+    path = saved(tmp_path, content, name)
+    assert in_memory_rows(path)
+    COMPARED.clear()
+    assert outcome(path) == outcome(path, engine="duckdb")
+    assert [str(path)] == COMPARED
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        PLAIN.replace("yes", '"yes"'),
+        PLAIN.replace("q1", 'q"1'),
+        PLAIN.replace("\n", "\r\n"),
+        PLAIN.replace("\n", "\r"),
+        PLAIN + "q4,ann,y\res\n",
+        "\ufeff" + PLAIN,
+        "# made by hand\n" + PLAIN,
+        "\n" + PLAIN,
+        "sep=,\n" + PLAIN,
+        PLAIN.replace("q2,ann,yes\n", "q2,ann,yes\n\n"),
+        PLAIN + "\n",
+        PLAIN.replace("q2,ann,yes\n", "q2,ann,yes,\n"),
+        PLAIN.replace("q2,ann,yes\n", "q2,ann\n"),
+        PLAIN.replace("q2,ann,yes\n", "q2,ann,yes,more\n"),
+        PLAIN + "q4,ann,\0\n",
+        (PLAIN + "q4,ann,été\n").encode("latin-1"),
+        "item,annotator,label\n",
+        "item\nq1\nq1\n",
+    ],
+)
+def test_whatever_needs_interpretation_is_left_to_duckdb(content: str | bytes, tmp_path: Path) -> None:
+    path = saved(tmp_path, content)
+    COMPARED.clear()
+    assert outcome(path) == outcome(path, engine="duckdb")
+    assert COMPARED == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"engine": "duckdb"},
+        {"missing": ["no"]},
+        {"where": "label=yes"},
+        {"exclude_annotator": "cyd"},
+        {"pseudonymise": "secret"},
+        {"item": ["item", "part"]},
+        {"header": False, "item": "1", "annotator": "2", "label": "3"},
+        {"cluster": "part"},
+        {"by": "part"},
+        {"text": "part"},
+    ],
+    ids=str,
+)
+def test_other_questions_are_left_to_duckdb(options: dict[str, Any], tmp_path: Path) -> None:
+    parts = "item,annotator,label,part\n" + "".join(f"{row},p\n" for row in ROWS.splitlines())
+    assert in_memory_rows(saved(tmp_path, parts))
+    assert not in_memory_rows(saved(tmp_path, parts), **options)
+
+
+def test_times_are_read_by_duckdb(tmp_path: Path) -> None:
+    lines = [f"{line},2026-01-0{n % 9 + 1}" for n, line in enumerate(ROWS.splitlines())]
+    path = saved(tmp_path, "item,annotator,label,timestamp\n" + "\n".join(lines))
+    assert not in_memory_rows(path)
+    with pytest.raises(spagree.UsageError, match="time_format="):
+        read(saved(tmp_path, PLAIN), time_format="%Y")
+
+
+@pytest.mark.parametrize("options", [{"normalize": True}, {"separator": ";"}, {"metric": "jaccard"}])
+def test_policies_that_change_labels_are_applied_by_duckdb(options: dict[str, Any], tmp_path: Path) -> None:
+    path = saved(tmp_path, PLAIN.replace("bob,no", "bob,Yes ").replace("yes", "a;b"))
+    COMPARED.clear()
+    assert outcome(path, **options) == outcome(path, engine="duckdb", **options)
+    assert COMPARED == []
+
+
+@pytest.mark.parametrize("policy", ["error", "first", "last", "set", "keep"])
+@pytest.mark.parametrize("again", ["q1,ann,yes\n", "q1,ann,no\n"])
+def test_repeats_are_settled_by_duckdb(policy: str, again: str, tmp_path: Path) -> None:
+    path = saved(tmp_path, PLAIN + again)
+    COMPARED.clear()
+    assert outcome(path, duplicates=policy) == outcome(path, engine="duckdb", duplicates=policy)
+    assert COMPARED == []
+    assert outcome(saved(tmp_path, PLAIN), duplicates=policy) == outcome(saved(tmp_path, PLAIN))
+    assert len(COMPARED) == 2
+
+
+CELL = st.text(st.sampled_from(list("abAB01. é\u0301#-{[':;|=\\\t\u2028\ufeff")), max_size=3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=30), st.sampled_from(["", "\n"]))
+def test_any_cells_give_the_same_document(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]], end: str
+) -> None:
+    path = tmp_path_factory.mktemp("cells") / "labels.csv"
+    path.write_text("\n".join(map(",".join, [("item", "annotator", "label"), *rows])) + end, newline="")
+    assert outcome(path) == outcome(path, engine="duckdb")
+
+
+def test_breakdowns_load_the_same_rows_later_even_if_the_file_is_gone(tmp_path: Path) -> None:
+    path = saved(tmp_path, PLAIN + "q4,,yes\nq4,ann,\n")
+    whole = spagree.measure(path, engine="duckdb")
+    found = spagree.measure(path)
+    path.unlink()
+    assert_frame_equal(found.items(), whole.items(), check_row_order=False)
+    assert_frame_equal(found.annotators(), whole.annotators())
+    assert_frame_equal(found.pairs(), whole.pairs())
+    assert found.returned is not None
+    assert read(saved(tmp_path, PLAIN)).frame.to_native().fetchall()[0] == ("q1", "ann", "yes", 2)
+
+
+def test_large_files_and_many_rows_are_counted_by_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path, PLAIN)
+    monkeypatch.setattr(in_memory, "MOST_ROWS", 6)
+    COMPARED.clear()
+    assert in_memory_rows(path) and outcome(path)["spa"]["value"] == pytest.approx(2 / 3)
+    assert COMPARED == []
+    monkeypatch.setattr(small_text, "MOST_BYTES", len(PLAIN) - 1)
+    assert not in_memory_rows(path)
+
+
+def test_a_file_that_changes_after_its_header_was_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, content = saved(tmp_path, PLAIN), small_text._plain_content
+
+    def changed(file: Any) -> bytes | None:
+        path.write_text(PLAIN + "q9,ann,yes\n")
+        return content(file)
+
+    monkeypatch.setattr(small_text, "_plain_content", changed)
+    with pytest.raises(spagree.FileError, match="changed while it was being read"):
+        read(path)
+
+
+def test_annotators_that_nobody_names_are_unknown(tmp_path: Path) -> None:
+    path = saved(tmp_path, "item,annotator,label\nq1,,yes\nq1,,no\nq2,,yes\n")
+    assert outcome(path) == outcome(path, engine="duckdb")
+    without = saved(tmp_path, "item,label\nq1,yes\nq1,no\nq2,yes\nq2,yes\n", "pairs.csv")
+    assert in_memory_rows(without) and outcome(without) == outcome(without, engine="duckdb")
+    with pytest.raises(spagree.UsageError, match="who annotated is not known"):
+        spagree.measure(without).annotators()
