@@ -3,12 +3,12 @@
 A chart takes plain rows (dictionaries), so any stage can use it. This module has what all charts need, and the
 studies' lines and points; there is one module per kind of chart:
 
-    theme      colours and fonts, for paper and for pages that are light or dark
-    intervals  figures with their intervals: schemes, numbers of annotations, coefficients, classes, annotators
-    heat       confused classes, pairs of annotators
-    network    who annotated items together
-    spread     distribution of item agreement, agreement over time, precision from more annotations
-    board      agreement.charts: one method per chart
+    theme           colours and fonts, for paper and for pages that are light or dark
+    interval_lines  figures with their intervals: schemes, numbers of annotations, coefficients, classes, annotators
+    heat            confused classes, pairs of annotators
+    network         who annotated items together
+    spread          distribution of item agreement, agreement over time, precision from more annotations
+    board           agreement.charts: one function per chart
 """
 
 from __future__ import annotations

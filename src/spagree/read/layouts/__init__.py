@@ -4,7 +4,7 @@ long.py      one annotation per row
 broad.py     wide (a column per annotator), transposed (a column per item), counts (a column per class)
 one_hot.py   one annotation per row, a column of 0 and 1 per class
 recognise.py which layout a table has, if its columns leave no doubt; advice.py: the choices if they do
-questions.py several questions in one table
+question_column.py  several questions in one table
 """
 
 from collections.abc import Callable, Mapping
