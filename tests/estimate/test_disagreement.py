@@ -14,8 +14,7 @@ from spagree.estimate.breakdown_values import Absent, known
 from spagree.estimate.classes import option_agreement
 from spagree.estimate.disagreement import Disagreement
 from spagree.estimate.label_counts import votes, votes_of_items
-from spagree.estimate.missingness import AgreementAt
-from spagree.estimate.number_ranges import in_ranges
+from spagree.estimate.missingness import AgreementAt, in_ranges
 from spagree.estimate.since import change_of, check_target
 from spagree.estimate.uncertainty import Estimate
 from spagree.tally.tally import Tally

@@ -12,7 +12,7 @@ from spagree.errors import DataError
 from spagree.estimate import Estimate
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
-from spagree.estimate.number_ranges import in_ranges
+from spagree.estimate.missingness import in_ranges
 from spagree.estimate.overlap import THIN
 from spagree.estimate.planning import NEW_ITEMS
 from spagree.estimate.uncertainty import FEW_ITEMS, half_interval
