@@ -63,20 +63,33 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Two workers; tests/distribution.py says what each of them runs.
+WORKERS := -n 2 --dist loadgroup --no-loadscope-reorder
+
 check: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest $(WORKERS)
 
 # The same tests with branches counted, which doubles their time.
 .PHONY: coverage
 coverage: $(READY) system
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov --cov-report=
+	$(BIN)/python -m pytest $(WORKERS) --cov --cov-report=
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include='*/spagree/tally/*,*/spagree/estimate/*' --fail-under=99
+
+# Spark, dask and modin in every case; `make test` runs the richest.
+.PHONY: test-engines
+test-engines: $(READY)
+	EVERY_CASE=1 $(BIN)/python -m pytest $(WORKERS) tests/tally/test_tally_engines.py tests/tally/test_tally_groups.py
+
+# Every law on ten times as many examples as in `make test`.
+.PHONY: test-laws
+test-laws: $(READY)
+	FUZZ=10 $(BIN)/python -m pytest $(WORKERS) -m hypothesis
 
 # Damaged and hostile files, other tools' files, hostile frames: a few hundred cases run with the tests, here thousands.
 .PHONY: fuzz
 fuzz: $(READY)
-	FUZZ=50 $(BIN)/python -m pytest -n 2 tests/fuzz tests/read/files/test_read_laws.py tests/read/tools/test_tools_laws.py
+	FUZZ=50 $(BIN)/python -m pytest $(WORKERS) tests/fuzz tests/read/files/test_read_laws.py tests/read/tools/test_tools_laws.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/core.py

@@ -5,23 +5,28 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 import postgres as servers
 from command import Run
+from examples import examples
 
 # A run in the background may have been told to ignore Ctrl-C, and so would every command that the tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The machines are shared and noisy: no time limits. Derandomised, so that a red run can be repeated.
-settings.register_profile("spagree", deadline=None, derandomize=True)
+# Machines are shared and noisy: no time limits. Derandomised, so that a failure can be repeated.
+settings.register_profile("spagree", examples(50), derandomize=True)
 settings.load_profile("spagree")
 
 # A key for pseudonyms that is made by a test is not kept in the home of whoever runs it.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="spagree-tests-")
+
+# Dask runs its tasks one after the other: they are too small for threads to pay.
+os.environ.setdefault("DASK_SCHEDULER", "synchronous")
 
 # Spark's Java compiles less and collects garbage in one thread: most of its time goes into starting.
 SPARK = Path(tempfile.mkdtemp(prefix="spagree-tests-spark-"))
@@ -31,6 +36,22 @@ SPARK = Path(tempfile.mkdtemp(prefix="spagree-tests-spark-"))
     "spark.default.parallelism 2\n"
 )
 os.environ["SPARK_CONF_DIR"] = str(SPARK)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """For ``--dist loadgroup --no-loadscope-reorder``; without xdist nothing asks for it."""
+    from distribution import GroupOrFile
+
+    return GroupOrFile(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        from distribution import rank
+
+        items.sort(key=rank)
 
 
 @pytest.fixture

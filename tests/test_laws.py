@@ -12,9 +12,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle import SIMPLE, Labels, agreement, counted, long_frame, parse, rounded, spa, tally_of
 from spagree.estimate import SCHEMES, Findings, find
 from spagree.tally.items import item_counts
@@ -106,7 +107,7 @@ def test_every_scheme_has_an_oracle() -> None:
 
 @every_scheme
 @given(items=ITEMS)
-@settings(max_examples=25)
+@examples(13)
 def test_spa_is_that_of_the_pair_oracle(scheme: str, items: list[list[str]]) -> None:
     wanted = spa(items, ORACLE[scheme](items))
     found = find(tally_of(items)).schemes[scheme].value
@@ -234,7 +235,7 @@ def test_items_without_a_pair_change_nothing_but_the_counts() -> None:
 
 
 @given(items=ITEMS, level=st.sampled_from([0.5, 0.95, 0.999]))
-@settings(max_examples=60)
+@examples(30)
 def test_all_figures_lie_in_their_bounds(items: list[list[str]], level: float) -> None:
     found = find(tally_of(items), level=level)
     for figure in [*found.schemes.values(), *(row.agreement for row in found.missingness.by_n)]:
@@ -247,7 +248,7 @@ def test_all_figures_lie_in_their_bounds(items: list[list[str]], level: float) -
 
 
 @given(items=st.lists(st.lists(st.sampled_from("abc"), min_size=4, max_size=4), min_size=1, max_size=10))
-@settings(max_examples=30)
+@examples(15)
 def test_with_equal_n_all_schemes_are_equal(items: list[list[str]]) -> None:
     schemes = find(tally_of(items)).schemes
     flat = schemes["flat"]

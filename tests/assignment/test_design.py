@@ -7,10 +7,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import spagree
+from examples import examples
 from spagree.assignment import Assignment, Person, assign
 from spagree.assignment.design import MOST_PAIRED
 
@@ -55,7 +56,7 @@ def groups(design: Assignment) -> int:
 
 
 @given(st.integers(1, 60), st.integers(2, 14), st.integers(1, 5), st.integers(0, 5))
-@settings(max_examples=150, deadline=None)
+@examples(75)
 def test_every_item_gets_k_people_and_everybody_their_share(items: int, people: int, k: int, seed: int) -> None:
     k = min(k, people)
     design = assign(ids(items), people, k, seed=seed)
@@ -97,7 +98,7 @@ def test_who_annotates_an_item_is_random() -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@examples(75)
 def test_limits_and_skills_hold_or_are_refused_rightly(data: st.DataObject) -> None:
     kinds = dict(
         zip(ids(data.draw(st.integers(1, 7))), data.draw(st.lists(st.sampled_from("xy"), min_size=7)), strict=False)

@@ -8,10 +8,11 @@ from math import comb, sqrt
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import spagree
 from breakdown_oracle import THREE_ITEMS, Rows, annotator_agreement, by_item, close, rows_of, spa, without
+from examples import examples
 from spagree.estimate import leave_one_out as peers_module
 from spagree.estimate.annotators import NO_OVERLAP, ONE_ITEM
 from spagree.estimate.uncertainty import wilson
@@ -27,7 +28,7 @@ ROWS = [*THREE_ITEMS, ("q4", "dan", "other")]
 
 
 @given(rows_of())
-@settings(max_examples=60)
+@examples(30)
 def test_every_annotator_against_brute_force(rows: Rows) -> None:
     found = spagree.measure(rows).annotators()
     assert sorted(found["annotator"]) == sorted({who for _, who, _ in rows})
@@ -43,7 +44,7 @@ def test_every_annotator_against_brute_force(rows: Rows) -> None:
 
 @pytest.mark.parametrize("scheme", WEIGHTS)
 @given(rows_of())
-@settings(max_examples=30)
+@examples(15)
 def test_spa_without_each_annotator_is_spa_of_the_rest(scheme: str, rows: Rows) -> None:
     measured = spagree.measure(rows, weights=scheme)
     whole = spa(rows, WEIGHTS[scheme])
@@ -54,7 +55,7 @@ def test_spa_without_each_annotator_is_spa_of_the_rest(scheme: str, rows: Rows) 
 
 
 @given(rows_of(12, 6))
-@settings(max_examples=15)
+@examples(10)
 def test_blocks_of_annotators_change_nothing(rows: Rows) -> None:
     whole = spagree.measure(rows).annotators()
     with pytest.MonkeyPatch.context() as patch:

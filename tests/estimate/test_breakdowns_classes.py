@@ -8,11 +8,12 @@ from math import sqrt
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose
 
 import spagree
 from breakdown_oracle import THREE_ITEMS, Rows, by_item, class_agreement, close, confused, rows_of
+from examples import examples
 from spagree.estimate.classes import ALONE, ONE_ITEM
 from spagree.estimate.uncertainty import wilson
 from spagree.tally import patterns
@@ -21,7 +22,7 @@ ROWS = [*THREE_ITEMS, ("q4", "cyd", "other")]
 
 
 @given(rows_of())
-@settings(max_examples=60)
+@examples(30)
 def test_every_class_against_brute_force(rows: Rows) -> None:
     found = spagree.measure(rows).classes()
     assert sorted(found["class"]) == sorted({said for _, _, said in rows})
@@ -34,7 +35,7 @@ def test_every_class_against_brute_force(rows: Rows) -> None:
 
 
 @given(rows_of(4, 4, "vwxyz"))
-@settings(max_examples=60)
+@examples(30)
 def test_confusion_against_brute_force(rows: Rows) -> None:
     found = spagree.measure(rows).confusion()
     seen = {(row["class"], row["other"]) for row in found.rows(named=True)}
@@ -49,7 +50,7 @@ def test_confusion_against_brute_force(rows: Rows) -> None:
 
 
 @given(rows_of())
-@settings(max_examples=20)
+@examples(10)
 def test_agreement_and_confusion_of_a_class_are_all_there_is(rows: Rows) -> None:
     measured = spagree.measure(rows)
     mixed = measured.confusion()

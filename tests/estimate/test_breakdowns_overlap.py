@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import spagree
 from breakdown_oracle import Rows, by_item, rows_of
+from examples import examples
 from spagree.estimate.overlap import Bridge, Overlap, Team
 from spagree.estimate.pairs import acquaintances
 from spagree.read import read
@@ -34,7 +35,7 @@ def walk(rows: Rows) -> list[set[str]]:
 
 
 @given(rows_of(9, 8, "x"), st.integers(0, 3))
-@settings(max_examples=80)
+@examples(40)
 def test_teams_are_the_connected_annotators(rows: Rows, thinning: int) -> None:
     sparse = [row for place, row in enumerate(rows) if place % (thinning + 2) == 0 or thinning == 3]
     found = spagree.measure(sparse).overlap()
@@ -168,7 +169,7 @@ def test_pairs_of_a_team_are_all_pairs() -> None:
 
 
 @given(rows_of(), st.integers(1, 3))
-@settings(max_examples=20)
+@examples(10)
 def test_acquaintances_are_the_pairs_who_share_enough_items(rows: Rows, least: int) -> None:
     codes = coded_in_python(read(rows).frame)
     expected = [

@@ -23,10 +23,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import spagree
 from breakdown_oracle import Rows, close, cohen, rows_of, scott, shared
+from examples import examples
 from spagree.estimate import pairs as module
 from spagree.estimate.uncertainty import wilson
 
@@ -39,7 +40,7 @@ TEN = [(f"q{i}", who, said) for who, all_ in (("ann", ONE), ("bob", OTHER)) for 
 
 
 @given(rows_of(8, 5))
-@settings(max_examples=60)
+@examples(30)
 def test_every_pair_against_brute_force(rows: Rows) -> None:
     found = spagree.measure(rows).pairs()
     people = sorted({who for _, who, _ in rows})
@@ -136,7 +137,7 @@ def test_an_annotator_who_always_says_the_same_has_a_steady_interval(size: int) 
 
 
 @given(rows_of(8, 5))
-@settings(max_examples=20)
+@examples(10)
 def test_blocks_of_items_and_of_pairs_change_nothing(rows: Rows) -> None:
     whole = spagree.measure(rows).pairs()
     with pytest.MonkeyPatch.context() as patch:

@@ -8,10 +8,11 @@ from math import exp, inf, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, norm
 
+from examples import examples
 from spagree.estimate.drops import (
     BETS,
     BLOCK,
@@ -96,7 +97,7 @@ def test_the_weights_of_all_starts_and_the_idle_stake_make_one() -> None:
 
 
 @given(st.lists(st.sampled_from([0.0, 1 / 3, 1.0]), max_size=180), st.lists(st.sampled_from([0.0, 1.0]), max_size=60))
-@settings(max_examples=40, deadline=None)
+@examples(20)
 def test_later_items_change_nothing_that_was_shown(past: list[float], future: list[float]) -> None:
     both, alone = drop_evidence(np.array(past + future), at=[len(past)]), drop_evidence(np.array(past))
     assert both.random_order == pytest.approx(alone.random_order) and both.batches == pytest.approx(alone.batches)

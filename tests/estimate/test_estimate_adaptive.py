@@ -6,9 +6,10 @@ from fractions import Fraction
 from itertools import combinations, permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle import BARS, Labels, parse, spa, tally_of
 from spagree.estimate import weigh
 from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS, Shape, adaptive_shape, cautious_shape
@@ -62,7 +63,7 @@ ITEM = st.lists(st.sampled_from("abc"), min_size=1, max_size=6)
 
 
 @given(st.lists(ITEM, min_size=1, max_size=12).filter(lambda items: any(len(labels) > 1 for labels in items)))
-@settings(max_examples=60)
+@examples(30)
 def test_shape_equals_enumeration_of_all_disjoint_pairs_and_triples(items: list[list[str]]) -> None:
     check(items)
 

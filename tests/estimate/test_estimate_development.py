@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import spagree
+from examples import examples
 from spagree.estimate import development, label_counts
 from spagree.estimate.development import NO_TIMES
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM
@@ -93,7 +94,7 @@ def check(rows: Rows, steps: int, **options: Any) -> None:
 
 @pytest.mark.parametrize("weights", [*SCHEMES, lambda n: 1 / n, {2: 1.0, 3: 1.7, 4: 2.2, 5: 2.5}])
 @given(rows=timed_rows(), steps=st.integers(1, 20))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_every_step_is_the_measure_of_its_annotations(weights: Any, rows: Rows, steps: int) -> None:
     check(rows, steps, weights=weights, level=0.9)
 

@@ -6,9 +6,10 @@ from dataclasses import FrozenInstanceError
 from statistics import median
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle import BARS, parse, tally_of
 from spagree.estimate import (
     SCHEMES,
@@ -81,7 +82,7 @@ def test_an_empty_tally_has_no_annotations_per_item() -> None:
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12))
-@settings(max_examples=60)
+@examples(30)
 def test_annotations_per_item_are_those_of_the_laid_out_list(sizes: list[int]) -> None:
     found = find(tally_of([["a"] * n for n in sizes])).data.annotations_per_item
     assert found == PerItem(min(sizes), median(sizes), max(sizes))

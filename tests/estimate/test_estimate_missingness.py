@@ -9,12 +9,13 @@ from statistics import NormalDist, mean
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
 import spagree
+from examples import examples
 from oracle import BARS, agreement, parse, tally_of
 from spagree.estimate import Estimate, Missingness, find
 from spagree.estimate.missingness import welch
@@ -48,7 +49,7 @@ def test_z_by_hand() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("ab"), min_size=2, max_size=6), min_size=2, max_size=10))
-@settings(max_examples=40)
+@examples(20)
 def test_p_is_two_sided_and_z_has_the_sign_of_the_trend(items: list[list[str]]) -> None:
     found = find(tally_of(items)).missingness
     if found.z is None:

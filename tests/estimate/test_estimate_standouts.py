@@ -9,11 +9,12 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy import stats
 
 import spagree
 from breakdown_oracle import Rows, rows_of
+from examples import examples
 from spagree.estimate.annotators import AgainstOthers, mean_agreement
 from spagree.estimate.uncertainty import wilson
 
@@ -43,7 +44,7 @@ def differences(rows: Rows) -> dict[str, list[Fraction]]:
 
 
 @given(rows_of(12, 5))
-@settings(max_examples=60)
+@examples(30)
 def test_the_difference_against_looking_at_all_pairs_of_others(rows: Rows) -> None:
     wanted = differences(rows)
     for row in spagree.measure(rows).annotators().rows(named=True):

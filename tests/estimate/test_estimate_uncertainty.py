@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle import BARS, agreement, parse, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import SCHEMES, Bootstrap, Estimate, find, uncertainty, weigh
@@ -214,7 +215,7 @@ def test_wilson_with_a_normal_quantile_gives_the_published_intervals(
 
 
 @given(st.floats(0.001, 0.999), st.floats(0.001, 0.4), st.floats(2, 1e5), st.sampled_from([0.5, 0.8, 0.95, 0.999]))
-@settings(max_examples=100)
+@examples(50)
 def test_wilson_bounds_solve_the_score_equation(value: float, stderr: float, effective: float, level: float) -> None:
     low, high = wilson(value, stderr, effective, level)
     t = two_sided(level, effective - 1)

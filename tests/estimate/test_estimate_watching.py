@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from spagree.estimate.closed_items import closed_items
 from spagree.estimate.watched_annotators import e_bh, watch_annotators
 from spagree.estimate.watching import BETS, STAKES, safe_sequence
@@ -143,7 +144,7 @@ def test_nothing_yet_has_no_bounds() -> None:
 
 
 @given(st.lists(st.sampled_from([0.0, 1 / 3, 1.0]), max_size=60), st.lists(st.sampled_from([0.0, 1.0]), max_size=30))
-@settings(max_examples=40, deadline=None)
+@examples(20)
 def test_later_items_change_nothing_that_was_shown(past: list[float], future: list[float]) -> None:
     before, after = safe_sequence(np.array(past)), safe_sequence(np.array(past + future))
     assert after.low[: len(past)].tolist() == before.low.tolist()

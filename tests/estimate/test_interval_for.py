@@ -9,10 +9,11 @@ from math import sqrt
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import spagree
 from breakdown_oracle import Rows, by_item, item_agreement, rows_of, spa, without
+from examples import examples
 from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.item_groups import profile
 from spagree.estimate.leave_one_out import TOO_FEW
@@ -67,7 +68,7 @@ def implied_beyond(rows: Rows) -> float:
 
 
 @given(rows_of(7, 4, "xy").filter(lambda rows: sum(len(said) > 1 for said in by_item(rows).values()) > 1))
-@settings(max_examples=30)
+@examples(15)
 def test_the_standard_error_against_leaving_things_out_one_by_one(rows: Rows) -> None:
     found = spagree.measure(rows, interval_for="annotators").spa
     by_leaving_out = by_hand(rows)

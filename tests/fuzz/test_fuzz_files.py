@@ -15,9 +15,10 @@ import polars as pl
 import pytest
 import xlsxwriter
 import zstandard
-from fuzz_cases import TIMES, Row, agreement, annotations, damaged, delimited, outcome
+from fuzz_cases import Row, agreement, annotations, damaged, delimited, outcome
 
 import spagree
+from examples import TIMES
 
 ROWS: list[Row] = [(f"q{i // 3}", f"a{i % 3}", ["yes", "no"][i % 7 % 2]) for i in range(60)]
 TABLE = pl.DataFrame(ROWS, schema=["item", "annotator", "label"], orient="row")

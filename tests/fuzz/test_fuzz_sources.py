@@ -12,10 +12,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from fuzz_cases import TIMES, agreement, annotations, outcome
+from fuzz_cases import agreement, annotations, outcome
 from test_tools_laws import PROJECT, WRITERS
 
 import spagree
+from examples import TIMES
 from spagree.read.tools import MODULES
 
 

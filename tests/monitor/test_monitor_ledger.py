@@ -8,10 +8,10 @@ import random
 import numpy as np
 import pytest
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 from serving import batch, given
 
+from examples import examples
 from spagree.monitor.events import FINAL, Event, Given, Gone, Listing, Row, settled
 from spagree.monitor.ledger import Ledger
 
@@ -90,7 +90,7 @@ def test_the_same_again_is_no_change() -> None:
 
 
 @drawn(st.lists(VERSIONED, max_size=12), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@examples(75)
 def test_order_and_repetition_do_not_matter_where_there_are_versions(
     events: list[Given], chance: random.Random
 ) -> None:
@@ -100,7 +100,7 @@ def test_order_and_repetition_do_not_matter_where_there_are_versions(
 
 
 @drawn(st.lists(VERSIONED, max_size=10))
-@settings(max_examples=60, deadline=None)
+@examples(30)
 def test_a_batch_leads_where_single_events_lead(events: list[Given]) -> None:
     whole = Ledger()
     whole.put(whole.changes(events, 1.0).values())

@@ -7,12 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from serving import batch, given
 
 import spagree
+from examples import examples
 from spagree.estimate.closed_items import closed_items
 from spagree.monitor.alerts import alerts
 from spagree.monitor.events import Given, Gone
@@ -116,4 +116,4 @@ class Monitor(RuleBasedStateMachine):
 
 
 TestMonitor = Monitor.TestCase
-TestMonitor.settings = settings(max_examples=5, stateful_step_count=10, deadline=None)
+TestMonitor.settings = examples(5, stateful_step_count=10)

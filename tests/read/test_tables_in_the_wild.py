@@ -20,11 +20,12 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import spagree
 from command import Run
+from examples import examples
 from spagree.errors import SpagreeError
 
 Triple = tuple[str, str, str]
@@ -689,7 +690,7 @@ def rendered(rows: list[list[str]], layout: str) -> pl.DataFrame:
     return pl.DataFrame(cells, schema=["item", "annotator", *"abc"], orient="row")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(30, suppress_health_check=list(HealthCheck))
 @given(TABLE, st.sampled_from(["long", "wide", "transposed", "counts", "one-hot"]), st.booleans(), st.booleans())
 def test_any_table_in_any_layout_is_right_or_refused_or_warned(
     rows: list[list[str]], layout: str, told: bool, noted: bool

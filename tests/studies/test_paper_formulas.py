@@ -8,9 +8,10 @@ from itertools import combinations, product
 from math import comb, nextafter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle import parse, rounded, spa, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import find, item_variance, weigh
@@ -196,7 +197,7 @@ def test_zetas_are_bounded_for_every_class_distribution(counts: list[int]) -> No
 
 
 @given(st.integers(2, 10**6), st.lists(st.integers(1, 10**9), min_size=1, max_size=6))
-@settings(max_examples=50)
+@examples(25)
 def test_variance_is_never_negative_and_falls_with_n(n: int, counts: list[int]) -> None:
     assert 0 <= item_variance(n + 1, counts) <= item_variance(n, counts) <= 0.25
 

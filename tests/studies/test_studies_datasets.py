@@ -12,10 +12,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 import xlsxwriter
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import spagree
+from examples import examples
 from spagree.studies import raw
 from spagree.studies.datasets import SOURCES, LabelSet, StandIn, draw, label_set, other_sets, paper_sets, read_tidy
 
@@ -272,7 +273,7 @@ VOTES = st.lists(st.tuples(st.integers(0, 2**63), NAME), max_size=12)
 
 
 @given(st.lists(VOTES, min_size=1, max_size=6))
-@settings(max_examples=40)
+@examples(20)
 def test_any_fecg_file_is_read_back(rows: list[list[tuple[int, str]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "faceexp-comparison-data-test-public.csv"
@@ -290,7 +291,7 @@ POST = st.tuples(NAME, st.dictionaries(NAME, st.lists(NAME, min_size=1, max_size
 
 
 @given(st.lists(st.lists(POST, max_size=4), min_size=1, max_size=4))
-@settings(max_examples=40)
+@examples(20)
 def test_any_dar_file_gives_one_label_per_annotator_and_post(threads: list[list[tuple[str, dict]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "coarse_discourse_dataset.json"
@@ -323,7 +324,7 @@ ROW = st.tuples(st.integers(10**17, 10**18 - 1), st.sampled_from(["TRU", "DIS", 
 
 
 @given(st.lists(ROW, min_size=1, max_size=20))
-@settings(max_examples=25)
+@examples(13)
 def test_any_bsmtwe_file_is_read_back(rows: list[tuple[int, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tweets_annotations.csv"

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import spagree
+from examples import examples
 from spagree.studies import kernels
 from spagree.studies.datasets import LabelSet, label_set
 from spagree.studies.rounds import annotation_values, checkpoints, laid_out, prior, registered, round_seeds
@@ -72,7 +73,7 @@ ITEM = st.text("abc", min_size=1, max_size=6)
 
 
 @given(st.lists(ITEM, min_size=1, max_size=9), st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@examples(30)
 def test_any_small_data_in_any_order(items: list[str], random: object) -> None:
     data = make(items)
     order = list(range(data.annotations))

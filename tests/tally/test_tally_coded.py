@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import spagree
 from breakdown_oracle import Rows, rows_of
+from examples import examples
 from oracle import counted
 from spagree import grouping
 from spagree.estimate.intervals import mean_error, wilson_each
@@ -43,7 +44,7 @@ def decoded(codes: Coded) -> list[tuple[int, str | None, str]]:
 
 
 @given(rows_of())
-@settings(max_examples=30)
+@examples(15)
 def test_codes_say_what_the_rows_said_in_one_order(rows: Rows) -> None:
     found = coded(counted(frame_of(rows)).annotations)
     places = {item: place for place, item in enumerate(sorted({item for item, _, _ in rows}))}
@@ -111,7 +112,7 @@ def test_items_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @given(rows_of())
-@settings(max_examples=20)
+@examples(10)
 def test_more_codes_than_one_number_holds(rows: Rows) -> None:
     annotations = counted(frame_of(rows)).annotations
     with pytest.MonkeyPatch.context() as patch:
@@ -135,7 +136,7 @@ def test_codes_keep_names_and_times() -> None:
 
 
 @given(rows_of())
-@settings(max_examples=20)
+@examples(10)
 def test_counts_are_those_of_each_item_and_label(rows: Rows) -> None:
     found = coded(counted(frame_of(rows)).annotations)
     item, label, count = found.counts

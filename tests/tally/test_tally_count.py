@@ -7,9 +7,10 @@ from dataclasses import replace
 import narwhals as nw
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle import BARS, annotations, counted, long_frame, no_zeros, parse, tally_of
 from spagree.errors import DataError
 from spagree.read.annotations import Annotations
@@ -22,7 +23,7 @@ ITEM = st.lists(st.sampled_from(["x", "y", "", "NA"]), min_size=1, max_size=5)
 
 
 @given(st.lists(ITEM, min_size=1, max_size=10), st.randoms())
-@settings(max_examples=30)
+@examples(15)
 def test_counting_rows_equals_counting_items(items: list[list[str]], random) -> None:
     frame = long_frame(items)
     shuffled = frame[random.sample(range(len(frame)), len(frame))]

@@ -36,7 +36,7 @@ os.environ.setdefault("MODIN_ENGINE", "python")
 def to_dask(frame: pl.DataFrame) -> Any:
     import dask.dataframe as dd
 
-    return dd.from_pandas(frame.to_pandas(), npartitions=3)
+    return dd.from_pandas(frame.to_pandas(), npartitions=2)
 
 
 def to_modin(frame: pl.DataFrame) -> Any:
@@ -88,7 +88,7 @@ NUMBERS = long_frame(parse(BARS)).select(
     pl.col("annotator").str.slice(1).cast(pl.Int64),
     pl.col("label").replace_strict({"a": 0, "b": 1, "c": 2}, return_dtype=pl.Int64),
 )
-COUNTS = pl.DataFrame(
+COUNTS = pl.DataFrame(  # one item has 2,000,000 annotations, the most that are counted
     {
         "item": ["a", "a", "b", "b", "c", "c"],
         "label": ["x", "y", "x", "y", "x", "y"],
@@ -134,24 +134,39 @@ FIRST_K = {
 
 
 ONE_PROCESS = pytest.mark.xdist_group("spark")  # Spark takes seconds to start
+EVERY_CASE = "EVERY_CASE" in os.environ  # make test-engines
 
 
-def on(*engines: str) -> Any:
-    """Run the test on each engine."""
-    found = [pytest.param(engine, marks=ONE_PROCESS if engine == "spark" else ()) for engine in engines]
-    return pytest.mark.parametrize("engine", found)
+def on(*engines: str, seldom: Collection[str] = ()) -> Any:
+    """Run the test on each engine; on the seldom ones only in ``make test-engines``."""
+    chosen = [engine for engine in engines if EVERY_CASE or engine not in seldom]
+    return pytest.mark.parametrize("engine", [pytest.param(engine, marks=marks(engine)) for engine in chosen])
 
 
-def on_each(name: str, cases: Iterable[Any], *engines: str, slow: Collection[Any], modin: Collection[Any]) -> Any:
-    """Run the test in each case on each engine; on dask, modin and Spark, which take seconds, in the richest cases."""
-    chosen = {"dask": slow, "spark": slow, "modin": modin}
+def on_each(
+    name: str,
+    cases: Iterable[Any],
+    *engines: str,
+    spark: Collection[Any],
+    dask: Collection[Any],
+    modin: Collection[Any],
+) -> Any:
+    """Run the test in each case on each engine.
+
+    Spark, dask and modin take seconds: they run the richest cases, and all of them in ``make test-engines``.
+    """
+    richest = {} if EVERY_CASE else {"spark": spark, "dask": dask, "modin": modin}
     found = [
-        pytest.param(case, engine, marks=ONE_PROCESS if engine == "spark" else (), id=f"{case}-{engine}")
+        pytest.param(case, engine, marks=marks(engine), id=f"{case}-{engine}")
         for case in cases
         for engine in engines
-        if case in chosen.get(engine, (case,))
+        if case in richest.get(engine, (case,))
     ]
     return pytest.mark.parametrize((name, "engine"), found)
+
+
+def marks(engine: str) -> Any:
+    return ONE_PROCESS if engine == "spark" else ()
 
 
 every_engine = on(*ENGINES)
@@ -182,8 +197,9 @@ def everything(frame: Any, policies: Policies) -> tuple[Any, ...]:
     "case",
     CASES,
     *ENGINES,
-    slow=(*[case for case in CASES if case.startswith("mixed")], "whole numbers", "truth values", "no rows", "counts"),
-    modin=("mixed", "mixed conflicts: first in time", "whole numbers", "counts"),
+    spark=(*[case for case in CASES if case.startswith("mixed")], "truth values", "no rows", "counts"),
+    dask=("mixed conflicts: first in time", "mixed conflicts: last row", "truth values", "no rows", "counts"),
+    modin=("mixed conflicts: first in time", "whole numbers", "counts"),
 )
 def test_every_engine_gives_what_polars_gives(case: str, engine: str) -> None:
     frame, policies = CASES[case]
@@ -201,7 +217,7 @@ def test_whole_numbers_with_nulls(engine: str) -> None:
 
 
 @pytest.mark.slow
-@every_engine
+@on(*ENGINES, seldom=("modin",))
 def test_every_engine_refuses_conflicts_in_the_same_words(engine: str) -> None:
     for frame in (REPEATS, REPEATS.drop("row", "time")):
         with pytest.raises(DuplicateError) as wanted:
@@ -213,7 +229,7 @@ def test_every_engine_refuses_conflicts_in_the_same_words(engine: str) -> None:
 
 
 @pytest.mark.slow
-@every_engine
+@on(*ENGINES, seldom=("modin",))
 def test_every_engine_needs_an_order_for_first_and_last(engine: str) -> None:
     with pytest.raises(UsageError, match="needs an order"):
         counted(ENGINES[engine](REPEATS.drop("row", "time")), Policies("last"))
@@ -224,7 +240,8 @@ def test_every_engine_needs_an_order_for_first_and_last(engine: str) -> None:
     "case",
     FIRST_K,
     *(each for each in ENGINES if each not in ("pyarrow", "dask")),
-    slow=("in time", "tied, by annotator"),
+    spark=("in time", "tied, by annotator"),
+    dask=(),
     modin=("in time",),
 )
 def test_the_first_k_are_the_same_on_every_engine_that_can(case: str, engine: str) -> None:
@@ -241,18 +258,11 @@ def test_engines_that_cannot_number_rows_say_so(engine: str) -> None:
 
 
 @pytest.mark.slow
-@on_each("n", (1_000_001, 3_000_000, 10**12), *ENGINES, slow=(1_000_001, 10**12), modin=(10**12,))
+@on_each("n", (1_000_001, 3_000_000, 10**12), *ENGINES, spark=(1_000_001, 10**12), dask=(10**12,), modin=(10**12,))
 def test_every_engine_refuses_an_item_that_is_too_large(n: int, engine: str) -> None:
     frame = pl.DataFrame({"item": ["q", "q", "r"], "label": ["x", "y", "x"], "count": [n, n, 2]})
     with pytest.raises(DataError, match=f"one item has {2 * n:,} annotations, more than the 2,000,000"):
         counted(ENGINES[engine](frame))
-
-
-@pytest.mark.slow
-@every_engine
-def test_every_engine_counts_the_largest_item_exactly(engine: str) -> None:
-    frame = pl.DataFrame({"item": ["q", "q"], "label": ["x", "y"], "count": [1_999_999, 1]})
-    assert counted(ENGINES[engine](frame)).tally == counted(frame).tally
 
 
 # What comes home ---------------------------------------------------------------------------------------------
@@ -341,8 +351,7 @@ def test_lazy_frames_stay_lazy(engine: str) -> None:
 
 @pytest.mark.slow
 def test_the_items_of_a_modin_frame_are_a_polars_frame() -> None:
-    few = MANY.head(12)
-    assert spagree.measure(to_modin(few)).items().equals(spagree.measure(few).items())
+    assert measured("modin").items().equals(spagree.measure(MANY).items())
 
 
 @on("pandas", "pandas on arrow", "pyarrow")
@@ -396,7 +405,7 @@ def _two_teams() -> pl.DataFrame:
 
 
 @pytest.mark.slow
-@every_engine
+@on(*ENGINES, seldom=("modin",))
 def test_every_engine_gives_the_same_warnings(engine: str) -> None:
     wanted = spagree.measure(_two_teams().rows()).warnings
     assert {"disconnected_teams", "own_labels"} <= {each.code for each in wanted}
@@ -404,7 +413,7 @@ def test_every_engine_gives_the_same_warnings(engine: str) -> None:
 
 
 @pytest.mark.slow
-@on(*(engine for engine in ENGINES if engine != "modin"))  # whose warnings are compared above
+@on(*ENGINES, seldom=("modin", "dask"))
 def test_every_engine_names_who_decides(engine: str) -> None:
     team = _two_teams().filter(pl.col("annotator").str.starts_with("a"))
     wanted = spagree.measure(team.rows()).warnings
@@ -524,7 +533,7 @@ def test_other_faults_are_left_as_they_are() -> None:
 
 
 @pytest.mark.slow
-@on_each("times", (63, 64, 511, 513, 70_000), *ENGINES, slow=(513, 70_000), modin=(513,))
+@on_each("times", (63, 64, 511, 513, 70_000), *ENGINES, spark=(513,), dask=(513,), modin=())
 def test_counters_that_overflow_are_counted_again_with_more_room(times: int, engine: str) -> None:
     """The last of ten classes has the highest bits of its word: 512 annotations of it leave 64 bits."""
     others = [(f"r{item}", place) for item in range(30) for place in range(10)]

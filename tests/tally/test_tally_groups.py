@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from test_tally_engines import ENGINES, every_engine, on_each
+from test_tally_engines import ENGINES, on, on_each
 
 import spagree
 from spagree.errors import DataError
@@ -43,7 +43,7 @@ def tally(frame: Any, **columns: str) -> spagree.Tally:
 
 
 @pytest.mark.slow
-@on_each("named", COLUMNS, *ENGINES, slow=("doc", "page+expert"), modin=("page+expert",))
+@on_each("named", COLUMNS, *ENGINES, spark=("doc", "page+expert"), dask=("page+expert",), modin=("page+expert",))
 def test_every_engine_gives_the_same_clusters_and_groups(named: str, engine: str) -> None:
     columns = COLUMNS[named]
     found, wanted = tally(ENGINES[engine](FRAME), **columns), tally(FRAME, **columns)
@@ -52,7 +52,7 @@ def test_every_engine_gives_the_same_clusters_and_groups(named: str, engine: str
 
 
 @pytest.mark.slow
-@every_engine
+@on(*ENGINES, seldom=("modin",))
 def test_every_engine_refuses_items_in_two_clusters_in_the_same_words(engine: str) -> None:
     with pytest.raises(DataError) as wanted:
         tally(FRAME, cluster="team")

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle import BARS, counted, long_frame, parse
 from spagree.tally.items import ItemCounts, item_counts
 from spagree.tally.tally import Cell, Tally
@@ -21,7 +22,7 @@ def counts_of(frame: pl.DataFrame) -> ItemCounts:
 
 
 @given(st.lists(st.integers(0, 3), min_size=len(FRAME), max_size=len(FRAME)))
-@settings(max_examples=15)
+@examples(10)
 def test_chunks_that_cut_through_items_sum_to_the_whole(parts: list[int]) -> None:
     split = [FRAME.filter(pl.Series(parts) == part) for part in range(4)]
     merged = sum(counts_of(part) for part in split)

@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import spagree
 from breakdown_oracle import Rows, rows_of
+from examples import examples
 from oracle import annotations, counted, no_zeros
 from spagree.errors import DataError, DuplicateError
 from spagree.tally import state as state_module
@@ -131,7 +132,7 @@ class KeyedFirst(Keyed):
 
 
 for machine in (Keyed, KeyedFirst):
-    machine.TestCase.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+    machine.TestCase.settings = examples(20, stateful_step_count=25)
 TestLast, TestFirst = Keyed.TestCase, KeyedFirst.TestCase
 
 
@@ -182,7 +183,7 @@ class Unkeyed(RuleBasedStateMachine):
         assert len(self.state._slots) == self.state.tally().annotations
 
 
-Unkeyed.TestCase.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+Unkeyed.TestCase.settings = examples(20, stateful_step_count=25)
 TestUnkeyed = Unkeyed.TestCase
 
 
@@ -352,7 +353,7 @@ def test_tables_that_cannot_be_told_apart_by_their_keys_are_refused() -> None:
 
 
 @given(rows_of())
-@settings(max_examples=8)
+@examples(8)
 def test_a_state_has_the_breakdowns_of_its_annotations(rows: Rows) -> None:
     state = State()
     for row in reversed(rows):

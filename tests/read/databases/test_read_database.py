@@ -9,12 +9,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import spagree
 from command import Run
 from databases import Keep, in_postgres, in_sqlite
+from examples import examples
 from postgres import Server
 from spagree.read import read
 from spagree.read.files import duckdb_tables
@@ -107,7 +108,7 @@ CELL = st.none() | TEXT | ODD
 
 
 @given(st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=20, unique_by=lambda row: row[:2]))
-@settings(max_examples=25)
+@examples(13)
 def test_no_text_is_changed_on_its_way(postgres: Server, rows: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for keep in (in_sqlite(Path(folder)), in_postgres(postgres)):

@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import json
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,13 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from examples import TIMES, examples
 from spagree.errors import SpagreeError
 from spagree.read import read
 from spagree.read.files.csv_checks import fits
 from spagree.read.files.delimited import DELIMITERS, sniff
 
-TIMES = int(os.environ.get("FUZZ", "1"))  # make fuzz
-LAW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+LAW = examples(30, suppress_health_check=list(HealthCheck))
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 AWKWARD = st.sampled_from(
     ["", " ", '"', '""', ",", ";", "\n", "\r\n", "\r", "\t", "NA", "#", "'", "\\", "é", "\ufeff", "=1"]
@@ -119,7 +118,7 @@ def careful(data: bytes) -> list[tuple[str | None, ...]] | None:
     return with_nulls([tuple(record[:3]) for record in records[1:]])
 
 
-@settings(LAW, max_examples=150 * TIMES)
+@settings(LAW, max_examples=75 * TIMES)
 @given(st.lists(SCRAP, min_size=1, max_size=30).map(b"".join))
 @example(b'1,2,"3\n')
 @example(b"1,2\n")

@@ -11,10 +11,11 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import spagree
+from examples import examples
 from spagree.errors import ColumnError, SpagreeError
 
 PEOPLE = ("Maria", "Jo", "Lee", "Kim")
@@ -329,7 +330,7 @@ CELLS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(75, suppress_health_check=list(HealthCheck))
 @given(CELLS, st.sampled_from(RENDER), st.integers(0, 2**16), st.lists(st.sampled_from(["notes", "date", "gold"])))
 def test_a_table_that_is_not_told_is_right_or_refused_or_warned(
     rows: list[list[str]], render: Render, seed: int, beside: list[str]

@@ -6,7 +6,6 @@ import copy
 import csv
 import io
 import json
-import os
 import random
 import sqlite3
 import zipfile
@@ -21,13 +20,13 @@ import pytest
 import test_tools_crowd as crowd
 import test_tools_files as files
 import test_tools_label_studio as studio
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 import spagree
+from examples import TIMES, examples
 from spagree.read import read, read_all
 
-TIMES = int(os.environ.get("FUZZ", "1"))  # make fuzz
 LabelCounts = dict[tuple[str, str], tuple[str, ...]]  # (item, annotator) → the options chosen
 Writer = Callable[[Path, LabelCounts], Any]
 
@@ -309,7 +308,7 @@ def agreement(votes: tuple[tuple[tuple[str, str], tuple[str, ...]], ...]) -> flo
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@settings(max_examples=5 * TIMES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(votes=VOTES)
 @example(votes=EVERY_NAME)
 def test_one_project_is_the_same_in_every_format(
@@ -421,7 +420,7 @@ def test_a_wrong_value_anywhere_is_read_or_refused_and_never_a_crash(name: str, 
     as_json(other, document)
     spots = len(list(places(document)))
     for spot in range(spots):
-        for number, wrong in enumerate(generator.sample(WRONG, min(3 * TIMES, len(WRONG)))):
+        for number, wrong in enumerate(generator.sample(WRONG, min(2 * TIMES, len(WRONG)))):
             damaged = copy.deepcopy(document)
             container, key = list(places(damaged))[spot]
             container[key] = wrong
