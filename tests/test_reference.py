@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -34,11 +35,13 @@ def options() -> list[str]:
     return sorted({name for each in found if isinstance(each, click.Option) for name in each.opts})
 
 
+@cache
 def warning_codes() -> list[str]:
     """The first argument of every Caution(…) in the source."""
     codes: set[str] = set()
     for path in (ROOT / "src" / "spagree").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        source = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(source)) if "Caution(" in source else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Caution":
                 assert isinstance(node.args[0], ast.Constant), f"{path.name}: a code that is no literal"
                 codes.add(str(node.args[0].value))

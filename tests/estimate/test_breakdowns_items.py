@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-import dask.dataframe
 import duckdb
 import polars
 import pytest
@@ -44,6 +43,8 @@ def test_least_agreement_first_and_of_equals_more_annotations_first() -> None:
 
 @pytest.mark.parametrize("kind", ["lazy", "pandas", "arrow", "duckdb", "dask"])
 def test_every_engine_finds_the_same_items(kind: str) -> None:
+    import dask.dataframe  # takes a second: only where it is used
+
     pandas = FRAME.to_pandas()
     source = {
         "lazy": FRAME.lazy,

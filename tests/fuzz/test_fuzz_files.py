@@ -78,7 +78,7 @@ FORMATS: dict[str, Callable[[Path], bytes]] = {
 
 def test_delimited_files_agree_with_exact_arithmetic(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
-    for seed in range(60 * TIMES):
+    for seed in range(30 * TIMES):
         chance = random.Random(seed)
         rows = annotations(chance)
         if not rows:

@@ -294,8 +294,8 @@ def test_who_to_talk_to_agrees_clearly_less() -> None:
 
 def test_annotators_alike_are_left_in_peace() -> None:
     """One interval each would name somebody on every third page."""
-    pages = [spagree.simulate(items=300, annotators=25, per_item=(2, 5), seed=seed).frame for seed in range(40)]
-    assert sum("annotators" in kinds(page) for page in pages) <= 2
+    pages = [spagree.simulate(items=300, annotators=25, per_item=(2, 5), seed=seed).frame for seed in range(20)]
+    assert sum("annotators" in kinds(page) for page in pages) <= 1
 
 
 def test_a_broken_assumption_comes_first() -> None:
