@@ -93,8 +93,8 @@ def check(rows: Rows, steps: int, **options: Any) -> None:
 
 
 @pytest.mark.parametrize("weights", [*SCHEMES, lambda n: 1 / n, {2: 1.0, 3: 1.7, 4: 2.2, 5: 2.5}])
-@given(rows=timed_rows(), steps=st.integers(1, 20))
-@examples(10)
+@given(rows=timed_rows(), steps=st.integers(1, 12))
+@examples(7)
 def test_every_step_is_the_measure_of_its_annotations(weights: Any, rows: Rows, steps: int) -> None:
     check(rows, steps, weights=weights, level=0.9)
 

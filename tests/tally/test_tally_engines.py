@@ -198,7 +198,7 @@ def everything(frame: Any, policies: Policies) -> tuple[Any, ...]:
     CASES,
     *ENGINES,
     spark=(*[case for case in CASES if case.startswith("mixed")], "truth values", "no rows", "counts"),
-    dask=("mixed conflicts: first in time", "mixed conflicts: last row", "truth values", "no rows", "counts"),
+    dask=("mixed conflicts: first in time", "truth values", "no rows", "counts"),
     modin=("mixed conflicts: first in time", "whole numbers", "counts"),
 )
 def test_every_engine_gives_what_polars_gives(case: str, engine: str) -> None:
@@ -369,7 +369,7 @@ def test_every_table_of_a_frame_in_memory_is_a_polars_frame(ids: str, engine: st
 
 
 @pytest.mark.slow
-@every_engine
+@on(*ENGINES, seldom=("modin",))
 def test_every_engine_writes_its_items_itself(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "items.parquet"
     agreement = measured(engine)
