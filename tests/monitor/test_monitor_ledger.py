@@ -109,7 +109,7 @@ def test_a_batch_leads_where_single_events_lead(events: list[Given]) -> None:
 
 
 @drawn(st.lists(VERSIONED.map(lambda each: each._replace(deleted=False)), min_size=1, max_size=10), st.integers(1, 9))
-@settings(max_examples=100, deadline=None)
+@examples(50)
 def test_columns_lead_where_their_rows_lead(events: list[Given], cut: int) -> None:
     """Whether a batch is new is told exactly; a new one is appended as its rows would be."""
     parts = [batch(*part) for part in (events[:cut], events[cut:]) if part]

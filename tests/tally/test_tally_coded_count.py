@@ -9,11 +9,12 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import spagree
 from breakdown_oracle import Rows, rows_of
+from examples import examples
 from spagree.measuring import measure_in_full
 from spagree.read import read
 from spagree.tally import coded_count, patterns
@@ -41,7 +42,7 @@ def annotations(kind: type[pl.DataType] = pl.String) -> pl.DataFrame:
 
 
 @given(rows_of(), st.sampled_from([6, 62]), st.sampled_from([0, 300_000]))
-@settings(max_examples=60, deadline=None)
+@examples(30)
 def test_the_tally_is_that_of_the_engine(rows: Rows, bits: int, most: int) -> None:
     """Also with several words, and with more combinations of labels than are kept."""
     with pytest.MonkeyPatch.context() as patch:
