@@ -242,3 +242,9 @@ def test_votes_of_every_item_have_the_shares_of_the_patterns() -> None:
     assert found.n.tolist() == [4.0, 2.0, 3.0]
     empty = votes_of_items(counts.clear())
     assert empty.labels == () and len(empty.items) == 0
+
+
+def test_classes_that_are_never_confused_make_an_empty_table_of_the_same_kind() -> None:
+    rows = [("q1", "ann", "a"), ("q1", "bob", "a"), ("q2", "ann", "b"), ("q2", "bob", "b")]
+    none, some = (known(spagree.measure(each).breakdowns(["confused"]).confused) for each in (rows, ROWS))
+    assert len(none) == 0 < len(some) and none.schema == some.schema

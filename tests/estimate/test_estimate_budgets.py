@@ -200,6 +200,7 @@ def test_expectations_take_every_kind_of_plan() -> None:
         (0.75, {"classes": 1}, "with 1 classes: labels picked blindly would agree more often"),
         (0.2, {"classes": 4}, "agreement 0.2 with 4 classes: labels picked blindly would agree more often"),
         (0.75, {"half_width": 0}, "half"),
+        (0.75, {"half_width": 0.1, "budget": 9}, "^half_width and budget: ask for one of them at a time$"),
     ],
 )
 def test_impossible_expectations_are_refused(agreement: float, wanted: dict[str, Any], message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import norm
 
 import spagree
 from spagree.estimate.adaptive import Shape, adaptive_shape
-from spagree.estimate.planning import FLOOR, NO_SPREAD, TOO_FEW
+from spagree.estimate.planning import FLOOR, NO_SPREAD, TOO_FEW, Present, Standing
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, wilson
 from spagree.estimate.weights import SCHEMES
 
@@ -343,3 +345,22 @@ def test_half_widths_are_checked(given: Any) -> None:
 def test_the_most_annotations_per_item_are_checked(given: Any) -> None:
     with pytest.raises(spagree.UsageError, match="most"):
         scored().plan(most=given)
+
+
+def test_the_range_allows_for_a_variance_known_only_from_these_items() -> None:
+    """One item in forty disagrees: the error of its variance is far larger than that of the level."""
+    rows = [(f"q{item}", who, "xy"[item == 0 and who == "b"]) for item in range(40) for who in "ab"]
+    tally, spa = spagree.tally(rows), spagree.measure(rows, level=0.5).spa
+    now = Present(tally, "annotations_m1", spa, None, [2])
+    fresh = Standing().plus(4000, now.k[2], now.variance(2))
+    terms = np.array([(1 - 1 / 40) ** 2, *[(1 / 40) ** 2] * 39])
+    squared = float((terms**2).sum() / terms.sum() ** 2 - 1 / 40)
+    for share in (1.0, 0.5):
+        error = np.exp(norm.ppf(0.75) * share * np.sqrt(squared * (1 + 40 / 4000)) / 2)
+        low, high = now.range(fresh, 2, 4000, share)
+        assert high >= now.width(fresh) * error * (1 - 1e-9) and low <= now.width(fresh) / error * (1 + 1e-9)
+        ends = [now.width(fresh)]
+        for end in (spa.low, spa.high):
+            noise = fresh.noise * end * (1 - end) / (39 / 40 * 1 / 40)
+            ends.append(replace(fresh, noise=noise).half_width(end, 0.5))
+        assert high == pytest.approx(max(*ends, ends[0] * error)) and low == pytest.approx(min(*ends, ends[0] / error))
