@@ -210,7 +210,7 @@ class _Estimation(Estimating):
 
     def agreement(self, annotations: Annotations, reading: Reading, source: Any, *, in_full: bool = False) -> Agreement:
         how = replace(policies(reading), of_sets=self.metric in SET_METRICS)
-        counted = count(annotations, how, in_full=in_full)
+        counted = count(annotations, how, in_full=in_full or self.interval_for == ANNOTATORS)
         return self.of_counted(counted, source, annotations.understood, reading)
 
     def of_counted(self, counted: Counted, source: Any, understood: Understood | None, *asked: Reading) -> Agreement:
