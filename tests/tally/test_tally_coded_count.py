@@ -74,6 +74,16 @@ def test_a_file_read_once_gives_the_same_figures_and_page(tmp_path: Path, kind: 
     assert once.report(tmp_path / "a.html").read_text() == twice.report(tmp_path / "b.html").read_text()
 
 
+@pytest.mark.usefixtures("small")
+def test_the_interval_for_annotators_reads_a_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "labels.parquet"
+    annotations().filter(pl.col("annotator").is_not_null()).write_parquet(path)
+    once = spagree.measure(path, interval_for="annotators")
+    assert once.measurement.items is not None and once.measurement.items.table is not None
+    monkeypatch.setattr(coded_count, "MOST", 0)
+    assert once.to_json() == spagree.measure(path, interval_for="annotators").to_json()
+
+
 def table_of(path: Path, **options: Any) -> Any:
     items = measure_in_full(path, **options).measurement.items
     assert items is not None
