@@ -15,7 +15,6 @@ from spagree.tally.count import Counted, count
 from spagree.tally.items import ItemCounts, item_counts
 from spagree.tally.policies import Policies
 from spagree.tally.saved import is_saved_tally, load_all
-from spagree.tally.state import State
 from spagree.tally.tally import Tally
 
 DECISIVE = ("missing", "status", "ground_truth", "multi", "empty", "duplicates", "first", "normalize")
@@ -23,14 +22,14 @@ DECISIVE = ("missing", "status", "ground_truth", "multi", "empty", "duplicates",
 
 def ready(source: Any) -> Tally | ItemCounts | Counted | None:
     """Counts that already exist: in memory, live, saved, or saved in parts."""
-    if isinstance(source, State):
-        return source.counted()
     if isinstance(source, Tally | ItemCounts | Counted):
         return source
     paths = source if isinstance(source, list) else [source]
-    if paths and all(isinstance(path, str | Path) and is_saved_tally(path) for path in paths):
-        return load_all(paths)
-    return None
+    if paths and all(isinstance(path, str | Path) for path in paths):
+        return load_all(paths) if all(map(is_saved_tally, paths)) else None
+    from spagree.tally.state import State
+
+    return source.counted() if isinstance(source, State) else None
 
 
 def refuse_late(reading: Reading) -> None:

@@ -47,6 +47,7 @@ def test_help_loads_neither_numbers_nor_options() -> None:
 def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[str, ...]) -> None:
     heavy = {"pandas", "pyarrow", "scipy", "polars", "altair", "asyncio", "msgspec", "sqlite3", "jinja2"}
     heavy |= {"numpy.ma", "numpy.typing", "duckdb", "narwhals"}
+    heavy |= {"spagree.tally.state", "spagree.tally.verified", "spagree.tally.annotation_rows"}
     breakdowns = {"actions", "annotators", "budgets", "comparison", "development", "groups"}
     unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "planning")}
     pages = {"spagree.present.report", "spagree.present.charts"}
@@ -69,6 +70,15 @@ def test_both_intervals_and_every_check_are_among_them(table: Path) -> None:
     assert set(document["spa"]["intervals"]) == {"items", "annotators"}
     assert document["missingness"]["p"] is not None
     assert document["data"]["annotators"] == 12
+
+
+def test_duckdb_draws_no_bar_on_standard_output() -> None:
+    code = """
+from spagree.read.files.duckdb_tables import connect
+print(connect().execute("SELECT current_setting('enable_progress_bar')").fetchall())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[(False,)]\n"
 
 
 AFTERWARDS = """

@@ -16,7 +16,6 @@ from spagree.read.files.paths import File, refuse_equal
 from spagree.tally.grouped import Grouped, Pattern
 from spagree.tally.items import ItemCounts
 from spagree.tally.tally import Cell, Tally
-from spagree.tally.verified import refuse_impossible, refuse_impossible_counts
 from spagree.write import write_atomically
 
 if TYPE_CHECKING:
@@ -186,6 +185,8 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
         raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
     if len(cells) < len(document["cells"]) or (patterns is not None and len(patterns) < len(document["patterns"])):
         raise DataError(f"{source}: damaged tally: a row occurs twice; count the data again")
+    from spagree.tally.verified import refuse_impossible
+
     refuse_impossible(tally, source)
     return tally
 
@@ -295,6 +296,8 @@ def _read_parquet(path: Path) -> ItemCounts:
         counts = ItemCounts(_read_table(path), annotators, left_out, None if how is None else dict(how))
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: damaged item counts: {error!r}; count the data again") from error
+    from spagree.tally.verified import refuse_impossible_counts
+
     refuse_impossible_counts(counts, str(path))
     _require_checksum({**document, "table": _table_checksum(counts.frame)}, str(path))
     return counts

@@ -11,6 +11,7 @@ to check the file first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,10 +40,14 @@ def connect() -> DuckDBPyConnection:
     without_pandas.install()
     connection = duckdb.connect(config={"temp_directory": str(spill_folder()), "autoinstall_known_extensions": False})
     if progress.is_watched():
-        # duckdb reports progress only with its progress bar on, and in a Jupyter kernel without ipywidgets
-        # it refuses to change that setting.
+        # duckdb reports progress only with its progress bar on
         connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         progress.watch(lambda: _share(connection))
+    else:
+        # it draws a bar on standard output if it thinks that somebody types, as in python -c; in a Jupyter kernel
+        # without ipywidgets it refuses to change the setting
+        with suppress(duckdb.Error):
+            connection.execute("SET enable_progress_bar = false")
     return connection
 
 
