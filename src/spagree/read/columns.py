@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -73,6 +72,8 @@ def find(columns: Sequence[str], name: str, option: str) -> int:
         raise ColumnError(
             f"{option} {shown(name)} fits {len(hits)} columns: {found}; rename one of them, or give the exact name"
         )
+    import difflib
+
     folded = {column.casefold(): column for column in columns}
     near = difflib.get_close_matches(str(name).casefold(), folded, n=1)
     hint = f" did you mean {shown(folded[near[0]])}?" if near else ""

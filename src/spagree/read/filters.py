@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -84,6 +83,8 @@ def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> 
 
 
 def _nobody(annotations: Annotations, name: str) -> UsageError:
+    import difflib
+
     people = annotations.frame.select(nw.col(ANNOTATOR).cast(nw.String)).unique(subset=[ANNOTATOR])
     known = sorted(row[0] for row in collected(people) if row[0] is not None)
     near = difflib.get_close_matches(name, known, n=1)

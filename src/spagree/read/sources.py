@@ -26,7 +26,6 @@ from spagree.read import filters, forms, layouts
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
 from spagree.read.databases import addresses
 from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question, Recognised
-from spagree.read.pseudonyms import key_for, names_hidden, pseudonymised
 from spagree.read.request import POLARS, SPARK, Request
 from spagree.read.tables import Table
 from spagree.understood import Understood
@@ -71,6 +70,8 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
     request.refuse_unknown()
     if request.pseudonymise is False:
         return _read_names(source, request, every)
+    from spagree.read.pseudonyms import key_for, names_hidden, pseudonymised
+
     key, made = key_for(request.pseudonymise)
     with names_hidden(of_files=request.format == PER_ANNOTATOR):
         found = _read_names(source, request, every)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import struct
@@ -159,6 +158,8 @@ def _signed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checksum(document: Mapping[str, Any]) -> str:
+    import hashlib
+
     plain = {name: value for name, value in document.items() if name != CHECKSUM}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
@@ -266,6 +267,8 @@ def _write_parquet(counts: ItemCounts, path: Path) -> None:
 
 def _table_checksum(frame: polars.DataFrame) -> str:
     """The checksum of the rows in order, whatever program wrote the file."""
+    import hashlib
+
     found = hashlib.sha256()
     for part in frame.iter_slices(ROWS_AT_ONCE):
         found.update(part.write_csv(include_header=False).encode())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import secrets
 import shutil
 import tempfile
 from pathlib import Path
@@ -31,7 +30,7 @@ def spill_folder() -> Path:
     if process not in _made or not _made[process].is_dir():
         _made[process] = Path(tempfile.mkdtemp(prefix="spagree-spill-"))
         atexit.register(_remove, _made[process], process)
-    return _made[process] / secrets.token_hex(8)
+    return _made[process] / os.urandom(8).hex()
 
 
 def _remove(folder: Path, process: int) -> None:
