@@ -165,6 +165,11 @@ study-figures: $(READY)
 example-reports: $(READY)
 	$(BIN)/python benchmarks/example_reports.py
 
+# The pictures of docs/monitor.md.
+.PHONY: monitor-pictures
+monitor-pictures: $(READY)
+	$(BIN)/python benchmarks/monitor_pictures.py
+
 # Reports on ten shapes of data and a picture of each in build/screenshots, to look at after a change of the page.
 .PHONY: screenshots drawing-library
 screenshots: $(READY)
