@@ -230,6 +230,13 @@ def main() -> None:
     publish("monitor-load", rows, page(dict(found), options.annotations))
 
 
+def _priority() -> str:
+    """Whether others had to wait; otherwise rates and waits are those of a shared machine."""
+    if os.sched_getscheduler(0) == os.SCHED_OTHER:
+        return "Where more programs than cores want to run, rates and\nwaits are those of the crowded machine. "
+    return "Client and server had priority over them\n(`chrt -r 1`), except on the disk. "
+
+
 def page(found: dict[str, float], annotations: int) -> str:
     lines = "\n".join(
         f"| {size:,} | {found[f'{size} per request: per second']:,.0f} "
@@ -242,9 +249,7 @@ def page(found: dict[str, float], annotations: int) -> str:
 
 Written by `benchmarks/monitor.py`: single annotations over {CONNECTIONS} connections, batches over 4; every answer comes after
 the annotations are on disk (SQLite, WAL, synchronous=FULL). Client and server share the {os.cpu_count()} cores of the machine with
-whatever else runs on it: on average {found["load"]:.1f} programs wanted a core. Processor time is that of the server alone:
-roughly what it would take with a core to itself, which was not measured. Where more programs than cores want to run, rates and
-waits are those of the crowded machine.
+whatever else runs on it: on average {found["load"]:.1f} programs wanted a core. {_priority()}Processor time is that of the server alone.
 
 | annotations per request | per second | per second of the server's processor time | aim | median | p99 | slowest |
 |--:|--:|--:|--:|--:|--:|--:|

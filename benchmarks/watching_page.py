@@ -63,7 +63,7 @@ moment counts.
 
 ## Where nothing is wrong
 
-Share of projects in which it appears, or is wrong, at some moment, with its standard error (where there is
+{sum(found[f"{batch} rounds"] for batch in ORDERS):,.0f} projects. Share of them in which it appears, or is wrong, at some moment, with its standard error (where there is
 none, with its 95% upper bound). Batches begin anywhere and
 differ in difficulty by {UNEQUAL} logits. An interval is wrong when it excludes the mean probability of agreement of the items
 so far.
@@ -104,20 +104,19 @@ in 5% at most however long a project in random order runs. Ratios are those of t
 |--:|--:|--:|--:|--:|--:|--:|--:|--:|
 {drop_rows}
 
-Could a test of the same strictness be 1.5 times as slow as the all-knowing oracle? Two more oracles, on the same projects,
-say what strictness costs. The **life-long oracle** is all-knowing too, but has alarms in 5% of the projects at most however
+What do these guarantees cost? Two more oracles, on the same projects, share them. The **life-long oracle** is all-knowing too, but has alarms in 5% of the projects at most however
 long they run, as the notice has: it averages the likelihood ratio over all moments of a fall. The **told oracle** is told
 the moment of the fall and how long batches are; like the alert it has to learn from the items before how much batches
 differ, and to have alarms in 5% of the projects where a few batches are hard (as above). It is a t test of the batches
-after that moment against those before.
+after that moment against those before: one such test, not the best possible.
 
 | items before the fall | life-long oracle | told oracle | notice / life-long | alert / told |
 |--:|--:|--:|--:|--:|
 {reference_rows}
 
 The mean agreement of batches of {ORDERS[-1]} items has a standard deviation of {found["batches differ"]:.3f}, about as much as the fall: a hard batch
-and a batch after the fall look alike, and only several in a row tell them apart. That, and not the alert's way of
-testing, is most of what separates it from oracles that may rely on random order.
+and a batch after the fall look alike, and only several in a row tell them apart. That is why the alert is far slower than
+oracles that may rely on random order, and why the notice comes first.
 
 ## Where one of {PEOPLE} annotators answers at random
 
