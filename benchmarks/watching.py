@@ -23,7 +23,21 @@ from typing import Any
 import numpy as np
 from publish import publish
 from watched_projects import CLASSES, ITEMS, PEOPLE, PER_ITEM, Array, agreements, project, shift_for, watched
-from watching_page import AFTER, CARELESS, DROPS, EARLY, FALL, LATE, LAWS, LENGTHS, LOOKS, ORDERS, REFERENCES, page
+from watching_page import (
+    AFTER,
+    CARELESS,
+    DROPS,
+    EARLY,
+    FALL,
+    LATE,
+    LAWS,
+    LENGTHS,
+    LOOKS,
+    ORDERS,
+    REFERENCES,
+    TOLD,
+    page,
+)
 
 from spagree.estimate.closed_items import ClosedItems, closed_items
 from spagree.estimate.drops import BLOCK, DropEvidence, drop_evidence
@@ -160,17 +174,17 @@ def told(values: Array, before: int) -> Array:
     return found
 
 
-def calm_told(before: int, seed: int) -> float:
-    """How high the evidence at a moment that is told ever gets where nothing falls, but a few batches are hard."""
-    return float(told(agreements(10**6 + seed, before + AFTER, batch=BATCH, law="few hard"), before).max())
+def calm_told(before: int, law: str, seed: int) -> float:
+    """How high the evidence at a moment that is told ever gets where nothing falls, but batches differ."""
+    return float(told(agreements(10**6 + seed, before + AFTER, batch=BATCH, law=law), before).max())
 
 
-def referred(before: int, shift: float, seen: tuple[Array, Array], limit: float, seed: int) -> list[int | None]:
-    """Items until the life-long oracle and the one that is told the moment find a fall."""
+def referred(before: int, shift: float, seen: tuple[Array, Array], limits: Sequence[float], seed: int) -> list[int | None]:  # fmt: skip
+    """Items until the life-long oracle, and those that are told the moment, find a fall."""
     values = agreements(seed, before + AFTER, drop=before, shift=shift)
     life = _first(lifelong(ratios(*seen, values))[before:] >= LIMIT)
-    at = _first(told(values, before) >= limit)
-    return [life, None if at is None else at * BATCH]
+    at = [_first(told(values, before) >= limit) for limit in limits]
+    return [life, *(None if each is None else each * BATCH for each in at)]
 
 
 def calm(items: int, seen: tuple[Array, Array], seed: int) -> tuple[float, float]:
@@ -294,8 +308,10 @@ def _drops(run: Run, before: int, shift: float, rounds: int) -> dict[str, float]
     limits = tuple(np.quantile(calm_ones, 0.95, axis=0).tolist())
     delays = run(f"dropped {before}", partial(dropped, before, shift, seen, limits), rounds)
     found: dict[str, float] = {"fewer": len(delays)}
-    limit = float(np.quantile(run(f"calm told {before}", partial(calm_told, before), rounds), 0.95))
-    others = run(f"referred {before}", partial(referred, before, shift, seen, limit), rounds)
+    limits_told = [
+        float(np.quantile(run(f"told {law} {before}", partial(calm_told, before, law), rounds), 0.95)) for law in TOLD
+    ]
+    others = run(f"referred {before}", partial(referred, before, shift, seen, limits_told), rounds)
     for place, name in enumerate((*DROPS, *REFERENCES)):
         share, delay = median([[*each, *other][place] for each, other in zip(delays, others, strict=True)])
         found |= {f"drop {before} {name} found": share, f"drop {before} {name} delay": delay}
