@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 GENERATED = Path("mutants")
-SURVIVED, NO_TESTS = 0, (5, 33)
+SURVIVED, NO_TESTS, OUT_OF_TIME = 0, (5, 33), (36, 24, -24, 152, 255)  # exit codes of mutmut
 
 
 def outcomes_by_module() -> list[dict[str, int | None]]:
@@ -36,7 +36,9 @@ def score() -> str:
     alive = sorted(name for name, code in ran.items() if code == SURVIVED or code in NO_TESTS)
     modules = Counter(name.rpartition(".")[0] for name in ran)
     share = f"{1 - len(alive) / len(ran):.1%}" if ran else "nothing ran"
-    return "\n".join([f"killed {len(ran) - len(alive)} of {len(ran)} in {len(modules)} modules: {share}", *alive])
+    late = sum(code in OUT_OF_TIME for code in ran.values())  # many of them: the machine was too busy to tell
+    killed = f"killed {len(ran) - len(alive)} of {len(ran)} in {len(modules)} modules, {late} by running out of time"
+    return "\n".join([f"{killed}: {share}", *alive])
 
 
 if __name__ == "__main__":
