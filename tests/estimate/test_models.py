@@ -139,6 +139,17 @@ def test_nothing_to_compare_is_said() -> None:
     assert alike.verdict == "cannot_tell" and alike.difference.value == 0 and alike.difference.low < 0
 
 
+def test_limits_beyond_chance_reach_below_zero_and_never_below_the_lowest_kappa() -> None:
+    """Two classes, equally common: a model that is right half the time is at chance, one that is always wrong at -1."""
+    rows = [(item, person, item % 2) for item in range(40) for person in range(3)]
+    guessing = among_people("bot", coded(rows), [{item: item // 2 % 2 for item in range(40)}], weight, LABELS)
+    limits = guessing.kappa_with_humans.limits[ITEMS]
+    assert limits.low < guessing.kappa_with_humans.value < limits.high and -0.5 < limits.low < -0.2
+    contrary = {item: (item + (item > 1)) % 2 for item in range(40)}
+    wrong = among_people("bot", coded(rows), [contrary], weight, LABELS).kappa_with_humans
+    assert -1.06 < wrong.limits[ITEMS].low < wrong.value < wrong.limits[ITEMS].high < 0
+
+
 def test_unknown_people_leave_the_interval_for_items() -> None:
     rows = coded(people(2))
     unknown = AnnotationCodes(rows.item, np.full_like(rows.annotator, -1), rows.label)
