@@ -105,11 +105,12 @@ in 5% at most however long a project in random order runs. Ratios are those of t
 |--:|--:|--:|--:|--:|--:|--:|--:|--:|
 {drop_rows}
 
-What do these guarantees cost? Two more oracles, on the same projects, share them. The **life-long oracle** is all-knowing too, but has alarms in 5% of the projects at most however
-long they run, as the notice has: it averages the likelihood ratio over all moments of a fall. The **told oracle** is told
-the moment of the fall and how long batches are; like the alert it has to learn from the items before how much batches
-differ. It has alarms in 5% of the projects in which the difficulty of batches is normal, or, more strictly, a few are hard
-(as above). It is a t test of the batches after that moment against those before: one such test, not the best possible.
+What do these guarantees cost? Two more oracles, on the same projects, share them. The **life-long oracle** is all-knowing
+too, but has alarms in 5% of the projects at most however long they run, as the notice has: it averages the likelihood
+ratio over all moments of a fall. The **told oracle** is told the moment of the fall and how long batches are; like the
+alert it has to learn from the items before how much batches differ. It has alarms in 5% of the projects in which the
+difficulty of batches is normal, or, more strictly, a few are hard (as above). It is a t test of the batches after that
+moment against those before: one such test, not the best possible.
 
 | items before the fall | life-long oracle | told oracle, normal batches | told oracle, a few hard ones | notice / life-long |
 |--:|--:|--:|--:|--:|
