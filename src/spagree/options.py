@@ -206,10 +206,10 @@ def given(*records: Reading | Estimating) -> dict[str, Any]:
     {'first': 2, 'pseudonymise': True}
     """
     found = {
-        name: True if option.is_secret else getattr(record, name)
+        each.name: True if each.metadata["option"].is_secret else getattr(record, each.name)
         for record in records
-        for name, option in declared(type(record)).items()
-        if getattr(record, name) not in (defaults(type(record))[name], [])
+        for each in fields(record)
+        if getattr(record, each.name) not in (each.default, [])
     }
     if "pseudonymise" in found and found.get("format") == "wide" and "label" in found:
         found["label"] = True  # the columns are named after the annotators
