@@ -11,13 +11,13 @@ import polars
 import pytest
 
 import spagree
-from spagree.estimate import annotators, breakdowns, budgets, development, evidence
+from spagree.estimate import annotators, breakdowns, budgets, classes, development, evidence
 from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_ASKED, Absent, known
 from spagree.option_names import command_line
 
 COMPUTED = {
-    "classes": breakdowns,
-    "confusion": breakdowns,
+    "classes": classes,
+    "confusion": classes,
     "annotators": annotators,
     "pairs": breakdowns,
     "overlap": breakdowns,
