@@ -79,7 +79,7 @@ def test_the_interval_for_annotators_reads_a_file_once(tmp_path: Path, monkeypat
     path = tmp_path / "labels.parquet"
     annotations().filter(pl.col("annotator").is_not_null()).write_parquet(path)
     once = spagree.measure(path, interval_for="annotators")
-    assert once.measurement.items is not None and once.measurement.items.table is not None
+    assert once.measurement.items is not None and once.measurement.items.held.table is not None
     monkeypatch.setattr(coded_count, "MOST", 0)
     assert once.to_json() == spagree.measure(path, interval_for="annotators").to_json()
 
