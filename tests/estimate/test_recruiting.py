@@ -86,6 +86,8 @@ def test_a_budget_goes_further_with_more_people(pilot: spagree.Agreement) -> Non
     assert rows["best"].to_list() == [False] * (rows.height - 1) + [True]
     assert ((rows["annotations"] - 450) - rows["more_annotations"] == 0).all()
     assert (rows["annotations"] <= 2450).all()
+    assert (rows["annotations"] == rows["items"] * rows["annotations_per_item"]).all()
+    assert (rows["annotations"] > 2450 - rows["annotations_per_item"]).all()
 
 
 def test_a_requirement_is_decided_by_every_row(pilot: spagree.Agreement) -> None:

@@ -16,7 +16,7 @@ import spagree
 from spagree.errors import UsageError
 from spagree.tally import engines
 from spagree.tally.set_labels import guess_separator, options_of, set_label
-from spagree.tally.spelling import canonical, spelling_variants
+from spagree.tally.spelling import canonical, caution_ids, spelling_variants
 
 ROWS = {
     "item": ["Doc1", "doc1 ", "02", "2.0", "7"],
@@ -126,3 +126,16 @@ def test_a_series_of_cases_replaces_texts_where_an_engine_has_nothing_better() -
     changes = {"a": "A", **{f"x{n}": "y" for n in range(30)}}
     assert engines.replaced(frame, "label", changes).collect()["label"].to_list() == ["A", "b", "c"]
     assert engines.replaced(frame, "label", {}) is frame
+
+
+def test_ids_that_differ_in_spelling_are_named_with_what_they_are() -> None:
+    tally = spagree.tally([("q1", "Ann", "x"), ("q1", "bob", "x"), ("q2", "ann", "x")])
+    person, item = caution_ids(tally, lambda: ["Q1", "q1 ", "q2"])
+    assert person.code == "annotator_variants" and person.message.startswith(
+        "annotators that differ only in spelling are counted as different annotators: 'Ann' / 'ann'. "
+    )
+    assert item.code == "item_variants" and item.message.startswith(
+        "items that differ only in spelling are counted as different items: 'Q1' / 'q1 '. "
+    )
+    even = spagree.tally([("q1", "ann", "x"), ("q1", "bob", "x")])
+    assert caution_ids(even, lambda: pytest.fail("nothing to look up")) == ()

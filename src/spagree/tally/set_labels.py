@@ -140,7 +140,8 @@ def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
     known = [text(label) for label in labels]
     example = next(label for label in known if len(set(options_of(label, found))) > 1)
     orders = len(known) - len({set_label(options_of(label, found)) for label in known})
-    written = f" ({orders:,} of them are others in another order)" if orders else ""
+    are = "is another" if orders == 1 else "are others"
+    written = f" ({orders:,} of them {are} in a different order)" if orders else ""
     is_list = example[0] in BRACKETS and example.endswith(BRACKETS[example[0]])
     split = "" if is_list else f" --separator {found!r}"
     message = (
