@@ -156,7 +156,7 @@ def test_agreeing_pairs_of_a_subset_average_to_the_items_own_agreement() -> None
 
 PLAIN = """
 import warnings; warnings.simplefilter("ignore", RuntimeWarning)  # numpy's whole numbers wrap, with a word
-import sys; sys.path.insert(0, sys.argv[2])
+import sys; sys.path[:0] = sys.argv[2:]
 import numpy as np
 from test_studies_kernels import SETS
 from spagree.studies.rounds import Plan, annotation_values, sample_curves
@@ -169,7 +169,8 @@ for name in ("varied", "one class", "no agreement"):
 def test_the_same_loops_in_plain_python_give_the_same_values(tmp_path: Path) -> None:
     """Without the compiler; this is also how the lines of the kernels are covered."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    command = [sys.executable, "-c", PLAIN, str(tmp_path), str(Path(__file__).parent)]
+    here = Path(__file__).parent
+    command = [sys.executable, "-c", PLAIN, str(tmp_path), str(here), str(here.parent)]
     subprocess.run(command, check=True, env=environment, capture_output=True)
     from spagree.studies.rounds import Plan, sample_curves
 
