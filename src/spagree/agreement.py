@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spagree.errors import SpagreeError, UsageError
+from spagree.errors import UsageError
 from spagree.estimate import (
     Corrected,
     Data,
@@ -18,13 +18,8 @@ from spagree.estimate import (
 )
 from spagree.estimate.breakdown_values import BREAKDOWNS, Absent, Breakdowns
 from spagree.estimate.breakdowns import Measurement
-from spagree.estimate.consensus import consensus
 from spagree.estimate.overlap import Overlap
-from spagree.estimate.since import check_target
 from spagree.present.document import document, to_json
-from spagree.present.earlier import earlier_figures, what_changed
-from spagree.present.group_words import groups_document, groups_summary
-from spagree.present.notebook import to_html
 from spagree.present.tables import rendered
 from spagree.present.terminal import to_text
 from spagree.present.wording import figure, interval
@@ -173,6 +168,8 @@ class Agreement:
 
     def consensus(self) -> polars.DataFrame:
         """Each item's majority: ``label`` (null for ties), ``tied``, ``share``, how likely it would be ``kept``."""
+        from spagree.estimate.consensus import consensus
+
         return consensus(to_polars(self.measurement.item_table().counts), self.spa.value, self.data.pairable_items)
 
     def distribution(self) -> polars.DataFrame:
@@ -318,6 +315,8 @@ class Agreement:
         ...     page.read_text("utf-8").splitlines()[0]
         '<!doctype html>'
         """
+        from spagree.estimate.since import check_target
+        from spagree.present.earlier import earlier_figures, what_changed
         from spagree.present.report import page, write_report
 
         refuse_existing(path, force=force)
@@ -343,7 +342,11 @@ class Agreement:
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain values, in full precision."""
         whole = document(self.measurement.summary(self.findings), __version__)
-        return whole if self.groups is None else whole | groups_document(self.groups, __version__)
+        if self.groups is None:
+            return whole
+        from spagree.present.group_words import groups_document
+
+        return whole | groups_document(self.groups, __version__)
 
     def to_json(self, indent: int | None = 2) -> str:
         """All figures as JSON, in the documented format.
@@ -362,39 +365,13 @@ class Agreement:
 
     def __str__(self) -> str:
         whole = to_text(self.measurement.summary(self.findings), self.understood, __version__)
-        return whole if self.groups is None else f"{whole}\n\n{rendered(groups_summary(self.groups))}"
+        if self.groups is None:
+            return whole
+        from spagree.present.group_words import groups_summary
+
+        return f"{whole}\n\n{rendered(groups_summary(self.groups))}"
 
     def _repr_html_(self) -> str:
+        from spagree.present.notebook import to_html
+
         return to_html(self.measurement.summary(self.findings))
-
-
-def report_questions(
-    outcomes: Mapping[str, Agreement | SpagreeError],
-    path: str | os.PathLike[str],
-    *,
-    target: float | None = None,
-    since: str | os.PathLike[str] | None = None,
-    force: bool = False,
-) -> Path:
-    """Write one page for several questions; one without figures says why and does not stop the others."""
-    from spagree.present.report import chapter, write_report
-    from spagree.present.report.method import source_name
-    from spagree.present.report.questions import Question, questions_page
-    from spagree.present.report.top import about
-
-    refuse_existing(path, force=force)
-    before = {} if since is None else earlier_figures(since).get("questions", {})
-    found, figures = [], {}
-    for place, (name, each) in enumerate(outcomes.items()):
-        if isinstance(each, SpagreeError):
-            continue
-        figures[name] = each.to_dict()
-        changed = what_changed(before[name], figures[name]) if name in before else ""
-        values = each.breakdowns()
-        parts = (values, each.understood, each.options, __version__)
-        made = chapter(*parts, target=check_target(target), since=changed, prefix=f"q{place + 1}-")
-        found.append(Question(name, about(*parts[:3]), values, made))
-    failed = {name: str(each) for name, each in outcomes.items() if isinstance(each, SpagreeError)}
-    first = next((each.understood for each in outcomes.values() if not isinstance(each, SpagreeError)), None)
-    html = questions_page(source_name(first), found, failed, {"questions": figures}, __version__)
-    return write_report(html, Path(path), force=force)

@@ -49,9 +49,12 @@ def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[
     heavy |= {"numpy.ma", "numpy.typing", "duckdb", "narwhals"}
     heavy |= {"difflib", "hashlib", "hmac", "spagree.read.pseudonyms"}
     heavy |= {"spagree.tally.state", "spagree.tally.verified", "spagree.tally.annotation_rows"}
-    breakdowns = {"actions", "annotators", "budgets", "comparison", "development", "groups"}
+    breakdowns = {"actions", "annotators", "budgets", "comparison", "consensus", "development", "groups", "since"}
     unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "planning")}
-    pages = {"spagree.present.report", "spagree.present.charts"}
+    unasked |= {f"spagree.read.tools.{name}" for name in ("export", "questions", "tool")}
+    pages = {f"spagree.present.{name}" for name in ("report", "charts", "notebook", "earlier", "group_words")} | {
+        "html"
+    }
     assert loaded("score", str(table), *arguments) & (heavy | unasked | pages) == set()
 
 

@@ -138,7 +138,7 @@ class _Written:
         found = [each for each in outcomes.values() if not isinstance(each, SpagreeError)]
         if self.report and found:
             with working("drawing the report"):
-                from spagree.agreement import report_questions
+                from spagree.all_questions import report_questions
 
                 options: dict[str, Any] = {"target": self.target, "since": self.since, "force": self.force}
                 if self.all_questions:

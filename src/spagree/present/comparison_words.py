@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -54,6 +53,8 @@ class Shown(ABC):
         return f"<{type(self).__name__}: {' '.join(self.sentences())}>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         return "".join(f"<p>{escape(escape_controls(each))}</p>" for each in self.sentences())
 
 

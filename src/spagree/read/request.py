@@ -13,8 +13,9 @@ from spagree.read import layouts
 from spagree.read.layouts import Question
 
 if TYPE_CHECKING:
-    from spagree.read.tools import ReaderOptions, Rules
     from spagree.read.tools.chosen import Chosen
+    from spagree.read.tools.rules import Rules
+    from spagree.read.tools.tool import ReaderOptions
 
 POLARS, DUCKDB, SPARK = ENGINES = ("polars", "duckdb", "spark")
 
@@ -45,7 +46,7 @@ class Request(Reading):
 
     def refuse_unknown(self) -> None:
         """Refuse unknown names before anything is read."""
-        from spagree.read.tools import MODULES
+        from spagree.read.tools.registry import MODULES
 
         known = ("auto", *layouts.FORMATS, *MODULES)
         if self.format not in known and self.format not in (added := extensions.installed(extensions.READERS)):
@@ -120,7 +121,7 @@ class Request(Reading):
 
     def asked(self, scratch: Path) -> ReaderOptions:
         """The options that a tool's reader needs."""
-        from spagree.read.tools import ReaderOptions
+        from spagree.read.tools.tool import ReaderOptions
 
         item, annotator = (self._single(role) for role in ("item", "annotator"))
         return ReaderOptions(
@@ -152,7 +153,7 @@ class Request(Reading):
 
     def rules(self) -> Rules:
         """What counts as an annotation."""
-        from spagree.read.tools import Rules
+        from spagree.read.tools.rules import Rules
 
         return Rules(_several(self.status), self.ground_truth, self.multi, self.empty)
 

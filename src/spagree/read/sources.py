@@ -103,13 +103,16 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
     """The annotations by question: of a tool's export, or of a plain table."""
     origin = None
     if _is_path(source) and not _is_example(source) and request.may_be_export:
-        from spagree.read import tools
+        from spagree.read.tools.registry import find
+        from spagree.read.tools.source import look
 
-        origin = tools.look(_paths(source), request.encoding, scratch)
-        tool = tools.find(origin, request.format)
+        origin = look(_paths(source), request.encoding, scratch)
+        tool = find(origin, request.format)
         if tool is not None and not request.is_plain(tool.name):
+            from spagree.read.tools.questions import read_export
+
             asked = request.asked(scratch)
-            return tools.read_export(origin, tool, asked, request.rules(), missing=request.missing_texts, every=every)
+            return read_export(origin, tool, asked, request.rules(), missing=request.missing_texts, every=every)
     if request.query is not None:
         request.refuse_for_databases()
     request.refuse_for_tables(origin.name if origin else "this")

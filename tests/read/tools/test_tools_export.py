@@ -22,8 +22,8 @@ from spagree.read import read, read_all
 from spagree.read.pseudonyms import pseudonym
 from spagree.read.tools import look, timestamps
 from spagree.read.tools import source as source_module
-from spagree.read.tools.export import Rules
 from spagree.read.tools.registry import MODULES, load
+from spagree.read.tools.rules import Rules
 
 
 def saved(name: str, text: str) -> Callable[[Path], Path]:

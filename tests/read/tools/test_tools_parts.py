@@ -20,8 +20,9 @@ from spagree.read.files.paths import File, with_kind
 from spagree.read.request import Request
 from spagree.read.tools import answers, guess, timestamps
 from spagree.read.tools import source as source_module
-from spagree.read.tools.export import Rules, gather, label
+from spagree.read.tools.export import gather, label
 from spagree.read.tools.registry import MODULES, load
+from spagree.read.tools.rules import Rules
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 from spagree.understood import Caution
 
@@ -420,7 +421,7 @@ def test_readers_are_loaded_when_a_file_is_read_and_not_before() -> None:
 
 
 def test_cautions_of_a_reader_belong_to_every_question(tmp_path: Path) -> None:
-    from spagree.read.tools import read_export
+    from spagree.read.tools.questions import read_export
 
     def responses(_origin: Any, asked: ReaderOptions) -> Any:
         asked.cautions.append(Caution("x", "said"))

@@ -1,6 +1,6 @@
 """Exports of annotation tools → Annotations, one per question.
 
-source (what is it?) ─ registry (which tool?) ─ the tool's file: responses ─ export (rules) ─ Annotations
+source (what is it?) ─ registry (which tool?) ─ the tool's file: responses ─ export (by rules) ─ questions: Annotations
 
 A reader is one file that declares where its tool keeps item, annotator, label and time, and yields
 :class:`~spagree.read.tools.tool.Response` objects. docs/formats.md shows how to write one.
@@ -8,109 +8,25 @@ A reader is one file that declares where its tool keeps item, annotator, label a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
-from spagree.errors import DataError, FileError, SpagreeError, UsageError
-from spagree.late import nw
-from spagree.read import cells
-from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TIME, Annotations
-from spagree.read.layouts import SHOWN_EXAMPLES
-from spagree.read.tools.export import Export, Rules, gather
-from spagree.read.tools.registry import MODULES, find
-from spagree.read.tools.source import SPECIAL, Source, look
-from spagree.read.tools.tool import ReaderOptions, Tool
-from spagree.understood import Understood
+# What a reader needs, by module; loaded when asked for, because a plain table needs none of it.
+_HOMES = {
+    "MODULES": "registry",
+    "ReaderOptions": "tool",
+    "Rules": "rules",
+    "Source": "source",
+    "Tool": "tool",
+    "find": "registry",
+    "look": "source",
+    "read_export": "questions",
+}
 
-__all__ = ["MODULES", "ReaderOptions", "Rules", "Source", "Tool", "find", "look", "read_export"]
-
-
-def read_export(
-    source: Source,
-    tool: Tool,
-    options: ReaderOptions,
-    rules: Rules,
-    *,
-    missing: tuple[str, ...] = (),
-    every: bool = False,
-) -> dict[str, Annotations]:
-    """The annotations of the question the user means, or of every question."""
-    # A folder, an archive or a database, but the named tool does not write them.
-    if source.shape in SPECIAL and source.shape not in tool.shapes:
-        raise FileError(f"{source.name}: is a {source.shape}, and {tool.title} exports are files; name the files")
-    _refuse_renames(tool, options)
-    with _refused_otherwise(source, tool):
-        try:
-            export = gather(tool.responses(source, options), tool, rules, source.name, _named(options))
-        finally:
-            if options.where is not None:  # --where may be why nothing was found
-                options.where.refuse_nothing(tool.title)
-    if options.text is not None and not export.texts:
-        raise UsageError(
-            f"--text {options.text!r}: this {tool.title} export has no such text for any item; leave it out"
-        )
-    questions = export.chosen(options.question, every=every, name=source.name)
-    told = {question: _understood(source, export, question, options, rules) for question in questions}
-    return {question: _annotations(export, question, options, told[question], missing) for question in questions}
+__all__ = list(_HOMES)
 
 
-@contextmanager
-def _refused_otherwise(source: Source, tool: Tool) -> Iterator[None]:
-    """Explain any unexpected error in a reader: the tool did not write this file."""
-    try:
-        yield
-    except SpagreeError:
-        raise
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise DataError(
-            f"{source.name}: not what {tool.title} writes ({type(error).__name__}: {error}); check the export, "
-            "or leave --format out to have it recognised"
-        ) from error
-
-
-def _refuse_renames(tool: Tool, options: ReaderOptions) -> None:
-    """Refuse to rename a field if the tool offers no choice."""
-    for role in (ITEM, ANNOTATOR, TIME):
-        name = getattr(options, role)
-        if name is not None and role not in tool.renames:
-            where = tool.fields.get(role, "none")
-            raise UsageError(
-                f"--{role} {name!r}: a {tool.title} export has no choice of the {role} ({where}); "
-                "leave it out, or read the file as a plain table with --format long"
-            )
-
-
-def _named(options: ReaderOptions) -> dict[str, str]:
-    """The cluster and group fields, if the user named them."""
-    named = {CLUSTER: options.cluster, GROUP: options.by}
-    return {role: name for role, name in named.items() if name is not None}
-
-
-def _annotations(
-    export: Export, question: str, options: ReaderOptions, understood: Understood, missing: tuple[str, ...]
-) -> Annotations:
-    before = len(options.cautions)
-    frame = export.frame(question, options)
-    cautions = tuple(options.cautions)
-    del options.cautions[before:]  # they concern this question only
-    lazy: nw.LazyFrame[Any] = cells.with_missing(nw.from_native(frame.lazy()), missing)
-    present = {role: name for role, name in understood.columns.items() if role in frame.columns}
-    shown = [role for role in (ITEM, ANNOTATOR, LABEL) if role in frame.columns]
-    examples = tuple(tuple(str(each) for each in row) for row in frame.select(shown).head(SHOWN_EXAMPLES).rows())
-    complete = replace(understood, columns=present, examples=examples)
-    return Annotations(lazy, complete, cautions, export.left_out.get(question, {}))
-
-
-def _understood(source: Source, export: Export, question: str, options: ReaderOptions, rules: Rules) -> Understood:
-    """Where each role came from, in the tool's or the user's words, and what counted."""
-    tool = export.tool
-    found = {role: getattr(options, role) or tool.fields.get(role, "") for role in (ITEM, ANNOTATOR, TIME)}
-    columns = {ITEM: found[ITEM], ANNOTATOR: found[ANNOTATOR], LABEL: question, TIME: found[TIME], **_named(options)}
-    others = [name for name in export.questions if name != question]
-    more = [f"other questions: {', '.join(others)}"] if others else []
-    counted = f"counted: {rules.in_words(tool, export.statuses)}"
-    notes = [options.notes[question]] if question in options.notes else []
-    some = [] if options.where is None else [options.where.in_words()]
-    return Understood(source.name, tool.name, columns, rules=(*some, *more, *notes, counted))
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

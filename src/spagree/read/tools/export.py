@@ -12,56 +12,16 @@ from spagree.errors import ColumnError, DataError, UsageError, unknown_name
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, LINK, ROW, TEXT, TIME
 from spagree.read.tables import listed, shown
 from spagree.read.tools.fields import field_in, fields_of
+from spagree.read.tools.rules import Rules
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution
 
 if TYPE_CHECKING:
     import polars
 
-CHOICES = {"ground_truth": ("keep", "drop"), "multi": ("set", "options"), "empty": ("drop", "keep")}
 SHOWN_QUESTIONS, SHOWN_FIELDS = 12, 30
 MOST_ANSWERS = 20_000_000
 LONGEST_TEXT = 2_000  # characters of an item's text, enough to recognise it
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What counts as an annotation in an export; the defaults are stated in docs/formats.md.
-
-    >>> Rules(multi="sets")
-    Traceback (most recent call last):
-    spagree.errors.UsageError: unknown value of multi="sets"; did you mean 'set'? Known: set, options
-    """
-
-    status: tuple[str, ...] = ()
-    ground_truth: str = "keep"
-    multi: str = "set"
-    empty: str = "drop"
-
-    def __post_init__(self) -> None:
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise unknown_name(f"value of --{name.replace('_', '-')}", str(getattr(self, name)), known)
-
-    def counted(self, tool: Tool) -> tuple[str, ...]:
-        """The statuses that count, in the tool's own words."""
-        known = tuple(dict.fromkeys((*tool.counted, *tool.statuses)))
-        for given in self.status:
-            if not known:
-                raise UsageError(f"--status {given}: {tool.title} exports have no status; leave it out")
-            if given.lower() not in known:
-                raise unknown_name("status", given, known)
-        return tuple(given.lower() for given in self.status) or tool.counted
-
-    def in_words(self, tool: Tool, seen: frozenset[str]) -> str:
-        """The rules in the words of the summary; the status only if responses have one."""
-        counted = self.counted(tool)
-        others = [name for name in dict.fromkeys((*tool.counted, *tool.statuses)) if name not in counted]
-        status = [f"status {', '.join(counted)}" + (f" (not {', '.join(others)})" if others else "")] if counted else []
-        gold = "ground truth kept" if self.ground_truth == "keep" else "ground truth left out"
-        multi = "several choices are one set" if self.multi == "set" else "several choices are a question each"
-        empty = "empty answers left out" if self.empty == "drop" else "empty answers are a label"
-        return "; ".join([*(status if seen else []), gold, multi, empty])
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from spagree import extensions
 from spagree.errors import UsageError
 from spagree.read.databases.addresses import needed
 from spagree.read.tools import unreadable
 from spagree.read.tools.source import DATABASE, SERVER, TABLE, Source
-from spagree.read.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from spagree.read.tools.tool import Tool
 
 # The name for --format → the module that reads it, loaded on demand.
 MODULES = {
@@ -57,6 +60,8 @@ def load(name: str) -> Tool:
     if name in MODULES:
         tool: Tool = import_module(f"spagree.read.tools.{MODULES[name]}").TOOL
         return tool
+    from spagree.read.tools.tool import Tool
+
     found = extensions.load(extensions.READERS, name)
     if not isinstance(found, Tool):
         raise UsageError(

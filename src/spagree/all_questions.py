@@ -1,0 +1,45 @@
+"""One page for all questions of a source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from spagree.agreement import Agreement
+from spagree.errors import SpagreeError
+from spagree.estimate.since import check_target
+from spagree.present.earlier import earlier_figures, what_changed
+from spagree.present.report import chapter, write_report
+from spagree.present.report.method import source_name
+from spagree.present.report.questions import Question, questions_page
+from spagree.present.report.top import about
+from spagree.version import __version__
+from spagree.write import refuse_existing
+
+
+def report_questions(
+    outcomes: Mapping[str, Agreement | SpagreeError],
+    path: str | os.PathLike[str],
+    *,
+    target: float | None = None,
+    since: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> Path:
+    """Write one page for several questions; one without figures says why and does not stop the others."""
+    refuse_existing(path, force=force)
+    before = {} if since is None else earlier_figures(since).get("questions", {})
+    found, figures = [], {}
+    for place, (name, each) in enumerate(outcomes.items()):
+        if isinstance(each, SpagreeError):
+            continue
+        figures[name] = each.to_dict()
+        changed = what_changed(before[name], figures[name]) if name in before else ""
+        values = each.breakdowns()
+        parts = (values, each.understood, each.options, __version__)
+        made = chapter(*parts, target=check_target(target), since=changed, prefix=f"q{place + 1}-")
+        found.append(Question(name, about(*parts[:3]), values, made))
+    failed = {name: str(each) for name, each in outcomes.items() if isinstance(each, SpagreeError)}
+    first = next((each.understood for each in outcomes.values() if not isinstance(each, SpagreeError)), None)
+    html = questions_page(source_name(first), found, failed, {"questions": figures}, __version__)
+    return write_report(html, Path(path), force=force)
