@@ -11,6 +11,7 @@ import pytest
 
 import spagree
 from spagree.read import Annotations, read, read_all
+from spagree.read.tools import mturk
 
 Write = Callable[[str, str], Path]
 
@@ -53,6 +54,29 @@ def test_mturk_leaves_out_what_was_rejected_and_what_is_empty(write: Write) -> N
     assert rows(found) == [("h1", "W1", "good"), ("h1", "W2", "NA"), ("h2", "W2", "good")]
     assert dict(found.left_out) == {"rejected": 1, "empty": 1}
     assert found.frame.collect()["time"].to_list()[:2] == [1516816090, 1530722890]  # PST and PDT differ by an hour
+
+
+@pytest.mark.parametrize("most", [0, 1, 10_000])
+def test_mturk_equal_answers_keep_their_items_and_people(
+    most: int, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mturk, "MOST_SHARED", most)
+    given = [("h1", "W1", "a", "x"), ("h2", "W1", "a", "y"), ("h1", "W2", "a", "x"), ("h2", "W2", "b", "x")]
+    lines = [f"{hit},{who},text of {hit},{mood},{tone}" for hit, who, mood, tone in given]
+    path = write("batch.csv", "\n".join(["HITId,WorkerId,Input.text,Answer.mood,Answer.tone", *lines]))
+    found = read_all(path)
+    assert rows(found["mood"]) == [(hit, who, mood) for hit, who, mood, _ in given]
+    assert rows(found["tone"]) == [(hit, who, tone) for hit, who, _, tone in given]
+    assert found["mood"].frame.collect()["text"].to_list() == [f"text of {hit}" for hit, *_ in given]
+
+
+def test_mturk_crowd_elements_are_told_apart_beside_equal_answers(write: Write) -> None:
+    crowd = [json.dumps([{"tone": {"label": tone}}]).replace('"', '""') for tone in ("x", "y")]
+    lines = [f'h1,W{number},same,"{cell}"' for number, cell in enumerate(crowd)]
+    path = write("batch.csv", "\n".join(["HITId,WorkerId,Answer.mood,Answer.taskAnswers", *lines]))
+    found = read_all(path)
+    assert rows(found["tone"]) == [("h1", "W0", "x"), ("h1", "W1", "y")]
+    assert rows(found["mood"]) == [("h1", "W0", "same"), ("h1", "W1", "same")]
 
 
 def test_mturk_rejected_ones_on_request(write: Write) -> None:

@@ -232,6 +232,8 @@ def test_usual_times(text: str, seconds: float | None) -> None:
         ("Thu Jan 01 00:00:00 UTC 1970", 0), ("Thu Jan 01 00:00:00 GMT 1970", 0), ("Thu Jan 1 00:00:00 PST 1970", 28800),
         ("Thu Jan 01 00:00:00 PDT 1970", 25200), ("Thu Jan 01 00:00:00 EST 1970", 18000), ("Thu Jan 01 00:00:00 CET 1970", None),
         ("Thu Jan 41 00:00:00 UTC 1970", None), ("1970-01-01T00:00:01Z", 1), ("soon", None),
+        ("Thu Jan 01 00:01:02 UTC 1970", 62), (" Thu  Jan 01  00:01:02 UTC 1970 ", 62), ("Thu Jan 01 00:61:02 UTC 1970", None),
+        ("Thu Jan    00:00:10 01 UTC 1970", None), ("Thu Jan 01 00:00:10 UTC", None), ("Thu Jan 01 00:00:10 | UTC 1970", None),
     ],
 )  # fmt: skip
 def test_times_of_mechanical_turk(text: str, seconds: float | None) -> None:

@@ -107,7 +107,7 @@ def _cells(
         relation = _loaded(_filled_up(opened, omitted, scratch), positions, scratch)
     relation.execute()
     while block := relation.fetchmany(BLOCK):
-        yield from ((row[-1], names, row[:-1]) for row in block if any(row[:-1]))
+        yield from ((row[-1], names, cells) for row in block if any(cells := row[:-1]))
 
 
 def _loaded(opened: TextFile, positions: Sequence[int], scratch: Path) -> Any:

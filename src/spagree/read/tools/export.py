@@ -198,7 +198,8 @@ class _Gathering:
                 rows.name(values)
             if seconds is None and time is not None:
                 rows.no_times.append(time)
-        if item is not None and (item not in self.texts or item not in self.links):
+        has_text, has_link = text is None or item in self.texts, not fields or item in self.links
+        if item is not None and not (has_text and has_link):
             self._describe(item, text, fields)
 
     def _describe(self, item: str, text: str | None, fields: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from sys import intern
 from typing import Any
 
 from spagree.errors import ColumnError, DataError
@@ -26,6 +27,7 @@ OMITTED = ("Approve", "Reject")  # final columns that files from the website nam
 OLD = ("hitid", "workerid", "assignmentid")
 TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url")
 STATUSES = {"Submitted": "submitted", "Approved": "approved", "Rejected": "rejected"}
+MOST_SHARED = 10_000  # different answers of which each is stored once
 REGIONS = ("entities", "boundingBoxes", "polygons", "keypoints", "polylines", "cuboids", "labeledImage")
 
 Row = tuple[int, Sequence[str], Sequence[str | None]]  # line, names, cells
@@ -55,12 +57,12 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     given = list(_assignments(source, options, texts, found))
     if options.item is None:
         _tell_repeats(source, options, given)
-    kinds = _Boxes([fields for *_, fields, _ in given])
+    kinds = _Boxes([each[6] for each in given])
     numbers = _numbers(source, kinds.fields)
     for line, item, who, time, status, seen, fields, others in given:
         answers = kinds.ticked(fields)
         if not numbers:
-            yield Response(item, who, answers, time, status, row=line, text=seen.get(""), fields=others)
+            yield Response(item, who, answers, time, status, False, line, seen.get(""), False, others)  # noqa: FBT003
             continue
         for number, of_number in _by_item(answers, numbers):
             of_item = f"{item} {number}" if number else item
@@ -94,31 +96,40 @@ class _Columns:
         others = {name.removeprefix(INPUT): name for name in names if options.needs(name) or _is_link(name)}
         others |= {name: name for name in names if name in (options.by, options.cluster)}
         self.others = [(field, at[name]) for field, name in others.items()]
+        self.given: dict[tuple[str | None, ...], dict[str, Value]] = {}
+        self.last: tuple[str, dict[str, str | None]] = "", {}
 
     def assignment(self, source: str, line: int, cells: Sequence[str | None]) -> Assignment:
-        """One row of the file."""
-        fields = {field: _cell(cells[position]) for field, position in self.answers}
-        if self.crowd is not None and (crowd := cells[self.crowd]):
-            fields |= _crowd(f"{source}:{line}", crowd)
+        """One row of the file; what equals earlier rows is stored once."""
+        last_item, last_texts = self.last
+        item, texts = cells[self.item] or "", {number: cells[position] for number, position in self.texts}
+        item = last_item if item == last_item else item
+        texts = last_texts if texts == last_texts else texts
+        self.last = item, texts
         who = None if self.who is None else cells[self.who]
         time = None if self.time is None else cells[self.time]
         status = (None if self.status is None else cells[self.status]) or "Submitted"
-        return (
-            line,
-            cells[self.item] or "",
-            who,
-            time,
-            STATUSES.get(status) or status.lower(),
-            {number: cells[position] for number, position in self.texts},
-            fields,
-            {field: cells[position] for field, position in self.others} if self.others else NO_FIELDS,
-        )
+        others = {field: cells[position] for field, position in self.others} if self.others else NO_FIELDS
+        fields = self._fields(cells)
+        if self.crowd is not None and (crowd := cells[self.crowd]):
+            fields = fields | _crowd(f"{source}:{line}", crowd)
+        return line, item, who and intern(who), time, STATUSES.get(status) or status.lower(), texts, fields, others
+
+    def _fields(self, cells: Sequence[str | None]) -> dict[str, Value]:
+        """The answers in cells of their own."""
+        key = tuple([cells[position] for _, position in self.answers])
+        found = self.given.get(key)
+        if found is None:
+            found = {field: _cell(text) for (field, _), text in zip(self.answers, key, strict=True)}
+            if len(self.given) < MOST_SHARED:
+                self.given[key] = found
+        return found
 
 
 def _tell_repeats(source: Source, options: ReaderOptions, given: Sequence[Assignment]) -> None:
     """Warn if one input occurs in several HITs: it is one item, but HIT ids do not show it."""
     hits: dict[str, str] = {}  # the first HIT of each input
-    if all(hits.setdefault(text, item) == item for _, item, _, _, _, seen, *_ in given if (text := seen.get(""))):
+    if all(hits.setdefault(text, each[1]) == each[1] for each in given if (text := each[5].get(""))):
         return
     inputs: defaultdict[tuple[str | None, ...], set[str | None]] = defaultdict(set)
     names: Sequence[str] = ()
@@ -162,7 +173,7 @@ class _Boxes:
 
     def __init__(self, given: Sequence[Mapping[str, Value]]) -> None:
         values: defaultdict[str, set[Value]] = defaultdict(set)
-        for fields in given:
+        for fields in {id(fields): fields for fields in given}.values():  # equal answers are often one object
             for field, value in fields.items():
                 values[field].add(value)
         joined = {

@@ -46,16 +46,24 @@ def mturk(text: str) -> float | None:
     >>> mturk("Thu Jan 01 00:00:10 PST 1970"), mturk("Thu Jan 01 00:00:10 XYZ 1970")
     (28810.0, None)
     """
+    if text[10:11] == text[19:20] == " ":  # as Amazon writes them; few distinct days, each cached
+        midnight, seconds = _midnight(f"{text[:11]}|{text[19:]}"), _of_day(text[11:19])
+        if midnight is not None and seconds is not None:
+            return midnight + seconds
     parts = text.split()
     if len(parts) != 6:  # noqa: PLR2004
         return usual(text)
-    _, month, day, time, zone, year = parts
-    midnight, seconds = _midnight(year, month, day, zone), _of_day(time)  # few distinct days, each cached
+    midnight, seconds = _midnight(" ".join([*parts[:3], "|", *parts[4:]])), _of_day(parts[3])
     return None if midnight is None or seconds is None else midnight + seconds
 
 
 @lru_cache(maxsize=100_000)
-def _midnight(year: str, month: str, day: str, zone: str) -> float | None:
+def _midnight(text: str) -> float | None:
+    """The start of a day, written as Amazon does with | for the time."""
+    parts = text.split()
+    if len(parts) != 6 or parts[3] != "|":  # noqa: PLR2004
+        return None
+    _, month, day, _, zone, year = parts
     if month not in MONTHS or zone not in HOURS or not (year.isdecimal() and day.isdecimal()):
         return None
     seconds = _seconds(int(year), MONTHS[month], int(day), 0, 0, 0)
