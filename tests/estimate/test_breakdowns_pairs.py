@@ -239,3 +239,20 @@ def test_the_lower_limits_allow_for_items_on_which_the_two_differ(metric: str, r
     for name, one, other in (("cohen_kappa", x, y), ("scott_pi", (x + y) / 2, (x + y) / 2)):
         expected = one * other + (1 - one) * (1 - other)
         assert row[f"{name}_low"] == pytest.approx((30 / whole - expected) / (1 - expected), abs=1e-9)
+
+
+def test_pairs_that_agree_least_come_first_after_those_with_few_items() -> None:
+    def together(one: str, other: str, items: int, agreeing: int) -> list[tuple[str, str, str]]:
+        both = [(f"{one}{other}{item}", one, other, "x" if item < agreeing else "y") for item in range(items)]
+        return [row for item, a, b, label in both for row in ((item, a, "x"), (item, b, label))]
+
+    rows = (
+        together("a", "b", 40, 36) + together("c", "d", 40, 10) + together("e", "f", 40, 20) + together("g", "h", 2, 0)
+    )
+    found = spagree.measure(rows).pairs()
+    assert found.select("annotator", "other", "few").rows() == [
+        ("c", "d", False),
+        ("e", "f", False),
+        ("a", "b", False),
+        ("g", "h", True),
+    ]

@@ -16,7 +16,8 @@ import spagree
 from spagree.errors import UsageError
 from spagree.tally import engines
 from spagree.tally.set_labels import guess_separator, options_of, set_label
-from spagree.tally.spelling import canonical, caution_ids, spelling_variants
+from spagree.tally.spelling import MOST_COMPARED, canonical, caution_ids, spelling_variants
+from spagree.tally.tally import Tally
 
 ROWS = {
     "item": ["Doc1", "doc1 ", "02", "2.0", "7"],
@@ -137,5 +138,7 @@ def test_ids_that_differ_in_spelling_are_named_with_what_they_are() -> None:
     assert item.code == "item_variants" and item.message.startswith(
         "items that differ only in spelling are counted as different items: 'Q1' / 'q1 '. "
     )
+    crowd = Tally.from_patterns({(("x", 1),): 2}, {"Ann": 1, "ann": 1} | {f"p{n}": 1 for n in range(MOST_COMPARED)})
+    assert [caution.code for caution in caution_ids(crowd, lambda: ["q1", "q2"])] == []
     even = spagree.tally([("q1", "ann", "x"), ("q1", "bob", "x")])
     assert caution_ids(even, lambda: pytest.fail("nothing to look up")) == ()
