@@ -50,7 +50,7 @@ def outcome(path: Path, **options: Any) -> Any:
         (PLAIN + "q4,,yes\nq4,ann,\n,ann,yes\n", "labels.csv"),
         (PLAIN.replace("yes", " été 中"), "labels.csv"),
         (PLAIN.replace("annotator", "x"), "labels.csv"),
-        (gzip.compress(PLAIN.encode()), "labels.csv.gz"),
+        (gzip.compress(PLAIN.encode(), mtime=0), "labels.csv.gz"),
         (PLAIN.encode("utf-16"), "labels.csv"),
     ],
 )
