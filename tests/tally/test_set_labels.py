@@ -29,6 +29,7 @@ from spagree.tally.set_labels import caution_sets, guess_separator, options_of, 
         ("{'a': 1}", ["{'a': 1}"]),
         ("['a', b]", ["['a', b]"]),
         ("[a, b", ["[a, b"]),
+        ("[broken; list", ["[broken", "list"]),
         ("a ;; b;", ["a", "b"]),
         ("", []),
     ],
@@ -41,7 +42,16 @@ def test_options_of_a_label(label: str, options: list[str]) -> None:
     ("labels", "separator"),
     [
         (["a", "a;b", "b"], ";"),
+        (["a;b", "b;a", "a"], ";"),
+        (["a, b", "b", "a"], ","),
+        (["a|b", "a|c", "b|c"], "|"),
         (["a+b", "b+a"], "+"),
+        (["red+blue", "red", "blue"], "+"),
+        (['["a", "b"]', '["b"]', '["a"]'], "|"),
+        (["2024/01/02", "2024/01/03"], None),
+        (["either; or", "neither; nor"], None),
+        ([1, 2, 3], None),
+        (["x" * 50 + ";y", "x" * 50, "y"], None),
         (["1,5", "2,5", "1", "2"], None),  # decimal commas
         (["1/2", "1/3", "1"], None),
         (["x" * 41 + ";" + "y" * 41, "x" * 41], None),
@@ -51,7 +61,7 @@ def test_options_of_a_label(label: str, options: list[str]) -> None:
         (["a", "b"], None),
     ],
 )
-def test_the_separator_that_gives_known_options(labels: list[str], separator: str | None) -> None:
+def test_the_separator_that_gives_known_options(labels: list[Any], separator: str | None) -> None:
     assert guess_separator(labels) == separator
 
 
@@ -78,7 +88,8 @@ def test_separators_that_separate_nothing_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "label"), [(["b", "a", "b"], "a|b"), (["a|b"], '["a|b"]'), (["[x"], '["[x"]'), ([], "[]"), (["é"], "é")]
+    ("options", "label"),
+    [(["b", "a"], "a|b"), (["b", "a", "b"], "a|b"), (["a|b"], '["a|b"]'), (["[x"], '["[x"]'), ([], "[]"), (["é"], "é")],
 )
 def test_a_set_has_one_spelling(options: list[str], label: str) -> None:
     assert set_label(options) == label

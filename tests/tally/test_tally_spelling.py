@@ -15,7 +15,6 @@ import pytest
 import spagree
 from spagree.errors import UsageError
 from spagree.tally import engines
-from spagree.tally.set_labels import guess_separator, options_of, set_label
 from spagree.tally.spelling import MOST_COMPARED, canonical, caution_ids, spelling_variants
 from spagree.tally.tally import Tally
 
@@ -97,29 +96,6 @@ def test_of_many_items_spellings_are_sampled_together(kind: str, tmp_path: Path)
     assert all(len(group) == 2 for group in spelling_variants(found)) and len(spelling_variants(found)) * 2 == len(
         found
     )
-
-
-@pytest.mark.parametrize(
-    ("labels", "separator"),
-    [
-        (["a;b", "b;a", "a"], ";"),
-        (["a, b", "b", "a"], ","),
-        (["a|b", "a|c", "b|c"], "|"),
-        (["red+blue", "red", "blue"], "+"),
-        (['["a", "b"]', '["b"]', '["a"]'], "|"),
-        (["2024/01/02", "2024/01/03"], None),
-        (["either; or", "neither; nor"], None),
-        ([1, 2, 3], None),
-        (["x" * 50 + ";y", "x" * 50, "y"], None),
-    ],
-)
-def test_the_separator_is_guessed_from_options_that_occur_again(labels: list[Any], separator: str | None) -> None:
-    assert guess_separator(labels) == separator
-
-
-def test_sets_have_one_spelling() -> None:
-    assert options_of("[broken; list", ";") == ["[broken", "list"]
-    assert set_label(["b", "a"]) == "a|b" and set_label(["[x"]) == '["[x"]'
 
 
 def test_a_series_of_cases_replaces_texts_where_an_engine_has_nothing_better() -> None:

@@ -36,6 +36,15 @@ class Table:
     first_row: int = 1
 
 
+def sql_literal(text: str) -> str:
+    """A text as an SQL literal.
+
+    >>> print(sql_literal("it's"))
+    'it''s'
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
 def cell(position: int) -> str:
     """The name of a column until its role is known.
 

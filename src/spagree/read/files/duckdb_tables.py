@@ -25,7 +25,7 @@ from spagree.read.files.delimited import TextFile
 from spagree.read.files.paths import File, refuse_changed, stamps
 from spagree.read.files.scratch import spill_folder
 from spagree.read.files.small_text import SmallText
-from spagree.read.tables import Table, cell, listed
+from spagree.read.tables import Table, cell, listed, sql_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -55,15 +55,6 @@ def _share(connection: DuckDBPyConnection) -> float | None:
     """How much of the running query is done; duckdb reports −1 if none is running."""
     percent = connection.query_progress()
     return percent / 100 if percent >= 0 else None
-
-
-def quoted(text: str) -> str:
-    """A text as an SQL literal.
-
-    >>> print(quoted("it's"))
-    'it''s'
-    """
-    return "'" + text.replace("'", "''") + "'"
 
 
 def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory: bool = False) -> Table:
@@ -138,7 +129,7 @@ def _select(file: TextFile, positions: Sequence[int], longest: int) -> str:
     newline = ", new_line='\\n'" if file.newline == "\n" else ""
     return (
         f"SELECT {wanted} FROM read_csv({literal_path(file.file.path)}, "
-        f"auto_detect=false, columns={{{columns}}}, delim={quoted(file.delimiter)}, quote='\"', escape='\"', "
+        f"auto_detect=false, columns={{{columns}}}, delim={sql_literal(file.delimiter)}, quote='\"', escape='\"', "
         f"nullstr='', header={str(file.has_header).lower()}, skip={file.skip}, null_padding=false, "
         f"strict_mode=true, compression='none', max_line_size={longest}{newline})"
     )
@@ -201,7 +192,7 @@ def literal_path(path: Path) -> str:
     >>> print(literal_path(Path("/it's/a[1].csv")))
     '/it''s/a[[]1].csv'
     """
-    return quoted("".join(f"[{c}]" if c in "*?[" else c for c in str(path)))
+    return sql_literal("".join(f"[{c}]" if c in "*?[" else c for c in str(path)))
 
 
 def parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from spagree.read.contents import held_by, link_column, plain_name, values_by_it
 from spagree.read.files.small_text import SmallText
 from spagree.read.layouts import advice, question_column
 from spagree.read.layouts.question import Layout, Question
-from spagree.read.tables import Table, cell, listed, shown
+from spagree.read.tables import Table, cell, listed, shown, sql_literal
 from spagree.understood import Caution
 
 # Seconds since 1970 (UTC): numbers stay as they are, and a date without a zone is in UTC, whatever the
@@ -45,7 +45,7 @@ def seconds_from_text(
     into nulls, and a failure must be reported with its row.
     """
     relation = frame.to_native()
-    seconds = SECONDS if written is None else f"epoch(try_strptime({TIME}, {_quoted(written)}))"
+    seconds = SECONDS if written is None else f"epoch(try_strptime({TIME}, {sql_literal(written)}))"
     cautions: tuple[Caution, ...] = ()
     total = _unreadable(relation, seconds)
     if total and written is None and (found := _found_format(relation, column)) is not None:
@@ -68,7 +68,7 @@ def _found_format(relation: Any, column: str) -> tuple[str, str] | None:
     """Day first or month first, if only one of them fits every time; refused if both do."""
     ways = {}
     for first, dates in DATES.items():
-        formats = ", ".join(_quoted(date + clock) for date in dates for clock in CLOCKS)
+        formats = ", ".join(sql_literal(date + clock) for date in dates for clock in CLOCKS)
         seconds = f"epoch(try_strptime({TIME}, [{formats}]))"
         if not _unreadable(relation, seconds):
             ways[first] = seconds
@@ -78,10 +78,6 @@ def _found_format(relation: Any, column: str) -> tuple[str, str] | None:
             "--time-format '%d/%m/%Y %H:%M:%S' or '%m/%d/%Y %H:%M:%S'"
         )
     return next(iter(ways.items()), None)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _refusal(relation: Any, seconds: str, source: str, column: str, written: str | None) -> DataError:

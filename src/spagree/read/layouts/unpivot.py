@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from spagree.late import nw
 from spagree.read.frames import is_spark
+from spagree.read.tables import sql_literal
 
 
 def unpivoted(
@@ -18,7 +19,7 @@ def unpivoted(
     """
     if frame.implementation is nw.Implementation.DUCKDB:
         # The same in SQL: on duckdb, narwhals' unpivot drops nulls and knows only the default connection.
-        texts = ", ".join("'" + name.replace("'", "''") + "'" for name in names.values())
+        texts = ", ".join(map(sql_literal, names.values()))
         cells = f"unnest([{texts}]) AS {variable}, unnest([{', '.join(names)}]) AS {value}"
         return cast("nw.LazyFrame[Any]", nw.from_native(frame.to_native().project(f"{', '.join(kept)}, {cells}")))
     if is_spark(frame):

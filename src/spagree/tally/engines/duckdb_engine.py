@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from spagree.late import nw
 from spagree.read.annotations import ITEM, LABEL, ROW
+from spagree.read.tables import sql_literal
 from spagree.tally.engines.engine import MOST_REPEATS_APART, ROWS_LOOKED_AT, Engine, Frame
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class DuckDB(Engine):
     def replaced(self, frame: Frame, column: str, changes: Mapping[str, str]) -> Frame:
         """By a join: a chain of cases would be evaluated one by one for every row."""
         native: Any = frame.to_native()
-        values = ", ".join(f"({_quoted(old)}, {_quoted(new)})" for old, new in changes.items())
+        values = ", ".join(f"({sql_literal(old)}, {sql_literal(new)})" for old, new in changes.items())
         name = f"spelled_{next(_numbers)}"
         columns = [
             f"coalesce(changes.new, {name}.{each}) AS {each}" if each == column else each for each in native.columns
@@ -86,7 +87,7 @@ class DuckDB(Engine):
             for column in columns
         }
         known = {column: names for column, names in found.items() if _can_be_listed(names)}
-        kinds = {column: "ENUM (" + ", ".join(map(_quoted, names)) + ")" for column, names in known.items()}
+        kinds = {column: "ENUM (" + ", ".join(map(sql_literal, names)) + ")" for column, names in known.items()}
         codes = [f"enum_code({name}::{kinds[name]}) AS {name}" if name in kinds else name for name in native.columns]
         return cast("Frame", nw.from_native(native.project(", ".join(codes)))), known
 
@@ -105,7 +106,3 @@ class DuckDB(Engine):
 def _can_be_listed(names: Sequence[str]) -> bool:
     """Whether the names fit in a query, which ends at a NUL."""
     return 0 < len(names) <= MOST_ENUMERATED and not any("\0" in name for name in names)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
