@@ -12,13 +12,14 @@ import pytest
 
 import spagree
 from spagree.estimate.annotators import mean_agreement
+from spagree.moments import is_date
 from spagree.present.charts.board import Charts
 from spagree.present.charts.network import places
 from spagree.present.charts.rows import development_rows, in_order, network_rows, people, strongest
 from spagree.present.charts.spec import domain
 from spagree.present.charts.theme import PAGE, PAPER, theme
 from spagree.present.charts.timeline import Timeline
-from spagree.present.wording import change, escape_controls, is_date, limits, moment, short_names
+from spagree.present.wording import change, escape_controls, limits, moment, short_names
 
 NAMES = [name for name in vars(Charts) if not name.startswith("_")]
 

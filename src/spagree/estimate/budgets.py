@@ -37,7 +37,7 @@ from spagree.estimate.planning import (
 )
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import Estimate, half_interval, wilson
-from spagree.moments import unix_seconds
+from spagree.moments import is_date, unix_seconds
 from spagree.options import CustomWeights
 from spagree.tally.tally import Tally
 
@@ -388,10 +388,9 @@ def pace(rows: Sequence[Mapping[str, Any]]) -> Pace | None:
 
 
 def _seconds(time: Any) -> float | None:
-    """Seconds since 1970, from a date or from a number that can only be a timestamp."""
+    """Seconds since 1970, from a date or from a number of seconds or milliseconds that can only be a date."""
     if isinstance(time, datetime):
         return unix_seconds(time)
     if isinstance(time, int | float) and not isinstance(time, bool):
-        seconds = time / 1000 if time > 1e11 else float(time)
-        return seconds if seconds > 3e8 else None
+        return next((seconds for seconds in (float(time), time / 1000) if is_date(seconds)), None)
     return None

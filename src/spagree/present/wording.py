@@ -159,6 +159,8 @@ def moment(seconds: float) -> str:
     """
     from datetime import UTC, datetime
 
+    from spagree.moments import is_date
+
     if not is_date(seconds):
         return number(seconds)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
@@ -172,15 +174,6 @@ def without_midnight(moments: Sequence[str]) -> list[str]:
     """
     days = all(words.endswith(MIDNIGHT) for words in moments)
     return [words.removesuffix(MIDNIGHT) if days else words for words in moments]
-
-
-def is_date(seconds: float) -> bool:
-    """Whether a number is seconds since 1970 (in the years 1990 to 2100) and not a count.
-
-    >>> is_date(1709301900), is_date(17)
-    (True, False)
-    """
-    return 631152000 <= seconds <= 4102444800
 
 
 def printable(text: str, width: int = SHORT) -> str:

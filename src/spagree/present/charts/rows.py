@@ -16,7 +16,7 @@ from spagree.estimate.missingness import in_ranges
 from spagree.estimate.overlap import THIN
 from spagree.estimate.planning import NEW_ITEMS
 from spagree.estimate.uncertainty import FEW_ITEMS, half_interval
-from spagree.moments import unix_seconds
+from spagree.moments import is_date, unix_seconds
 from spagree.present.charts.interval_lines import CHANCE_KINDS, CHOSEN, FEW, OTHER
 from spagree.present.charts.timeline import DAY, Timeline
 from spagree.present.group_words import group_lines
@@ -24,7 +24,6 @@ from spagree.present.wording import (
     count,
     figure,
     interval,
-    is_date,
     limits,
     moment,
     number,

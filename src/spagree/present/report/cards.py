@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_DISPUTED
 from spagree.estimate.similarity import SET_METRICS, as_set
+from spagree.moments import is_date
 from spagree.present.charts.rows import NO_OPTION, annotator_keys, class_keys, seconds
 from spagree.present.report.parts import Card, Cards, Figure, Name, Section, Vote
 from spagree.present.tables import chips
-from spagree.present.wording import count, escape_controls, figure, is_date, moment, percent, printable, sentence
+from spagree.present.wording import count, escape_controls, figure, moment, percent, printable, sentence
 
 if TYPE_CHECKING:
     import polars

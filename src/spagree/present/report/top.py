@@ -9,12 +9,13 @@ from typing import Any
 from spagree.estimate import Findings
 from spagree.estimate.breakdown_values import Absent, Breakdowns, known
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
+from spagree.moments import is_date
 from spagree.present.charts.rows import development_steps
 from spagree.present.report.parts import Step
 from spagree.present.report.steps import steps
 from spagree.present.sentence import beyond_chance, by_chance, in_words, interval_name, level_name, on_the_scale
 from spagree.present.verdicts import Verdict
-from spagree.present.wording import count, escape_controls, figure, interval, is_date, moment, printable
+from spagree.present.wording import count, escape_controls, figure, interval, moment, printable
 from spagree.understood import Understood
 
 NAME = "Sparse Probability of Agreement (SPA)"
