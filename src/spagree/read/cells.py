@@ -8,16 +8,22 @@ from typing import Any
 from spagree.errors import SHOWN_PROBLEMS, DataError
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME
-from spagree.read.tables import Table, cell, shown
+from spagree.read.frames import collected
+from spagree.read.tables import Table, cell, shown, wrong_cell
 from spagree.understood import Caution
 
-LARGEST_COUNT = EXACT = 2**53  # whole numbers below are exact as floats
+EXACT = 2**53  # whole numbers below are exact as floats
 
 
 def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Null where a label, id or time is NaN, or a label is one of the texts that mean missing."""
+    """Null where a label, id or time is NaN, or a label is a text that means missing; refuses lists and records."""
     schema = frame.collect_schema()
-    _refuse_nested(schema)
+    for role in (ITEM, ANNOTATOR, LABEL):
+        if role in schema and schema[role].is_nested():
+            raise DataError(
+                f"the column of the {role} holds {schema[role]}, several values per cell; "
+                "make each cell one text or number first"
+            )
     changed = [
         nw.when(~nw.col(role).is_nan()).then(nw.col(role) + 0.0).alias(role)  # −0.0 + 0.0 is 0.0 on every engine
         for role in (ITEM, LABEL, ANNOTATOR, TIME)
@@ -30,16 +36,6 @@ def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFra
     return cleaned.with_columns(nw.when(~is_missing).then(nw.col(LABEL)).alias(LABEL))
 
 
-def _refuse_nested(schema: nw.Schema) -> None:
-    """Refuse lists and records in cells, which are neither labels nor ids; tools write sets of choices as text."""
-    for role in (ITEM, ANNOTATOR, LABEL):
-        if role in schema and schema[role].is_nested():
-            raise DataError(
-                f"the column of the {role} holds {schema[role]}, several values per cell; "
-                "make each cell one text or number first"
-            )
-
-
 def in_one_type(frame: nw.LazyFrame[Any], positions: Sequence[int]) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
     """Columns to be stacked, in one type: numbers if all are numbers, otherwise text."""
     schema = frame.collect_schema()
@@ -49,9 +45,8 @@ def in_one_type(frame: nw.LazyFrame[Any], positions: Sequence[int]) -> tuple[nw.
     if all(kind.is_numeric() for kind in kinds):
         wanted: Any = nw.Float64 if any(kind.is_float() for kind in kinds) else nw.Int64
         return frame.with_columns(nw.col(cell(p)).cast(wanted) for p in positions), ()
-    names = ", ".join(sorted(str(kind) for kind in kinds))
-    message = f"the columns hold several types ({names}); their text was used as the label"
-    caution = Caution("mixed_types", message)
+    names = ", ".join(sorted(map(str, kinds)))
+    caution = Caution("mixed_types", f"the columns hold several types ({names}); their text was used as the label")
     return frame.with_columns(as_text(cell(p), schema[cell(p)]).alias(cell(p)) for p in positions), (caution,)
 
 
@@ -78,7 +73,7 @@ def whole_counts(frame: nw.LazyFrame[Any], table: Table) -> nw.LazyFrame[Any]:
     """Counts as integers; refuses a cell that is negative, fractional, empty or text, and says where it is."""
     wrong = _wrong_text(frame) if table.is_text else _wrong_numbers(frame)
     if wrong:
-        problems = [_problem(table, row) for row in wrong[:SHOWN_PROBLEMS]]
+        problems = [wrong_cell(table.name, label, value, row) for label, value, *row in wrong[:SHOWN_PROBLEMS]]
         at_least = "at least " if len(wrong) > SHOWN_PROBLEMS else ""
         raise DataError(
             f"{table.name}: {at_least}{len(problems)} cells are not counts (whole numbers from 0); "
@@ -92,33 +87,21 @@ def whole_counts(frame: nw.LazyFrame[Any], table: Table) -> nw.LazyFrame[Any]:
     return frame.with_columns(nw.col(COUNT).cast(nw.Int64))
 
 
-def _problem(table: Table, row: Sequence[Any]) -> str:
-    label, value, *number = row
-    place = f"row {number[0]}: " if number else ""
-    found = "an empty cell" if value is None else shown(value)
-    return f"{table.name}: {place}column {shown(label)}: {found}"
-
-
 def _wrong_text(frame: nw.LazyFrame[Any]) -> list[Any]:
-    """Uses the engine's own SQL: only there does a failed cast give null instead of an error."""
+    """In SQL: only there does a failed cast give null instead of an error."""
     value = f"try_cast({COUNT} AS DOUBLE)"
     wrong = frame.to_native().filter(
-        f"{value} IS NULL OR NOT isfinite({value}) OR {value} < 0 OR {value} <> floor({value}) "
-        f"OR {value} > {LARGEST_COUNT}"
+        f"{value} IS NULL OR NOT isfinite({value}) OR {value} < 0 OR {value} <> floor({value}) OR {value} > {EXACT}"
     )
-    rows: list[Any] = wrong.project(f"{LABEL}, {COUNT}, {ROW}").order(ROW).limit(SHOWN_PROBLEMS + 1).fetchall()
-    return rows
+    return list(wrong.project(f"{LABEL}, {COUNT}, {ROW}").order(ROW).limit(SHOWN_PROBLEMS + 1).fetchall())
 
 
 def _wrong_numbers(frame: nw.LazyFrame[Any]) -> list[Any]:
-    """At most eleven rows are collected, whatever the engine."""
-    value = nw.col(COUNT)
-    schema = frame.collect_schema()
-    fault = value.is_null() | (value < 0) | (value > LARGEST_COUNT)
+    value, schema = nw.col(COUNT), frame.collect_schema()
+    fault = value.is_null() | (value < 0) | (value > EXACT)
     if not schema[COUNT].is_integer():
         fault = fault | (value % 1 != 0)
     if schema[COUNT].is_float():
         fault = fault | value.is_nan()
-    shown_columns = [LABEL, COUNT, *([ROW] if ROW in schema else [])]
-    collected = frame.filter(fault).select(shown_columns).head(SHOWN_PROBLEMS + 1).collect()
-    return [tuple(row) for row in collected.rows()]
+    row = [ROW] if ROW in schema else []
+    return collected(frame.filter(fault).select(LABEL, COUNT, *row).head(SHOWN_PROBLEMS + 1))

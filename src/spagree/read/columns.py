@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from spagree.errors import ColumnError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.read.contents import plain_name
-from spagree.read.tables import listed, shown
+from spagree.read.request import Request
+from spagree.read.tables import Table, listed, shown
 
 # Strongest first. Names within a group are equally good: two of them in one table are ambiguous.
 # Neighbouring groups of the same word (an id before its plain name) are near-synonyms: the id wins.
@@ -92,15 +94,31 @@ def resolve(
     >>> dict(found.positions), sorted(found.guessed)
     ({'item': 0, 'annotator': 1, 'label': 2}, ['annotator', 'item', 'label'])
     """
-    positions = {role: find(columns, name, f"--{role}") for role in roles if (name := named.get(role)) is not None}
-    _refuse_two_roles(columns, positions)
-    guessed: dict[str, int] = {}
-    for role in roles:
-        position = None if role in positions else _guess(columns, role, taken | set(positions.values()))
-        if position is not None:
-            guessed[role] = position
-    ordered = {role: (positions | guessed)[role] for role in roles if role in positions or role in guessed}
-    return Roles(ordered, frozenset(guessed))
+    given = {role: find(columns, name, f"--{role}") for role in roles if (name := named.get(role)) is not None}
+    for (role, position), (other, same) in combinations(given.items(), 2):
+        if position == same:
+            raise ColumnError(
+                f"column {shown(columns[position])} was given for --{role} and for --{other}; "
+                f"each needs a separate column (columns: {listed(columns)})"
+            )
+    taken |= set(given.values())
+    positions = {role: given[role] if role in given else _guess(columns, role, taken) for role in roles}
+    known = {role: position for role, position in positions.items() if position is not None}
+    return Roles(known, frozenset(known.keys() - given.keys()))
+
+
+def requested(table: Table, request: Request, roles: Sequence[str]) -> Roles:
+    """The columns of these roles that the user named, or that can be guessed."""
+    further = [name for role in (ITEM, ANNOTATOR) for name in request.names(role)[1:]]
+    return resolve(table.columns, request.named(), roles, frozenset(several(table.columns, further, "--item")))
+
+
+def places(table: Table, request: Request, first: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """All columns of each role, in the order in which they were named."""
+    return {
+        role: (position, *several(table.columns, request.names(role)[1:], f"--{role}"))
+        for role, position in first.items()
+    }
 
 
 def several(columns: Sequence[str], names: Sequence[str], option: str = "--label") -> list[int]:
@@ -118,32 +136,16 @@ def several(columns: Sequence[str], names: Sequence[str], option: str = "--label
 
 def _guess(columns: Sequence[str], role: str, taken: frozenset[int]) -> int | None:
     """The strongest common name; several equally strong ones are an error (time: no guess)."""
-    for names in COMMON_NAMES[role]:
+    for names in COMMON_NAMES.get(role, ()):
         hits = [i for i, column in enumerate(columns) if plain_name(column) in names.split() and i not in taken]
         if len(hits) == 1:
             return hits[0]
         if hits and role == TIME:
             return None
         if hits:
-            raise _ambiguous(columns, hits, role)
+            found = [columns[i] for i in hits]
+            remedy = "rename one of them" if len(set(found)) == 1 else f"say which one, e.g. --{role} {found[0]}"
+            raise ColumnError(
+                f"{len(hits)} columns could be the {role}: {listed(found)}; {remedy} (columns: {listed(columns)})"
+            )
     return None
-
-
-def _refuse_two_roles(columns: Sequence[str], positions: Mapping[str, int]) -> None:
-    """Refuse a column that was given two roles."""
-    for role, position in positions.items():
-        for other in positions:
-            if other != role and positions[other] == position:
-                raise ColumnError(
-                    f"column {shown(columns[position])} was given for --{role} and for --{other}; "
-                    f"each needs a separate column (columns: {listed(columns)})"
-                )
-
-
-def _ambiguous(columns: Sequence[str], hits: Sequence[int], role: str) -> ColumnError:
-    names = [columns[i] for i in hits]
-    is_doubled = len(set(names)) == 1
-    remedy = "rename one of them" if is_doubled else f"say which one, e.g. --{role} {names[0]}"
-    return ColumnError(
-        f"{len(hits)} columns could be the {role}: {listed(names)}; {remedy} (columns: {listed(columns)})"
-    )

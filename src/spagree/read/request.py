@@ -1,4 +1,4 @@
-"""What the user asked of a source, in one record that is checked before anything is read."""
+"""What the user asks of a source, in one record that is checked before anything is read."""
 
 from __future__ import annotations
 
@@ -9,21 +9,40 @@ from typing import TYPE_CHECKING
 from spagree import extensions
 from spagree.errors import UsageError, unknown_name
 from spagree.options import TOOLS, Reading, declared, given
-from spagree.read import layouts
-from spagree.read.layouts import Question
+from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEXT, TIME
+from spagree.understood import LAYOUTS
 
 if TYPE_CHECKING:
-    from spagree.read.tools.chosen import Chosen
     from spagree.read.tools.rules import Rules
     from spagree.read.tools.tool import ReaderOptions
 
 POLARS, DUCKDB, SPARK = ENGINES = ("polars", "duckdb", "spark")
+ROLES = (ITEM, ANNOTATOR, LABEL, TIME, TEXT, CLUSTER, GROUP)
 
 
 class Request(Reading):
     """The options for reading and what they mean in combination."""
 
     __slots__ = ()
+
+    def names(self, role: str) -> tuple[str, ...]:
+        """The columns named for a role.
+
+        Several make one item, or one annotator; several ``label`` columns are the annotators of a wide table, the
+        classes of a table of counts or of a one-hot table, or the items of a transposed one.
+        """
+        named = getattr(self, role)
+        if named is None:
+            return ()
+        return tuple(map(str, _several(named))) if role in (ITEM, ANNOTATOR, LABEL) else (named,)
+
+    def named(self) -> dict[str, str]:
+        """The first column named for each role."""
+        return {role: names[0] for role in ROLES if (names := self.names(role))}
+
+    def also(self) -> tuple[str, ...]:
+        """The roles that are never guessed, as far as they were named."""
+        return tuple(role for role in (TEXT, CLUSTER, GROUP) if getattr(self, role) is not None)
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -33,7 +52,7 @@ class Request(Reading):
     @property
     def may_be_export(self) -> bool:
         """Whether a tool may have written it: no query, no named layout, a header, and not read by Spark or polars."""
-        is_export = self.format not in layouts.FORMATS and self.header and self.query is None
+        is_export = self.format not in LAYOUTS and self.header and self.query is None
         return is_export and self.engine in (None, DUCKDB)
 
     def is_plain(self, tool: str) -> bool:
@@ -48,7 +67,7 @@ class Request(Reading):
         """Refuse unknown names before anything is read."""
         from spagree.read.tools.registry import MODULES
 
-        known = ("auto", *layouts.FORMATS, *MODULES)
+        known = ("auto", *LAYOUTS, *MODULES)
         if self.format not in known and self.format not in (added := extensions.installed(extensions.READERS)):
             raise unknown_name("format", str(self.format), (*known, *added))
         if self.engine is not None and self.engine not in ENGINES:
@@ -58,108 +77,59 @@ class Request(Reading):
         self.rules()
 
     def refuse_for_tables(self, source: str) -> None:
-        """Refuse options that only make sense for a tool's export."""
-        of_tools = [name for name, option in declared(Reading).items() if option.group == TOOLS]
-        for name in given(self):
-            if name in of_tools:
-                raise UsageError(
-                    f"--{name.replace('_', '-')} is for exports of annotation tools, and {source} is a plain table; "
-                    "leave it out, or name the tool with --format"
-                )
-
-    def refuse_tool(self) -> None:
-        """Refuse a tool's format for anything but files."""
-        if self.format != "auto" and self.format not in layouts.FORMATS:
-            raise UsageError(f"--format {self.format} reads files of that tool, with a header; leave it out")
-
-    def refuse_engine(self) -> None:
-        """Refuse an engine for data in memory, which is counted where it is."""
-        if self.engine is not None:
-            raise UsageError(f"--engine {self.engine} is for files; a data frame is counted by its own engine")
-
-    def refuse_matrix(self) -> None:
-        """Refuse a matrix unless the format says whether its numbers are counts or labels."""
-        if self.format == "auto":
-            raise UsageError(
-                "a numpy matrix may hold counts or labels; say which: --format counts (items × classes), --format wide "
-                "(labels, items × annotators) or --format transposed (labels, annotators × items)"
-            )
-
-    def refuse_kind(self, kind: str, name: str) -> None:
-        """Refuse files that the named engine reads less strictly than duckdb, or not at all."""
-        reads = {POLARS: ("parquet", "arrow"), DUCKDB: ("parquet", "text")}
-        if self.engine is not None and kind not in reads[self.engine]:
-            raise UsageError(f"--engine {self.engine} does not read {name} ({kind}); leave it out, or use Parquet")
-
-    def refuse_for_databases(self) -> None:
-        """Refuse options that only make sense for files."""
-        named = {
+        """Refuse options for exports of tools, and for files where a query reads a database."""
+        is_tool = self.format not in ("auto", *LAYOUTS)
+        of_files = {
             "encoding": self.encoding is not None,
             "sheet": self.sheet is not None,
             "no-header": not self.header,
             "engine": self.engine is not None,
+            f"format {self.format}": is_tool,
         }
-        named[f"format {self.format}"] = self.format not in ("auto", *layouts.FORMATS)
-        for option, is_given in named.items():
-            if is_given:
+        for option, is_given in of_files.items():
+            if is_given and self.query is not None:
                 raise UsageError(f"--{option} is for files, and --query reads a table of a database; leave one out")
-
-    def columns(self) -> Question:
-        """The columns of a table that the user named."""
-        return Question(
-            _names(self.item),
-            _names(self.annotator),
-            _names(self.label),
-            self.time,
-            self.missing_texts,
-            self.text,
-            self.question,
-            self.time_format,
-            self.cluster,
-            self.by,
-        )
+        options = declared(Reading)
+        for name in given(self):
+            if options[name].group == TOOLS:
+                raise UsageError(
+                    f"--{name.replace('_', '-')} is for exports of annotation tools, and {source} is a plain table; "
+                    "leave it out, or name the tool with --format"
+                )
+        if is_tool:
+            raise UsageError(f"--format {self.format} reads files of that tool, with a header; leave it out")
 
     def asked(self, scratch: Path) -> ReaderOptions:
         """The options that a tool's reader needs."""
+        from spagree.read.filters import conditions
+        from spagree.read.tools.chosen import Chosen
         from spagree.read.tools.tool import ReaderOptions
 
-        item, annotator = (self._single(role) for role in ("item", "annotator"))
+        for role in (ITEM, ANNOTATOR):
+            if len(names := self.names(role)) > 1:
+                raise UsageError(
+                    f"--{role} {' '.join(names)}: several columns make one {role} in tables; name one here"
+                )
+        named = self.named()
         return ReaderOptions(
             scratch,
             self.encoding,
-            item,
-            annotator,
+            named.get(ITEM),
+            named.get(ANNOTATOR),
             self.time,
             self.question,
             self.text,
             self.config,
-            self._chosen(),
+            Chosen(conditions(self.where)) if self.where else None,
             self.cluster,
             self.by,
         )
-
-    def _chosen(self) -> Chosen | None:
-        from spagree.read.filters import conditions
-        from spagree.read.tools.chosen import Chosen
-
-        return Chosen(conditions(self.where)) if self.where else None
-
-    def _single(self, role: str) -> str | None:
-        """The one field of a role: a tool's export has no more."""
-        names = _names(getattr(self, role))
-        if len(names) > 1:
-            raise UsageError(f"--{role} {' '.join(names)}: several columns make one {role} in tables; name one here")
-        return names[0] if names else None
 
     def rules(self) -> Rules:
         """What counts as an annotation."""
         from spagree.read.tools.rules import Rules
 
         return Rules(_several(self.status), self.ground_truth, self.multi, self.empty)
-
-
-def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    return () if given is None else tuple(map(str, _several(given)))
 
 
 def _several(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ exports of annotation tools ─ tools ──────────────
 
 from __future__ import annotations
 
-import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from spagree import progress
 from spagree.errors import FileError, SpagreeError, UsageError
-from spagree.option_names import spelled
 from spagree.read import filters, forms, layouts
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations, is_missing
 from spagree.read.databases import addresses
-from spagree.read.layouts import SHOWN_EXAMPLES, Layout, Question, Recognised
-from spagree.read.request import POLARS, SPARK, Request
-from spagree.read.tables import Table
+from spagree.read.layouts import Layout, Recognised
+from spagree.read.request import DUCKDB, POLARS, SPARK, Request
+from spagree.read.tables import SHOWN_EXAMPLES, Table
 from spagree.understood import Understood
 
 if TYPE_CHECKING:
@@ -75,28 +73,39 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
     key, made = key_for(request.pseudonymise)
     with names_hidden(of_files=request.format == PER_ANNOTATOR):
         found = _read_names(source, request, every)
-    hidden = {question: pseudonymised(annotations, key) for question, annotations in found.items()}
+    hidden = {question: pseudonymised(each, key) for question, each in found.items()}
     return {question: replace(each, cautions=each.cautions + made) for question, each in hidden.items()}
 
 
 def _read_names(source: Any, request: Request, every: bool) -> dict[str, Annotations]:
     """The annotations by question, under the names of the source."""
     progress.stage("reading")
-    with (
-        _explained_faults(_called(source)),
-        _explained_system(),
-        tempfile.TemporaryDirectory(prefix="spagree-") as scratch,
-    ):
+    with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
         found = _found(source, request, Path(scratch), every)
     if request.exclude_annotator:
         return {name: filters.without_annotators(each, request.exclude_annotator) for name, each in found.items()}
     return found
 
 
-def _called(source: Any) -> str:
-    """What messages call the source."""
-    first = source[0] if isinstance(source, (list, tuple)) and source else source
-    return addresses.public(os.fsdecode(first)) if isinstance(first, (str, bytes, os.PathLike)) else "the source"
+@contextmanager
+def _explained_faults(source: Any) -> Iterator[None]:
+    """Explain an error not explained elsewhere: a full disk, or a library that cannot handle a damaged file."""
+    try:
+        yield
+    except SpagreeError:
+        raise
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        raise FileError(f"{place}{error.strerror or error}; check the path, the disk and its permissions") from error
+    except BaseException as error:
+        library = type(error).__module__.partition(".")[0].lstrip("_")
+        if library not in LIBRARIES and not isinstance(error, UnicodeError | RecursionError | OverflowError):
+            raise
+        first = source[0] if isinstance(source, (list, tuple)) and source else source
+        is_named = isinstance(first, (str, bytes, os.PathLike))
+        name = addresses.public(os.fsdecode(first)) if is_named else "the source"
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise FileError(f"{name}: truncated or damaged ({reason}); copy or download it again") from error
 
 
 def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[str, Annotations]:
@@ -113,75 +122,53 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
 
             asked = request.asked(scratch)
             return read_export(origin, tool, asked, request.rules(), missing=request.missing_texts, every=every)
-    if request.query is not None:
-        request.refuse_for_databases()
     request.refuse_for_tables(origin.name if origin else "this")
-    request.refuse_tool()
-    question = request.columns()
-    table = forms.without_second_header(_table(source, origin.tables if origin else (), question, request, scratch))
+    table = forms.without_second_header(_table(source, origin.tables if origin else (), request, scratch))
     table = replace(table, name=source) if _is_example(source) else table
     rules: list[str] = []
     if request.where:
         table = filters.with_values(table, filters.conditions(request.where), rules)
     own = _example(source)[1] if _is_example(source) else "long"  # examples know their layout
     wanted = own if request.format == "auto" else request.format
-    known = layouts.recognised(table, question) if request.format == "auto" and wanted == "long" else None
-    if known is not None:
-        annotations = _recognised(table, known, rules)
-    elif every and wanted == "long" and (several := layouts.asked_in(table, question)):
-        return {each: _annotations(table, wanted, replace(question, question=each), rules) for each in several}
-    else:
-        annotations = _annotations(table, wanted, question, rules)
+    known = layouts.recognised(table, request) if request.format == "auto" and wanted == "long" else None
+    read_as = known or Recognised(wanted, request)
+    if every and read_as.format == "long" and (several := layouts.several_questions(table, request)):
+        each_asked = (replace(read_as, request=replace(request, question=name)) for name in several)
+        return {name: _annotations(table, each, rules) for name, each in zip(several, each_asked, strict=True)}
+    annotations = _annotations(table, read_as, rules)
     return {annotations.understood.columns.get(LABEL, LABEL): annotations}
 
 
-def _recognised(table: Table, known: Recognised, rules: Sequence[str]) -> Annotations:
-    """A table in its recognised layout; the summary says how it was recognised."""
-    found = _annotations(table, known.format, known.question, rules)
-    guessed = found.understood.guessed | known.guessed
-    understood = replace(found.understood, guessed=guessed, rules=(*found.understood.rules, spelled(known.rule)))
-    return replace(found, understood=understood, cautions=found.cautions + known.cautions)
-
-
-def _annotations(table: Table, wanted: str, question: Question, rules: Sequence[str]) -> Annotations:
+def _annotations(table: Table, read_as: Recognised, rules: Sequence[str]) -> Annotations:
     """A table in one of the layouts; loading it fills ``rules``."""
-    layout = layouts.FORMATS[wanted](table, question)
-    examples, told = _examples(table, layout), tuple(rules[-1:])
+    layout = layouts.FORMATS[read_as.format](table, read_as.request)
     understood = Understood(
-        table.name, layout.format, layout.columns, layout.guessed, examples, rules=told, apart=layout.apart
+        table.name,
+        layout.format,
+        layout.columns,
+        layout.guessed | read_as.guessed,
+        _examples(table, layout),
+        (*rules[-1:], *read_as.rules),
+        layout.apart,
     )
-    cautions = table.cautions + layout.cautions
+    cautions = table.cautions + layout.cautions + read_as.cautions
     return Annotations(layout.rows, understood, cautions, watched=table.watched)
 
 
-@contextmanager
-def _explained_faults(name: str) -> Iterator[None]:
-    """Explain an error not explained elsewhere: a full disk, or a library that cannot handle a damaged file."""
-    try:
-        yield
-    except SpagreeError:
-        raise
-    except BaseException as error:
-        library = type(error).__module__.partition(".")[0].lstrip("_")
-        if library not in LIBRARIES and not isinstance(error, UnicodeError | RecursionError | OverflowError):
-            raise
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise FileError(f"{name}: truncated or damaged ({reason}); copy or download it again") from error
+def _examples(table: Table, layout: Layout) -> tuple[tuple[str, ...], ...]:
+    """The first annotations, in the order item, annotator, label; from rows already read."""
+    if layout.format != "long":
+        return tuple(tuple(map(_shown, row)) for row in table.sample[:SHOWN_EXAMPLES])
+    places = [layout.shown[role] for role in (ITEM, ANNOTATOR, LABEL) if role in layout.columns]
+    rows = (row for row in table.sample[:SHOWN_EXAMPLES] if len(row) == len(table.columns))
+    return tuple(tuple(" | ".join(_shown(row[p]) for p in positions) for positions in places) for row in rows)
 
 
-@contextmanager
-def _explained_system() -> Iterator[None]:
-    """Explain a system error, such as a full disk."""
-    try:
-        yield
-    except SpagreeError:
-        raise
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        raise FileError(f"{place}{error.strerror or error}; check the path, the disk and its permissions") from error
+def _shown(value: object) -> str:
+    return "" if is_missing(value) else str(value)
 
 
-def _table(source: Any, files: Sequence[File], question: Question, request: Request, scratch: Path) -> Table:
+def _table(source: Any, files: Sequence[File], request: Request, scratch: Path) -> Table:
     """The table behind any kind of source."""
     from spagree.read import frames, triples
 
@@ -189,18 +176,18 @@ def _table(source: Any, files: Sequence[File], question: Question, request: Requ
         from spagree.read.databases import query_tables
 
         return query_tables.query_table(source, request.query, scratch)
-    if triples.is_matrix(source):
-        request.refuse_engine()
-        request.refuse_matrix()
-        return triples.matrix_table(source, question.label, holds_counts=request.format == "counts")
     if _is_path(source):
-        # duckdb reads files other than Arrow, unless the user names another engine.
         if request.engine == SPARK:
             from spagree.read.spark.session import spark_table
 
             return spark_table(_paths(source), request.spark_master)
-        return file_table(files or _gathered(source, scratch), request, scratch)
-    request.refuse_engine()
+        from spagree.read.files import paths
+
+        return file_table(files or paths.gather(_paths(source), scratch), request, scratch)
+    if request.engine is not None:
+        raise UsageError(f"--engine {request.engine} is for files; a data frame is counted by its own engine")
+    if triples.is_matrix(source):
+        return triples.matrix_table(source, request)
     if frames.is_frame(source):
         return frames.frame_table(source)
     if isinstance(source, dict) or not isinstance(source, Iterable):
@@ -235,12 +222,6 @@ def _example(name: str) -> tuple[Path, str]:
     return examples.locate(name.removeprefix("example:"))
 
 
-def _gathered(source: Any, scratch: Path) -> Sequence[File]:
-    from spagree.read.files import paths
-
-    return paths.gather(_paths(source), scratch)
-
-
 def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Table:
     """All files as one table: text, Parquet or Arrow, but not a mixture."""
     from spagree.read import frames
@@ -250,11 +231,15 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Tab
     kinds = {file.kind if file.kind in ("parquet", "arrow") else "text" for file in gathered}
     if len(kinds) > 1:
         raise UsageError(f"{name}: files of different kinds ({', '.join(sorted(kinds))}); convert them to one kind")
-    request.refuse_kind(kinds.pop(), name)
-    if gathered[0].kind == "parquet":
+    (kind,) = kinds
+    # duckdb reads files other than Arrow, unless the user names another engine.
+    reads = {None: ("parquet", "arrow", "text"), POLARS: ("parquet", "arrow"), DUCKDB: ("parquet", "text")}
+    if kind not in reads[request.engine]:
+        raise UsageError(f"--engine {request.engine} does not read {name} ({kind}); leave it out, or use Parquet")
+    if kind == "parquet":
         scan = frames.parquet_table if request.engine == POLARS else duckdb_tables.parquet_table
         return scan(gathered, name)
-    if gathered[0].kind == "arrow":
+    if kind == "arrow":
         return frames.arrow_table(gathered, name)
     encoding, header = request.encoding, request.header
     openers = {
@@ -265,17 +250,3 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Tab
     }
     opened = [openers[file.kind](file) for file in gathered]
     return duckdb_tables.text_table(opened, scratch, name, in_memory=request.engine is None)
-
-
-def _examples(table: Table, layout: Layout) -> tuple[tuple[str, ...], ...]:
-    """The first annotations, in the order item, annotator, label; from rows already read."""
-    roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in layout.columns]
-    if layout.format != "long":
-        return tuple(tuple(_shown(value) for value in row) for row in table.sample[:SHOWN_EXAMPLES])
-    rows = (row for row in table.sample[:SHOWN_EXAMPLES] if len(row) == len(table.columns))
-    return tuple(tuple(" | ".join(_shown(row[p]) for p in layout.shown[role]) for role in roles) for row in rows)
-
-
-def _shown(value: object) -> str:
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return "" if value is None or is_nan else str(value)

@@ -11,6 +11,7 @@ from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.read.frames import frame_table
+from spagree.read.request import Request
 from spagree.read.tables import Table, shown
 from spagree.understood import Caution
 
@@ -121,10 +122,16 @@ def is_matrix(source: Any) -> bool:
     return type(source).__module__.startswith("numpy") and hasattr(source, "ndim")
 
 
-def matrix_table(matrix: Any, labels: Sequence[str], *, holds_counts: bool) -> Table:
+def matrix_table(matrix: Any, request: Request) -> Table:
     """A numpy matrix of counts (items × classes) or of labels; columns are called 0, 1, … unless named."""
     import polars
 
+    if request.format == "auto":
+        raise UsageError(
+            "a numpy matrix may hold counts or labels; say which: --format counts (items × classes), --format wide "
+            "(labels, items × annotators) or --format transposed (labels, annotators × items)"
+        )
+    holds_counts, labels = request.format == "counts", request.names(LABEL)
     if matrix.ndim != MATRIX_DIMENSIONS:
         raise DataError(f"the array has {matrix.ndim} dimensions, shape {matrix.shape}; a matrix has two")
     if 0 in matrix.shape or matrix.dtype.kind not in ("iuf" if holds_counts else "iufbUO"):
@@ -133,7 +140,7 @@ def matrix_table(matrix: Any, labels: Sequence[str], *, holds_counts: bool) -> T
         raise DataError(f"the array of shape {matrix.shape} and type {matrix.dtype} is not a {kind}; give {cells}")
     if labels and len(labels) != matrix.shape[1]:
         raise UsageError(f"label names {len(labels)} columns, but the matrix has {matrix.shape[1]} columns")
-    names = [str(name) for name in labels] or [str(i) for i in range(matrix.shape[1])]
+    names = labels or [str(i) for i in range(matrix.shape[1])]
     frame = polars.DataFrame([_column(name, matrix[:, i]) for i, name in enumerate(names)])
     table = frame_table(nw.from_native(frame), "count matrix" if holds_counts else "matrix")
     cautions = [TRANSPOSED] if holds_counts and _looks_transposed(matrix) else []

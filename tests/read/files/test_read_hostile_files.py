@@ -25,6 +25,7 @@ from spagree.read import layouts
 from spagree.read.files import compressed
 from spagree.read.files.duckdb_tables import connect
 from spagree.read.files.scratch import spill_folder
+from spagree.read.request import Request
 from spagree.read.tables import Table
 
 ROWS = [("item", "annotator", "label"), ("q", "a", "x"), ("q", "b", "x"), ("r", "a", "y"), ("r", "b", "z")]
@@ -376,9 +377,9 @@ def test_a_file_that_is_replaced_while_it_is_read_is_refused(
     WRITERS[ending](other)
     load = layouts.long
 
-    def late(table: Table, question: layouts.Question) -> layouts.Layout:
+    def late(table: Table, request: Request) -> layouts.Layout:
         other.replace(path)
-        return load(table, question)
+        return load(table, request)
 
     monkeypatch.setitem(layouts.FORMATS, "long", late)
     with pytest.raises(spagree.FileError, match="changed while it was being read"):

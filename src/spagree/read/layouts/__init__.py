@@ -12,13 +12,11 @@ from collections.abc import Callable, Mapping
 from spagree.read.layouts.broad import counts, transposed, wide
 from spagree.read.layouts.long import long, several_questions
 from spagree.read.layouts.one_hot import one_hot
-from spagree.read.layouts.question import Layout, Question
 from spagree.read.layouts.recognise import Recognised, recognised
-from spagree.read.tables import Table
+from spagree.read.request import Request
+from spagree.read.tables import Layout, Table
 
-SHOWN_EXAMPLES = 3
-
-FORMATS: Mapping[str, Callable[[Table, Question], Layout]] = {
+FORMATS: Mapping[str, Callable[[Table, Request], Layout]] = {
     "long": long,
     "wide": wide,
     "transposed": transposed,
@@ -26,10 +24,4 @@ FORMATS: Mapping[str, Callable[[Table, Question], Layout]] = {
     "one-hot": one_hot,
 }
 
-
-def asked_in(table: Table, question: Question) -> list[str]:
-    """The questions of a long table with a question column; none if it has no such column or one was chosen."""
-    return several_questions(table, question) if question.question is None else []
-
-
-__all__ = ["FORMATS", "SHOWN_EXAMPLES", "Layout", "Question", "Recognised", "asked_in", "recognised"]
+__all__ = ["FORMATS", "Layout", "Recognised", "recognised", "several_questions"]

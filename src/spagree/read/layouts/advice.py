@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
 from spagree.errors import ColumnError, DataError
@@ -33,7 +33,7 @@ SPANS = (("start", "end"), ("begin", "end"), ("from", "to"), ("startoffset", "en
          ("starttoken", "endtoken"), ("charstart", "charend"), ("onset", "offset"))  # fmt: skip
 BOXES = (("x", "y", "w", "h"), ("x", "y", "width", "height"), ("left", "top", "width", "height"),
          ("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("bboxx", "bboxy", "bboxw", "bboxh"))  # fmt: skip
-LONG_AGO = 1e8  # larger numbers are unix times
+MOST_OFFSET = 1e8  # larger numbers are times, not places in a text
 
 
 def named_like(name: str, words: Collection[str]) -> bool:
@@ -100,10 +100,9 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
         question = shown(table.columns[switches[0]])
         return [found, f"if each column of 0 and 1 is a separate question, choose one: --label {question}"]
     if ITEM in roles.positions and ANNOTATOR in roles.positions:
-        free = [p for p in others if not _follows(table, [roles.positions[ITEM]], p)]
-        return [
-            f"if {shown(held[p].name)} holds the labels: --label {shown(held[p].name)}" for p in _labels(held, free)
-        ]
+        free = [p for p in others if not _follows(table, roles.positions[ITEM], p)]
+        names = [shown(held[p].name) for p in _labels(held, free)]
+        return [f"if {name} holds the labels: --label {name}" for name in names]
     nested = next((held[p].name for p in others if held[p].values and all(map(_is_object, held[p].values))), None)
     if nested is not None:
         return [f"column {shown(nested)} holds objects: write one row per annotation, with its parts as columns"]
@@ -125,10 +124,10 @@ def _as_list(table: Table, roles: Roles, held: Mapping[int, Held]) -> str:
     items, people = ([known[role]] if role in known else again for role in (ITEM, ANNOTATOR))
     for item, person in product(items, people):
         sizes = len(held[item].values), len(held[person].values)
-        if item == person or sizes[0] <= sizes[1] or different(table, [item, person]) < rows or rows < FEW_ROWS:
+        if item == person or sizes[0] <= sizes[1] or table.different([item, person]) < rows or rows < FEW_ROWS:
             continue
         free = [known[LABEL]] if LABEL in known else [p for p in again if p not in (item, person)]
-        labels = [p for p in _labels(held, free) if not _follows(table, [item], p) and not _follows(table, [person], p)]
+        labels = [p for p in _labels(held, free) if not _follows(table, item, p) and not _follows(table, person, p)]
         if labels:
             chosen = {ITEM: item, ANNOTATOR: person, LABEL: labels[0]}
             told = " ".join(f"--{role} {shown(table.columns[p])}" for role, p in chosen.items())
@@ -136,9 +135,9 @@ def _as_list(table: Table, roles: Roles, held: Mapping[int, Held]) -> str:
     return ""
 
 
-def _follows(table: Table, keys: Sequence[int], position: int) -> bool:
-    """Whether a column has one value for each value of the others, as an item's text does."""
-    return different(table, [*keys, position]) == different(table, keys)
+def _follows(table: Table, key: int, position: int) -> bool:
+    """Whether a column has one value for each value of another, as an item's text does."""
+    return table.different([key, position]) == table.different([key])
 
 
 def _labels(held: Mapping[int, Held], others: Sequence[int]) -> list[int]:
@@ -174,26 +173,24 @@ def _one_hot(table: Table, roles: Roles, held: Mapping[int, Held], switches: Seq
 def _broad(table: Table, roles: Roles, held: Mapping[int, Held], others: Sequence[int]) -> list[str]:
     if len(others) < 2:  # noqa: PLR2004
         return []
-    item = roles.positions.get(ITEM)
-    if item is None:
-        ids = [p for p in others if _may_identify(held[p], [held[q] for q in others])]
-        item = ids[0] if ids else None
-    rated = [p for p in others if p != item]
+    free = [held[p] for p in others if not held[p].is_elsewhere and len(held[p].values) == len(held[p].cells) > 0]
+    ids = (column.position for column in free if not column.shared(held[p] for p in others))
+    item = roles.positions.get(ITEM, next(ids, None))
+    rated = [held[p] for p in others if p != item]
     key = "" if item is None else shown(table.columns[item])
-    wide = "if each column is an annotator: --format wide" + (f" --item {key}" if key else "")
-    counts = "if each column is a class and the cells are counts: --format counts" + (f" --item {key}" if key else "")
-    turned = "if each row is an annotator and each column an item: --format transposed"
-    turned += f" --annotator {key}" if key else ""
-    names = [table.columns[p] for p in rated]
-    if _are_shares([held[p] for p in rated]):
+    as_item, as_annotator = (f" --{role} {key}" if key else "" for role in (ITEM, ANNOTATOR))
+    wide = f"if each column is an annotator: --format wide{as_item}"
+    counts = f"if each column is a class and the cells are counts: --format counts{as_item}"
+    turned = f"if each row is an annotator and each column an item: --format transposed{as_annotator}"
+    if _are_shares(rated):
         return [
             "every row adds up to 1, like shares: multiply them by the number of annotations, then use --format counts"
         ]
-    if all(named_like(name, PEOPLE_WORDS) for name in names):
+    if all(named_like(column.name, PEOPLE_WORDS) for column in rated):
         return [wide]
-    if len(rated) > 1 and all(held[p].is_whole for p in rated) and _may_be_counts([held[p] for p in rated]):
+    if len(rated) > 1 and all(column.is_whole for column in rated) and _may_be_counts(rated):
         return [counts, wide]
-    return [turned, wide] if all(named_like(name, ITEM_WORDS) for name in names) else [wide, turned]
+    return [turned, wide] if all(named_like(column.name, ITEM_WORDS) for column in rated) else [wide, turned]
 
 
 def _are_shares(held: Sequence[Held]) -> bool:
@@ -202,102 +199,35 @@ def _are_shares(held: Sequence[Held]) -> bool:
         rows = [[float(str(value)) for value in row] for row in zip(*(column.cells for column in held), strict=True)]
     except ValueError:
         return False
-    return len(rows) >= FEWEST_SHARES and all(abs(sum(row) - 1) < ROUNDING for row in rows) and (
-        any(value % 1 for row in rows for value in row))  # fmt: skip
-
-
-def _may_identify(column: Held, others: Sequence[Held]) -> bool:
-    """Whether every row has a different value, and no other column holds any of them."""
-    return len(column.values) == len(column.cells) > 0 and not column.shared(others) and not column.is_elsewhere
+    are_shares = len(rows) >= FEWEST_SHARES and all(abs(sum(row) - 1) < ROUNDING for row in rows)
+    return are_shares and any(value % 1 for row in rows for value in row)
 
 
 def _may_be_counts(held: Sequence[Held]) -> bool:
     """Whether all rows have the same sum, or some cells are 0 while others exceed 1."""
     rows = list(zip(*([int(str(value)) for value in column.cells] for column in held), strict=True))
     sums = {sum(row) for row in rows}
-    has_zero = any(0 in row for row in rows)
-    return (len(sums) == 1 and len(rows) > 1 and sums != {len(held)}) or (
-        has_zero and any(max(row) > 1 for row in rows)
-    )
+    is_even = len(sums) == 1 and len(rows) > 1 and sums != {len(held)}
+    return is_even or (any(0 in row for row in rows) and any(max(row) > 1 for row in rows))
 
 
-def refuse_spans(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Refuse starts and ends that vary within an item: they mark spans, not classes."""
+def refuse_marks(table: Table, places: Mapping[str, Sequence[int]]) -> None:
+    """Refuse spans and boxes: columns of positions that vary within an item."""
     plain = {plain_name(name): p for p, name in enumerate(table.columns)}
-    taken = {p for positions in places.values() for p in positions}
-    for first, last in SPANS:
-        pair = [plain.get(first), plain.get(last)]
-        if None in pair or taken & set(pair):
-            continue
-        start, end = (int(p) for p in pair if p is not None)
-        if _are_spans(table, places[ITEM], start, end):
-            raise DataError(
-                f"{table.name}: columns {shown(table.columns[start])} and {shown(table.columns[end])} mark spans, and "
-                "spagree measures agreement on classes: which spans two annotators share is another question, which "
-                "needs a measure for spans"
-            )
-
-
-def refuse_boxes(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Refuse coordinates that vary within an item: they mark boxes, not classes."""
-    plain = {plain_name(name): p for p, name in enumerate(table.columns)}
-    for names in BOXES:
-        corners = [plain[name] for name in names if name in plain]
-        if len(corners) == len(names) and different(table, [*places[ITEM], *corners]) > different(table, places[ITEM]):
-            raise DataError(
-                f"{table.name}: columns {listed([table.columns[p] for p in corners])} mark boxes, and spagree measures "
-                "agreement on classes: which boxes two annotators share is a different question, which needs a measure "
-                "for boxes"
-            )
-
-
-def refuse_lists(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Refuse all labels of an item in one cell: one item per row, no annotators, and lists as labels."""
-    if ANNOTATOR in places or len(table.sample) < FEW_ROWS or different(table, places[ITEM]) < len(table.sample):
-        return
-    column = held_by(table, places[LABEL])[places[LABEL][0]]
-    if column.values and all(text.startswith("[") and text.endswith("]") for text in column.values):
-        raise DataError(
-            f"{table.name}: one row per item, and column {shown(column.name)} holds lists, such as "
-            f"{shown(next(iter(column.values)))}; if these are the labels of several annotators, write one row per "
-            "label (in pandas: explode)"
-        )
-
-
-def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> tuple[Caution, ...]:
-    """A caution for a guessed item that differs in every row, beside a column in which annotators repeat no value."""
-    if ANNOTATOR not in places or different(table, places[ITEM]) < len(table.sample) or len(table.sample) < FEW_ROWS:
-        return ()
-    taken = {p for positions in places.values() for p in positions}
-    named = [p for p in range(len(table.columns)) if p not in taken and plain_name(table.columns[p]) in USUAL_ITEMS]
-    for p in named:
-        if different(table, [p]) < len(table.sample) == different(table, [p, *places[ANNOTATOR]]):
-            item, other = (shown(table.columns[q]) for q in (places[ITEM][0], p))
-            message = (
-                f"column {item} has a different value in each row; if column {other} is the item, use --item {other}"
-            )
-            return (Caution("item_unique", message),)
-    return ()
-
-
-def _is_object(text: str) -> bool:
-    """Whether a text is a JSON object or a list of them.
-
-    >>> _is_object('{"a": 1}'), _is_object('{"'), _is_object('[{"a": 1}]')
-    (True, False, True)
-    """
-    return (text.startswith('{"') and text.endswith("}")) or (text.startswith('[{"') and text.endswith("}]"))
-
-
-def refuse_objects(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Refuse labels that are JSON objects: a tool's whole answers, in which one field is the label."""
-    column = held_by(table, places[LABEL]).get(places[LABEL][0]) if table.sample else None
-    if column is None or not column.values or not all(map(_is_object, column.values)):
-        return
-    raise DataError(
-        f"{table.name}: column {shown(column.name)} holds objects, such as {shown(next(iter(column.values)))}, not "
-        "labels; write the field that is the label into a separate column"
-    )
+    items = places[ITEM]
+    for what, shapes in (("spans", SPANS), ("boxes", BOXES)):
+        for names in shapes:
+            found = [plain[name] for name in names if name in plain]
+            if len(found) < len(names):
+                continue
+            is_free = set(found) <= set(table.free(places))
+            is_varying = table.different([*items, *found]) > table.different(items)
+            if is_varying and (what == "boxes" or (is_free and _are_spans(table, items, *found))):
+                raise DataError(
+                    f"{table.name}: columns {listed([table.columns[p] for p in found])} mark {what}, and spagree "
+                    f"measures agreement on classes: which {what} two annotators share is another question, which "
+                    f"needs a measure for {what}"
+                )
 
 
 def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool:
@@ -310,69 +240,95 @@ def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool
             if row[start : start + 1] in ((None,), ("",), ()):
                 continue
             return False
-        if found[0] > found[1] or found[1] > LONG_AGO:
+        if found[0] > found[1] or found[1] > MOST_OFFSET:
             return False
         places.setdefault(tuple(row[p] for p in items), set()).add(found)
     return any(len(found) > 1 for found in places.values())
+
+
+def refuse_nested(table: Table, places: Mapping[str, Sequence[int]]) -> None:
+    """Refuse labels that are JSON objects (a tool's whole answers), or lists of all labels of an item."""
+    column = held_by(table, places[LABEL])[places[LABEL][0]] if table.sample else None
+    if column is None or not column.values:
+        return
+    first = shown(next(iter(column.values)))
+    if all(map(_is_object, column.values)):
+        raise DataError(
+            f"{table.name}: column {shown(column.name)} holds objects, such as {first}, not labels; write the field "
+            "that is the label into a separate column"
+        )
+    is_one_each = len(table.sample) >= FEW_ROWS and table.different(places[ITEM]) == len(table.sample)
+    are_lists = all(text.startswith("[") and text.endswith("]") for text in column.values)
+    if ANNOTATOR not in places and is_one_each and are_lists:
+        raise DataError(
+            f"{table.name}: one row per item, and column {shown(column.name)} holds lists, such as {first}; if these "
+            "are the labels of several annotators, write one row per label (in pandas: explode)"
+        )
+
+
+def _is_object(text: str) -> bool:
+    """Whether a text is a JSON object or a list of them.
+
+    >>> _is_object('{"a": 1}'), _is_object('{"'), _is_object('[{"a": 1}]')
+    (True, False, True)
+    """
+    return (text.startswith('{"') and text.endswith("}")) or (text.startswith('[{"') and text.endswith("}]"))
+
+
+def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> Iterator[Caution]:
+    """A caution for a guessed item that differs in every row, beside a column in which annotators repeat no value."""
+    rows = len(table.sample)
+    if ANNOTATOR not in places or table.different(places[ITEM]) < rows or rows < FEW_ROWS:
+        return
+    named = [p for p in table.free(places) if plain_name(table.columns[p]) in USUAL_ITEMS]
+    better = [p for p in named if table.different([p]) < rows == table.different([p, *places[ANNOTATOR]])]
+    if better:
+        item, other = (shown(table.columns[p]) for p in (places[ITEM][0], better[0]))
+        yield Caution(
+            "item_unique",
+            f"column {item} has a different value in each row; if column {other} is the item, use --item {other}",
+        )
 
 
 def refuse_few_items(
     table: Table, places: Mapping[str, Sequence[int]], guessed: Collection[str], asked: Asked | None
 ) -> None:
     """Refuse a guessed item with a handful of values that every annotator labels again and again."""
-    name = table.columns[places[ITEM][0]]
-    if (
-        ITEM not in guessed
-        or ANNOTATOR not in places
-        or len(table.sample) < FEW_ROWS
-        or plain_name(name) in SURELY_ITEMS
-    ):
+    name, rows = table.columns[places[ITEM][0]], len(table.sample)
+    if ITEM not in guessed or ANNOTATOR not in places or rows < FEW_ROWS or plain_name(name) in SURELY_ITEMS:
         return
-    items, keys = places[ITEM], [*places[ITEM], *places[ANNOTATOR]]
-    few = different(table, items)
-    if few > FEW_ITEMS or 2 * different(table, keys) > len(table.sample):
+    few = table.different(places[ITEM])
+    if few > FEW_ITEMS or 2 * table.different([*places[ITEM], *places[ANNOTATOR]]) > rows:
         return
-    if asked is not None and different(table, [asked.position]) < few:
+    if asked is not None and table.different([asked.position]) < few:
         return
+    better = " ".join(f"--item {name}" for name in _telling(table, places))
+    remedy = f"use {better}" if better else "name the columns that identify an item with --item, repeated if several"
     raise ColumnError(
         f"{table.name}: column {shown(name)} has only {few} values, each labelled many times by the same annotator, so "
-        f"it does not look like the item; {_better_item(table, places)} (columns: {listed(table.columns)})"
+        f"it does not look like the item; {remedy} (columns: {listed(table.columns)})"
     )
-
-
-def different(table: Table, positions: Sequence[int]) -> int:
-    """How many combinations of values these columns have in the first rows."""
-    return len({repr([row[p] for p in positions if p < len(row)]) for row in table.sample})  # JSON cells may be lists
 
 
 def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     """What distinguishes an annotator's annotations of one item, if the first rows show such repeats."""
     keys = [p for role in (ITEM, ANNOTATOR) for p in places.get(role, ())]
-    if ANNOTATOR not in places or different(table, keys) == len(table.sample):
+    if ANNOTATOR not in places or table.different(keys) == len(table.sample):
         return ""
-    found = _telling(table, places)
-    if not found:
+    names = _telling(table, places)
+    if not names:
         return ""
-    named_ones = " ".join(f"--item {shown(table.columns[p])}" for p in found)
-    name = shown(table.columns[found[-1]])
+    items = " ".join(f"--item {name}" for name in names)
     return (
-        f"column {name} distinguishes these annotations: use {named_ones} if it is part of the item, or --question "
+        f"column {names[-1]} distinguishes these annotations: use {items} if it is part of the item, or --question "
         "COLUMN=VALUE if it names the question; if annotators labelled an item again, choose with --duplicates"
     )
 
 
-def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[int]:
+def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[str]:
     """The columns that would make annotations unique: another item column, or one more beside the present ones."""
-    taken = {p for positions in places.values() for p in positions}
-    free = [p for p in range(len(table.columns)) if p not in taken and table.columns[p]]
+    free = table.free(places)
     for items in [*([p] for p in free), *([*places[ITEM], p] for p in free)]:
-        if len(table.sample) == different(table, [*items, *places[ANNOTATOR]]) > different(table, items):
-            return list(items)
+        if len(table.sample) == table.different([*items, *places[ANNOTATOR]]) > table.different(items):
+            return [shown(table.columns[p]) for p in items]
     return []
-
-
-def _better_item(table: Table, places: Mapping[str, Sequence[int]]) -> str:
-    found = _telling(table, places)
-    if found:
-        return "use " + " ".join(f"--item {shown(table.columns[p])}" for p in found)
-    return "name the columns that identify an item with --item, repeated if there are several"

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 from spagree.errors import ColumnError, UsageError
 from spagree.late import nw
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME
 from spagree.read.contents import PEOPLE, Held, held_by, link_column, plain_name, plain_text, sort_out, without_sums
+from spagree.read.frames import is_spark
 from spagree.read.layouts.advice import ANSWER_WORDS, ITEM_WORDS, PEOPLE_WORDS, is_person, named_like
-from spagree.read.layouts.long import joined, role_columns
-from spagree.read.layouts.question import Layout, Question
-from spagree.read.layouts.unpivot import unpivoted
-from spagree.read.tables import Table, cell, listed, shown
+from spagree.read.layouts.long import joined
+from spagree.read.request import Request
+from spagree.read.tables import Layout, Table, cell, listed, shown, sql_literal
 from spagree.understood import Caution
 
 FEWEST_ROWS = 5
@@ -39,17 +39,23 @@ class _Broad:
     cautions: tuple[Caution, ...] = ()
 
     def load(self) -> nw.LazyFrame[Any]:
-        """The table's needed columns."""
-        needed = [*self.keys, *self.others, *self.beside.values()]
-        return self.table.load(list(dict.fromkeys(needed)))
+        """The needed columns of the table."""
+        return self.table.load(list(dict.fromkeys([*self.keys, *self.others, *self.beside.values()])))
 
     def tall(self, frame: nw.LazyFrame[Any], variable: str, value: str) -> nw.LazyFrame[Any]:
         """One row per cell."""
         kept = [self.key, *([ROW] if self.table.is_ordered else []), *self.beside]
-        prepared = frame.with_columns((joined(self.keys) if self.keys else nw.col(ROW)).alias(self.key))
-        if self.beside:
-            prepared = prepared.with_columns(nw.col(cell(place)).alias(role) for role, place in self.beside.items())
-        return unpivoted(prepared, kept, {cell(p): self.table.columns[p] for p in self.others}, variable, value)
+        prepared = frame.with_columns(
+            (joined(self.keys) if self.keys else nw.col(ROW)).alias(self.key),
+            *(nw.col(cell(place)).alias(role) for role, place in self.beside.items()),
+        )
+        return _unpivoted(prepared, kept, {cell(p): self.table.columns[p] for p in self.others}, variable, value)
+
+    def labels(self, variable: str, request: Request) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
+        """One row per label; an empty cell is not an annotation."""
+        frame, cautions = cells.in_one_type(self.load(), self.others)
+        rated = self.tall(frame, variable, LABEL).filter(~nw.col(LABEL).is_null())
+        return cells.with_missing(rated, request.missing_texts), self.cautions + cautions
 
     def names(self, variable: str) -> dict[str, str]:
         """The columns of each role."""
@@ -60,102 +66,112 @@ class _Broad:
         return ordered | {role: names[place] for role, place in self.beside.items()}
 
 
-def wide(table: Table, question: Question) -> Layout:
+def wide(table: Table, request: Request) -> Layout:
     """One row per item, one column per annotator; an empty cell was not annotated."""
-    broad = _broad(table, question, ITEM, "annotator")
-    frame, cautions = cells.in_one_type(broad.load(), broad.others)
-    rated = broad.tall(frame, ANNOTATOR, LABEL).filter(~nw.col(LABEL).is_null())  # an empty cell is not an annotation
+    broad = _broad(table, request, ITEM, "annotator")
+    labels, cautions = broad.labels(ANNOTATOR, request)
     held = list(held_by(table, broad.others).values())
-    cautions += (*_looks_like_counts(held), *_looks_transposed(table, broad, question))
-    labels = cells.with_missing(rated, question.missing)
-    return Layout(labels, "wide", broad.names(ANNOTATOR), broad.guessed, broad.cautions + cautions)
+    cautions += (*_looks_like_counts(held), *_looks_transposed(broad, request))
+    return Layout(labels, "wide", broad.names(ANNOTATOR), broad.guessed, cautions)
 
 
-def transposed(table: Table, question: Question) -> Layout:
+def transposed(table: Table, request: Request) -> Layout:
     """One row per annotator, one column per item, as forms and surveys write it."""
-    for role in question.also():
+    for role in request.also():
         if role != GROUP:
             raise UsageError(f"--{role} does not apply here: every column is one item; leave it out")
-    numbered, twice = _numbered(table)
-    broad = _broad(numbered, question, ANNOTATOR, "item")
-    frame, cautions = cells.in_one_type(broad.load(), broad.others)
-    rated = broad.tall(frame, ITEM, LABEL).filter(~nw.col(LABEL).is_null())
-    labels = cells.with_missing(rated, question.missing)
-    return Layout(labels, "transposed", broad.names(ITEM), broad.guessed, broad.cautions + cautions + twice)
-
-
-def _numbered(table: Table) -> tuple[Table, tuple[Caution, ...]]:
-    """Number columns of the same name: forms often ask the same question about each item."""
     sizes = Counter(name.casefold() for name in table.columns if name)
-    twice = {name for name, size in sizes.items() if size > 1}
-    if not twice:
-        return table, ()
+    twice = {name for name, size in sizes.items() if size > 1}  # forms often ask the same question about each item
     names = tuple(f"{n} (column {i})" if n.casefold() in twice else n for i, n in enumerate(table.columns, 1))
-    message = f"{sum(sizes[name] for name in twice)} columns have the same name as another: they were numbered"
-    return replace(table, columns=names), (Caution("columns_numbered", message),)
+    broad = _broad(replace(table, columns=names), request, ANNOTATOR, "item")
+    labels, cautions = broad.labels(ITEM, request)
+    if twice:
+        same = sum(sizes[name] for name in twice)
+        message = f"{same} columns have the same name as another: they were numbered"
+        cautions += (Caution("columns_numbered", message),)
+    return Layout(labels, "transposed", broad.names(ITEM), broad.guessed, cautions)
 
 
-def counts(table: Table, question: Question) -> Layout:
+def counts(table: Table, request: Request) -> Layout:
     """One row per item, one column per class; each cell says how many annotators chose the class."""
-    broad = _broad(table, question, ITEM, "class")
+    broad = _broad(table, request, ITEM, "class")
     frame = broad.load()
     if not table.is_text:
         cells.refuse_text_counts(frame, table, broad.others)
         frame, _ = cells.in_one_type(frame, broad.others)
     checked = cells.whole_counts(broad.tall(frame, LABEL, COUNT), table)
-    cautions = broad.cautions + _looks_like_labels(list(held_by(table, broad.others).values()))
+    cautions = (*broad.cautions, *_looks_like_labels(list(held_by(table, broad.others).values())))
     return Layout(checked, "counts", broad.names(LABEL), broad.guessed, cautions)
 
 
-def _broad(table: Table, question: Question, key: str, what: str) -> _Broad:
+def _unpivoted(
+    frame: nw.LazyFrame[Any], kept: Sequence[str], names: Mapping[str, str], variable: str, value: str
+) -> nw.LazyFrame[Any]:
+    """One row per cell of the columns in ``names`` (key → the name to show), beside the ``kept`` columns.
+
+    Names get a prefix while they are column names, so that none can collide.
+    """
+    if frame.implementation is nw.Implementation.DUCKDB:
+        # The same in SQL: on duckdb, narwhals' unpivot drops nulls and knows only the default connection.
+        texts = ", ".join(map(sql_literal, names.values()))
+        cells = f"unnest([{texts}]) AS {variable}, unnest([{', '.join(names)}]) AS {value}"
+        return cast("nw.LazyFrame[Any]", nw.from_native(frame.to_native().project(f"{', '.join(kept)}, {cells}")))
+    if is_spark(frame):
+        # The same in Spark, where a name with a dot or a backtick cannot be the name of a column on the way.
+        from pyspark.sql import functions as sql
+
+        pairs = [sql.struct(sql.lit(name).alias(variable), sql.col(key).alias(value)) for key, name in names.items()]
+        exploded = frame.to_native().select(*kept, sql.inline(sql.array(*pairs)))
+        return cast("nw.LazyFrame[Any]", nw.from_native(exploded))
+    marked = [nw.col(key).alias("=" + name) for key, name in names.items()]
+    tall = frame.select(*kept, *marked).unpivot(
+        ["=" + name for name in names.values()], index=list(kept), variable_name=variable, value_name=value
+    )
+    return tall.with_columns(nw.col(variable).cast(nw.String).str.slice(1))
+
+
+def _broad(table: Table, request: Request, key: str, what: str) -> _Broad:
     """Which columns identify a row, and which hold annotators, items or classes."""
-    _refuse_meaningless(question, key, what)
-    chosen = tuple(columns.several(table.columns, question.label)) if question.label else None
-    named = question.named()
-    beside = {role: columns.find(table.columns, str(named[role]), f"--{role}") for role in question.also()}
-    first = _key(table, question, key, frozenset(beside.values()))
-    if chosen is not None and first in chosen:
-        if question.named()[key] is not None:
+    _refuse_meaningless(request, key, what)
+    chosen = columns.several(table.columns, request.names(LABEL))
+    beside = {role: columns.find(table.columns, request.named()[role], f"--{role}") for role in request.also()}
+    first = _key(table, request, key, frozenset(beside.values()))
+    if first is not None and first in chosen:
+        if request.names(key):
             raise ColumnError(
-                f"column {shown(question.named()[key])} was given for --{key} and for --label; name it once"
+                f"column {shown(request.names(key)[0])} was given for --{key} and for --label; name it once"
             )
         first = None
-    keys = () if first is None else role_columns(table, question, key, first)
+    keys = () if first is None else columns.places(table, request, {key: first})[key]
     if not keys and not table.is_ordered:
         raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with --{key}")
-    link = link_column(table, keys, (*keys, *beside.values(), *(chosen or ()))) if key == ITEM else None
+    link = link_column(table, keys, (*keys, *beside.values(), *chosen)) if key == ITEM else None
     beside |= {} if link is None else {LINK: link}
-    free = [i for i in range(len(table.columns)) if i not in (*keys, *beside.values())]
-    every = [i for i in free if _is_named(table.columns[i])]
-    others, aside = (chosen, ()) if chosen is not None else _sorted(table, every, bool(keys), key, what)
-    if chosen is None:
-        aside += _nameless(table, [i for i in free if i not in every], what)
+    free = [p for p in range(len(table.columns)) if p not in (*keys, *beside.values())]
+    others, aside = (chosen, ()) if chosen else _sorted(table, free, bool(keys), key, what)
     if not others:
         raise ColumnError(f"{table.name}: no {what} columns besides the {key}; columns: {listed(table.columns)}")
-    if chosen is None and not keys:
+    if not chosen and not keys:
         _refuse_data_as_names(table, others)
-    if chosen is None:
-        aside += _header_as_data(table, others)
+    aside += () if chosen else tuple(_header_as_data(table, others))
     _refuse_same_names(table, others, what)
-    guessed = frozenset({key} if keys and question.named()[key] is None else ()) | (beside.keys() & {LINK})
+    guessed = frozenset({key} if keys and not request.names(key) else ()) | (beside.keys() & {LINK})
     return _Broad(table, key, keys, tuple(others), beside, guessed, aside)
 
 
-def _refuse_meaningless(question: Question, key: str, what: str) -> None:
-    other = ANNOTATOR if key == ITEM else ITEM
-    for role, name in ((other, question.named()[other]), (TIME, question.time), ("question", question.question)):
-        if name is not None:
-            raise UsageError(f"--{role} {shown(name)} does not apply here: every column is one {what}; leave it out")
+def _refuse_meaningless(request: Request, key: str, what: str) -> None:
+    named = {**request.named(), **({} if request.question is None else {"question": request.question})}
+    for role in (ANNOTATOR if key == ITEM else ITEM, TIME, "question"):
+        if role in named:
+            raise UsageError(
+                f"--{role} {shown(named[role])} does not apply here: every column is one {what}; leave it out"
+            )
 
 
-def _key(table: Table, question: Question, key: str, taken: frozenset[int]) -> int | None:
+def _key(table: Table, request: Request, key: str, taken: frozenset[int]) -> int | None:
     """The first column that identifies a row: named, or guessed by its name; in forms also by what it holds."""
-    roles = columns.resolve(table.columns, {key: question.named()[key]}, (key,) if key == ITEM else (), taken)
-    if key == ITEM:
-        return roles.positions.get(ITEM)
-    name = question.named()[ANNOTATOR]
-    if name is not None:
-        return columns.find(table.columns, name, f"--{ANNOTATOR}")
+    if key == ITEM or request.names(key):
+        return columns.resolve(table.columns, request.named(), [key], taken).positions.get(key)
     for names in PEOPLE:
         hits = [i for i, column in enumerate(table.columns) if plain_name(column) in names.split()]
         if len(hits) == 1:
@@ -163,26 +179,13 @@ def _key(table: Table, question: Question, key: str, taken: frozenset[int]) -> i
     return None
 
 
-def _is_named(name: str) -> bool:
-    """Whether it has a name; the index that pandas writes has none."""
-    return bool(name) and not name.startswith("Unnamed: ")
-
-
-def _nameless(table: Table, positions: Sequence[int], what: str) -> tuple[Caution, ...]:
-    """A caution for columns without a name that hold more than row numbers: perhaps the header lost a name."""
-    held = held_by(table, positions).values()
-    lost = [column.position + 1 for column in held if column.values and len(column.values) < len(column.cells)]
-    if not lost:
-        return ()
-    places = ", ".join(map(str, lost[:8]))
-    message = f"columns without a name were ignored (column {places}): give each {what} a name in the header"
-    return (Caution("columns_aside", message),)
-
-
 def _sorted(
-    table: Table, every: Sequence[int], has_key: bool, key: str, what: str
-) -> tuple[tuple[int, ...], tuple[Caution, ...]]:
-    """The columns to compare, judged by their contents; a caution lists the others."""
+    table: Table, free: Sequence[int], has_key: bool, key: str, what: str
+) -> tuple[Sequence[int], tuple[Caution, ...]]:
+    """The columns to compare, judged by their contents; cautions list the others."""
+    # The index that pandas writes has no name.
+    every = [p for p in free if table.columns[p] and not table.columns[p].startswith("Unnamed: ")]
+    nameless = tuple(_nameless(table, [p for p in free if p not in every], what))
     held = held_by(table, every)
     if not has_key:
         _refuse_hidden_keys(table, held, key, what)
@@ -190,38 +193,47 @@ def _sorted(
         numbers = {p: column for p, column in held.items() if any(map(_is_number, column.values))}
         classes = without_sums(numbers)
         strange = {p: "no numbers" if p not in numbers else "counts the others" for p in held if p not in classes}
-        return tuple(classes), (_aside(table, strange, what),) if strange else ()
+        return tuple(classes), (*_aside(table, strange, what), *nameless)
     if len(every) <= 1:
-        return tuple(every), ()
+        return every, nameless
     if what == "annotator":
         _refuse_grid(table, every)
     found = sort_out(held, of_forms=key == ANNOTATOR)
     if len(found.groups) > 1:
         raise _unrelated(table, found.groups, what)
-    aside = found.aside
-    if has_key and len(found.rated) > 1:
-        ids = [p for p in found.rated if held[p].is_id]
-        aside = dict(aside) | (
-            dict.fromkeys(ids, "a different value in each row") if len(ids) < len(found.rated) else {}
-        )
-    others = tuple(p for p in found.rated if p not in aside)
-    return others, (_aside(table, aside, what),) if aside else ()
+    ids = [p for p in found.rated if held[p].is_id] if has_key else []
+    aside = {
+        **found.aside,
+        **dict.fromkeys(ids if len(ids) < len(found.rated) else [], "a different value in each row"),
+    }
+    return [p for p in found.rated if p not in aside], (*_aside(table, aside, what), *nameless)
+
+
+def _nameless(table: Table, positions: Sequence[int], what: str) -> Iterator[Caution]:
+    """A caution for columns without a name that hold more than row numbers: perhaps the header lost a name."""
+    held = held_by(table, positions).values()
+    lost = [column.position + 1 for column in held if column.values and len(column.values) < len(column.cells)]
+    if lost:
+        places = ", ".join(map(str, lost[:8]))
+        message = f"columns without a name were ignored (column {places}): give each {what} a name in the header"
+        yield Caution("columns_aside", message)
 
 
 def _is_number(text: str) -> bool:
     return text.lstrip("-").replace(".", "", 1).isdecimal()
 
 
-def _aside(table: Table, aside: Any, what: str) -> Caution:
-    reasons: dict[str, list[str]] = {}
+def _aside(table: Table, aside: Mapping[int, str], what: str) -> Iterator[Caution]:
+    reasons: defaultdict[str, list[str]] = defaultdict(list)
     for position, reason in aside.items():
-        reasons.setdefault(reason, []).append(table.columns[position])
+        reasons[reason].append(table.columns[position])
     named = "; ".join(f"{listed(names, limit=8)} ({reason})" for reason, names in reasons.items())
-    return Caution(
-        "columns_aside",
-        f"columns that do not look like one {what} each were ignored: {named}. If they are, name every "
-        f"{what} column with --label",
-    )
+    if aside:
+        yield Caution(
+            "columns_aside",
+            f"columns that do not look like one {what} each were ignored: {named}. If they are, name every "
+            f"{what} column with --label",
+        )
 
 
 def _unrelated(table: Table, groups: Sequence[Sequence[int]], what: str) -> ColumnError:
@@ -264,18 +276,18 @@ def _refuse_data_as_names(table: Table, positions: Sequence[int]) -> None:
         )
 
 
-def _header_as_data(table: Table, positions: Sequence[int]) -> tuple[Caution, ...]:
+def _header_as_data(table: Table, positions: Sequence[int]) -> Iterator[Caution]:
     """With --no-header, a caution if no cell of the first line occurs again: it may be a header after all."""
     held = held_by(table, positions)
     first = [plain_text(column.cells[0]) for column in held.values() if column.cells]
     again = Counter(value for column in held.values() for value in column.values.elements())
     is_numbered = list(table.columns) == [str(n) for n in range(1, len(table.columns) + 1)]
-    if not is_numbered or len(table.sample) < FEWEST_ROWS or any(again[value] != 1 for value in first):
-        return ()
-    message = (
-        f"the first line ({listed(first, 4)}) holds nothing that occurs below: if it is a header, leave out --no-header"
-    )
-    return (Caution("looks_like_header", message),)
+    if is_numbered and len(table.sample) >= FEWEST_ROWS and all(again[value] == 1 for value in first):
+        yield Caution(
+            "looks_like_header",
+            f"the first line ({listed(first, 4)}) holds nothing that occurs below: if it is a header, leave out "
+            "--no-header",
+        )
 
 
 def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> None:
@@ -293,7 +305,8 @@ def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> Non
 def _refuse_grid(table: Table, positions: Sequence[int]) -> None:
     """Refuse names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions, or the reverse."""
     pairs = {parts: p for p in positions if all(parts := _parts(table.columns[p]))}
-    first, last = (sorted(side, key=lambda word: (word not in ANSWER_WORDS, word)) for side in _sides(pairs))
+    sides = ({pair[i] for pair in pairs} for i in (0, 1))
+    first, last = (sorted(side, key=lambda word: (word not in ANSWER_WORDS, word)) for side in sides)
     if len(first) < 2 or len(last) < 2 or set(pairs) != set(product(first, last)) or len(pairs) < len(positions):  # noqa: PLR2004
         return
     if all(named_like(word, PEOPLE_WORDS) for word in first) and all(word.isdecimal() for word in last):
@@ -315,10 +328,6 @@ def _refuse_grid(table: Table, positions: Sequence[int]) -> None:
     )
 
 
-def _sides(pairs: Collection[tuple[str, str]]) -> tuple[set[str], set[str]]:
-    return {one for one, _ in pairs}, {two for _, two in pairs}
-
-
 def _parts(name: str) -> tuple[str, str]:
     """The two parts of a name: before and after its last separator, or its number.
 
@@ -329,43 +338,39 @@ def _parts(name: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", "")
 
 
-def _looks_like_counts(held: Sequence[Held]) -> tuple[Caution, ...]:
-    """Whether whole numbers have the same sum in every row."""
+def _looks_like_counts(held: Sequence[Held]) -> Iterator[Caution]:
+    """A caution for whole numbers with the same sum in every row."""
     if len(held) < 2 or not all(column.is_whole for column in held) or len(held[0].cells) < FEWEST_ROWS:  # noqa: PLR2004
-        return ()
-    sums = {sum(int(str(value)) for value in row) for row in zip(*(_whole(column) for column in held), strict=True)}
-    if len(sums) > 1 or len(set(zip(*(_whole(column) for column in held), strict=True))) == 1:
-        return ()
-    message = (
-        f"every row adds up to {sums.pop()}: if each column is a class and the cells are counts, say --format counts"
-    )
-    return (Caution("looks_like_counts", message),)
+        return
+    rows = set(zip(*([int(float(str(value))) for value in column.cells] for column in held), strict=True))
+    sums = {sum(row) for row in rows}
+    if len(sums) == 1 and len(rows) > 1:
+        yield Caution(
+            "looks_like_counts",
+            f"every row adds up to {sums.pop()}: if columns are classes and cells are counts, say --format counts",
+        )
 
 
-def _whole(column: Held) -> list[int]:
-    return [int(float(str(value))) for value in column.cells]
-
-
-def _looks_like_labels(held: Sequence[Held]) -> tuple[Caution, ...]:
+def _looks_like_labels(held: Sequence[Held]) -> Iterator[Caution]:
     """A caution for many counts without any 0, which are more likely ratings."""
     enough = len(held) >= FEWEST_CLASSES and len(held[0].cells) >= FEWEST_ROWS
-    if not enough or any("0" in column.values for column in held) or not all(column.is_whole for column in held):
-        return ()
-    message = (
-        "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are "
-        "ratings, say --format wide"
+    if enough and all(column.is_whole and "0" not in column.values for column in held):
+        yield Caution(
+            "looks_like_labels",
+            "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are "
+            "ratings, say --format wide",
+        )
+
+
+def _looks_transposed(broad: _Broad, request: Request) -> Iterator[Caution]:
+    """A caution for columns named like items, or people in rows: perhaps rows are annotators."""
+    names = [broad.table.columns[p] for p in broad.others]
+    people = any(column.is_people for column in held_by(broad.table, broad.keys).values())
+    if request.names(LABEL) or not (people or (len(names) > 1 and all(named_like(name, ITEM_WORDS) for name in names))):
+        return
+    annotator = f" --annotator {shown(broad.table.columns[broad.keys[0]])}" if broad.keys else ""
+    found = "people in rows" if people else f"columns named like items ({listed(names, 3)})"
+    yield Caution(
+        "looks_transposed",
+        f"{found}: if each row is an annotator and each column an item, say --format transposed{annotator}",
     )
-    return (Caution("looks_like_labels", message),)
-
-
-def _looks_transposed(table: Table, broad: _Broad, question: Question) -> tuple[Caution, ...]:
-    """Whether columns are named like items: perhaps rows are annotators."""
-    names = [table.columns[p] for p in broad.others]
-    key = held_by(table, broad.keys).values()
-    people = any(column.is_people for column in key)
-    if question.label or not (people or (len(names) > 1 and all(named_like(name, ITEM_WORDS) for name in names))):
-        return ()
-    said = f" --annotator {shown(table.columns[broad.keys[0]])}" if broad.keys else ""
-    called = "people in rows" if people else f"columns named like items ({listed(names, 3)})"
-    message = f"{called}: if each row is an annotator and each column an item, say --format transposed{said}"
-    return (Caution("looks_transposed", message),)

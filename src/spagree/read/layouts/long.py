@@ -5,7 +5,7 @@ Times are unix seconds or ISO 8601; they become something that sorts correctly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError
@@ -15,8 +15,8 @@ from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LIN
 from spagree.read.contents import held_by, link_column, plain_name, values_by_item, words
 from spagree.read.files.small_text import SmallText
 from spagree.read.layouts import advice, question_column
-from spagree.read.layouts.question import Layout, Question
-from spagree.read.tables import Table, cell, listed, shown, sql_literal
+from spagree.read.request import Request
+from spagree.read.tables import Layout, Table, cell, listed, shown, sql_literal, wrong_cell
 from spagree.understood import Caution
 
 # Seconds since 1970 (UTC): numbers stay as they are, and a date without a zone is in UTC, whatever the
@@ -26,8 +26,6 @@ HAS_ZONE = f"regexp_matches({TIME}, ':.*([zZ]|[+-][0-9:]+)$')"
 WITH_ZONE, WITHOUT_ZONE = (f"epoch(try_cast({TIME} AS {kind}))" for kind in ("TIMESTAMPTZ", "TIMESTAMP"))
 DATE = f"CASE WHEN {HAS_ZONE} THEN {WITH_ZONE} ELSE {WITHOUT_ZONE} END"
 SECONDS = f"coalesce(CASE WHEN isfinite({NUMBER}) THEN {NUMBER} END, CASE WHEN isfinite({DATE}) THEN {DATE} END)"
-
-
 DAY_FIRST, MONTH_FIRST = "day", "month"
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", ", %H:%M", ", %H:%M:%S")
 DATES = {
@@ -41,27 +39,34 @@ def seconds_from_text(
 ) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
     """A time column of text as seconds; refuses what is neither a number nor a date.
 
-    Written in SQL (the frame is a duckdb table) because narwhals has no cast that turns failures
-    into nulls, and a failure must be reported with its row.
+    In SQL (the frame is a duckdb table) because narwhals has no cast that turns failures into nulls, and a failure
+    must be reported with its row.
     """
     relation = frame.to_native()
     seconds = SECONDS if written is None else f"epoch(try_strptime({TIME}, {sql_literal(written)}))"
     cautions: tuple[Caution, ...] = ()
-    total = _unreadable(relation, seconds)
+    wrong = _unreadable(relation, seconds)
+    total = len(wrong)
     if total and written is None and (found := _found_format(relation, column)) is not None:
         first, seconds = found
         message = (
             f"times in column {shown(column)} were read with the {first} first; if that is wrong, use --time-format"
         )
-        cautions, total = (Caution("time_format", message),), 0
-    if total:
-        raise _refusal(relation, seconds, source, column, written)
+        cautions = (Caution("time_format", message),)
+    elif total:
+        numbered = f', "{ROW}"' if ROW in relation.columns else ""
+        first_ones = wrong.project(f"{TIME}{numbered}").limit(SHOWN_PROBLEMS).fetchall()
+        wanted = "neither a number (unix seconds) nor an ISO 8601 date"
+        wanted = wanted if written is None else f"not in the format of --time-format {shown(written)}"
+        remedy = "say how they are written with --time-format, correct them, or name another column with --time"
+        problems = [wrong_cell(source, column, value, row) for value, *row in first_ones]
+        raise DataError(f"{total:,} values of the time column are {wanted}; {remedy}", problems, total)
     read: nw.LazyFrame[Any] = nw.from_native(relation.project(f"* REPLACE ({seconds} AS {TIME})"))
     return read, cautions
 
 
-def _unreadable(relation: Any, seconds: str) -> int:
-    return int(relation.filter(f"{TIME} IS NOT NULL AND ({seconds}) IS NULL").aggregate("count(*)").fetchall()[0][0])
+def _unreadable(relation: Any, seconds: str) -> Any:
+    return relation.filter(f"{TIME} IS NOT NULL AND ({seconds}) IS NULL")
 
 
 def _found_format(relation: Any, column: str) -> tuple[str, str] | None:
@@ -70,7 +75,7 @@ def _found_format(relation: Any, column: str) -> tuple[str, str] | None:
     for first, dates in DATES.items():
         formats = ", ".join(sql_literal(date + clock) for date in dates for clock in CLOCKS)
         seconds = f"epoch(try_strptime({TIME}, [{formats}]))"
-        if not _unreadable(relation, seconds):
+        if not len(_unreadable(relation, seconds)):
             ways[first] = seconds
     if len(ways) > 1:
         raise DataError(
@@ -80,46 +85,23 @@ def _found_format(relation: Any, column: str) -> tuple[str, str] | None:
     return next(iter(ways.items()), None)
 
 
-def _refusal(relation: Any, seconds: str, source: str, column: str, written: str | None) -> DataError:
-    """The first times that cannot be read, with their rows, and how many there are."""
-    unreadable = relation.filter(f"{TIME} IS NOT NULL AND ({seconds}) IS NULL")
-    total = _unreadable(relation, seconds)
-    numbered = f', "{ROW}"' if ROW in relation.columns else ""
-    first = unreadable.project(f"{TIME}{numbered}").limit(SHOWN_PROBLEMS).fetchall()
-    problems = [f"{source}: {_row(row)}column {shown(column)}: {shown(value)}" for value, *row in first]
-    wanted = "neither a number (unix seconds) nor an ISO 8601 date"
-    wanted = wanted if written is None else f"not in the format of --time-format {shown(written)}"
-    remedy = "say how they are written with --time-format, correct them, or name another column with --time"
-    return DataError(f"{total:,} values of the time column are {wanted}; {remedy}", problems, total)
-
-
-def _row(number: Sequence[int]) -> str:
-    return f"row {number[0]}: " if number else ""
-
-
 def from_frame(frame: nw.LazyFrame[Any], column: str, is_guess: bool, written: str | None = None) -> nw.LazyFrame[Any]:
     """The time column of a data frame: numbers and dates as they are, text parsed as ISO 8601.
 
-    Text is parsed only if the user named the column: whether all of it can be parsed is not known
-    before the frame is collected, and a guess must not make that fail.
+    Text is parsed only if the user named the column, because a guess must not fail, and at once, so that a failure is
+    not reported as a failure to count.
     """
     kind = frame.collect_schema()[TIME]
     if kind.is_numeric() or kind.is_temporal():
         return frame
-    if kind == nw.String and (written is not None or not is_guess):
-        return _parsed(frame, column, written)
-    raise DataError(
-        f"--time {shown(column)}: the column holds {kind}, which does not sort as a time; "
-        "convert it to a number or a datetime"
-    )
-
-
-def _parsed(frame: nw.LazyFrame[Any], column: str, written: str | None) -> nw.LazyFrame[Any]:
-    """Text as datetimes, parsed early so that a failure is not reported as a failure to count."""
+    if kind != nw.String or (written is None and is_guess):
+        raise DataError(
+            f"--time {shown(column)}: the column holds {kind}, which does not sort as a time; "
+            "convert it to a number or a datetime"
+        )
     try:
         parsed = frame.with_columns(nw.col(TIME).str.to_datetime(format=written))
         parsed.select(nw.col(TIME).max()).collect()
-        return parsed
     except Exception as error:
         reason = str(error).splitlines()[0]
         wanted = "ISO 8601 dates" if written is None else f"in the format of --time-format {shown(written)}"
@@ -127,6 +109,7 @@ def _parsed(frame: nw.LazyFrame[Any], column: str, written: str | None) -> nw.La
             f"--time {shown(column)}: not all of its texts are {wanted} ({reason}); "
             "convert the column to a number or a datetime"
         ) from error
+    return parsed
 
 
 # Columns that group items: of documents, batches, topics.
@@ -139,20 +122,18 @@ FEWEST_ITEMS = 9  # below this, little can be seen
 COUNTS = words("count counts n votes nvotes numvotes freq frequency numannotators annotators nannotators")
 
 
-def long(table: Table, question: Question) -> Layout:
+def long(table: Table, request: Request) -> Layout:
     """One annotation per row: item, label, and where known annotator and time."""
-    if len(question.label) > 1:
+    if len(request.names(LABEL)) > 1:
         raise UsageError(
-            f"--label names several columns ({listed(question.label)}); say what they hold: --format wide (one column "
-            "per annotator), --format counts or --format one-hot (one column per class)"
+            f"--label names several columns ({listed(request.names(LABEL))}); say what they hold: --format wide (one "
+            "column per annotator), --format counts or --format one-hot (one column per class)"
         )
-    roles, places = _roles(table, question)
-    advice.refuse_spans(table, places)
-    advice.refuse_boxes(table, places)
-    advice.refuse_objects(table, places)
-    advice.refuse_lists(table, places)
+    roles, places = _roles(table, request)
+    advice.refuse_marks(table, places)
+    advice.refuse_nested(table, places)
     places |= _count_column(table, places)
-    asked = question_column.column(table, places, question.question)
+    asked = question_column.column(table, places, request.question)
     advice.refuse_few_items(table, places, roles.guessed, asked)
     needed = [p for positions in places.values() for p in positions]
     link = link_column(table, places[ITEM], needed)
@@ -160,28 +141,28 @@ def long(table: Table, question: Question) -> Layout:
         places[LINK] = (link,)
         needed.append(link)
     names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
-    rows: nw.LazyFrame[Any] | FewRows | None = _few_rows(table, places, question) if asked is None else None
+    rows: nw.LazyFrame[Any] | FewRows | None = _few_rows(table, places, request) if asked is None else None
     cautions: tuple[Caution, ...] = ()
     if rows is None:
         loaded = table.load(list(dict.fromkeys(needed if asked is None else [*needed, asked.position])))
         chosen = loaded if asked is None else question_column.choose(loaded, table, places, asked)
         renamed = _renamed(chosen, table, places)
         renamed = cells.whole_counts(renamed, table) if COUNT in places else renamed
-        timed, cautions = _timed(renamed, table, names, question, TIME in roles.guessed)
+        timed, cautions = _timed(renamed, table, names, request, TIME in roles.guessed)
         if TIME not in timed.collect_schema().names():
             names.pop(TIME, None)
-        rows = cells.with_missing(timed, question.missing)
+        rows = cells.with_missing(timed, request.missing_texts)
     if asked is not None and asked.value is not None:
         names["question"] = f"{table.columns[asked.position]} = {asked.value}"
-    cautions += () if CLUSTER in places else caution_clusters(table, places)
-    cautions += advice.caution_unique_items(table, places) if ITEM in roles.guessed else ()
+    cautions += () if CLUSTER in places else tuple(_caution_clusters(table, places))
+    cautions += tuple(advice.caution_unique_items(table, places)) if ITEM in roles.guessed else ()
     kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())
     return Layout(rows, "long", names, kept, cautions, places, advice.apart(table, places))
 
 
-def _few_rows(table: Table, places: Mapping[str, Sequence[int]], question: Question) -> FewRows | None:
+def _few_rows(table: Table, places: Mapping[str, Sequence[int]], request: Request) -> FewRows | None:
     """The rows in memory, if the file is small and a score needs nothing but who gave which item which label."""
-    if not isinstance(table.load, SmallText) or question.missing or question.time_format is not None:
+    if not isinstance(table.load, SmallText) or request.missing or request.time_format is not None:
         return None
     if not places.keys() <= {ITEM, ANNOTATOR, LABEL} or any(len(positions) > 1 for positions in places.values()):
         return None
@@ -191,50 +172,40 @@ def _few_rows(table: Table, places: Mapping[str, Sequence[int]], question: Quest
 
 def _renamed(frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequence[int]]) -> nw.LazyFrame[Any]:
     """The columns of every role, under its name."""
-    return frame.select(
-        *(joined(positions).alias(role) for role, positions in places.items()),
-        *([ROW] if table.is_ordered else []),
-    )
+    row = [ROW] if table.is_ordered else []
+    return frame.select(*(joined(positions).alias(role) for role, positions in places.items()), *row)
 
 
-def _roles(table: Table, question: Question) -> tuple[columns.Roles, dict[str, tuple[int, ...]]]:
+def _roles(table: Table, request: Request) -> tuple[columns.Roles, dict[str, tuple[int, ...]]]:
     """The columns of every role; refuses a table that has none for the item or the label."""
-    taken = columns.several(table.columns, (*question.further(ITEM), *question.further(ANNOTATOR)), "--item")
-    wanted = (ITEM, ANNOTATOR, LABEL, TIME, *question.also())
-    roles = columns.resolve(table.columns, question.named(), wanted, frozenset(taken))
+    roles = columns.requested(table, request, (ITEM, ANNOTATOR, LABEL, TIME, *request.also()))
     lacking = [role for role in (ITEM, LABEL) if role not in roles.positions]
     if lacking:
         raise advice.unknown_columns(table, lacking, roles)
-    return roles, {role: role_columns(table, question, role, first) for role, first in roles.positions.items()}
+    return roles, columns.places(table, request, roles.positions)
 
 
 def _count_column(table: Table, places: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
     """A column that counts equal annotations, as a query that groups by item and label writes it."""
     if ANNOTATOR in places or TIME in places or not table.sample:
         return {}
-    taken = {p for positions in places.values() for p in positions}
-    named = [p for p, name in enumerate(table.columns) if p not in taken and plain_name(name) in COUNTS]
+    named = [p for p in table.free(places) if plain_name(table.columns[p]) in COUNTS]
     found = [p for p, held in held_by(table, named).items() if held.is_whole]
     keys = (*places[ITEM], *places[LABEL])
-    is_grouped = advice.different(table, places[ITEM]) < advice.different(table, keys) == len(table.sample)
+    is_grouped = table.different(places[ITEM]) < table.different(keys) == len(table.sample)
     return {COUNT: (found[0],)} if len(found) == 1 and is_grouped else {}
 
 
-def several_questions(table: Table, question: Question) -> list[str]:
-    """The questions in the question column of a long table; none if it has no such column."""
-    if len(question.label) > 1:
+def several_questions(table: Table, request: Request) -> list[str]:
+    """The questions in the question column of a long table; none if it has no such column or one was chosen."""
+    if len(request.names(LABEL)) > 1 or request.question is not None:
         return []
-    _, places = _roles(table, question)
+    _, places = _roles(table, request)
     asked = question_column.column(table, places, None)
     if asked is None:
         return []
     frame = table.load(list(dict.fromkeys([*places[ITEM], *places.get(ANNOTATOR, ()), asked.position])))
     return question_column.values(frame, asked) if question_column.is_asked(frame, places, asked) else []
-
-
-def role_columns(table: Table, question: Question, role: str, first: int) -> tuple[int, ...]:
-    """All columns that make up a role, in the order in which they were named."""
-    return (first, *columns.several(table.columns, question.further(role), f"--{role}"))
 
 
 def joined(positions: Sequence[int]) -> nw.Expr:
@@ -246,39 +217,39 @@ def joined(positions: Sequence[int]) -> nw.Expr:
 
 
 def _timed(
-    frame: nw.LazyFrame[Any], table: Table, names: Mapping[str, str], question: Question, is_guess: bool
+    frame: nw.LazyFrame[Any], table: Table, names: Mapping[str, str], request: Request, is_guess: bool
 ) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
     """The time column as something that sorts; a wrong guess is dropped with a caution."""
     if TIME not in names:
-        if question.time_format is not None:
+        if request.time_format is not None:
             raise UsageError("--time-format says how times are written; name their column with --time")
         return frame, ()
     try:
         # In text files, and in texts from Parquet or a database, every cell can be checked before it is used.
         if frame.implementation is nw.Implementation.DUCKDB and frame.collect_schema()[TIME] == nw.String:
-            return seconds_from_text(frame, table.name, names[TIME], question.time_format)
-        return from_frame(frame, names[TIME], is_guess, question.time_format), ()
+            return seconds_from_text(frame, table.name, names[TIME], request.time_format)
+        return from_frame(frame, names[TIME], is_guess, request.time_format), ()
     except DataError as error:
-        if not is_guess or question.time_format is not None:
+        if not is_guess or request.time_format is not None:
             raise
         reason = str(error).splitlines()[0].partition(";")[0]
     message = f"column {shown(names[TIME])} was not used as the time of annotation: {reason}"
     return frame.drop(TIME), (Caution("time_ignored", message),)
 
 
-def caution_clusters(table: Table, places: Mapping[str, Sequence[int]]) -> tuple[Caution, ...]:
-    """A caution if the first rows show a column with fewer values than items, and one value for each item."""
-    taken = {position for positions in places.values() for position in positions}
-    named = [p for p, name in enumerate(table.columns) if p not in taken and plain_name(name) in GROUPS]
-    for position in named:
+def _caution_clusters(table: Table, places: Mapping[str, Sequence[int]]) -> Iterator[Caution]:
+    """A caution if a column groups items: it has one value for each item, and far fewer values than items."""
+    for position in table.free(places):
+        if plain_name(table.columns[position]) not in GROUPS:
+            continue
         values = values_by_item(table, places[ITEM], position)
         clusters = {value for each in values.values() for value in each}
         is_grouping = all(len(each) == 1 for each in values.values()) and 1 < len(clusters) <= len(values) / 2
         if is_grouping and len(values) >= FEWEST_ITEMS:
             name = shown(table.columns[position])
-            message = (
+            yield Caution(
+                "looks_clustered",
                 f"column {name} groups items (in the first rows {len(values):,} items in {len(clusters):,} groups): if "
-                f"items of one group have something in common, the interval is too narrow; use --cluster {name}"
+                f"items of one group have something in common, the interval is too narrow; use --cluster {name}",
             )
-            return (Caution("looks_clustered", message),)
-    return ()
+            return

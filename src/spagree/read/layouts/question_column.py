@@ -33,8 +33,7 @@ class Asked:
 
 def column(table: Table, places: Mapping[str, Sequence[int]], wanted: str | None) -> Asked | None:
     """The column that may say which question a row answers."""
-    taken = {p for positions in places.values() for p in positions}
-    free = [p for p in range(len(table.columns)) if p not in taken and table.columns[p]]
+    free = table.free(places)
     if wanted is not None:
         return _chosen(table, free, wanted)
     named = [p for p in free if plain_name(table.columns[p]) in NAMES]
@@ -76,17 +75,21 @@ def choose(
     frame: nw.LazyFrame[Any], table: Table, places: Mapping[str, Sequence[int]], asked: Asked
 ) -> nw.LazyFrame[Any]:
     """The rows of the chosen question; refuses to mix several."""
-    name = cell(asked.position)
+    column = shown(table.columns[asked.position])
     if asked.value is None:
         if is_asked(frame, places, asked):
-            raise _several(table, asked, values(frame, asked))
+            found = values(frame, asked)
+            raise ColumnError(
+                f"{table.name}: column {column} holds {len(found)} questions, answered for the same items: "
+                f"{listed(found, limit=10)}; choose one with --question {shown(found[0])}, or score each with "
+                "--all-questions"
+            )
         return frame
+    name = cell(asked.position)
     rows = frame.filter(nw.col(name).cast(nw.String) == asked.value)
     if not collected(rows.select(name).head(1)):
-        known = listed(values(frame, asked))
         raise UsageError(
-            f"--question {shown(asked.value)}: no such question; column {shown(table.columns[asked.position])} "
-            f"has {known}"
+            f"--question {shown(asked.value)}: no such question; column {column} has {listed(values(frame, asked))}"
         )
     return rows
 
@@ -100,11 +103,3 @@ def is_asked(frame: nw.LazyFrame[Any], places: Mapping[str, Sequence[int]], aske
     several = (nw.col("questions") > 1).cast(nw.Int64)
     (found,) = collected(sizes.select(several.sum().alias("several"), nw.len().alias("all")))
     return int(found[0] or 0) > OFTEN * int(found[1])
-
-
-def _several(table: Table, asked: Asked, found: Sequence[str]) -> ColumnError:
-    name = table.columns[asked.position]
-    return ColumnError(
-        f"{table.name}: column {shown(name)} holds {len(found)} questions, answered for the same items: "
-        f"{listed(found, limit=10)}; choose one with --question {shown(found[0])}, or score each with --all-questions"
-    )

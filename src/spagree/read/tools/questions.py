@@ -11,7 +11,7 @@ from spagree.errors import DataError, FileError, SpagreeError, UsageError
 from spagree.late import nw
 from spagree.read import cells
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TIME, Annotations
-from spagree.read.layouts import SHOWN_EXAMPLES
+from spagree.read.tables import SHOWN_EXAMPLES
 from spagree.read.tools.export import Export, gather
 from spagree.read.tools.rules import Rules
 from spagree.read.tools.source import SPECIAL, Source
