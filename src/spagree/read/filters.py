@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,23 +14,6 @@ from spagree.read.frames import collected
 from spagree.read.tables import Table, cell, listed, shown
 
 MOST_SHOWN = 10
-
-
-def conditions(where: str | Sequence[str] | Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Columns and their required values.
-
-    >>> conditions("language=en"), conditions({"batch": 3})
-    ([('language', 'en')], [('batch', '3')])
-    """
-    if isinstance(where, Mapping):
-        return [(column, str(value)) for column, value in where.items()]
-    found = []
-    for text in [where] if isinstance(where, str) else where:
-        column, sign, value = text.partition("=")
-        if not sign:
-            raise UsageError(f"--where {text}: write a column and its value as COLUMN=VALUE")
-        found.append((column, value))
-    return found
 
 
 def with_values(table: Table, asked: Sequence[tuple[str, str]], rules: list[str]) -> Table:

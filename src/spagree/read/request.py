@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,20 @@ class Request(Reading):
     def missing_texts(self) -> tuple[str, ...]:
         """The labels that mean missing."""
         return _several(self.missing)
+
+    def conditions(self) -> list[tuple[str, str]]:
+        """Columns and the values that rows must have there.
+
+        >>> Request(where="language=en").conditions(), Request(where={"batch": 3}).conditions()
+        ([('language', 'en')], [('batch', '3')])
+        """
+        if isinstance(self.where, Mapping):
+            return [(column, str(value)) for column, value in self.where.items()]
+        parts = [text.partition("=") for text in _several(self.where)]
+        for column, sign, _ in parts:
+            if not sign:
+                raise UsageError(f"--where {column}: write a column and its value as COLUMN=VALUE")
+        return [(column, value) for column, _, value in parts]
 
     @property
     def may_be_export(self) -> bool:
@@ -101,7 +115,6 @@ class Request(Reading):
 
     def asked(self, scratch: Path) -> ReaderOptions:
         """The options that a tool's reader needs."""
-        from spagree.read.filters import conditions
         from spagree.read.tools.chosen import Chosen
         from spagree.read.tools.tool import ReaderOptions
 
@@ -120,7 +133,7 @@ class Request(Reading):
             self.question,
             self.text,
             self.config,
-            Chosen(conditions(self.where)) if self.where else None,
+            Chosen(self.conditions()) if self.where else None,
             self.cluster,
             self.by,
         )

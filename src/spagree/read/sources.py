@@ -127,7 +127,7 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
     table = replace(table, name=source) if _is_example(source) else table
     rules: list[str] = []
     if request.where:
-        table = filters.with_values(table, filters.conditions(request.where), rules)
+        table = filters.with_values(table, request.conditions(), rules)
     own = _example(source)[1] if _is_example(source) else "long"  # examples know their layout
     wanted = own if request.format == "auto" else request.format
     known = layouts.recognised(table, request) if request.format == "auto" and wanted == "long" else None
