@@ -12,68 +12,14 @@ Data flows one way, through one small type, the tally:
     >>> print(f"{agreement.spa.value:.3f}")
     0.793
 
-Names are loaded on first use, so ``import spagree`` and ``spagree --help`` stay fast.
+``__init__.pyi`` lists the public names for type checkers; they are loaded on first use, so ``import spagree`` and
+``spagree --help`` stay fast.
 """
 
 import sys
+from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
-
-from spagree.version import __version__
-
-if TYPE_CHECKING:
-    from spagree.agreement import Agreement
-    from spagree.assignment import Assignment, Person, assign
-    from spagree.comparing import Comparison, ModelComparison, compare
-    from spagree.counting import count_items, tally
-    from spagree.errors import (
-        ColumnError,
-        DataError,
-        DuplicateError,
-        FileError,
-        MissingExtraError,
-        SpagreeError,
-        UsageError,
-    )
-    from spagree.estimate import SCHEMES, Estimate, item_variance, weigh
-    from spagree.measuring import measure, measure_all
-    from spagree.read.examples import example
-    from spagree.simulate import Simulation, simulate
-    from spagree.tally.items import ItemCounts
-    from spagree.tally.saved import load, save
-    from spagree.tally.state import LiveTally
-    from spagree.tally.tally import Cell, Tally
-
-_HOME = {
-    name: f"spagree.{module}"
-    for module, names in {
-        "agreement": ["Agreement"],
-        "assignment": ["Assignment", "Person", "assign"],
-        "comparing": ["Comparison", "ModelComparison", "compare"],
-        "counting": ["count_items", "tally"],
-        "errors": [
-            *("ColumnError", "DataError", "DuplicateError", "FileError"),
-            *("MissingExtraError", "SpagreeError", "UsageError"),
-        ],
-        "estimate": ["SCHEMES", "Estimate", "item_variance", "weigh"],
-        "measuring": ["measure", "measure_all"],
-        "read.examples": ["example"],
-        "simulate": ["Simulation", "simulate"],
-        "tally.items": ["ItemCounts"],
-        "tally.saved": ["load", "save"],
-        "tally.state": ["LiveTally"],
-        "tally.tally": ["Cell", "Tally"],
-    }.items()
-    for name in names
-}
-
-__all__ = [
-    "SCHEMES", "Agreement", "Assignment", "Cell", "ColumnError", "Comparison", "DataError", "DuplicateError",
-    "Estimate", "FileError", "ItemCounts", "LiveTally", "MissingExtraError", "ModelComparison", "Person",
-    "Simulation", "SpagreeError", "Tally", "UsageError", "__version__", "assign", "compare", "count_items",
-    "example", "item_variance", "load", "measure", "measure_all", "save", "simulate", "tally", "weigh"
-]  # fmt: skip
 
 
 class _Surface(ModuleType):
@@ -81,20 +27,32 @@ class _Surface(ModuleType):
 
     def __setattr__(self, name: str, value: object) -> None:
         """Ignore the binding that importing ``spagree.simulate`` or ``spagree.tally`` makes."""
-        if not (name in _HOME and isinstance(value, ModuleType)):
+        if not (name in ("simulate", "tally") and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
 
 sys.modules[__name__].__class__ = _Surface
 
 
+@cache
+def _homes() -> dict[str, str]:
+    """Every public name with its module."""
+    import ast
+    import pkgutil
+
+    imports = ast.parse(pkgutil.get_data(__name__, "__init__.pyi")).body
+    return {alias.name: line.module for line in imports for alias in line.names}
+
+
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    if name == "__all__":
+        return __dir__()
+    if name not in _homes():
         raise AttributeError(f"module 'spagree' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_homes()[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(_homes())

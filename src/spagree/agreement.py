@@ -21,12 +21,11 @@ from spagree.estimate.breakdowns import Measurement
 from spagree.estimate.overlap import Overlap
 from spagree.present.document import document, to_json
 from spagree.present.tables import rendered
-from spagree.present.terminal import to_text
+from spagree.present.terminal import summary
 from spagree.present.wording import figure, interval
 from spagree.read.annotations import ANNOTATOR
 from spagree.tally.engines import column_names, to_polars, write_table
 from spagree.understood import Caution, Understood
-from spagree.version import __version__
 from spagree.write import refuse_existing
 
 if TYPE_CHECKING:
@@ -322,8 +321,9 @@ class Agreement:
         refuse_existing(path, force=force)
         figures = self.to_dict()
         changed = "" if since is None else what_changed(earlier_figures(since), figures)
-        parts = (self.breakdowns(), self.understood, self.options, figures, __version__)
-        return write_report(page(*parts, target=check_target(target), since=changed), Path(path), force=force)
+        parts = (self.breakdowns(), self.understood, self.options)
+        html = page(*parts, figures, target=check_target(target), since=changed)
+        return write_report(html, Path(path), force=force)
 
     def export(self, folder: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
         """Write every table as CSV and all figures as JSON into a folder, for spreadsheets and programs.
@@ -341,12 +341,12 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain values, in full precision."""
-        whole = document(self.measurement.summary(self.findings), __version__)
+        whole = document(self.measurement.summary(self.findings))
         if self.groups is None:
             return whole
         from spagree.present.group_words import groups_document
 
-        return whole | groups_document(self.groups, __version__)
+        return whole | groups_document(self.groups)
 
     def to_json(self, indent: int | None = 2) -> str:
         """All figures as JSON, in the documented format.
@@ -364,7 +364,7 @@ class Agreement:
         return f"<Agreement: SPA {figure(spa.value)} ({interval(spa)}), {used}>"
 
     def __str__(self) -> str:
-        whole = to_text(self.measurement.summary(self.findings), self.understood, __version__)
+        whole = rendered(summary(self.measurement.summary(self.findings), self.understood))
         if self.groups is None:
             return whole
         from spagree.present.group_words import groups_summary

@@ -14,7 +14,6 @@ from spagree.present.report import chapter, write_report
 from spagree.present.report.method import source_name
 from spagree.present.report.questions import Question, questions_page
 from spagree.present.report.top import about
-from spagree.version import __version__
 from spagree.write import refuse_existing
 
 
@@ -35,11 +34,10 @@ def report_questions(
             continue
         figures[name] = each.to_dict()
         changed = what_changed(before[name], figures[name]) if name in before else ""
-        values = each.breakdowns()
-        parts = (values, each.understood, each.options, __version__)
+        parts = (each.breakdowns(), each.understood, each.options)
         made = chapter(*parts, target=check_target(target), since=changed, prefix=f"q{place + 1}-")
-        found.append(Question(name, about(*parts[:3]), values, made))
+        found.append(Question(name, about(*parts), parts[0], made))
     failed = {name: str(each) for name, each in outcomes.items() if isinstance(each, SpagreeError)}
     first = next((each.understood for each in outcomes.values() if not isinstance(each, SpagreeError)), None)
-    html = questions_page(source_name(first), found, failed, {"questions": figures}, __version__)
+    html = questions_page(source_name(first), found, failed, {"questions": figures})
     return write_report(html, Path(path), force=force)

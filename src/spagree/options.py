@@ -150,8 +150,7 @@ class Estimating:
         "annotations_m1",
         STATISTICS,
         "SCHEME",
-        "flat, annotations, annotations_m1 (default), edge, inv_var, inv_var_class, adaptive, "
-        "or your own weights by number of annotations: 2=1,3=1.8,4=2.5",
+        "{schemes}, or your own weights by number of annotations: 2=1,3=1.8,4=2.5",
         Kind.WEIGHTS,
     )
     metric: str | Similarity = _option(

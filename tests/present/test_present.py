@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from io import StringIO
 
 import polars
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 import spagree
 from spagree.estimate import Estimate, find
@@ -22,7 +20,7 @@ from spagree.present.report.parts import table as page_table
 from spagree.present.sentence import for_paper, in_words, interval_words
 from spagree.present.tables import COLUMNS, cell, rendered
 from spagree.present.tables import table as terminal_table
-from spagree.present.terminal import to_text
+from spagree.present.terminal import summary
 from spagree.present.verdicts import checked, verdicts
 from spagree.present.wording import (
     change,
@@ -45,7 +43,7 @@ MIXED = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 3}, {"a": 2, "b": 2}
 
 
 def text(tally: Tally, **options: object) -> str:
-    return to_text(Breakdowns(find(tally, **options)), None, "9.9")  # type: ignore[arg-type]
+    return rendered(summary(Breakdowns(find(tally, **options)), None))  # type: ignore[arg-type]
 
 
 @given(st.floats(0, 1), st.integers(1, 6))
@@ -133,10 +131,10 @@ def test_long_tables_are_cut_and_say_so() -> None:
 
 def test_a_broken_assumption_is_said_in_every_place() -> None:
     found = spagree.measure("example:adaptive").breakdowns(["intervals"])
-    shown = to_text(found, None, "9.9")
+    shown = rendered(summary(found, None))
     assert "✕ Assumption: Broken: people agree less on items with more annotations (p < 0.001)" in shown
     assert "first=2" in shown and "! the weighting schemes differ" in shown
-    assert "Agreement depended on the number of annotations" in for_paper(found, "9.9")
+    assert "Agreement depended on the number of annotations" in for_paper(found)
 
 
 def test_what_was_left_out_is_shown() -> None:
@@ -149,29 +147,29 @@ def test_understood_columns_and_examples_are_harmless() -> None:
     understood = Understood(
         "a\x1b.csv", "long", {"item": "i\u202et", "label": "l"}, frozenset({"label"}), (("x\x07", "y"),)
     )
-    shown = " ".join(to_text(Breakdowns(find(MIXED)), understood, "9.9").split())
+    shown = " ".join(rendered(summary(Breakdowns(find(MIXED)), understood)).split())
     assert "a\\x1b.csv as a long table" in shown
     assert "columns: item = i\\u202et, label = l (label guessed) first row: x\\x07 · y" in shown
 
 
 def test_the_sentence_for_the_paper() -> None:
-    sentence = for_paper(spagree.measure("example:sparse").breakdowns(), "9.9")
+    sentence = for_paper(spagree.measure("example:sparse").breakdowns())
     assert re.sub(r"0\.\d{3} to 0\.\d{3}", "…", sentence) == (
         "Inter-annotator agreement was 0.576 (Sparse Probability of Agreement, annotations_m1 weights; 95% interval … "
-        "for these annotators on new items, … for other annotators like them; spagree 9.9), computed on the 300 items "
+        f"for these annotators on new items, … for other annotators like them; spagree {spagree.__version__}), computed on the 300 items "
         "with at least two annotations (1,028 annotations by 25 annotators)."
     )
-    assert for_paper(Breakdowns(find(Tally())), "9.9") == ""
+    assert for_paper(Breakdowns(find(Tally()))) == ""
     first = spagree.measure("example:adaptive", first=2)
-    assert "(1,600 annotations by 30 annotators, only the first 2 of each item)" in for_paper(first.breakdowns(), "9.9")
+    assert "(1,600 annotations by 30 annotators, only the first 2 of each item)" in for_paper(first.breakdowns())
     assert "1,108 annotations: after the first 2 of their item" in str(first)
-    own = for_paper(Breakdowns(find(MIXED, {2: 1, 3: 1.5, 4: 2})), "9.9")
+    own = for_paper(Breakdowns(find(MIXED, {2: 1, 3: 1.5, 4: 2})))
     assert "own weights by number of annotations 2: 1, 3: 1.5, 4: 2;" in own
-    many = for_paper(Breakdowns(find(Tally.from_items([{"a": n} for n in range(2, 20)]), lambda n: n)), "9.9")
+    many = for_paper(Breakdowns(find(Tally.from_items([{"a": n} for n in range(2, 20)]), lambda n: n)))
     assert "9: 9, …;" in many
-    resampled = for_paper(spagree.measure(MIXED, bootstrap=100).breakdowns(), "9.9")
+    resampled = for_paper(spagree.measure(MIXED, bootstrap=100).breakdowns())
     assert "95% bootstrap interval" in resampled and "for these annotators, new items;" in resampled
-    assert " by " not in for_paper(Breakdowns(find(PERFECT)), "9.9")
+    assert " by " not in for_paper(Breakdowns(find(PERFECT)))
 
 
 def test_the_paper_counts_only_items_with_two_annotations_and_their_annotators() -> None:
@@ -179,10 +177,10 @@ def test_the_paper_counts_only_items_with_two_annotations_and_their_annotators()
     lonely = [(100 + i, "dan", "x") for i in range(5)]
     agreement = spagree.measure([*rows, *lonely])
     counted = "computed on the 12 items with at least two annotations (36 annotations by 3 annotators)."
-    assert for_paper(agreement.breakdowns(["overlap"]), "9.9").endswith(counted)
+    assert for_paper(agreement.breakdowns(["overlap"])).endswith(counted)
     # Without a look at who shares items nobody knows that dan is not among them.
-    assert for_paper(agreement.breakdowns([]), "9.9").endswith("(36 annotations).")
-    assert for_paper(spagree.measure(rows).breakdowns([]), "9.9").endswith("(36 annotations by 3 annotators).")
+    assert for_paper(agreement.breakdowns([])).endswith("(36 annotations).")
+    assert for_paper(spagree.measure(rows).breakdowns([])).endswith("(36 annotations by 3 annotators).")
 
 
 # Both intervals -----------------------------------------------------------------------------
@@ -202,7 +200,7 @@ def test_the_headline_says_whom_each_interval_is_about() -> None:
     assert said == (f"These annotators: {own} on new items.", f"Other annotators like them: {others}.")
     for shown in (str(agreement), agreement._repr_html_()):
         assert " ".join(said) in " ".join(shown.split())
-    sentence = for_paper(agreement.breakdowns(), "9.9")
+    sentence = for_paper(agreement.breakdowns())
     assert f"{own} for these annotators on new items, {others} for other annotators like them" in sentence
     turned = spagree.measure(answers("abcdef"), interval_for="annotators")
     assert interval_words(turned.breakdowns(["intervals"])) == said
@@ -214,7 +212,7 @@ def test_two_annotators_say_nothing_about_others() -> None:
     shown = " ".join(str(agreement).split())
     assert "These two annotators agree on a random item 75% of the time; nothing can be said about others." in shown
     assert interval_words(agreement.breakdowns(["intervals"])) == (f"On new items: {interval(agreement.spa)}.",)
-    assert "for these two annotators on new items; spagree" in for_paper(agreement.breakdowns(), "9.9")
+    assert "for these two annotators on new items; spagree" in for_paper(agreement.breakdowns())
 
 
 def test_where_only_items_are_known_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,29 +239,29 @@ def test_chance_is_in_the_headline_under_a_metric_and_where_agreement_is_near_it
     scale = spagree.measure(answers("abcd"), metric="ordinal", order=["x", "y"])
     kappa = scale.chance["spa_kappa"]
     words = f"hance agreement {figure(kappa.expected)}, spa_kappa {figure(kappa.value)}"
-    for shown in (str(scale), scale._repr_html_(), for_paper(scale.breakdowns(), "9.9")):
+    for shown in (str(scale), scale._repr_html_(), for_paper(scale.breakdowns())):
         assert words in " ".join(shown.split())
     blind = spagree.measure(
         [(i, who, "xy"[(i // (place + 1)) % 2]) for i in range(64) for place, who in enumerate("abcd")]
     )
     assert "near_chance" in [warning.code for warning in blind.warnings]
-    for shown in (str(blind), for_paper(blind.breakdowns(), "9.9")):
+    for shown in (str(blind), for_paper(blind.breakdowns())):
         assert "agreement is close to chance" in " ".join(shown.split())
-    assert "hance agreement" not in for_paper(spagree.measure(answers("abcd")).breakdowns(), "9.9")
+    assert "hance agreement" not in for_paper(spagree.measure(answers("abcd")).breakdowns())
 
 
 def test_undefined_agreement_in_words_and_json() -> None:
     nothing = find(Tally.from_items([{"a": 1}]))
     assert in_words(nothing) == "Agreement is undefined: no item has two annotations, so agreement cannot be measured."
-    found = document(Breakdowns(nothing), "9.9")
+    found = document(Breakdowns(nothing))
     assert found["spa"]["value"] is None and "undefined" in found["spa"]
     assert found["missingness"] == {"z": None, "p": None, "undefined": "no pairable item", "by_n": []}
-    assert document(Breakdowns(find(Tally())), "9.9")["data"]["annotations_per_item"] == {
+    assert document(Breakdowns(find(Tally())))["data"]["annotations_per_item"] == {
         "min": None,
         "median": None,
         "max": None,
     }
-    assert "SPA undefined" in to_text(Breakdowns(nothing), None, "9.9")
+    assert "SPA undefined" in rendered(summary(Breakdowns(nothing), None))
 
 
 def test_json_is_full_precision_and_has_no_nan() -> None:
@@ -285,16 +283,6 @@ def test_json_spells_out_what_would_steer_a_terminal() -> None:
     text = spagree.measure([("q", "a", label), ("q", "b", label)]).to_json()
     assert json.loads(text)["data"]["labels"] == {label: 2}
     assert not any(unicodedata.category(character) in ("Cc", "Cf") for character in text.replace("\n", ""))
-
-
-def test_a_table_shows_any_column_of_a_plan_with_texts_to_the_left() -> None:
-    rows = spagree.measure("example:sparse").plan(half_width=0.02).rows(named=True)
-    shown = terminal_table(rows, list(rows[0]))
-    sides = {str(column.header): column.justify for column in shown.columns}
-    assert sides["route"] == "left" and sides["half_width"] == "right"
-    page = StringIO()
-    Console(width=200, color_system=None, file=page).print(shown)
-    assert "fresh" in page.getvalue() and "new_items" in page.getvalue()
 
 
 def test_terminal_json_and_page_show_the_same_checks_in_the_same_words() -> None:

@@ -623,7 +623,7 @@ def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert isinstance(known, polars.DataFrame)
     address = polars.when(polars.col("item") == "odd0").then(polars.lit("javascript:alert(1)"))
     links = address.otherwise(polars.format("https://tool.example/task/{}", "item")).alias("link")
-    html = page(replace(made, disputed=known.with_columns(links)), found.understood, {}, found.to_dict(), "1")
+    html = page(replace(made, disputed=known.with_columns(links)), found.understood, {}, found.to_dict())
     path = tmp_path_factory.mktemp("reviews") / "report.html"
     path.write_text(html, "utf-8")
     return path
@@ -724,7 +724,7 @@ def test_a_section_is_redrawn_where_it_is(browser: Browser, sparse: Path) -> Non
         page.evaluate("window.scrollTo(0, 3000)")
         top = page.evaluate("window.scrollY")
         found = spagree.measure("example:sparse")
-        made = sections(found.breakdowns(), found.understood, {}, "1")
+        made = sections(found.breakdowns(), found.understood, {})
         html = {each.id: section_html(each) for each in made if each.id in ("who", "items")}
         html["who"] = html["who"].replace("Who disagrees?", "Who disagrees now?")
         page.evaluate("found => spagree.redraw(found)", {"sections": html, "specs": specs(made)})

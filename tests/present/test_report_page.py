@@ -26,7 +26,6 @@ from spagree.present.report import page
 from spagree.present.report.page import _environment, packed_library
 from spagree.tally.count import Held
 
-VERSION = "1.2.3"
 SECTIONS = ["top", "trust", "chance", "where", "items", "who", "course", "next", "method"]
 FULL = [
     ("q1", "ann", "yes", 1),
@@ -53,7 +52,7 @@ def section(html: str, name: str) -> str:
 
 def page_of(source: object, **options: object) -> str:
     agreement = spagree.measure(source, **options)
-    return page(agreement.breakdowns(), agreement.understood, agreement.options, agreement.to_dict(), VERSION)
+    return page(agreement.breakdowns(), agreement.understood, agreement.options, agreement.to_dict())
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +91,7 @@ def test_the_method_says_enough_to_do_it_again(sparse: str) -> None:
     said = section(sparse, "method")
     assert "Read from example:sparse, as a long table" in said
     assert "item = item, annotator = annotator, label = label, time = time" in said
-    assert f"spagree {VERSION}" in said
+    assert f"spagree {spagree.__version__}" in said
     assert "these annotators, new items" in said
     assert "defaults only" in said
     assert "Inter-annotator agreement was 0.576" in said
@@ -476,7 +475,7 @@ def test_links_to_tasks_reach_the_cards_and_only_those_of_the_web() -> None:
     items = replace(measured.items, held=Held(narwhals.from_native(linked.lazy())))
     found = replace(measured, items=items).breakdowns(agreement.findings)
     assert dict(known(found.disputed).select("item", "links").rows()) == {"q0": 1, "q1": 1, "q2": 1, "q3": 0}
-    html = page(found, agreement.understood, {}, agreement.to_dict(), VERSION)
+    html = page(found, agreement.understood, {}, agreement.to_dict())
     assert re.findall(r'<a href="(?!#)([^"]*)" rel="noopener noreferrer" target="_blank">', html) == [
         "https://tool.example/q0?a=1&amp;b=2"
     ]

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from importlib import import_module
 from threading import Event
 from typing import Any, NoReturn
@@ -123,11 +122,7 @@ def _leave_in_order() -> None:
     for name, code in (("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, partial(_leave, code))
-
-
-def _leave(code: int, *_: object) -> NoReturn:
-    sys.exit(code)
+            signal.signal(number, lambda *_, code=code: sys.exit(code))
 
 
 def _interrupt(*_: object) -> NoReturn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -30,8 +30,12 @@ def _measured(options: dict[str, Any], *, in_full: bool = False) -> Any:
     return (measure_in_full if in_full else measure)(**to_python(options))
 
 
-def _rows(frame: Any, worst: int) -> list[dict[str, Any]]:
-    return list(frame.head(worst).rows(named=True))
+def _draw(rows: list[dict[str, Any]], columns: Sequence[str]) -> None:
+    from spagree.present.tables import table
+
+    draw(table(rows, columns), least=WIDE)
+    if any(row.get("few") for row in rows):
+        say(FOOTNOTE)
 
 
 @click.command(cls=Command)
@@ -43,26 +47,43 @@ def _rows(frame: Any, worst: int) -> list[dict[str, Any]]:
 @force_option
 def items(worst: int, as_json: bool, output: str | None, consensus: bool, force: bool, **options: Any) -> None:
     """List the items of SOURCE with the least agreement, their votes and, with --text, their text."""
-    from spagree.present.tables import plain_rows, table
+    from spagree.present.tables import plain_rows
 
-    if consensus:
-        _consensus(worst, as_json, output, force, options)
-        return
     if output is not None:
-        from spagree.write import refuse_existing
-
-        refuse_existing(output, force=force)
-        with working("counting annotations"):
-            _measured(options).write_items(output, force=force)
-        note(f"wrote {output}")
+        _write(options, output, consensus, force)
         return
     with working("counting annotations"):
-        hardest = _measured(options).hardest(worst)
-    rows, named = list(hardest.rows(named=True)), "text" in hardest.columns
+        agreement = _measured(options)
+        if consensus:  # those least likely to keep their label, ties first
+            found = agreement.consensus().sort("kept", "item", nulls_last=False).head(worst)
+            columns = ["kept", "share", "annotations", "item", "label", "tied"]
+        else:
+            found = agreement.hardest(worst)
+            columns = ["agreement", "annotations", "entropy", "item", "votes"]
+            columns += ["text"] if "text" in found.columns else []
     if as_json:
-        print_json(plain_rows(rows))
+        print_json(plain_rows(found.rows(named=True)))
     else:
-        _draw(table(rows, ("agreement", "annotations", "entropy", "item", "votes", *(["text"] if named else []))))
+        _draw(found.rows(named=True), columns)
+
+
+def _write(options: dict[str, Any], output: str, consensus: bool, force: bool) -> None:
+    """Write every item to a file, with its agreement or its majority label."""
+    from spagree.write import refuse_existing, save_frame
+
+    if consensus and not output.endswith((".csv", ".parquet")):
+        raise UsageError(f"--output {output}: end the name with .csv or .parquet")
+    refuse_existing(output, force=force)
+    more = ""
+    with working("counting annotations"):
+        agreement = _measured(options)
+        if consensus:
+            found = agreement.consensus()
+            save_frame(found, output, force=force)
+            more = f": {found.height:,} items, {found['tied'].count():,} without a majority (column tied)"
+        else:
+            agreement.write_items(output, force=force)
+    note(f"wrote {output}{more}")
 
 
 @click.command(cls=Command)
@@ -75,19 +96,17 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
 
     A class's agreement is the probability that a second annotator chose it, given that a first one did.
     """
-    from spagree.present.tables import plain_rows, table
+    from spagree.present.tables import plain_rows
 
     with working("counting annotations"):
         agreement = _measured(options)
-        found, mixed = agreement.classes(), agreement.confusion()
-    rows, together = _rows(found, worst), _rows(mixed, worst)
+        rows, together = (each.head(worst).rows(named=True) for each in (agreement.classes(), agreement.confusion()))
     if as_json:
         print_json({"classes": plain_rows(rows), "confusion": plain_rows(together)})
         return
-    _draw(table(rows, ("agreement", "interval", "annotations", "share", "items", "class")))
-    _footnote(rows)
+    _draw(rows, ("agreement", "interval", "annotations", "share", "items", "class"))
     say('\nConfused classes: probability that a second annotator chooses "other", given that a first chose "class"')
-    _draw(table(together, ("probability", "pairs", "items", "class", "other")))
+    _draw(together, ("probability", "pairs", "items", "class", "other"))
 
 
 @click.command(cls=Command)
@@ -102,17 +121,16 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
     so hard items do not affect it; it needs three annotations per item. "SPA without" is SPA without the annotator;
     "change" is the difference that makes.
     """
-    from spagree.present.tables import plain_rows, table
+    from spagree.present.tables import plain_rows
     from spagree.present.wording import printable
 
     with working("counting annotations"):
-        rows = _rows(_measured(options, in_full=True).annotators(), worst)
+        rows = _measured(options, in_full=True).annotators().head(worst).rows(named=True)
     if as_json:
         print_json({"annotators": plain_rows(rows)})
         return
     columns = ("agreement", "interval", "shared", "against_others", "stands_out", "spa_without", "change", "annotator")
-    _draw(table(rows, (*columns, "commonest", "commonest_share")))
-    _footnote(rows)
+    _draw(rows, (*columns, "commonest", "commonest_share"))
     blind = [row["annotator"] for row in rows if row["one_label"]]
     if blind:
         say(f"Used the same label for every item: {', '.join(printable(name) for name in blind)}")
@@ -126,44 +144,12 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
 @rows_as_json
 def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
     """List the pairs of annotators of SOURCE who agree least, with Cohen's kappa and Scott's pi."""
-    from spagree.present.tables import plain_rows, table
+    from spagree.present.tables import plain_rows
 
     with working("counting annotations"):
-        rows = _rows(_measured(options, in_full=True).pairs(least), worst)
+        rows = _measured(options, in_full=True).pairs(least).head(worst).rows(named=True)
     if as_json:
         print_json({"pairs": plain_rows(rows)})
         return
     columns = ("agreement", "interval", "cohen_kappa", "kappa interval", "scott_pi", "shared", "annotator", "other")
-    _draw(table(rows, columns))
-    _footnote(rows)
-
-
-def _consensus(worst: int, as_json: bool, output: str | None, force: bool, options: dict[str, Any]) -> None:
-    """Write every item to a file, or print those least likely to keep their label, ties first."""
-    from spagree.present.tables import plain_rows, table
-    from spagree.write import refuse_existing, write_atomically
-
-    if output is not None:
-        if not output.endswith((".csv", ".parquet")):
-            raise UsageError(f"--output {output}: end the name with .csv or .parquet")
-        refuse_existing(output, force=force)
-    with working("counting annotations"):
-        found = _measured(options).consensus()
-    if output is None:
-        rows = list(found.sort("kept", "item", nulls_last=False).head(worst).rows(named=True))
-        print_json(plain_rows(rows)) if as_json else _draw(
-            table(rows, ("kept", "share", "annotations", "item", "label", "tied"))
-        )
-        return
-    write_atomically(output, found.write_csv if output.endswith(".csv") else found.write_parquet, force=force)
-    ties = found["tied"].count()
-    note(f"wrote {output}: {found.height:,} items, {ties:,} without a majority (column tied)")
-
-
-def _draw(table: Any) -> None:
-    draw(table, least=WIDE)
-
-
-def _footnote(rows: list[dict[str, Any]]) -> None:
-    if any(row["few"] for row in rows):
-        say(FOOTNOTE)
+    _draw(rows, columns)

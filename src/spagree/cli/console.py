@@ -44,8 +44,14 @@ def _repainted(display: _Display) -> Iterator[None]:
     from rich.live import Live
 
     done = threading.Event()
+
+    def paint() -> None:
+        with suppress(OSError):  # the terminal is gone
+            while not done.wait(1 / REFRESHED):
+                live.refresh()
+
     with Live(display, console=Console(stderr=True), transient=True, auto_refresh=False) as live:
-        painter = threading.Thread(target=_paint, args=(live, done), daemon=True)
+        painter = threading.Thread(target=paint, daemon=True)
         painter.start()
         try:
             yield
@@ -53,12 +59,6 @@ def _repainted(display: _Display) -> Iterator[None]:
             done.set()
             painter.join()
             display.found.engines.clear()
-
-
-def _paint(live: Any, done: threading.Event) -> None:
-    with suppress(OSError):  # the terminal is gone
-        while not done.wait(1 / REFRESHED):
-            live.refresh()
 
 
 class _Display:

@@ -50,6 +50,15 @@ class GroupedOption(click.Option):
         super().__init__(*args, **settings)
         self.group, self.hidden_names = group, hidden_names
 
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Click's record; the weighting schemes are those of the registry, which is loaded only for this help."""
+        if self.name == "weights":
+            from spagree.estimate.weights import DEFAULT, SCHEMES
+
+            schemes = ", ".join(f"{name} (default)" if name == DEFAULT else name for name in SCHEMES)
+            self.help = str(self.help).format(schemes=schemes)
+        return super().get_help_record(ctx)
+
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         """Hidden names are known only while options are parsed."""
         shown, self.opts = self.opts, [*self.opts, *self.hidden_names]
@@ -117,36 +126,26 @@ def reading_options(*, without: Collection[str] = (), with_source: bool = True) 
 
 
 def _click(name: str, about: Option, default: Any) -> Callable[[F], F]:
-    settings = TYPES.get(about.kind, {})
     is_switched_off = about.kind is Kind.FLAG and default is True
+    settings = TYPES.get(about.kind, {}) | ({"flag_value": False} if is_switched_off else {})
+    if about.kind not in (Kind.REPEATED, Kind.LISTED):
+        settings |= {"default": default}
     spelled = f"--{'no-' if is_switched_off else ''}{name.replace('_', '-')}"
     hidden = [f"--{old}" for old, new in RENAMED.items() if new == name]
-    return option(
-        spelled,
-        name,
-        group=about.group,
-        metavar=about.metavar,
-        default=None if about.kind in (Kind.REPEATED, Kind.LISTED) else default,
-        help=about.help,
-        hidden_names=hidden,
-        **settings,
-        **({"flag_value": False} if is_switched_off else {}),
-    )
+    shown = {"group": about.group, "metavar": about.metavar, "help": about.help}
+    return option(spelled, name, **shown, hidden_names=hidden, **settings)
 
 
 def to_python(options: dict[str, Any]) -> dict[str, Any]:
     """What was typed → the arguments of :func:`spagree.measure`."""
     known = {**declared(Reading), **declared(Estimating)}
+    readers: dict[Kind, Callable[[Any], Any]] = {Kind.REPEATED: _one, Kind.LISTED: words, Kind.WEIGHTS: own_weights}
+    given = {name: value for name, value in options.items() if name in known and value != ()}
     return {
         "source": _one(options["source"]),
-        **{name: _value(known[name].kind, value) for name, value in options.items() if name in known and value != ()},
+        **{name: readers.get(known[name].kind, lambda typed: typed)(value) for name, value in given.items()},
         **_pseudonyms(options),
     }
-
-
-def _value(kind: Kind, typed: Any) -> Any:
-    readers: dict[Kind, Callable[[Any], Any]] = {Kind.REPEATED: _one, Kind.LISTED: words, Kind.WEIGHTS: own_weights}
-    return readers[kind](typed) if kind in readers else typed
 
 
 def _pseudonyms(options: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from spagree.cli.console import draw, note, print_json, say, terminal_width, wor
 from spagree.cli.options import Command, figures_as_json, option, options_of, reading_options, to_python
 from spagree.errors import SpagreeError, UsageError, unknown_name
 from spagree.options import STATISTICS, TOOLS, Estimating
-from spagree.version import __version__
 
 if TYPE_CHECKING:
     from spagree.agreement import Agreement
@@ -110,8 +109,8 @@ class _Written:
     export: str | None
     force: bool
     all_questions: bool
-    target: float | None = None
-    since: str | None = None
+    target: float | None
+    since: str | None
 
     def __post_init__(self) -> None:
         from spagree.write import refuse_existing
@@ -173,7 +172,7 @@ def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, ass
         if question:
             say(f"══ {printable(question, 80)} ══")
         about = agreement.measurement.summary(agreement.findings)
-        draw(summary(about, agreement.understood, __version__, verbose=verbose, width=terminal_width()))
+        draw(summary(about, agreement.understood, verbose=verbose, width=terminal_width()))
         if agreement.groups is not None:
             from spagree.present.group_words import groups_summary
 

@@ -217,8 +217,7 @@ def parts(live: Live) -> list[Section]:
     """The report's sections, if there is enough data for them."""
     if live.agreement is None or len(live.columns.item) < LEAST_FOR_SECTIONS:
         return []
-    agreement = live.agreement
-    found = sections(agreement.breakdowns(), agreement.understood, agreement.options, __version__)
+    found = sections(live.agreement.breakdowns(), live.agreement.understood, live.agreement.options)
     return [each for each in found if each.id in SECTIONS]
 
 

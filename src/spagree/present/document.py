@@ -10,6 +10,7 @@ from spagree.estimate.breakdown_values import NOT_ASKED, Absent, Breakdowns
 from spagree.estimate.checks import Check, checks
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.wording import json_escapes
+from spagree.version import __version__
 
 if TYPE_CHECKING:
     from spagree.estimate.comparison import Difference
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
-def document(breakdowns: Breakdowns, version: str) -> dict[str, Any]:
+def document(breakdowns: Breakdowns) -> dict[str, Any]:
     """The documented JSON as a dictionary; an undefined figure says why."""
     findings = breakdowns.findings
     spa = findings.spa
@@ -25,7 +26,7 @@ def document(breakdowns: Breakdowns, version: str) -> dict[str, Any]:
     named |= {"interval_for": spa.interval_for, "generalise": spa.interval_for, "covers": spa.covers}
     return {
         "format": FORMAT,
-        "spagree": version,
+        "spagree": __version__,
         "metric": findings.metric,
         "data": _data(findings.data),
         "spa": {**estimate_document(spa), **named, **_clusters(findings.data), **_intervals(breakdowns)},

@@ -80,12 +80,12 @@ def difference_figures(each: GroupDifference) -> str:
     return f"{change(each.difference.value)}, {span(each.difference)} ({p_value(each.p_holm or 0.0)})"
 
 
-def groups_document(found: Groups, version: str) -> dict[str, Any]:
+def groups_document(found: Groups) -> dict[str, Any]:
     """Every group as a separate document, the differences, and agreement between groups of annotators."""
     return {
         "by": found.column,
         "groups_of": found.of,
-        "groups": {name: document(Breakdowns(each), version) for name, each in found.findings.items()},
+        "groups": {name: document(Breakdowns(each)) for name, each in found.findings.items()},
         "differences": [
             {"a": each.a, "b": each.b, "difference": difference_document(each.difference), "p_holm": each.p_holm}
             for each in found.differences

@@ -8,6 +8,7 @@ from spagree.estimate.similarity import SCALES, SET_METRICS
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.wording import count, figure, interval, p_value, percent, printable
 from spagree.tally.policies import AFTER_FIRST
+from spagree.version import __version__
 
 MOST_WEIGHTS = 8
 PAIR = 2
@@ -160,7 +161,7 @@ def kappa_bias(findings: Findings) -> str:
     return f"spa_kappa is corrected for small-sample bias; without the correction it would be {figure(plain)}."
 
 
-def for_paper(breakdowns: Breakdowns, version: str) -> str:
+def for_paper(breakdowns: Breakdowns) -> str:
     """The sentence for a paper: figure, intervals, method, data, software."""
     findings = breakdowns.findings
     spa = findings.spa
@@ -171,7 +172,7 @@ def for_paper(breakdowns: Breakdowns, version: str) -> str:
     return (
         f"Inter-annotator agreement was {figure(spa.value)} "
         f"(Sparse Probability of Agreement{metric}, {_weights(findings)}{_intervals(breakdowns)}"
-        f"{f'; {chance}' if chance else ''}; spagree {version}), {_basis(breakdowns)}.{_caveat(findings)}"
+        f"{f'; {chance}' if chance else ''}; spagree {__version__}), {_basis(breakdowns)}.{_caveat(findings)}"
     )
 
 

@@ -140,7 +140,7 @@ def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Table:
     """These columns of the breakdowns for a terminal; figures on few items are dim and marked with *."""
-    columns = [COLUMNS.get(key) or _by_values(key, rows) for key in keys]
+    columns = [COLUMNS[key] for key in keys]
     shown = bare()
     for column in columns:
         right = column.is_number
@@ -149,13 +149,6 @@ def table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Table:
         cells = (Text(cell(row, column).shown) for column in columns)
         shown.add_row(*cells, style="dim" if row.get("few") else "")
     return shown
-
-
-def _by_values(key: str, rows: Sequence[Mapping[str, Any]]) -> Column:
-    """A column without a description, shown by the type of its first value."""
-    first = next((row[key] for row in rows if row[key] is not None), None)
-    kinds: tuple[tuple[type, Kind], ...] = ((bool, "truth"), (str, "words"), (int, "count"))
-    return Column(key, key, next((kind for type_, kind in kinds if isinstance(first, type_)), "figure"))
 
 
 def bare(*titles: str, left: Collection[str] = ()) -> Table:

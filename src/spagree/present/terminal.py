@@ -14,7 +14,6 @@ from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_chance
 from spagree.estimate.uncertainty import ANNOTATORS, COVERS, ITEMS
 from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name, kappa_bias
-from spagree.present.tables import rendered
 from spagree.present.verdicts import checked
 from spagree.present.wording import (
     count,
@@ -36,9 +35,7 @@ STYLES = {"ok": "green", "look": "yellow", "problem": "bold red"}
 COLOURS = {FINE: "green", LOOK: "yellow", PROBLEM: "red", CANNOT_TELL: "yellow"}
 
 
-def summary(
-    breakdowns: Breakdowns, understood: Understood | None, version: str, *, verbose: bool = True, width: int = 100
-) -> Group:
+def summary(breakdowns: Breakdowns, understood: Understood | None, *, verbose: bool = True, width: int = 100) -> Group:
     """The summary as one rich renderable: short, or with every scheme, coefficient and check."""
     findings = breakdowns.findings
     details = _figures(findings, bars=width >= ROOM_FOR_BARS) if verbose else ()
@@ -49,14 +46,9 @@ def summary(
         *details,
         *_checks(breakdowns, every=verbose),
         *_warnings(findings),
-        *_citation(breakdowns, version),
+        *_citation(breakdowns),
         *(() if verbose else _next_steps(findings)),
     )
-
-
-def to_text(breakdowns: Breakdowns, understood: Understood | None, version: str, width: int = 100) -> str:
-    """The summary as plain text."""
-    return rendered(summary(breakdowns, understood, version, width=width), width)
 
 
 def _headline(breakdowns: Breakdowns) -> Text:
@@ -243,9 +235,9 @@ def _warnings(findings: Findings) -> Iterator[RenderableType]:
         yield Padding(Text("! " + escape_controls(caution.message)), (0, 2))
 
 
-def _citation(breakdowns: Breakdowns, version: str) -> Iterator[RenderableType]:
+def _citation(breakdowns: Breakdowns) -> Iterator[RenderableType]:
     if breakdowns.findings.spa.value is None:
         return
     yield Text("\nFor your paper", style="bold")
-    yield Padding(Text(for_paper(breakdowns, version)), (0, 2))
+    yield Padding(Text(for_paper(breakdowns)), (0, 2))
     yield Padding(Text(REFERENCE, style="dim"), (0, 2))

@@ -41,22 +41,20 @@ def page(
     understood: Understood | None,
     options: Mapping[str, Any],
     figures: Mapping[str, Any],
-    version: str,
     *,
     target: float | None = None,
     since: str = "",
 ) -> str:
     """The page as text; the same agreement gives the same bytes."""
-    found = chapter(breakdowns, understood, options, version, target=target, since=since)
+    found = chapter(breakdowns, understood, options, target=target, since=since)
     line = about(breakdowns, understood, options)
-    return render(Page(source_name(understood), line, found.links(), found.html(), found.specs(), figures), version)
+    return render(Page(source_name(understood), line, found.links(), found.html(), found.specs(), figures))
 
 
 def chapter(
     breakdowns: Breakdowns,
     understood: Understood | None,
     options: Mapping[str, Any],
-    version: str,
     *,
     target: float | None = None,
     since: str = "",
@@ -65,14 +63,13 @@ def chapter(
     """One question: its first screen and its sections."""
     found = verdicts(breakdowns)
     first = top(breakdowns, found, target, since)
-    return Chapter(first, sections(breakdowns, understood, options, version, found), prefix)
+    return Chapter(first, sections(breakdowns, understood, options, found), prefix)
 
 
 def sections(
     breakdowns: Breakdowns,
     understood: Understood | None,
     options: Mapping[str, Any],
-    version: str,
     found: tuple[Verdict, ...] | None = None,
 ) -> list[Section]:
     """All sections, in the order a manager asks; without a number, only those that still say something."""
@@ -85,7 +82,7 @@ def sections(
         who(breakdowns),
         course(breakdowns),
         following(breakdowns),
-        method(breakdowns, understood, options, version),
+        method(breakdowns, understood, options),
     ]
     return made if breakdowns.findings.spa.value is not None else [each for each in map(_said, made) if each.parts]
 

@@ -18,6 +18,7 @@ from spagree.present.sentence import REFERENCE, for_paper, interval_name
 from spagree.present.tables import Column
 from spagree.present.wording import count, plus_minus, printable
 from spagree.understood import Understood
+from spagree.version import __version__
 
 OBJECTS = (" frame", "count matrix")
 ROUTES = {
@@ -68,10 +69,10 @@ def _plan(breakdowns: Breakdowns) -> Table:
     return table("plan", "Designs that reach a precision", rows, PLAN, note=note)
 
 
-def method(breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any], version: str) -> Section:
+def method(breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any]) -> Section:
     """Versions, options, policies, the sentence and the reference."""
-    quote = for_paper(breakdowns, version)
-    parts: list[Facts | Quote] = [Facts(tuple(_facts(breakdowns, understood, options, version)))]
+    quote = for_paper(breakdowns)
+    parts: list[Facts | Quote] = [Facts(tuple(_facts(breakdowns, understood, options)))]
     if quote:
         parts.append(Quote("For your paper", quote, REFERENCE, BIBTEX))
     lead = "Everything needed to reproduce and cite the number."
@@ -79,7 +80,7 @@ def method(breakdowns: Breakdowns, understood: Understood | None, options: Mappi
 
 
 def _facts(
-    breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any], version: str
+    breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
     findings, data = breakdowns.findings, breakdowns.findings.data
     if understood is not None:
@@ -97,7 +98,7 @@ def _facts(
     yield "Interval", f"{interval_name(findings.spa)}: {kind}; it covers {findings.spa.covers}"
     given = ", ".join(f"{name} = {printable(str(value))}" for name, value in options.items())
     yield "Options", given or "defaults only"
-    yield "Software", f"spagree {version}, Python {platform.python_version()}"
+    yield "Software", f"spagree {__version__}, Python {platform.python_version()}"
 
 
 def source_name(understood: Understood | None) -> str:

@@ -19,6 +19,7 @@ from spagree.errors import MissingExtraError
 from spagree.present.charts.theme import PAGE, theme
 from spagree.present.report.parts import Figure, Section
 from spagree.present.report.top import Top
+from spagree.version import __version__
 
 FOLDER = "spagree.present.report"
 LIBRARY = "library.js"
@@ -78,12 +79,12 @@ class Page:
     figures: Mapping[str, Any]
 
 
-def render(page: Page, version: str) -> str:
+def render(page: Page) -> str:
     """The whole page, with embedded scripts and styles, whose hashes are in its policy."""
     style, script = own_file("style.css"), own_file("script.js")
     html: str = template("page.html.j2").render(
         page=page,
-        version=version,
+        version=__version__,
         policy=policy([drawing_library(), script], style),
         style=style,
         script=script,

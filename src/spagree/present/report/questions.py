@@ -43,9 +43,7 @@ class Question:
     chapter: Chapter
 
 
-def questions_page(
-    title: str, found: Sequence[Question], failed: Mapping[str, str], figures: Mapping[str, Any], version: str
-) -> str:
+def questions_page(title: str, found: Sequence[Question], failed: Mapping[str, str], figures: Mapping[str, Any]) -> str:
     """One page for all questions; ``failed`` maps those without figures to the reason."""
     rows = [*(_row(each) for each in found), *(_failed(name, why) for name, why in failed.items())]
     body = [template("overview.html.j2").render(rows=rows)]
@@ -58,7 +56,7 @@ def questions_page(
         links.append((_id(each), printable(each.name, 30)))
         specs |= each.chapter.specs()
     about = f"{count(len(rows), 'question')}, measured separately"
-    return render(Page(title, about, links, body, specs, figures), version)
+    return render(Page(title, about, links, body, specs, figures))
 
 
 def _id(question: Question) -> str:
