@@ -15,7 +15,6 @@ from spagree.monitor.live import Live, Safe
 from spagree.present.charts.theme import PAGE, theme
 from spagree.present.charts.trend import trend
 from spagree.present.report import sections
-from spagree.present.report.figures import spec_of
 from spagree.present.report.page import (
     drawing_library,
     in_script,
@@ -210,7 +209,8 @@ def trend_spec(live: Live) -> dict[str, Any] | None:
     ]
     first = live.trend[0].time
     marks = [{"time": at * 1000, "text": printable(text, 40)} for at, text in live.marks if at >= first]
-    return spec_of(trend(rows, marks, live.settings.target), "Agreement of closed items over time")
+    chart = trend(rows, marks, live.settings.target)
+    return {**chart, "description": "Agreement of closed items over time"}
 
 
 def parts(live: Live) -> list[Section]:

@@ -38,6 +38,17 @@ class Column:
         return self.kind not in ("name", "words", "interval", "truth")
 
 
+def columns(written: str, titles: Mapping[str, str] = MappingProxyType({})) -> tuple[Column, ...]:
+    """Columns written as ``key`` or ``key:kind``, titled like their keys unless ``titles`` says otherwise.
+
+    >>> columns("class:name items:count", {"class": "first says"})[0]
+    Column(key='class', title='first says', kind='name', ends=('low', 'high'), width=None)
+    """
+    found = [(key, kind) for key, _, kind in (each.partition(":") for each in written.split())]
+    kinds = {key: kind or ("interval" if key == "interval" else "figure") for key, kind in found}
+    return tuple(Column(key, titles.get(key, key), kind) for key, kind in kinds.items())  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """The text shown, and the full value for sorting and export; for an interval both ends.

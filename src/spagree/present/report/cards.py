@@ -10,9 +10,9 @@ from spagree.estimate.breakdowns import MOST_DISPUTED
 from spagree.estimate.similarity import SET_METRICS, as_set
 from spagree.moments import is_date
 from spagree.present.charts.rows import NO_OPTION, annotator_keys, class_keys, seconds
-from spagree.present.report.parts import Card, Cards, Figure, Name, Section, Vote
+from spagree.present.report.parts import Card, Cards, Name, Section, Vote, absent
 from spagree.present.tables import chips
-from spagree.present.wording import count, escape_controls, figure, moment, percent, printable, sentence
+from spagree.present.wording import count, escape_controls, figure, moment, percent, printable
 
 if TYPE_CHECKING:
     import polars
@@ -27,15 +27,11 @@ TITLE = "Which items should be read first?"
 def items(breakdowns: Breakdowns) -> Section:
     """Items as cards, largest share of all disagreement first."""
     lacking = breakdowns.lacks("disputed")
-    part = Figure("cards", "Items", "", None, absent=_none(breakdowns, lacking)) if lacking else cards(breakdowns)
+    if lacking and breakdowns.findings.spa.value == 1:
+        lacking = "All items are unanimous: there is nothing to read."
+    part = absent("cards", "Items", lacking) if lacking else cards(breakdowns)
     lead = "Ranked by their share of all disagreement. Filter them here, or click a class or an annotator anywhere."
     return Section("items", "Items", TITLE, "" if lacking else lead, [part])
-
-
-def _none(breakdowns: Breakdowns, lacking: str) -> str:
-    if breakdowns.findings.spa.value == 1:
-        return "All items are unanimous: there is nothing to read."
-    return sentence(lacking)
 
 
 def cards(breakdowns: Breakdowns) -> Cards:

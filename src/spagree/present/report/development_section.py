@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.development import window
-from spagree.present.charts import board, rows
-from spagree.present.report.figures import drawn
-from spagree.present.report.parts import Section, Table, table
-from spagree.present.tables import Column
+from spagree.present.charts import rows
+from spagree.present.report.parts import Section, Table, drawn, table
+from spagree.present.tables import Column, columns
 from spagree.present.wording import moment, without_midnight
 
 DEVELOPMENT = (
-    Column("when", "until", "words"),
-    Column("annotations", "annotations", "count"),
-    Column("spa", "so far"),
-    Column("interval", "interval", "interval"),
-    Column("items", "items", "count"),
-    Column("recent", "finished last"),
+    *columns(
+        "when:words annotations:count spa interval items:count recent",
+        {"when": "until", "spa": "so far"} | {"recent": "finished last"},
+    ),
     Column("last", "interval", "interval", ("recent_low", "recent_high")),
     Column("recent_items", "items", "count"),
 )
@@ -27,13 +22,13 @@ DEVELOPMENT = (
 def course(breakdowns: Breakdowns) -> Section:
     """Agreement over time, if times are known."""
     found = drawn(
+        breakdowns,
         "development",
         "Agreement over time",
         "So far: agreement of all annotations up to that moment. Finished last: only the "
         f"items whose last annotation came in {_window(breakdowns)}, which shows changes sooner. The bands are the "
         "intervals, the grey bars the pace of annotation. Long idle periods are cut out of the axis.",
-        partial(board.development, breakdowns),
-        partial(_development, breakdowns),
+        _development,
     )
     lead = "Whether annotators converged or drifted apart."
     return Section("course", "Development", "How did agreement change?", lead, [found])

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from functools import partial
-from typing import Any
 
 from spagree.estimate import NOMINAL
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.similarity import SCALES
-from spagree.present.charts import board, rows
-from spagree.present.report.figures import drawn
-from spagree.present.report.parts import MOST_ROWS, Figure, Picks, Section, Table, table
-from spagree.present.tables import Column
-from spagree.present.wording import count, percent, sentence
+from spagree.present.charts import rows
+from spagree.present.report.parts import MOST_ROWS, Figure, Section, Table, absent, drawn, table
+from spagree.present.tables import columns
+from spagree.present.wording import count, percent
 
 TELLING = 0.2  # share of the pairs that must have enough items for a chart
 TWO = 2
@@ -25,95 +21,86 @@ DIFFERENT = (
     "guideline. Look before you judge."
 )
 
-CLASSES = (
-    Column("class", "class", "name"),
-    Column("agreement", "agreement"),
-    Column("interval", "interval", "interval"),
-    Column("annotations", "annotations", "count"),
-    Column("share", "share", "percent"),
-    Column("items", "items", "count"),
-)
-CONFUSION = (
-    Column("class", "first says", "name"),
-    Column("other", "second says", "name"),
-    Column("probability", "probability"),
-    Column("pairs", "pairs", "count"),
-    Column("items", "items", "count"),
-)
-OPTIONS = (
-    Column("option", "option", "name"),
-    Column("agreement", "agreement"),
-    Column("kappa", "beyond chance"),
-    Column("annotations", "chosen", "count"),
-    Column("share", "share", "percent"),
-    Column("items", "items", "count"),
-)
-BINS = (
-    Column("range", "agreement", "words"),
-    Column("items", "items", "count"),
-    Column("share", "share", "words"),
-)
-ANNOTATORS = (
-    Column("annotator", "annotator", "name"),
-    Column("agreement", "agreement with others"),
-    Column("interval", "interval", "interval"),
-    Column("shared", "shared items", "count"),
-    Column("against_others", "against others of the same items", "change"),
-    Column("annotations", "annotations", "count"),
-    Column("coverage", "of all items", "percent"),
-    Column("spa_without", "number without them"),
-    Column("change", "change", "change"),
-)
-PAIRS = (
-    Column("annotator", "annotator", "name"),
-    Column("other", "other", "name"),
-    Column("agreement", "agreement"),
-    Column("interval", "interval", "interval"),
-    Column("cohen_kappa", "Cohen's kappa"),
-    Column("shared", "shared items", "count"),
-)
+# breakdown → caption, what its rows are, columns
+TABLES = {
+    "classes": (
+        "Agreement of each class",
+        "classes",
+        columns("class:name agreement interval annotations:count share:percent items:count"),
+    ),
+    "confusion": (
+        "Confused classes",
+        "pairs of classes",
+        columns(
+            "class:name other:name probability pairs:count items:count", {"class": "first says", "other": "second says"}
+        ),
+    ),
+    "options": (
+        "Agreement on each option",
+        "options",
+        columns(
+            "option:name agreement kappa annotations:count share:percent items:count",
+            {"kappa": "beyond chance", "annotations": "chosen"},
+        ),
+    ),
+    "annotators": (
+        "Agreement of each annotator",
+        "annotators",
+        columns(
+            "annotator:name agreement interval shared:count against_others:change annotations:count coverage:percent "
+            "spa_without change:change",
+            {"agreement": "agreement with others", "shared": "shared items", "coverage": "of all items"}
+            | {"against_others": "against others of the same items", "spa_without": "number without them"},
+        ),
+    ),
+    "pairs": (
+        "Pairs of annotators, least agreement first",
+        "pairs",
+        columns(
+            "annotator:name other:name agreement interval cohen_kappa shared:count",
+            {"cohen_kappa": "Cohen's kappa", "shared": "shared items"},
+        ),
+    ),
+}
+BINS = columns("range:words items:count share:words", {"range": "agreement"})
 
 
 def where(breakdowns: Breakdowns) -> Section:
     """Classes, confusion, options, the distribution of item agreement."""
-    picks = {"class": rows.class_keys(breakdowns), "other": rows.class_keys(breakdowns)}
+    is_nominal, size = breakdowns.findings.metric == NOMINAL, breakdowns.findings.data.classes
+    likely = "how likely is it that a second one did too?"
+    much = "how much does a second one agree on average (1: the same label)?"
     classes = drawn(
+        breakdowns,
         "classes",
         "Which classes are hard?",
-        f"If one annotator chose the class, {_how_likely(breakdowns)} Hollow dots rest on fewer than 10 items."
+        f"If one annotator chose the class, {likely if is_nominal else much} Hollow dots rest on fewer than 10 items."
         + _first(breakdowns, "classes", "class", "classes"),
-        partial(board.classes, breakdowns),
-        lambda: _cut("classes", "Agreement of each class", known(breakdowns.classes), CLASSES, "classes", picks=picks),
+        lambda found: _table(found, "classes"),
     )
+    are_all_drawn = size <= rows.MOST_CLASSES
+    some = f" Of {size:,} classes the {rows.MOST_CLASSES} with the most frequent confusions are drawn."
     confusion = drawn(
+        breakdowns,
         "confusion",
         "Which classes are confused?",
         "What a second annotator says when the first says the class on the left. "
-        + _adds_up(breakdowns)
+        + ("Each row adds up to 100%. " if are_all_drawn else "")
         + "Grey: the same label again. Coloured: confused more often than the classes' shares alone would predict; "
-        "the stronger the colour, the larger the excess. Click a cell to see its items." + _most_confused(breakdowns),
-        partial(board.confusion, breakdowns),
-        lambda: _cut(
-            "confusion", "Confused classes", known(breakdowns.confusion), CONFUSION, "pairs of classes", picks=picks
-        ),
+        "the stronger the colour, the larger the excess. Click a cell to see its items."
+        + ("" if are_all_drawn else some),
+        lambda found: _table(found, "confusion"),
     )
     spread = drawn(
+        breakdowns,
         "items",
         "Is it a few items, or all of them?",
         f"How many items have each level of agreement. {_spread(breakdowns)}",
-        partial(board.items, breakdowns),
-        partial(_bins, breakdowns),
+        lambda found: table("items", "Items by their agreement", rows.bin_rows(found), BINS),
     )
     lead = f"The classes that cost the most agreement: here a better guideline helps.{_scale_steps(breakdowns)}"
-    options = list(_options(breakdowns))
-    chosen = [*options, confusion] if options else [classes, confusion]
-    return Section("where", "Classes", "Where do people disagree?", lead, [*chosen, spread])
-
-
-def _options(breakdowns: Breakdowns) -> Iterator[Table]:
-    """For labels that are sets: agreement on each option, chosen or not."""
-    if not breakdowns.lacks("options"):
-        yield _cut("options", "Agreement on each option", known(breakdowns.options), OPTIONS, "options")
+    first = classes if breakdowns.lacks("options") else _table(breakdowns, "options")
+    return Section("where", "Classes", "Where do people disagree?", lead, [first, confusion, spread])
 
 
 def _scale_steps(breakdowns: Breakdowns) -> str:
@@ -142,18 +129,6 @@ def _first(breakdowns: Breakdowns, name: str, one: str, many: str) -> str:
     return f" Of {count(found.height, one, many)} the {len(drawn):,} {which} are drawn."
 
 
-def _how_likely(breakdowns: Breakdowns) -> str:
-    if breakdowns.findings.metric == NOMINAL:
-        return "how likely is it that a second one did too?"
-    return "how much does a second one agree on average (1: the same label)?"
-
-
-def _how_often(breakdowns: Breakdowns) -> str:
-    if breakdowns.findings.metric == NOMINAL:
-        return "How often somebody else gave the same label"
-    return "How much somebody else agrees on average"
-
-
 def _spread(breakdowns: Breakdowns) -> str:
     """How to read the bars: an item with few annotations can only take a few values."""
     by_n = breakdowns.findings.missingness.by_n
@@ -173,86 +148,57 @@ def _spread(breakdowns: Breakdowns) -> str:
     return "A tall bar at 1 and a few bars on the left: a handful of hard items. A broad hump: an unclear guideline."
 
 
-def _adds_up(breakdowns: Breakdowns) -> str:
-    """Rows add up to 100% only if no class is left out."""
-    return "" if breakdowns.findings.data.classes > rows.MOST_CLASSES else "Each row adds up to 100%. "
-
-
-def _most_confused(breakdowns: Breakdowns) -> str:
-    size = breakdowns.findings.data.classes
-    if size <= rows.MOST_CLASSES:
-        return ""
-    return f" Of {size:,} classes the {rows.MOST_CLASSES} with the most frequent confusions are drawn."
-
-
-def _cut(
-    id: str, caption: str, frame: Any, columns: tuple[Column, ...], many: str, *, picks: Picks | None = None
-) -> Table:
-    hidden = frame.height - MOST_ROWS
-    note = f"The first {MOST_ROWS} of {frame.height:,} {many}." if hidden > 0 else ""
+def _table(breakdowns: Breakdowns, name: str, caption: str = "") -> Table:
+    """The first rows of a breakdown; names that cards can be filtered by are buttons."""
+    usual, many, chosen = TABLES[name]
+    frame, picks = known(getattr(breakdowns, name)), {}
+    if name in ("classes", "confusion"):
+        keys = rows.class_keys(breakdowns)
+        picks = {"class": keys, "other": keys}
+    elif name == "annotators":
+        picks = {"annotator": rows.annotator_keys(breakdowns)}
+    is_whole = frame.height <= MOST_ROWS
+    note = "" if is_whole else f"The first {MOST_ROWS} of {frame.height:,} {many}."
     found = frame.head(MOST_ROWS).rows(named=True)
-    return table(id, caption, found, columns, note=note, whole=hidden <= 0, picks=picks)
-
-
-def _bins(breakdowns: Breakdowns) -> Table:
-    return table("items", "Items by their agreement", rows.bin_rows(breakdowns), BINS)
+    return table(name, caption or usual, found, chosen, note=note, whole=is_whole, picks=picks)
 
 
 def who(breakdowns: Breakdowns) -> Section:
     """Annotators and pairs of annotators; for two annotators one small table."""
-    title, lead = "Who disagrees?", DIFFERENT
+    short, title = "Annotators", "Who disagrees?"
     lacking = breakdowns.lacks("annotators")
     if lacking:
-        absent = Figure("annotators", "Annotators", "", None, absent=sentence(lacking))
-        return Section("who", "Annotators", title, lead, [absent])
-    picks = {"annotator": rows.annotator_keys(breakdowns)}
+        return Section("who", short, title, DIFFERENT, [absent("annotators", short, lacking)])
     if known(breakdowns.annotators).height == TWO and not breakdowns.lacks("pairs"):
-        caption = "The two annotators"
-        return Section(
-            "who", "Annotators", title, "", [_cut("pairs", caption, known(breakdowns.pairs), PAIRS, "pairs")]
-        )
+        return Section("who", short, title, "", [_table(breakdowns, "pairs", "The two annotators")])
+    often, much = "How often somebody else gave the same label", "How much somebody else agrees on average"
     annotators = drawn(
+        breakdowns,
         "annotators",
         "Each annotator against the others",
-        f"{_how_often(breakdowns)} on items they share; the dashed line is the mean of all annotations. Hollow dots "
-        "rest on fewer than 10 items. Click a dot to see that annotator's items."
+        f"{often if breakdowns.findings.metric == NOMINAL else much} on items they share; the dashed line is the mean "
+        "of all annotations. Hollow dots rest on fewer than 10 items. Click a dot to see that annotator's items."
         + _first(breakdowns, "annotators", "annotator", "annotators"),
-        partial(board.annotators, breakdowns),
-        lambda: _cut(
-            "annotators",
-            "Agreement of each annotator",
-            known(breakdowns.annotators),
-            ANNOTATORS,
-            "annotators",
-            picks=picks,
-        ),
+        lambda found: _table(found, "annotators"),
     )
-    return Section("who", "Annotators", title, lead, [annotators, _pairs(breakdowns)])
+    return Section("who", short, title, DIFFERENT, [annotators, _pairs(breakdowns)])
 
 
 def _pairs(breakdowns: Breakdowns) -> Figure:
     """Pairs of annotators, if enough of them share enough items; a sentence otherwise."""
-    title = "Pairs of annotators"
-    if breakdowns.lacks("pairs"):
-        return Figure("pairs", title, "", None, absent=sentence(str(breakdowns.lacks("pairs"))))
-    frame = known(breakdowns.pairs)
+    title, lacking = "Pairs of annotators", breakdowns.lacks("pairs")
+    if lacking:
+        return absent("pairs", title, lacking)
+    frame, people = known(breakdowns.pairs), known(breakdowns.annotators).height
     enough, size = int((~frame["few"]).sum()), frame.height
     if enough < TELLING * size or not enough:
         few = f"{f'Only {enough:,}' if enough else 'None'} of the {size:,} pairs with shared items have 10 or more"
         one = "The only pair with shared items has fewer than 10"
         words = f"{one if size == 1 else few}: too few to compare two people. See each annotator above."
-        return Figure("pairs", title, "", None, _pair_table(breakdowns), absent=words)
+        return absent("pairs", title, words, _table(breakdowns, "pairs"))
+    busiest = f" Only the {MOST_PEOPLE} busiest of {people:,} annotators are drawn." if people > MOST_PEOPLE else ""
     reading = (
         "How much two annotators agree on the items they share; stronger colours mean more agreement. Pairs with fewer "
-        f"than 10 shared items are left out.{_busiest(breakdowns)}"
+        f"than 10 shared items are left out.{busiest}"
     )
-    return drawn("pairs", title, reading, partial(board.pairs, breakdowns), partial(_pair_table, breakdowns))
-
-
-def _pair_table(breakdowns: Breakdowns) -> Table:
-    return _cut("pairs", "Pairs of annotators, least agreement first", known(breakdowns.pairs), PAIRS, "pairs")
-
-
-def _busiest(breakdowns: Breakdowns) -> str:
-    size = known(breakdowns.annotators).height
-    return f" Only the {MOST_PEOPLE} busiest of {size:,} annotators are drawn." if size > MOST_PEOPLE else ""
+    return drawn(breakdowns, "pairs", title, reading, lambda found: _table(found, "pairs"))

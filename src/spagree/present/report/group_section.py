@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spagree.estimate.breakdown_values import Breakdowns, known
-from spagree.present.charts import board
 from spagree.present.group_words import differences_in_words, group_lines, shown_name
-from spagree.present.report.figures import drawn
-from spagree.present.report.parts import MOST_ROWS, Section, Table, table
-from spagree.present.tables import Column
+from spagree.present.report.parts import MOST_ROWS, Section, Table, drawn, table
+from spagree.present.tables import columns
 from spagree.present.wording import p_value, printable
 
 if TYPE_CHECKING:
@@ -19,20 +16,12 @@ if TYPE_CHECKING:
 
 MOST_SENTENCES = 3
 FEWEST_COMPARED = 2
-GROUPS = (
-    Column("group", "group", "name"),
-    Column("agreement", "agreement"),
-    Column("interval", "interval", "interval"),
-    Column("kappa", "beyond chance"),
-    Column("items", "items", "count"),
-    Column("undefined", "remark", "words"),
+GROUPS = columns(
+    "group:name agreement interval kappa items:count undefined:words", {"kappa": "beyond chance", "undefined": "remark"}
 )
-DIFFERENCES = (
-    Column("a", "group", "name"),
-    Column("b", "other", "name"),
-    Column("difference", "other minus group", "change"),
-    Column("interval", "interval", "interval"),
-    Column("p", "p (Holm)", "words"),
+DIFFERENCES = columns(
+    "a:name b:name difference:change interval p:words",
+    {"a": "group", "b": "other", "difference": "other minus group", "p": "p (Holm)"},
 )
 
 
@@ -42,22 +31,18 @@ def group_section(breakdowns: Breakdowns) -> Iterator[Section]:
         return
     found = known(breakdowns.groups)
     lead = " ".join(differences_in_words(found, MOST_SENTENCES, "in the table below."))
+    hollow = "Hollow dots rest on fewer than 10 items."
+    within = "How much two people of the same group agree, and people of different groups on shared items."
+    reading = within if found.between else "How much two annotators agree on each group's items."
     figure = drawn(
+        breakdowns,
         "groups",
         f"Agreement by {printable(found.column)}",
-        _reading(found),
-        partial(board.groups, breakdowns),
-        partial(_groups, found),
+        f"{reading} {hollow}",
+        lambda _: _groups(found),
     )
     compared = [_differences(found)] if len(found.differences) >= FEWEST_COMPARED else []
     yield Section("groups", "Groups", f"Does agreement depend on {printable(found.column)}?", lead, [figure, *compared])
-
-
-def _reading(found: Groups) -> str:
-    hollow = "Hollow dots rest on fewer than 10 items."
-    if found.between:
-        return f"How much two people of the same group agree, and people of different groups on shared items. {hollow}"
-    return f"How much two annotators agree on each group's items. {hollow}"
 
 
 def _groups(found: Groups) -> Table:
@@ -92,11 +77,5 @@ def _differences(found: Groups) -> Table:
         for each in ordered
     ]
     note = f"The clearest {MOST_ROWS} of {len(rows):,} differences; --json lists all." if len(rows) > MOST_ROWS else ""
-    return table(
-        "differences",
-        "Differences between groups",
-        rows[:MOST_ROWS],
-        DIFFERENCES,
-        note=note,
-        whole=len(rows) <= MOST_ROWS,
-    )
+    shown, is_whole = rows[:MOST_ROWS], len(rows) <= MOST_ROWS
+    return table("differences", "Differences between groups", shown, DIFFERENCES, note=note, whole=is_whole)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import PurePath
 from typing import Any
 
 from spagree.estimate.breakdown_values import Absent, Breakdowns, known
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
-from spagree.present.charts import board
-from spagree.present.report.figures import drawn
-from spagree.present.report.parts import Actions, Facts, Quote, Section, Table, table
+from spagree.present.report.parts import Listing, Quote, Section, Table, drawn, table
 from spagree.present.report.steps import steps
 from spagree.present.sentence import REFERENCE, for_paper, interval_name
-from spagree.present.tables import Column
+from spagree.present.tables import columns
 from spagree.present.wording import count, plus_minus, printable
 from spagree.understood import Understood
 from spagree.version import __version__
@@ -26,13 +23,10 @@ ROUTES = {
     SAME_ITEMS: "more annotations of these items",
     FRESH: "a new data set from scratch",
 }
-PLAN = (
-    Column("target", "precision", "words"),
-    Column("way", "way", "words"),
-    Column("annotations_per_item", "annotations per item", "count"),
-    Column("items", "items", "count"),
-    Column("more_annotations", "annotations to make", "count"),
-    Column("annotations", "annotations in all", "count"),
+PLAN = columns(
+    "target:words way:words annotations_per_item:count items:count more_annotations:count annotations:count",
+    {"target": "precision", "annotations_per_item": "annotations per item", "annotations": "annotations in all"}
+    | {"more_annotations": "annotations to make"},
 )
 BIBTEX = """@misc{norregaard2022sparse,
   title = {Sparse Probability of Agreement},
@@ -48,15 +42,16 @@ def following(breakdowns: Breakdowns) -> Section:
     actions = breakdowns.actions
     todo = () if isinstance(actions, Absent) else steps(actions)
     found = drawn(
+        breakdowns,
         "plan",
         "How many annotations would make the number more precise?",
         "From now to a narrower interval, by annotating new items like these in the cheapest way. Lower is "
         "more precise, further right is more work; half the interval takes about four times the annotations.",
-        partial(board.plan, breakdowns),
-        partial(_plan, breakdowns),
+        _plan,
     )
+    listed = [Listing(todo, "actions.html.j2")] if todo else []
     lead = "Everything the figures suggest, largest gain first."
-    return Section("next", "Next steps", "What to do next?", lead, [*([Actions(todo)] if todo else []), found])
+    return Section("next", "Next steps", "What to do next?", lead, [*listed, found])
 
 
 def _plan(breakdowns: Breakdowns) -> Table:
@@ -72,7 +67,7 @@ def _plan(breakdowns: Breakdowns) -> Table:
 def method(breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any]) -> Section:
     """Versions, options, policies, the sentence and the reference."""
     quote = for_paper(breakdowns)
-    parts: list[Facts | Quote] = [Facts(tuple(_facts(breakdowns, understood, options)))]
+    parts: list[Listing | Quote] = [Listing(tuple(_facts(breakdowns, understood, options)), "facts.html.j2")]
     if quote:
         parts.append(Quote("For your paper", quote, REFERENCE, BIBTEX))
     lead = "Everything needed to reproduce and cite the number."

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from spagree.errors import SpagreeError
+from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.uncertainty import FEW_ITEMS
+from spagree.present.charts import board
 from spagree.present.tables import Cell, Column, cell
 from spagree.present.verdicts import Verdict
+from spagree.present.wording import sentence
 
 Picks = Mapping[str, Mapping[str, str]]
 """Column → name → the key by which a click filters the items."""
@@ -58,27 +62,11 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Names and values, one line each."""
+class Listing:
+    """Facts (names and values), verdicts or next steps, one line each."""
 
-    rows: tuple[tuple[str, str], ...]
-    template: ClassVar[str] = "facts.html.j2"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdicts:
-    """A list of verdicts."""
-
-    rows: tuple[Verdict, ...]
-    template: ClassVar[str] = "verdicts.html.j2"
-
-
-@dataclass(frozen=True, slots=True)
-class Actions:
-    """Next steps, in order."""
-
-    rows: tuple[Step, ...]
-    template: ClassVar[str] = "actions.html.j2"
+    rows: tuple[tuple[str, str], ...] | tuple[Verdict, ...] | tuple[Step, ...]
+    template: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +133,7 @@ class Cards:
         return any(card.first for card in self.rows)
 
 
-Part = Figure | Table | Facts | Verdicts | Actions | Quote | Cards
+Part = Figure | Table | Listing | Quote | Cards
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +145,20 @@ class Section:
     title: str
     lead: str
     parts: Sequence[Part]
+
+
+def drawn(breakdowns: Breakdowns, id: str, title: str, reading: str, table: Callable[[Breakdowns], Table]) -> Figure:
+    """The chart of that name with its table; if it cannot be drawn, it says why."""
+    try:
+        chart = getattr(board, id.replace("-", "_"))(breakdowns)
+        return Figure(id, title, reading, {**chart, "description": title}, table(breakdowns))
+    except SpagreeError as error:
+        return absent(id, title, str(error))
+
+
+def absent(id: str, title: str, reason: str, table: Table | None = None) -> Figure:
+    """A figure without a chart, and why."""
+    return Figure(id, title, "", None, table, sentence(reason))
 
 
 def table(

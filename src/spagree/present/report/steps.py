@@ -25,20 +25,6 @@ def steps(found: Sequence[Action]) -> tuple[Step, ...]:
     return tuple(WORDS[action.kind](action) for action in found)
 
 
-def _second(_: Action) -> Step:
-    why = "Agreement needs two annotations of the same item."
-    return Step("Have some items labelled by a second annotator.", "Without one, there is no number.", why)
-
-
-def _early(_: Action) -> Step:
-    return Step(
-        "Score again with only the first annotations of each item.",
-        "The number then does not depend on how often items were annotated.",
-        sentence(spelled(REMEDY)),
-        link="figure-by-n",
-    )
-
-
 def _shared(action: Action) -> Step:
     teams = count(int(action.figures["teams"]), "team")
     return Step(
@@ -55,15 +41,6 @@ def _precision(action: Action) -> Step:
     now, then = plus_minus(found["half_width"]), plus_minus(found["half_width_then"])
     return Step(
         f"Make {found['annotations']:,.0f} more annotations.", f"{now} → {then}.", f"{each}.", link="figure-plan"
-    )
-
-
-def _guideline(_: Action) -> Step:
-    return Step(
-        "Rework the guideline before you annotate more.",
-        "More annotations make this number more precise; they do not raise it.",
-        "Discuss the items and classes below, change the guideline, and measure a fresh batch.",
-        link="items",
     )
 
 
@@ -99,25 +76,35 @@ def _classes(action: Action) -> Step:
     return Step("Explain how to tell these classes apart:", gain, words, _names(action), "figure-confusion")
 
 
-def _third(_: Action) -> Step:
-    return Step(
-        "Have some items labelled by three or more annotators.",
-        "Then unusual annotators can be told apart from hard items.",
-        "With two annotations they look the same, so nobody is named here.",
-    )
-
-
 def _names(action: Action) -> tuple[str, ...]:
     return tuple(printable(name, NAME) or "''" for name in action.names)
 
 
 WORDS = {
-    actions.SECOND_ANNOTATION: _second,
-    actions.EARLY_ANNOTATIONS: _early,
+    actions.SECOND_ANNOTATION: lambda _: Step(
+        "Have some items labelled by a second annotator.",
+        "Without one, there is no number.",
+        "Agreement needs two annotations of the same item.",
+    ),
+    actions.EARLY_ANNOTATIONS: lambda _: Step(
+        "Score again with only the first annotations of each item.",
+        "The number then does not depend on how often items were annotated.",
+        sentence(spelled(REMEDY)),
+        link="figure-by-n",
+    ),
+    actions.THIRD_ANNOTATION: lambda _: Step(
+        "Have some items labelled by three or more annotators.",
+        "Then unusual annotators can be told apart from hard items.",
+        "With two annotations they look the same, so nobody is named here.",
+    ),
+    actions.GUIDELINE: lambda _: Step(
+        "Rework the guideline before you annotate more.",
+        "More annotations make this number more precise; they do not raise it.",
+        "Discuss the items and classes below, change the guideline, and measure a fresh batch.",
+        link="items",
+    ),
     actions.SHARED_ITEMS: _shared,
     actions.PRECISION: _precision,
-    actions.THIRD_ANNOTATION: _third,
-    actions.GUIDELINE: _guideline,
     actions.ANNOTATORS: _annotators,
     actions.ITEMS: _items,
     actions.CLASSES: _classes,

@@ -23,7 +23,30 @@ SHOWN_STEPS = 3
 FIRST_CHECKS = ("Precision", "Assumption", "Overlap")
 LABEL_ROOM = 15.0  # percent of the scale at either end, where a centred label would run into the 0 or the 1
 BESIDE = 12  # pixels between such a label and its mark
-NOTHING_TO_DO = "Nothing stands out: no item, class or annotator accounts for much of the disagreement."
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Chance agreement or the target on the scale; ``place`` is in percent."""
+
+    kind: str
+    place: float
+
+    @property
+    def words(self) -> str:
+        """Its label."""
+        return f"{self.kind} {figure(self.place / 100, 2)}"
+
+    @property
+    def anchor(self) -> tuple[str, int]:
+        """Centred on the mark; near an end beside the number there, inside the picture.
+
+        >>> Mark("chance", 3.0).anchor, Mark("target", 50.0).anchor
+        (('start', 12), ('middle', 0))
+        """
+        if self.place < LABEL_ROOM:
+            return "start", BESIDE
+        return ("end", -BESIDE) if self.place > 100 - LABEL_ROOM else ("middle", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,38 +57,8 @@ class Bar:
     low: float
     high: float
     wide: tuple[float, float] | None
-    chance: float | None
-    target: float | None
+    marks: tuple[Mark, ...]
     spoken: str
-
-    @property
-    def chance_anchor(self) -> tuple[str, int]:
-        """How its label lies beside the mark."""
-        return _anchor(self.chance or 0)
-
-    @property
-    def target_anchor(self) -> tuple[str, int]:
-        """How its label lies beside the mark."""
-        return _anchor(self.target or 0)
-
-    @property
-    def chance_words(self) -> str:
-        """The label of the dashed mark."""
-        return f"chance {figure((self.chance or 0) / 100, 2)}"
-
-    @property
-    def target_words(self) -> str:
-        """The label of the target's mark."""
-        return f"target {figure((self.target or 0) / 100, 2)}"
-
-
-def _anchor(place: float) -> tuple[str, int]:
-    """Centred on the mark; near an end beside the number there, inside the picture.
-
-    >>> _anchor(3.0), _anchor(50.0)
-    (('start', 12), ('middle', 0))
-    """
-    return ("start", BESIDE) if place < LABEL_ROOM else ("end", -BESIDE) if place > 100 - LABEL_ROOM else ("middle", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +72,26 @@ class Top:
     bar: Bar | None
     intervals: tuple[str, ...]
     checks: tuple[Verdict, ...]
-    checks_link: str
+    all_checks: int
     good: tuple[str, ...]
     steps: tuple[Step, ...]
-    since: str = ""
-    nothing: str = NOTHING_TO_DO
+    since: str
 
 
 def top(breakdowns: Breakdowns, found: Sequence[Verdict], target: float | None = None, since: str = "") -> Top:
     """Word the first screen; ``found`` are all verdicts."""
-    findings = breakdowns.findings
-    spa = findings.spa
-    actions = breakdowns.actions
+    findings, actions = breakdowns.findings, breakdowns.actions
+    is_known, checks = findings.spa.value is not None, first_checks(found)
     todo = () if isinstance(actions, Absent) else steps(actions)[:SHOWN_STEPS]
     return Top(
-        NAME if not findings.spa.undefined or spa.value is not None else "No number",
-        verdict(findings, first_checks(found), target),
-        "no number" if spa.value is None else figure(spa.value),
+        NAME if is_known else "No number",
+        verdict(findings, checks, target),
+        figure(findings.spa.value) if is_known else "no number",
         escape_controls(in_words(findings)),
-        None if spa.value is None else bar(breakdowns, target),
+        bar(breakdowns, target) if is_known else None,
         tuple(_intervals(breakdowns)),
-        first_checks(found),
-        f"All {len(found)} checks",
+        checks,
+        len(found),
         tuple(_good(findings, target)),
         todo,
         since,
@@ -142,18 +133,15 @@ def _reaches(findings: Findings, target: float) -> bool | None:
 
 def bar(breakdowns: Breakdowns, target: float | None) -> Bar:
     """The scale, and a description of it."""
-    findings = breakdowns.findings
-    spa, chance = findings.spa, findings.chance["spa_kappa"].expected
-    value = float(spa)
-    low, high = (value if end is None else end for end in (spa.low, spa.high))
-    other = breakdowns.intervals
-    beyond = None if isinstance(other, Absent) else other.get(ANNOTATORS)
-    wide = (
-        None if beyond is None or beyond.low is None or beyond.high is None else (beyond.low * 100, beyond.high * 100)
-    )
+    findings, both = breakdowns.findings, breakdowns.intervals
+    value = float(findings.spa)
+    low, high = (100 * (value if end is None else end) for end in (findings.spa.low, findings.spa.high))
+    other = None if isinstance(both, Absent) else both.get(ANNOTATORS)
+    wide = None if other is None or other.low is None or other.high is None else (other.low * 100, other.high * 100)
     spoken = on_the_scale(findings) + ("" if target is None else f", target {figure(target)}")
-    blindly, goal = (None if end is None else end * 100 for end in (chance, target))
-    return Bar(value * 100, low * 100, high * 100, wide, blindly, goal, f"{spoken}.")
+    ends = {"chance": findings.chance["spa_kappa"].expected, "target": target}
+    marks = tuple(Mark(kind, end * 100) for kind, end in ends.items() if end is not None)
+    return Bar(value * 100, low, high, wide, marks, f"{spoken}.")
 
 
 def _intervals(breakdowns: Breakdowns) -> Iterator[str]:

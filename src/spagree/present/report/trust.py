@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from spagree.estimate import Findings
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.overlap import Overlap, Team
 from spagree.estimate.weights import REGISTRY
-from spagree.present.charts import board, rows
-from spagree.present.report.figures import drawn
-from spagree.present.report.parts import Figure, Part, Section, Table, Verdicts, table
+from spagree.present.charts import rows
+from spagree.present.report.parts import Figure, Listing, Part, Section, Table, absent, drawn, table
 from spagree.present.sentence import chance_gap, kappa_bias
-from spagree.present.tables import Column
+from spagree.present.tables import columns
 from spagree.present.verdicts import Verdict
-from spagree.present.wording import count, printable, sentence
+from spagree.present.wording import count, printable
 from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
 MOST_NAMED, MOST_TEAMS = 8, 20
 FEWEST_DRAWN = 3  # annotators up to which a sentence says more than a chart
 
-AGREEMENT = (Column("value", "agreement"), Column("interval", "interval", "interval"))
+BY_N = columns("name:words many:count value interval", {"name": "annotations", "many": "items", "value": "agreement"})
+SCHEMES = columns("name:name value interval means:words", {"name": "scheme", "value": "agreement", "means": "meaning"})
+TEAMS = columns(
+    "kind:words size:count items:count shared:count names:words",
+    {"kind": "group", "size": "annotators", "shared": "items shared with others", "names": "who"},
+)
+LOST = columns("why:words size:count", {"why": "reason", "size": "annotations"})
+CHANCE = columns(
+    "name:name value interval observed expected means:words",
+    {"name": "coefficient", "expected": "by chance", "means": "meaning"},
+)
 COEFFICIENTS = {
     "spa_kappa": "SPA beyond chance; chance: labels used as often as here",
     "krippendorff_alpha": "Krippendorff's alpha; chance: two labels drawn from all labels given",
@@ -36,7 +44,7 @@ def trust(breakdowns: Breakdowns, found: tuple[Verdict, ...]) -> Section:
     """The checks, the assumption, the weights, the overlap, and what was left out."""
     parts: list[Part] = [*_by_numbers(breakdowns), *_overlap(breakdowns), *_left_out(breakdowns.findings)]
     lead = "What a careful colleague would check before quoting the number."
-    return Section("trust", "Trust", "Can I trust it?", lead, [Verdicts(found), *parts])
+    return Section("trust", "Trust", "Can I trust it?", lead, [Listing(found, "verdicts.html.j2"), *parts])
 
 
 def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
@@ -46,9 +54,10 @@ def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
     if len(by_n) == 1:
         same = count(by_n[0].n, "annotation")
         words = f"Every item that was used has {same}: the assumption cannot fail, and all schemes weigh items alike."
-        yield Figure("by-n", title, "", None, absent=words)
+        yield absent("by-n", title, words)
         return
     yield drawn(
+        breakdowns,
         "by-n",
         title,
         "Each dot: all items with that many annotations, their number above it if there is room; the line through it "
@@ -56,32 +65,26 @@ def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
         "those beyond the scale are at its edge. If dots clearly rise or fall, easy or hard items were annotated "
         "more often, and no single number is right for all of them. The p-value above is how often chance alone would "
         "make such a trend.",
-        partial(board.by_n, breakdowns),
-        partial(_by_n, breakdowns),
+        _by_n,
     )
     yield drawn(
+        breakdowns,
         "schemes",
         "Does the weighting scheme matter?",
         "The same data under every weighting scheme. The values should be close; the filled dot in the "
         "accent colour is the one used above.",
-        partial(board.schemes, breakdowns),
-        partial(_schemes, breakdowns),
+        _schemes,
     )
 
 
 def _by_n(breakdowns: Breakdowns) -> Table:
-    columns = (Column("name", "annotations", "words"), Column("many", "items", "count"), *AGREEMENT)
-    return table("by-n", "Agreement by number of annotations", rows.by_n_rows(breakdowns), columns)
+    return table("by-n", "Agreement by number of annotations", rows.by_n_rows(breakdowns), BY_N)
 
 
 def _schemes(breakdowns: Breakdowns) -> Table:
-    found = [{**row, "means": _meaning(row["name"])} for row in rows.scheme_rows(breakdowns)]
-    columns = (Column("name", "scheme", "name"), *AGREEMENT, Column("means", "meaning", "words"))
-    return table("schemes", "All weighting schemes", found, columns)
-
-
-def _meaning(scheme: str) -> str:
-    return REGISTRY[scheme].about if scheme in REGISTRY else "your own weights"
+    meaning = {name: scheme.about for name, scheme in REGISTRY.items()}
+    found = [{**row, "means": meaning.get(row["name"], "your own weights")} for row in rows.scheme_rows(breakdowns)]
+    return table("schemes", "All weighting schemes", found, SCHEMES)
 
 
 def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
@@ -89,24 +92,22 @@ def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
     lacking = breakdowns.lacks("overlap")
     title = "Who annotated items together?"
     if lacking:
-        yield Figure("overlap", title, "", None, absent=sentence(lacking))
+        yield absent("overlap", title, lacking)
         return
     found = known(breakdowns.overlap)
     grouped = len(found.teams) > 1 or bool(found.thin_bridges)
-    if found.annotators <= FEWEST_DRAWN:
-        yield Figure("overlap", title, "", None, absent=_shared(breakdowns))
-    elif not grouped:
-        yield Figure("overlap", title, "", None, absent=_connected(found))
+    if found.annotators <= FEWEST_DRAWN or not grouped:
+        yield absent("overlap", title, _shared(breakdowns) if found.annotators <= FEWEST_DRAWN else _connected(found))
     elif found.annotators <= MOST_PEOPLE:
         reading = (
             "Dots are annotators; lines are shared items: the thicker, the more; dashed below five. Groups "
             "without a line between them were never compared. Drawn are each annotator's four strongest links, "
             "and all links that hold groups together."
         )
-        yield drawn("overlap", title, reading, partial(board.overlap, breakdowns), lambda: _teams(found))
+        yield drawn(breakdowns, "overlap", title, reading, lambda _: _teams(found))
     else:
         reason = f"{found.annotators:,} annotators are too many to draw; the table says who is connected."
-        yield Figure("overlap", title, "", None, _teams(found), absent=reason)
+        yield absent("overlap", title, reason, _teams(found))
 
 
 def _connected(found: Overlap) -> str:
@@ -132,14 +133,7 @@ def _teams(found: Overlap) -> Table:
     ]
     if found.alone:
         lines.append(_team("share no item with anybody", Team(found.alone, 0)) | {"items": None})
-    columns = (
-        Column("kind", "group", "words"),
-        Column("size", "annotators", "count"),
-        Column("items", "items", "count"),
-        Column("shared", "items shared with others", "count"),
-        Column("names", "who", "words"),
-    )
-    return table("teams", "Groups of annotators connected by items", lines, columns)
+    return table("teams", "Groups of annotators connected by items", lines, TEAMS)
 
 
 def _team(kind: str, team: Team) -> rows.Row:
@@ -155,20 +149,19 @@ def _left_out(findings: Findings) -> Iterator[Table]:
         {"why": LEFT_OUT.get(why, f"after the first {why.removeprefix(AFTER_FIRST)} of their item"), "size": size}
         for why, size in findings.data.left_out.items()
     ]
-    columns = (Column("why", "reason", "words"), Column("size", "annotations", "count"))
-    yield table("left-out", "Annotations that were not used", found, columns)
+    yield table("left-out", "Annotations that were not used", found, LOST)
 
 
 def chance(breakdowns: Breakdowns) -> Section:
     """Coefficients with observed and expected agreement."""
     found = drawn(
+        breakdowns,
         "chance",
         "Agreement beyond chance",
         "Diamond: observed agreement. Triangle: agreement expected from blind guessing. Dot: how "
         "far annotators got from the triangle to 1, with its interval. 0 is no better than guessing, 1 is full "
         "agreement.",
-        partial(board.chance, breakdowns),
-        partial(_chance, breakdowns),
+        _chance,
     )
     lead = "Some agreement happens by chance. These coefficients remove it; each defines chance differently."
     notes = [words for words in (chance_gap(breakdowns.findings), kappa_bias(breakdowns.findings)) if words]
@@ -181,12 +174,4 @@ def _chance(breakdowns: Breakdowns) -> Table:
         | {"expected": each.expected, "means": each.undefined or COEFFICIENTS[name]}
         for name, each in breakdowns.findings.chance.items()
     ]
-    columns = (
-        Column("name", "coefficient", "name"),
-        Column("value", "value"),
-        Column("interval", "interval", "interval"),
-        Column("observed", "observed"),
-        Column("expected", "by chance"),
-        Column("means", "meaning", "words"),
-    )
-    return table("chance", "Chance-corrected coefficients", found, columns)
+    return table("chance", "Chance-corrected coefficients", found, CHANCE)
