@@ -132,8 +132,8 @@ def _click(name: str, about: Option, default: Any) -> Callable[[F], F]:
         settings |= {"default": default}
     spelled = f"--{'no-' if is_switched_off else ''}{name.replace('_', '-')}"
     hidden = [f"--{old}" for old, new in RENAMED.items() if new == name]
-    shown = {"group": about.group, "metavar": about.metavar, "help": about.help}
-    return option(spelled, name, **shown, hidden_names=hidden, **settings)
+    settings |= {"metavar": about.metavar, "help": about.help, "hidden_names": hidden}
+    return option(spelled, name, group=about.group, **settings)
 
 
 def to_python(options: dict[str, Any]) -> dict[str, Any]:
