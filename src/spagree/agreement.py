@@ -19,9 +19,6 @@ from spagree.estimate import (
 from spagree.estimate.breakdown_values import BREAKDOWNS, Absent, Breakdowns
 from spagree.estimate.breakdowns import Measurement
 from spagree.estimate.overlap import Overlap
-from spagree.present.document import document, to_json
-from spagree.present.tables import rendered
-from spagree.present.terminal import summary
 from spagree.present.wording import figure, interval
 from spagree.read.annotations import ANNOTATOR
 from spagree.tally.engines import column_names, to_polars, write_table
@@ -341,6 +338,8 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain values, in full precision."""
+        from spagree.present.document import document
+
         whole = document(self.measurement.summary(self.findings))
         if self.groups is None:
             return whole
@@ -356,6 +355,8 @@ class Agreement:
         >>> json.loads(agreement.to_json())["spa"]["value"]
         1.0
         """
+        from spagree.present.document import to_json
+
         return to_json(self.to_dict(), indent)
 
     def __repr__(self) -> str:
@@ -364,6 +365,9 @@ class Agreement:
         return f"<Agreement: SPA {figure(spa.value)} ({interval(spa)}), {used}>"
 
     def __str__(self) -> str:
+        from spagree.present.tables import rendered
+        from spagree.present.terminal import summary
+
         whole = rendered(summary(self.measurement.summary(self.findings), self.understood))
         if self.groups is None:
             return whole

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars
 import pytest
 
 LOADED = """
@@ -37,6 +38,23 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     path.write_text("item,annotator,label\n" + "".join(rows))
     return path
+
+
+MEASURED = """
+import json, sys, spagree
+spagree.measure(sys.argv[1]).chance["krippendorff_alpha"]
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_measuring_a_plain_parquet_file_loads_no_tool_no_table_and_nothing_to_show(table: Path, tmp_path: Path) -> None:
+    path = tmp_path / "labels.parquet"
+    polars.read_csv(table).write_parquet(path)
+    done = subprocess.run([sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, check=True)
+    modules = set(json.loads(done.stdout))
+    assert "duckdb" in modules
+    tools = {f"spagree.read.tools.{name}" for name in ("tool", "answers", "argilla", "huggingface", "label_studio")}
+    assert modules & {"pandas", "pyarrow", "scipy", "polars", "rich", "spagree.present.terminal", *tools} == set()
 
 
 def test_help_loads_neither_numbers_nor_options() -> None:

@@ -16,7 +16,7 @@ from breakdown_oracle import THREE_ITEMS, Rows, by_item, class_agreement, close,
 from examples import examples
 from spagree.estimate.classes import ALONE, ONE_ITEM
 from spagree.estimate.uncertainty import wilson
-from spagree.tally import patterns
+from spagree.tally import coded_count, patterns
 
 ROWS = [*THREE_ITEMS, ("q4", "cyd", "other")]
 
@@ -130,7 +130,8 @@ def test_counts_without_annotators_have_classes() -> None:
 
 def test_without_patterns_the_items_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = spagree.measure("example:sparse")
-    monkeypatch.setattr(patterns, "MOST_PATTERNS", 3)
+    for module in (patterns, coded_count):
+        monkeypatch.setattr(module, "MOST_PATTERNS", 3)
     bare = spagree.measure("example:sparse")
     assert (
         bare.classes()

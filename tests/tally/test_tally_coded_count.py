@@ -18,7 +18,7 @@ from examples import examples
 from spagree.measuring import measure_in_full
 from spagree.read import read
 from spagree.tally import coded_count, patterns
-from spagree.tally.coded import _by_hash, coded
+from spagree.tally.coded import Coded, CodedTable, _by_hash, coded
 from spagree.tally.coded_count import tally_of_codes
 from spagree.tally.count import count
 from spagree.tally.tally import text
@@ -26,8 +26,23 @@ from spagree.tally.tally import text
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fetch few annotations, too."""
-    monkeypatch.setattr(coded_count, "FEWEST", 0)
+    """Fetch few annotations with names and times, too."""
+    monkeypatch.setattr(coded_count, "FEWEST_IN_POLARS", 0)
+
+
+def on_engine(path: Path, **options: Any) -> spagree.Agreement:
+    """Measured where the file is, whatever its size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coded_count, "FEW", 0)
+        patch.setattr(coded_count, "MOST", 0)
+        found = spagree.measure(path, **options)
+    assert codes_of(found) is None
+    return found
+
+
+def codes_of(agreement: spagree.Agreement) -> Coded | None:
+    assert agreement.measurement.items is not None
+    return agreement.measurement.items.held.codes
 
 
 def annotations(kind: type[pl.DataType] = pl.String) -> pl.DataFrame:
@@ -66,8 +81,8 @@ def test_a_file_read_once_gives_the_same_figures_and_page(tmp_path: Path, kind: 
     path = tmp_path / "labels.parquet"
     lost = pl.DataFrame({"item": ["q1", None], "annotator": ["x", "y"], "label": [None, 3], "time": [1, 2]})
     pl.concat([annotations(kind), lost.with_columns(pl.col("label").cast(kind))]).write_parquet(path)
-    once, twice = measure_in_full(path), spagree.measure(path)
-    assert once.measurement.items is not None and once.measurement.items.held.table is not None
+    once, twice = measure_in_full(path), on_engine(path)
+    assert isinstance(codes_of(once), CodedTable)
     assert once.measurement.tally == twice.measurement.tally
     assert dict(once.measurement.tally.left_out) == {"missing_label": 1, "missing_item": 1}
     assert once.to_json() == twice.to_json()
@@ -75,19 +90,50 @@ def test_a_file_read_once_gives_the_same_figures_and_page(tmp_path: Path, kind: 
 
 
 @pytest.mark.usefixtures("small")
-def test_the_interval_for_annotators_reads_a_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_interval_for_annotators_reads_a_file_once(tmp_path: Path) -> None:
     path = tmp_path / "labels.parquet"
     annotations().filter(pl.col("annotator").is_not_null()).write_parquet(path)
     once = spagree.measure(path, interval_for="annotators")
-    assert once.measurement.items is not None and once.measurement.items.held.table is not None
-    monkeypatch.setattr(coded_count, "MOST", 0)
-    assert once.to_json() == spagree.measure(path, interval_for="annotators").to_json()
+    assert isinstance(codes_of(once), CodedTable)
+    assert once.to_json() == on_engine(path, interval_for="annotators").to_json()
 
 
-def table_of(path: Path, **options: Any) -> Any:
-    items = measure_in_full(path, **options).measurement.items
-    assert items is not None
-    return items.held.table
+@pytest.mark.parametrize("kind", [pl.String, pl.Int64])
+def test_a_score_of_few_annotations_fetches_them_once(tmp_path: Path, kind: type[pl.DataType]) -> None:
+    """Without polars, names and times; breakdowns get them later."""
+    path = tmp_path / "labels.parquet"
+    annotations(kind).write_parquet(path)
+    once, twice = spagree.measure(path), on_engine(path)
+    assert type(codes_of(once)) is Coded and once.measurement.codes is codes_of(once)
+    assert once.to_json() == twice.to_json() and str(once) == str(twice)
+    assert once.items().equals(twice.items()) and once.development().equals(twice.development())
+    assert once.annotators().equals(twice.annotators())
+
+
+OWN = [
+    (f"q{i}", who, f"{label}{'!' * (who == 'eve')}")
+    for i in range(30)
+    for who in ("ann", "bob", "eve")
+    for label in "xy"
+]
+
+
+@pytest.mark.parametrize(
+    "rows", [OWN, [row for row in OWN if row[1] != "eve"], [row for row in OWN if row[1] == "eve"]]
+)
+def test_own_labels_are_found_in_codes(rows: list[tuple[str, str, str]]) -> None:
+    frame = read(pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")).frame
+    users: dict[str, set[str]] = {}
+    for _, who, label in rows:
+        users.setdefault(label, set()).add(who)
+    shared = {who for _, who, label in rows if len(users[label]) > 1}
+    expected = {(who, label) for _, who, label in rows if who not in shared}
+    found = coded(frame).users_of_own_labels()
+    assert set(found) == expected and len(found) == len(expected)
+
+
+def counted_in_full(path: Path, **options: Any) -> Coded | None:
+    return codes_of(measure_in_full(path, **options))
 
 
 @pytest.mark.usefixtures("small")
@@ -99,8 +145,9 @@ def table_of(path: Path, **options: Any) -> Any:
 def test_what_changes_the_annotations_is_counted_by_the_engine(tmp_path: Path, options: dict[str, Any]) -> None:
     path = tmp_path / "labels.parquet"
     annotations().with_columns(language=pl.col("item").str.head(2)).write_parquet(path)
-    assert table_of(path) is not None
-    assert table_of(path, **options) is None
+    assert counted_in_full(path) is not None
+    assert counted_in_full(path, **options) is None
+    assert codes_of(spagree.measure(path, **options)) is None
     assert measure_in_full(path, **options).to_json() == spagree.measure(path, **options).to_json()
 
 
@@ -110,7 +157,7 @@ def test_repeats_are_counted_by_the_engine(tmp_path: Path) -> None:
     plain = annotations()
     known = plain.filter(pl.col("annotator").is_not_null())
     pl.concat([plain, known.head(1)]).write_parquet(path)
-    assert table_of(path) is None
+    assert counted_in_full(path) is None
     assert measure_in_full(path).to_json() == spagree.measure(path).to_json()
     pl.concat([plain, known.head(1).with_columns(label=pl.lit("99"))]).write_parquet(path)
     with pytest.raises(spagree.DuplicateError, match="1 time an annotator gave one item different labels"):
@@ -121,17 +168,19 @@ def test_repeats_are_counted_by_the_engine(tmp_path: Path) -> None:
 def test_floats_are_counted_by_the_engine(tmp_path: Path) -> None:
     path = tmp_path / "labels.parquet"
     annotations(pl.Float64).write_parquet(path)
-    assert table_of(path) is None
+    assert counted_in_full(path) is None
 
 
-def test_few_and_very_many_are_counted_by_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_very_many_are_counted_by_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "labels.parquet"
     annotations().write_parquet(path)
-    assert table_of(path) is None
-    monkeypatch.setattr(coded_count, "FEWEST", 599)
-    assert table_of(path) is not None
+    assert type(counted_in_full(path)) is Coded
+    monkeypatch.setattr(coded_count, "FEWEST_IN_POLARS", 599)
+    assert isinstance(counted_in_full(path), CodedTable)
+    monkeypatch.setattr(coded_count, "FEW", 599)
+    assert codes_of(spagree.measure(path)) is None
     monkeypatch.setattr(coded_count, "MOST", 599)
-    assert table_of(path) is None
+    assert counted_in_full(path) is None
 
 
 def test_many_classes_are_fetched_only_if_no_combinations_would_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,8 @@ class Evidence:
             raise UsageError(NO_ANNOTATIONS)
         if ANNOTATOR not in self.columns:
             raise UsageError(NO_ANNOTATORS)
+        if self.items is not None and self.items.held.codes is not None:
+            return self.items.held.codes
         if self.few is not None:
             return coded_columns([self.few.cells[role] for role in (ITEM, ANNOTATOR, LABEL)])
         if self.tally.annotations > MOST_FROM_A_CLUSTER and self.is_cluster:
@@ -83,7 +85,8 @@ class Evidence:
         """The annotations as integers, with names and times: fetched once for everything that needs each of them."""
         if self.items is None or self.items.annotations is None:
             raise UsageError(NO_ANNOTATIONS)
-        return self.items.held.table or coded(self.items.annotations)
+        codes = self.items.held.codes
+        return codes if isinstance(codes, CodedTable) else coded(self.items.annotations)
 
     @cached_property
     def is_brought_here(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from spagree.errors import UsageError
 from spagree.grouping import LARGEST_KEY, Codes, run_starts
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME, is_missing
-from spagree.tally.engines import column_names, in_codes, rows, to_polars
+from spagree.tally.engines import column_names, columns, in_codes, to_polars
 from spagree.tally.tally import text
 
 if TYPE_CHECKING:
@@ -63,6 +64,18 @@ class Coded:
         """How often each item got each label: items, labels and counts, in code order."""
         starts = self.entries
         return self.item[starts], self.label[starts], np.diff(starts, append=len(self.item))
+
+    def users_of_own_labels(self) -> list[tuple[str, str]]:
+        """Each annotator who shares no label with anybody, with each label they used."""
+        is_known, classes = self.annotator != UNKNOWN, max(1, len(self.labels))
+        pairs = np.unique(self.annotator[is_known].astype(np.int64) * classes + self.label[is_known])
+        people, labels = np.divmod(pairs, classes)
+        is_shared = np.bincount(labels)[labels] > 1
+        chosen = ~np.isin(people, people[is_shared])
+        return [
+            (self.annotators[person], self.labels[label])
+            for person, label in zip(people[chosen], labels[chosen], strict=True)
+        ]
 
     @cached_property
     def entries(self) -> NDArray[np.int64]:
@@ -117,18 +130,18 @@ def coded(frame: nw.LazyFrame[Any]) -> CodedTable:
     from concurrent.futures import ThreadPoolExecutor
 
     schema = frame.collect_schema()
-    columns = [name for name in (ITEM, ANNOTATOR, LABEL, TIME) if name in schema]
+    roles = [name for name in (ITEM, ANNOTATOR, LABEL, TIME) if name in schema]
     texts = [name for name in (LABEL, ANNOTATOR) if schema.get(name) == nw.String]
-    chosen, known = in_codes(frame.select(columns), texts)
+    chosen, known = in_codes(frame.select(roles), texts)
     table = to_polars(chosen)
     with ThreadPoolExecutor(1) as pool:  # polars and numpy leave Python free meanwhile
         found = pool.submit(code_items, table[ITEM])
         label, labels = code_names(table[LABEL], known.get(LABEL))
         nobody: tuple[Codes, list[str]] = np.full(table.height, UNKNOWN, dtype=np.int32), []
-        annotator, names = code_names(table[ANNOTATOR], known.get(ANNOTATOR)) if ANNOTATOR in columns else nobody
+        annotator, names = code_names(table[ANNOTATOR], known.get(ANNOTATOR)) if ANNOTATOR in roles else nobody
         item, items = found.result()
     order, item, label, annotator = _in_order_of(item, label, annotator, max(1, len(labels)), len(names))
-    time = table[TIME].rechunk().gather(order) if TIME in columns else None
+    time = table[TIME].rechunk().gather(order) if TIME in roles else None
     return CodedTable(item, annotator, label, tuple(names), tuple(labels), items, time)
 
 
@@ -164,17 +177,16 @@ def coded_in_python(frame: nw.LazyFrame[Any]) -> Coded:
     """The same for a few annotations without polars, whose import would take longer than this."""
     if ANNOTATOR not in column_names(frame):
         raise UsageError(NO_ANNOTATORS)
-    found = rows(frame.select(ITEM, ANNOTATOR, LABEL))
-    return coded_columns(list(zip(*found, strict=True)) or [(), (), ()])
+    return coded_columns(columns(frame.select(ITEM, ANNOTATOR, LABEL)))
 
 
-def coded_columns(columns: Sequence[Sequence[Any]]) -> Coded:
+def coded_columns(cells: Sequence[Sequence[Any]]) -> Coded:
     """The same for columns of items, annotators and labels."""
-    names = [_in_order({value for value in column if not is_missing(value)}) for column in columns]
-    places = [{value: place for place, value in enumerate(each)} for each in names]
+    names = [_in_order(value for value in set(column) if not is_missing(value)) for column in cells]
+    places = [dict(zip(each, range(len(each)), strict=True)) for each in names]
     item, annotator, label = (
-        np.array([place.get(value, UNKNOWN) for value in column], dtype=np.int32)
-        for column, place in zip(columns, places, strict=True)
+        np.fromiter(map(place.get, column, repeat(UNKNOWN)), np.int32, len(column))
+        for column, place in zip(cells, places, strict=True)
     )
     order = np.lexsort((annotator, label, item))
     who, labels = (tuple(map(text, each)) for each in names[1:])

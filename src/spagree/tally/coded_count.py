@@ -1,4 +1,4 @@
-"""The tally of annotations that are fetched anyway, from their codes: a report then reads its source once."""
+"""The tally of annotations that are few, or fetched anyway, from their codes: the source is read once."""
 
 from __future__ import annotations
 
@@ -11,33 +11,36 @@ from spagree import progress
 from spagree.grouping import run_starts
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL
-from spagree.tally.coded import UNKNOWN, Coded, CodedTable, coded
+from spagree.tally.coded import UNKNOWN, Coded, coded, coded_in_python
 from spagree.tally.grouped import Pattern
 from spagree.tally.patterns import BITS, MOST_CLASSES, MOST_PATTERNS, MOST_ROWS_FETCHED
 from spagree.tally.policies import Policies
 from spagree.tally.tally import Cell, Tally, refuse_overflow, text
 
-FEWEST, MOST = 100_000, 20_000_000  # annotations: fewer are counted in no time, more may not fit beside their names
+FEWEST_IN_POLARS = 100_000  # annotations: fewer are coded before it is imported
+FEW, MOST = 500_000, 20_000_000  # annotations: more than ``MOST`` may not fit beside their names
 
 
-def fetched_once(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], policies: Policies) -> CodedTable | None:
+def fetched_once(
+    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], policies: Policies, *, in_full: bool
+) -> Coded | None:
     """The annotations as codes; None if they should be counted where they are.
 
     That is so if a policy may change them, if somebody annotated an item twice, if they are in clusters or groups, or
-    if there are too few or too many.
+    if there are too many: a score fetches a few, and with ``in_full`` names and times are fetched with them.
     """
     schema = frame.collect_schema()
     kinds = [schema.get(name) for name in (ITEM, ANNOTATOR, LABEL)]
     are_plain = all(kind is not None and (kind == nw.String or kind.is_integer()) for kind in kinds)
     size = sum(labels.values())
     countable = len(labels) <= MOST_CLASSES or size > MOST_ROWS_FETCHED
-    is_here = frame.implementation.is_duckdb() and FEWEST < size <= MOST
+    is_here = frame.implementation.is_duckdb() and 0 < size <= (MOST if in_full else FEW)
     is_simple = policies == Policies(policies.duplicates) and not {CLUSTER, GROUP} & schema.keys()
     if not (are_plain and countable and is_here and is_simple):
         return None
     progress.stage("fetching annotations")
-    table = coded(frame)
-    return None if _has_repeats(table) else table
+    codes = coded(frame) if in_full and size > FEWEST_IN_POLARS else coded_in_python(frame)
+    return None if _has_repeats(codes) else codes
 
 
 def _has_repeats(codes: Coded) -> bool:
@@ -72,26 +75,25 @@ def tally_of_codes(codes: Coded, labels: Mapping[Any, int], left_out: Mapping[st
 
 def _patterns(codes: Coded) -> dict[Pattern, int] | None:
     """Items per combination of label counts, packed into words as on an engine; None if there are too many."""
-    import polars
-
     item, label, count = codes.counts
     first = run_starts(item)
     bits = int(count.max(initial=1)).bit_length()
-    words = {}
+    words = []
     for start in range(0, len(codes.labels), BITS // bits):
         place = label.astype(np.int64) - start
         is_here = (place >= 0) & (place < BITS // bits)
-        words[f"word{start}"] = np.add.reduceat(np.where(is_here, count << (place * bits * is_here), 0), first)
-    columns = {**words, "start": first, "end": np.append(first[1:], len(item))}
-    found = polars.DataFrame(columns).group_by(*words).agg(polars.len(), polars.col("start", "end").first())
-    if found.height > MOST_PATTERNS:
+        words.append(np.add.reduceat(np.where(is_here, count << (place * bits * is_here), 0), first))
+    order = np.lexsort(words)
+    new = np.any([word[order[1:]] != word[order[:-1]] for word in words], axis=0)
+    groups = np.flatnonzero(np.append(True, new))
+    if len(groups) > MOST_PATTERNS:
         return None
-    return {
-        tuple(
-            (codes.labels[place], size) for place, size in zip(label[start:end], count[start:end].tolist(), strict=True)
-        ): items
-        for items, start, end in found.select("len", "start", "end").iter_rows()
-    }
+    found = {}
+    for one, items in zip(order[groups].tolist(), np.diff(groups, append=len(order)).tolist(), strict=True):
+        entries = slice(first[one], first[one + 1] if one + 1 < len(first) else None)
+        names = [codes.labels[place] for place in label[entries]]
+        found[tuple(zip(names, count[entries].tolist(), strict=True))] = items
+    return found
 
 
 def _cells(codes: Coded, totals: Mapping[str, int]) -> tuple[dict[Cell, int], dict[str, int]]:

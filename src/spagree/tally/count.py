@@ -13,7 +13,7 @@ from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, FewRows, is_missing
 from spagree.read.files.paths import refuse_changed
 from spagree.read.tables import shown
-from spagree.tally.coded import CodedTable
+from spagree.tally.coded import Coded
 from spagree.tally.coded_count import fetched_once, tally_of_codes
 from spagree.tally.engines import column_names, rows
 from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes
@@ -151,13 +151,13 @@ class Held:
     """The annotations behind a tally after all policies, and how often each item got each label, on their engine.
 
     ``few`` are those of a small file, in memory: an engine gets them when somebody first asks for more than a score.
-    ``table`` are the annotations as codes, if they were fetched.
+    ``codes`` are the annotations as integers, if they were fetched.
     """
 
     def __init__(
-        self, rows: nw.LazyFrame[Any] | FewRows, *, are_counts: bool = False, table: CodedTable | None = None
+        self, rows: nw.LazyFrame[Any] | FewRows, *, are_counts: bool = False, codes: Coded | None = None
     ) -> None:
-        self._rows, self._are_counts, self.table = rows, are_counts, table
+        self._rows, self._are_counts, self.codes = rows, are_counts, codes
         self.few = rows if isinstance(rows, FewRows) else None
 
     @property
@@ -215,7 +215,7 @@ class Counted:
 def count(annotations: Annotations, policies: Policies | None = None, *, in_full: bool = False) -> Counted:
     """Count annotations on their engine; only a few thousand integers are fetched.
 
-    With ``in_full`` every annotation is needed later: if that pays, all are fetched at once and counted here.
+    A few are fetched and counted here, as are more if ``in_full`` says that every annotation is needed later.
 
     >>> from spagree.read import read
     >>> counted = count(read([("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "no")]))
@@ -230,20 +230,22 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     progress.stage("counting labels")
     found = _labels(frame)
     usable = _drop_missing(frame, found)
-    table = fetched_once(usable.frame, found.usable, chosen) if in_full else None
-    clean = usable if table is not None else apply_policies(usable, annotations, found.usable, chosen)
+    codes = fetched_once(usable.frame, found.usable, chosen, in_full=in_full)
+    clean = usable if codes is not None else apply_policies(usable, annotations, found.usable, chosen)
     # Most data needs no policy; then the labels need not be counted again.
     totals = found.usable if clean is usable else _commonest_first(clean.labels or _labels(clean.frame).usable)
     left_out = {**annotations.left_out, **clean.left_out}
-    held = Held(clean.frame, table=table)
-    if table is None:
+    held = Held(clean.frame, codes=codes)
+    if codes is None:
         tally = _counted_on_engine(clean.frame, held.counts, totals, left_out, annotations)
     else:
-        tally = tally_of_codes(table, totals, left_out)
+        tally = tally_of_codes(codes, totals, left_out)
     refuse_changed(annotations.watched)
     cautions = annotations.cautions + caution_variants(totals)
     cautions += caution_ids(tally, lambda: item_names(clean.frame, tally.items)) + clean.cautions
-    cautions += caution_own_labels(tally, lambda: label_users(clean.frame))
+    cautions += caution_own_labels(
+        tally, lambda: label_users(clean.frame) if codes is None else codes.users_of_own_labels()
+    )
     if not (chosen.of_sets or chosen.separator):
         cautions += caution_sets(totals)
     return Counted(tally, held, cautions)

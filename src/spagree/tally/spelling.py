@@ -105,7 +105,10 @@ def label_users(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
 
 
 def caution_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, ...]]]) -> tuple[Caution, ...]:
-    """Warn about annotators whose labels nobody else uses: probably the same classes under other names."""
+    """Warn about annotators whose labels nobody else uses: probably the same classes under other names.
+
+    ``used_by`` gives pairs of annotator and label; annotators who share a label may be left out.
+    """
     people = tally.annotators or {}
     if not 1 < len(people) <= MOST_COMPARED or tally.annotations > MOST_ANNOTATIONS:
         return ()

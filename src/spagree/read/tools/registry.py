@@ -10,7 +10,7 @@ from spagree import extensions
 from spagree.errors import UsageError
 from spagree.read.databases.addresses import needed
 from spagree.read.tools import unreadable
-from spagree.read.tools.source import DATABASE, SERVER, TABLE, Source
+from spagree.read.tools.source import COLUMNS, DATABASE, SERVER, TABLE, Source
 
 if TYPE_CHECKING:
     from spagree.read.tools.tool import Tool
@@ -36,7 +36,7 @@ MODULES = {
     "per-annotator": "per_annotator",
 }
 # A column that every table of the tool has; tables without it do not load the reader.
-COLUMNS = {
+TELLING = {
     "HITId": "mturk",
     "hitid": "mturk",
     "_unit_id": "appen",
@@ -87,7 +87,10 @@ def find(source: Source, format: str) -> Tool | None:
 
 
 def _candidates(source: Source) -> Iterator[str]:
-    """The tools that may have written the source; for a table, judged by its columns."""
+    """The tools that may have written the source; tables are judged by their columns."""
+    if source.shape == COLUMNS:  # typed: people and labels are in lists or structures
+        is_plain = not any("[" in kind or "(" in kind for kind in source.keys.values())
+        return iter(() if is_plain and "prediction" not in source.keys else ("argilla", "huggingface"))
     if source.shape != TABLE:
         return iter(MODULES)
-    return iter(dict.fromkeys(tool for column, tool in COLUMNS.items() if column in source.keys))
+    return iter(dict.fromkeys(tool for column, tool in TELLING.items() if column in source.keys))

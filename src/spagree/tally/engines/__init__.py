@@ -50,6 +50,12 @@ def rows(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
         return engine_of(frame).rows(frame)
 
 
+def columns(frame: nw.LazyFrame[Any]) -> list[list[Any]]:
+    """Run the query and fetch the columns of its result as Python values."""
+    with explained_faults(frame):
+        return engine_of(frame).columns(frame)
+
+
 def repeat_candidates(frame: nw.LazyFrame[Any], keys: Sequence[str], rows: int) -> nw.LazyFrame[Any] | None:
     """The rows, of about ``rows``, that may share their keys with others; None if 64-bit hashes prove there are none.
 

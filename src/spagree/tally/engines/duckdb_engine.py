@@ -33,6 +33,10 @@ class DuckDB(Engine):
         """Fetched one by one."""
         return list(frame.to_native().fetchall())
 
+    def columns(self, frame: Frame) -> list[list[Any]]:
+        """Fetched as arrays, in half the time."""
+        return [column.tolist() for column in frame.to_native().fetchnumpy().values()]
+
     def repeat_candidates(self, frame: Frame, keys: Sequence[str], rows: int) -> Frame | None:
         """A moderate number of hashes is sorted in numpy: twice as fast as duckdb's hash table."""
         native: Any = frame.to_native()

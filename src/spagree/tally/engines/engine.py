@@ -35,6 +35,10 @@ class Engine:
         """A few result rows as Python values."""
         return [tuple(map(python_value, row)) for row in frame.collect().rows()]
 
+    def columns(self, frame: Frame) -> list[list[Any]]:
+        """The columns of a result as Python values."""
+        return [list(column) for column in zip(*self.rows(frame), strict=True)] or [[] for _ in frame.columns]
+
     def repeat_candidates(self, frame: Frame, keys: Sequence[str], rows: int) -> Frame | None:  # noqa: ARG002
         """The rows that may share their keys with others; None if 64-bit hashes prove there are none."""
         return frame
