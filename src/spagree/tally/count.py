@@ -243,9 +243,8 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     refuse_changed(annotations.watched)
     cautions = annotations.cautions + caution_variants(totals)
     cautions += caution_ids(tally, lambda: item_names(clean.frame, tally.items)) + clean.cautions
-    cautions += caution_own_labels(
-        tally, lambda: label_users(clean.frame) if codes is None else codes.users_of_own_labels()
-    )
+    users = codes.users_of_own_labels if codes is not None else lambda: label_users(clean.frame)
+    cautions += caution_own_labels(tally, users)
     if not (chosen.of_sets or chosen.separator):
         cautions += caution_sets(totals)
     return Counted(tally, held, cautions)
