@@ -10,9 +10,8 @@ from functools import cached_property
 
 from spagree.read.annotations import is_missing
 from spagree.read.frames import collected
-from spagree.read.tables import Table, cell
+from spagree.read.tables import SAMPLE_ROWS, Table, cell
 
-LOOKED_AT = 1_000  # rows
 FEWEST_TELLING = 5  # rows that must all differ before a column counts as ids
 FEWEST_ROWS = 3  # below this, shared values prove nothing
 RARELY, ENOUGH = 0.2, 10  # a column whose cells rarely occur in the others, of enough cells, is not one of them
@@ -156,19 +155,17 @@ def words_of(column: str) -> list[str]:
 
 
 def held_by(table: Table, positions: Sequence[int]) -> dict[int, Held]:
-    """What the columns hold in the first rows, which are fetched if they have not been read yet."""
+    """What the columns hold in the first rows; an engine that keeps no order gives some rows."""
     if not positions:
         return {}
-    rows = list(table.sample) or _fetched(table, positions)
-    return {p: Held(p, table.columns[p], tuple(row[p] if p < len(row) else None for row in rows)) for p in positions}
-
-
-def _fetched(table: Table, positions: Sequence[int]) -> list[tuple[object, ...]]:
-    """Some rows, in no particular order, from an engine that keeps none."""
-    top = table.load(positions).select([cell(p) for p in positions]).head(LOOKED_AT)
-    found = collected(top)
-    places = {p: i for i, p in enumerate(positions)}
-    return [tuple(row[places[p]] if p in places else None for p in range(len(table.columns))) for row in found]
+    if table.sample:
+        rows, places = table.sample, {p: p for p in positions}
+    else:
+        rows = collected(table.load(positions).select([cell(p) for p in positions]).head(SAMPLE_ROWS))
+        places = {p: i for i, p in enumerate(positions)}
+    return {
+        p: Held(p, table.columns[p], tuple(row[i] if i < len(row) else None for row in rows)) for p, i in places.items()
+    }
 
 
 def values_by_item(table: Table, items: Sequence[int], position: int) -> dict[tuple[str, ...], set[str]]:
@@ -213,20 +210,21 @@ def sort_out(columns: Mapping[int, Held], *, of_forms: bool = False) -> Sorted:
 
     Annotators share a scale, so a column whose values never occur in the others holds no ratings.
     """
-    aside: dict[int, str] = {}
-    left = dict(columns)
-    for position, column in columns.items():
-        if reason := _reason(column, of_forms):
-            aside[position] = reason
-            del left[position]
+    reasons = {position: _reason(column, of_forms) for position, column in columns.items()}
+    aside = {position: reason for position, reason in reasons.items() if reason}
+    left = {position: column for position, column in columns.items() if position not in aside}
     derived = [p for p in left if set(words_of(left[p].name)) & DERIVED]
     if len(left) - len(derived) > 1:
-        for position in derived:
-            aside[position] = "named like a figure computed from the others"
-            del left[position]
+        aside |= dict.fromkeys(derived, "named like a figure computed from the others")
+        left = {p: column for p, column in left.items() if p not in derived}
     if not any(len(column.cells) >= FEWEST_ROWS for column in left.values()):
         return Sorted((tuple(left),) if left else (), dict(sorted(aside.items())))
-    _set_strangers_aside(left, aside)
+    # Repeated, because a column may share values only with one that turned out to hold no ratings.
+    while strangers := [p for p, column in left.items() if _is_stranger(column, left.values())]:
+        if len(strangers) == len(left):
+            break
+        aside |= dict.fromkeys(strangers, "values that do not occur in the other columns")
+        left = {p: column for p, column in left.items() if p not in strangers}
     return Sorted(_groups(left), dict(sorted(aside.items())))
 
 
@@ -241,16 +239,17 @@ def without_sums(columns: Mapping[int, Held]) -> dict[int, Held]:
     kept = {p: column for p, column in columns.items() if not set(words_of(column.name)) <= FIGURES}
     kept = kept if len(kept) > 1 else dict(columns)
     for position, column in list(kept.items()):
-        rest = [other.cells for other in kept.values() if other is not column]
-        if len(rest) > 1 and len(column.cells) >= FEWEST_ROWS and _add_up(rest, column.cells):
+        rest = [other for other in kept.values() if other is not column]
+        if len(rest) > 1 and len(column.cells) >= FEWEST_ROWS and _adds_up(column, rest):
             del kept[position]
     return kept
 
 
-def _add_up(parts: Sequence[Sequence[object]], sums: Sequence[object]) -> bool:
-    """Whether whole numbers add up to the sums in every row."""
+def _adds_up(column: Held, parts: Sequence[Held]) -> bool:
+    """Whether a column is the sum of the others in every row."""
+    cells = [each.cells for each in (*parts, column)]
     try:
-        rows = [[int(plain_text(value)) for value in row] for row in zip(*parts, sums, strict=True)]
+        rows = [[int(plain_text(value)) for value in row] for row in zip(*cells, strict=True)]
     except ValueError:
         return False
     return any(row[-1] for row in rows) and all(sum(row[:-1]) == row[-1] for row in rows)
@@ -264,17 +263,6 @@ def _reason(column: Held, of_forms: bool) -> str:
     if of_forms and (plain_name(column.name) in OF_FORMS or CONSENT.search(column.name)):
         return "added by the form"
     return ""
-
-
-def _set_strangers_aside(left: dict[int, Held], aside: dict[int, str]) -> None:
-    """Repeated, because a column may share values only with one that turned out to hold no ratings."""
-    while True:
-        strangers = [p for p, column in left.items() if _is_stranger(column, left.values())]
-        if not strangers or len(strangers) == len(left):
-            return
-        for position in strangers:
-            aside[position] = "values that do not occur in the other columns"
-            del left[position]
 
 
 def _is_stranger(column: Held, others: Iterable[Held]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,7 @@ from spagree.errors import DataError, FileError
 from spagree.late import nw
 from spagree.read.annotations import ROW
 from spagree.read.files.paths import File, stamps
-from spagree.read.tables import Table, cell
-
-SAMPLE_ROWS = 1_000
+from spagree.read.tables import SAMPLE_ROWS, Table, cell
 
 
 def is_frame(source: Any) -> bool:
@@ -45,41 +42,36 @@ def frame_table(source: Any, name: str | None = None) -> Table:
         keys = [cell(p) for p in range(len(names))]  # by position: Spark reads dots and backticks in names
         frame = nw.from_native(frame.to_native().toDF(*keys))
     title = name or f"{frame.implementation.value} frame"
-    is_polars = frame.implementation is nw.Implementation.POLARS
-    is_ordered = isinstance(frame, nw.DataFrame) or is_polars
-    sample = _sample(frame) if is_ordered else ()
+    is_ordered = isinstance(frame, nw.DataFrame) or frame.implementation is nw.Implementation.POLARS
+    sample = tuple(frame.head(SAMPLE_ROWS).lazy().collect().rows()) if is_ordered else ()
     if isinstance(frame, nw.DataFrame) and not len(frame):
         raise DataError(f"{title}: has columns but no rows; check where it was filled")
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         cells = frame.select(nw.col(keys[p]).alias(cell(p)) for p in positions)
-        named = {cell(p): str(names[p]) for p in positions}
-        _refuse_mixed(cells, named, title)
-        _refuse_nul(cells, named, title)
+        _refuse_unusable(cells, {cell(p): f"{title}: column {str(names[p])!r}" for p in positions})
         return _numbered(cells)
 
     return Table(title, tuple(str(n) for n in names), load, is_ordered=is_ordered, sample=sample)
 
 
-def _refuse_mixed(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], names: dict[str, str], title: str) -> None:
-    """Refuse a column of Python objects (1 beside '1', in pandas): it has no order, and values may share a text."""
+def _refuse_unusable(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], titles: dict[str, str]) -> None:
+    """Refuse columns of Python objects (1 beside '1', in pandas), which have no order, and NUL characters in pandas.
+
+    Values of different types may share a text, and pandas treats texts that differ only after a NUL as equal.
+    """
+    is_pandas = cells.implementation.is_pandas_like() or cells.implementation.is_dask()
+    native: Any = cells.to_native()
     for name, kind in cells.collect_schema().items():
         if kind == nw.Object:
             raise DataError(
-                f"{title}: column {names[name]!r} holds values of different types; "
+                f"{titles[name]} holds values of different types; "
                 "make it one type first, for example text: column.astype(str)"
             )
-
-
-def _refuse_nul(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], names: dict[str, str], title: str) -> None:
-    """Refuse NUL characters: pandas treats texts that differ only after one as equal."""
-    if not (cells.implementation.is_pandas_like() or cells.implementation.is_dask()):
-        return
-    native: Any = cells.to_native()
-    for name, kind in cells.collect_schema().items():
-        found = native[name].str.contains("\0", regex=False, na=False).any() if kind == nw.String else False
-        if bool(found.compute() if hasattr(found, "compute") else found):
-            raise DataError(f"{title}: column {names[name]!r} holds NUL characters; remove them first")
+        if is_pandas and kind == nw.String:
+            found = native[name].str.contains("\0", regex=False, na=False).any()
+            if bool(found.compute() if hasattr(found, "compute") else found):
+                raise DataError(f"{titles[name]} holds NUL characters; remove them first")
 
 
 def _wrapped(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
@@ -113,62 +105,38 @@ def collected(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in frame.collect().rows()]
 
 
-def _sample(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> tuple[tuple[object, ...], ...]:
-    top = frame.head(SAMPLE_ROWS)
-    rows = top.collect() if isinstance(top, nw.LazyFrame) else top
-    return tuple(rows.rows())
-
-
-def arrow_table(files: Sequence[File], name: str) -> Table:
-    """Arrow IPC (Feather) files, scanned by polars; read at once when they are temporary."""
+def scanned_table(files: Sequence[File], name: str) -> Table:
+    """Parquet or Arrow IPC (Feather) files, scanned by polars; read at once when they are temporary."""
     import polars
 
-    scan = partial(polars.scan_ipc, glob=False, hive_partitioning=False)
-    return _scanned(files, name, "Arrow", scan, polars.read_ipc)
-
-
-def parquet_table(files: Sequence[File], name: str) -> Table:
-    """Parquet files, scanned by polars; read at once when they are temporary."""
-    import polars
-
-    # Names are literal, not patterns, and folders called key=value are not columns.
-    scan = partial(polars.scan_parquet, glob=False, hive_partitioning=False)
-    return _scanned(files, name, "Parquet", scan, polars.read_parquet)
-
-
-def _scanned(files: Sequence[File], name: str, kind: str, scan: Any, read: Any) -> Table:
-    import polars
+    from spagree.read.files.duckdb_tables import refuse_other_types
 
     watched = stamps(files)
-    parts = [_opened(file, kind, scan, read) for file in files]
-    names = parts[0].collect_schema().names()
-    first = dict(parts[0].collect_schema())
-    for file, part in zip(files, parts, strict=True):
-        schema = dict(part.collect_schema())
-        if schema != first:  # compared by name: the order of columns does not matter
-            raise DataError(
-                f"{file.name}: its columns {schema} differ from those of {files[0].name}: "
-                f"{first}; files that are read together need the same columns"
-            )
-    whole = polars.concat([part.select(names) for part in parts])
+    parts = [_scanned(file) for file in files]
+    schemas = [[(column, str(kind)) for column, kind in part.collect_schema().items()] for part in parts]
+    for file, schema in zip(files, schemas, strict=True):
+        refuse_other_types(schema, schemas[0], file.name, files[0].name)
+    whole = polars.concat([part.select(column for column, _ in schemas[0]) for part in parts])
     if not whole.select(polars.len()).collect().item():
         raise DataError(f"{name}: has columns but no data rows; check that the export finished")
     return replace(frame_table(whole, name), watched=watched)
 
 
-def _opened(file: File, kind: str, scan: Any, read: Any) -> Any:
+def _scanned(file: File) -> Any:
     """The file as a lazy frame whose columns are known."""
     import polars
 
+    is_parquet = file.kind == "parquet"
+    scan, read = (polars.scan_parquet, polars.read_parquet) if is_parquet else (polars.scan_ipc, polars.read_ipc)
     try:
-        part = _part(file, scan, read)
+        if file.is_temporary:
+            return read(io.BytesIO(file.path.read_bytes())).lazy()
+        # Names are literal, not patterns, and folders called key=value are not columns.
+        part = scan(file.path, glob=False, hive_partitioning=False)
         part.collect_schema()
     except (polars.exceptions.PolarsError, OSError) as error:
+        kind = "Parquet" if is_parquet else "Arrow"
         raise FileError(
             f"{file.name}: not a readable {kind} file: truncated or damaged ({error}); copy or download it again"
         ) from error
     return part
-
-
-def _part(file: File, scan: Any, read: Any) -> Any:
-    return read(io.BytesIO(file.path.read_bytes())).lazy() if file.is_temporary else scan(file.path)

@@ -236,11 +236,10 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Tab
     reads = {None: ("parquet", "arrow", "text"), POLARS: ("parquet", "arrow"), DUCKDB: ("parquet", "text")}
     if kind not in reads[request.engine]:
         raise UsageError(f"--engine {request.engine} does not read {name} ({kind}); leave it out, or use Parquet")
+    if kind == "arrow" or request.engine == POLARS:
+        return frames.scanned_table(gathered, name)
     if kind == "parquet":
-        scan = frames.parquet_table if request.engine == POLARS else duckdb_tables.parquet_table
-        return scan(gathered, name)
-    if kind == "arrow":
-        return frames.arrow_table(gathered, name)
+        return duckdb_tables.parquet_table(gathered, name)
     encoding, header = request.encoding, request.header
     openers = {
         "delimited": lambda file: delimited.open_delimited(file, encoding, header, scratch),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,17 +23,11 @@ def triples_table(source: Iterable[Any]) -> Table:
     """Triples (item, annotator, label), or quadruples with a time, as a table in polars."""
     import polars
 
-    rows = _checked(source)
-    width = len(rows[0])
     cautions: list[Caution] = []
-    columns: dict[str, Any] = {}
-    for position in range(width):
-        values = [row[position] for row in rows]
-        name = COLUMNS[position]
-        columns[name] = values if name == TIME else _one_type(values, name, cautions)
-    if TIME in columns:
-        columns[TIME] = _times(columns[TIME])
-    series = [polars.Series(name, values, strict=True) for name, values in columns.items()]
+    series = []
+    for name, values in zip(COLUMNS, zip(*_checked(source), strict=True), strict=False):
+        typed = _times(values) if name == TIME else _one_type(values, name, cautions)
+        series.append(polars.Series(name, typed, strict=True))
     table = frame_table(polars.DataFrame(series), "triples")
     return replace(table, is_positional=True, cautions=tuple(cautions))
 
@@ -66,43 +60,35 @@ def _is_missing(value: Any) -> bool:
 
 def _one_type(values: Sequence[Any], name: str, cautions: list[Caution]) -> list[Any]:
     """The values in one type: their own if they share it, otherwise text that keeps them distinct."""
-    present = {type(value) for value in values if not _is_missing(value)}
-    if present <= {str} or (len(present) == 1 and present <= {int, bool} and _fits_64_bits(values)):
-        return [None if _is_missing(value) else value for value in values]
-    texts = _distinct_texts(values)
+    known = [None if _is_missing(value) else value for value in values]
+    present = {type(value) for value in known} - {type(None)}
+    is_whole = present in ({int}, {bool}) and all(value is None or -(2**63) <= value < 2**63 for value in known)
+    if present <= {str} or is_whole:
+        return known
+    texts = _distinct_texts(known)
     if len(present) > 1:
         kinds = ", ".join(sorted(kind.__name__ for kind in present))
-        cautions.append(
-            Caution(
-                "mixed_types",
-                f"the {name} values have several types ({kinds}); 1, '1' and True stay distinct",
-            )
-        )
-    return [None if _is_missing(value) else texts[type(value), value] for value in values]
-
-
-def _fits_64_bits(values: Sequence[Any]) -> bool:
-    return all(value is None or -(2**63) <= value < 2**63 for value in values)
+        message = f"the {name} values have several types ({kinds}); 1, '1' and True stay distinct"
+        cautions.append(Caution("mixed_types", message))
+    return [None if value is None else texts[type(value), value] for value in known]
 
 
 def _distinct_texts(values: Sequence[Any]) -> dict[tuple[type, Any], str]:
     """A text for each value; if values of two types have the same text, the type's name is added."""
     owners: dict[str, set[type]] = {}
     try:
-        distinct = dict.fromkeys((type(value), value) for value in values if not _is_missing(value))
+        distinct = dict.fromkeys((type(value), value) for value in values if value is not None)
     except TypeError as error:
         raise DataError(f"a label or id cannot be compared ({error}); convert it to a string first") from None
     for kind, value in distinct:
         owners.setdefault(str(value), set()).add(kind)
-    texts = {key: _marked(*key, owners) for key in distinct}
+    texts = {
+        (kind, value): str(value) if kind is str or len(owners[str(value)]) == 1 else f"{value} ({kind.__name__})"
+        for kind, value in distinct
+    }
     if len(set(texts.values())) < len(texts):
         raise DataError("values of different types have the same text; convert them to strings first")
     return texts
-
-
-def _marked(kind: type, value: Any, owners: dict[str, set[type]]) -> str:
-    text = str(value)
-    return text if kind is str or len(owners[text]) == 1 else f"{text} ({kind.__name__})"
 
 
 def _times(values: Sequence[Any]) -> Any:
@@ -143,8 +129,7 @@ def matrix_table(matrix: Any, request: Request) -> Table:
     names = labels or [str(i) for i in range(matrix.shape[1])]
     frame = polars.DataFrame([_column(name, matrix[:, i]) for i, name in enumerate(names)])
     table = frame_table(nw.from_native(frame), "count matrix" if holds_counts else "matrix")
-    cautions = [TRANSPOSED] if holds_counts and _looks_transposed(matrix) else []
-    return replace(table, cautions=tuple(cautions))
+    return replace(table, cautions=tuple(_looks_transposed(matrix)) if holds_counts else ())
 
 
 def _column(name: str, values: Any) -> Any:
@@ -155,15 +140,13 @@ def _column(name: str, values: Any) -> Any:
     return polars.Series(name, [None if _is_missing(value) else str(value) for value in values], dtype=polars.String)
 
 
-TRANSPOSED = Caution(
-    "transposed",
-    "the matrix looks transposed (its columns have equal sums, its rows do not, and it is wider than long): "
-    "rows must be items and columns classes; if they are not, pass matrix.T",
-)
-
-
-def _looks_transposed(matrix: Any) -> bool:
-    """Whether columns, not rows, have equal sums: with as many annotations for every item, rows would."""
+def _looks_transposed(matrix: Any) -> Iterator[Caution]:
+    """A caution if columns, not rows, have equal sums: with as many annotations for every item, rows would."""
     rows, columns = matrix.shape
     by_row, by_column = matrix.sum(axis=1), matrix.sum(axis=0)
-    return bool(rows < columns and (by_column == by_column[0]).all() and not (by_row == by_row[0]).all())
+    if rows < columns and (by_column == by_column[0]).all() and not (by_row == by_row[0]).all():
+        yield Caution(
+            "transposed",
+            "the matrix looks transposed (its columns have equal sums, its rows do not, and it is wider than long): "
+            "rows must be items and columns classes; if they are not, pass matrix.T",
+        )

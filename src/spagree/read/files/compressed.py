@@ -37,28 +37,21 @@ def unpacked(path: Path, name: str, scratch: Path) -> Path:
 
 
 def refuse_bomb(name: str, packed: int, unpacked: int) -> None:
-    """The error for a file that unpacks to more than any table would; SPAGREE_MAX_UNPACKED allows more.
+    """Refuse a file that unpacks to more than any table would; SPAGREE_MAX_UNPACKED allows more.
 
     >>> refuse_bomb("labels.csv.gz", packed=1_000, unpacked=5 * 2**30)
     Traceback (most recent call last):
     spagree.errors.FileError: labels.csv.gz: unpacks to more than 1.1 GB, over 100 times its size, as no table ...
     """
-    limit = _allowed() or max(USUAL_SIZE, USUAL_RATIO * packed)
+    given = os.environ.get(LIMIT) or "0"
+    if not given.isascii() or not given.isdigit():
+        raise UsageError(f"{LIMIT}={given!r} is not a number of bytes; write for example {LIMIT}=50000000000")
+    limit = int(given) or max(USUAL_SIZE, USUAL_RATIO * packed)
     if unpacked > limit:
         raise FileError(
             f"{name}: unpacks to more than {limit / 1e9:,.1f} GB, over {USUAL_RATIO} times its size, as no table "
             f"does; if it is yours, allow more bytes with the environment variable {LIMIT}, e.g. {LIMIT}=50000000000"
         )
-
-
-def _allowed() -> int | None:
-    """The largest size the user allows, in bytes."""
-    given = os.environ.get(LIMIT)
-    if not given:
-        return None
-    if not given.isascii() or not given.isdigit():
-        raise UsageError(f"{LIMIT}={given!r} is not a number of bytes; write for example {LIMIT}=50000000000")
-    return int(given)
 
 
 def zip_members(path: Path, name: str) -> list[str]:

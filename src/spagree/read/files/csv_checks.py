@@ -10,7 +10,6 @@ import csv
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from spagree.errors import SHOWN_PROBLEMS, DataError
 from spagree.read.files.encodings import refuse_bad_bytes
@@ -30,19 +29,17 @@ def records(file: File, delimiter: str, skip: int = 0) -> Iterator[tuple[int, li
                 yield from [(begin + skip, record)] if record else []
                 begin = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(_broken_quote(file, begin + skip, str(error))) from None
+        place = f"{file.name}:{begin + skip}"
+        if "unexpected end of data" in str(error):
+            raise DataError(
+                f'{place}: a quote (") is opened in this record and never closed; '
+                'close it, or write a quote inside a quoted cell as ""'
+            ) from None
+        raise DataError(
+            f'{place}: a quoted cell continues after its closing quote ({error}); write a quote inside it as ""'
+        ) from None
     finally:
         csv.field_size_limit(usual)
-
-
-def _broken_quote(file: File, line: int, reason: str) -> str:
-    if "unexpected end of data" in reason:
-        return (
-            f'{file.name}:{line}: a quote (") is opened in this record and never closed; '
-            'close it, or write a quote inside a quoted cell as ""'
-        )
-    place = f"{file.name}:{line}: a quoted cell continues after its closing quote"
-    return f'{place} ({reason}); write a quote inside it as ""'
 
 
 def refuse_ragged(file: File, delimiter: str, skip: int, names: Sequence[str], has_header: bool) -> None:
@@ -55,7 +52,7 @@ def refuse_ragged(file: File, delimiter: str, skip: int, names: Sequence[str], h
             continue
         total += 1
         if total <= SHOWN_PROBLEMS:
-            problems.append(_ragged(file, line, record, names))
+            problems.append(_ragged(f"{file.name}:{line}", record, names))
     if total:
         raise DataError(
             f"{file.name}: {total:,} rows do not have the {len(names)} cells of the header "
@@ -74,20 +71,8 @@ def fits(record: Sequence[str], width: int) -> bool:
     return len(record) >= width and not any(record[width:])
 
 
-def _ragged(file: File, line: int, record: Sequence[str], names: Sequence[str]) -> str:
+def _ragged(place: str, record: Sequence[str], names: Sequence[str]) -> str:
+    sizes = f"{len(record)} instead of {len(names)}"
     if len(record) < len(names):
-        missing = shown(names[len(record)])
-        return f"{file.name}:{line}: column {missing}: too few cells: {len(record)} instead of {len(names)}"
-    place = f"{file.name}:{line}: after column {shown(names[-1])}"
-    extra = shown(record[len(names)])
-    return f"{place}: too many cells: {len(record)} instead of {len(names)}, first {extra}"
-
-
-def rewrite(file: File, delimiter: str, skip: int, width: int, target: Path) -> None:
-    """A plain copy of a valid file that the fast reader cannot read.
-
-    Commas, LF, and every cell quoted: Python 3.11 would leave a lone CR bare.
-    """
-    with target.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        writer.writerows(record[:width] for _, record in records(file, delimiter, skip))
+        return f"{place}: column {shown(names[len(record)])}: too few cells: {sizes}"
+    return f"{place}: after column {shown(names[-1])}: too many cells: {sizes}, first {shown(record[len(names)])}"

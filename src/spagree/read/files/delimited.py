@@ -15,15 +15,14 @@ from spagree.errors import DataError
 from spagree.read.files import csv_checks
 from spagree.read.files.encodings import as_utf8, line_ending, refuse_bad_bytes
 from spagree.read.files.paths import File
-from spagree.read.files.scratch import new_file
-from spagree.read.tables import shown
+from spagree.read.files.scratch import delimited_copy
+from spagree.read.tables import SAMPLE_ROWS, shown
 from spagree.understood import Caution
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 EXPECTED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|"}
 SEPARATOR = re.compile(r'"?sep=.?"?\s*')  # the line that tells Excel the separator
 HEAD = 1 << 16
-SAMPLE_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +49,13 @@ def open_delimited(file: File, encoding: str | None, header: bool, scratch: Path
     copy = as_utf8(file, encoding, scratch)
     try:
         with copy.path.open(encoding="utf-8-sig", newline="") as stream:
-            return _open(copy, stream, header)
+            return _opened(copy, stream, header)
     except UnicodeDecodeError:
         refuse_bad_bytes(copy)
         raise
 
 
-def _open(file: File, stream: IO[str], header: bool) -> TextFile:
+def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
     skipped = _skip_comments(stream)
     start = stream.tell()
     delimiter = sniff(stream.read(HEAD), EXPECTED.get(file.extension, ","))
@@ -64,11 +63,26 @@ def _open(file: File, stream: IO[str], header: bool) -> TextFile:
     sample = list(itertools.islice(_rows(stream, delimiter), SAMPLE_ROWS + 1))
     if not sample:
         raise DataError(f"{file.name}: holds no rows, only blank or comment lines; check the export")
-    names = [name.strip() for name in sample[0]] if header else [str(i + 1) for i in range(len(sample[0]))]
-    opened = TextFile(file, delimiter, tuple(names), len(skipped), header, len(skipped) + 1 + header)
-    rows = tuple(tuple(row) for row in (sample[1:] if header else sample))
-    is_long = sum(map(len, skipped)) > HEAD
-    return replace(opened, sample=rows, has_long_comments=is_long, cautions=tuple(_cautions(opened, skipped)))
+    return TextFile(
+        file,
+        delimiter,
+        column_names(sample[0], header),
+        len(skipped),
+        header,
+        first_row=len(skipped) + 1 + header,
+        has_long_comments=sum(map(len, skipped)) > HEAD,
+        sample=tuple(map(tuple, sample[header:])),
+        cautions=tuple(_cautions(file, delimiter, skipped)),
+    )
+
+
+def column_names(first: Sequence[str], header: bool) -> tuple[str, ...]:
+    """The names in the first row, or the numbers of the columns.
+
+    >>> column_names(["item ", "label"], True), column_names(["i1", "yes"], False)
+    (('item', 'label'), ('1', '2'))
+    """
+    return tuple(name.strip() if header else str(i) for i, name in enumerate(first, 1))
 
 
 def _skip_comments(stream: IO[str]) -> list[str]:
@@ -112,19 +126,16 @@ def _evenness(text: str, delimiter: str) -> tuple[float, int]:
     return (sum(csv_checks.fits(row, len(rows[0])) for row in rows) / len(rows), len(rows[0]))
 
 
-def _cautions(opened: TextFile, skipped: Sequence[str]) -> Iterator[Caution]:
+def _cautions(file: File, delimiter: str, skipped: Sequence[str]) -> Iterator[Caution]:
     comments = [line.strip() for line in skipped if line.strip()]
     if comments:
         lines = "1 comment line" if len(comments) == 1 else f"{len(comments)} comment lines"
-        yield Caution(
-            "comment_lines",
-            f"{opened.file.name}: skipped {lines} above the header, first {shown(comments[0])}",
-        )
-    expected = EXPECTED.get(opened.file.extension)
-    if expected and expected != opened.delimiter:
-        found = DELIMITERS[opened.delimiter]
-        message = f"cells are separated by {found}, not by {DELIMITERS[expected]} as the file name suggests"
-        yield Caution("delimiter", f"{opened.file.name}: {message}")
+        message = f"{file.name}: skipped {lines} above the header, first {shown(comments[0])}"
+        yield Caution("comment_lines", message)
+    expected = EXPECTED.get(file.extension, delimiter)
+    if expected != delimiter:
+        wrong = f"separated by {DELIMITERS[delimiter]}, not by {DELIMITERS[expected]} as the file name suggests"
+        yield Caution("delimiter", f"{file.name}: cells are {wrong}")
 
 
 def plain(opened: TextFile, scratch: Path) -> TextFile:
@@ -136,7 +147,7 @@ def plain(opened: TextFile, scratch: Path) -> TextFile:
 def tidied(opened: TextFile, scratch: Path) -> TextFile:
     """A copy that the fast reader can read; the careful reader reports real faults."""
     csv_checks.refuse_ragged(opened.file, opened.delimiter, opened.skip, opened.names, opened.has_header)
-    path = new_file(scratch)
-    csv_checks.rewrite(opened.file, opened.delimiter, opened.skip, len(opened.names), path)
+    records = csv_checks.records(opened.file, opened.delimiter, opened.skip)
+    path = delimited_copy((record[: len(opened.names)] for _, record in records), scratch)
     copy = replace(opened.file, path=path, is_temporary=True)
     return replace(opened, file=copy, delimiter=",", skip=0, newline="\n")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from spagree.errors import SHOWN_PROBLEMS, DataError, FileError, UsageError
-from spagree.read.files.paths import File, head
+from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError
+from spagree.read.files.paths import File, explained, head
 from spagree.read.files.scratch import new_file
 
 BLOCK = 1 << 18
@@ -118,9 +118,6 @@ def _nul_bytes(file: File) -> DataError:
 
 
 def _blocks(file: File) -> Iterator[bytes]:
-    try:
-        with file.path.open("rb") as stream:
-            while block := stream.read(BLOCK):
-                yield block
-    except OSError as error:
-        raise FileError(f"{file.name}: cannot be read ({error.strerror})") from error
+    with explained(file), file.path.open("rb") as stream:
+        while block := stream.read(BLOCK):
+            yield block

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import SHOWN_PROBLEMS, DataError
-from spagree.read.files.delimited import SAMPLE_ROWS, TextFile
+from spagree.read.files.delimited import TextFile
 from spagree.read.files.encodings import as_utf8, refuse_bad_bytes
 from spagree.read.files.paths import File
-from spagree.read.files.scratch import new_file
-from spagree.read.tables import listed, shown
+from spagree.read.files.scratch import delimited_copy
+from spagree.read.tables import SAMPLE_ROWS, listed, shown
 from spagree.understood import Caution
 
 
@@ -36,17 +36,12 @@ class _Decoder(json.JSONDecoder):
             value, end = super().raw_decode(s, idx)
         except RecursionError:
             raise json.JSONDecodeError("nested too deeply", s, idx) from None
-        if "\\ud" in s or "\\uD" in s:
-            _refuse_lone_surrogates(value, s, idx)
+        if "\\ud" in s or "\\uD" in s:  # perhaps half a character, where a text was cut: no file or engine can hold it
+            try:
+                json.dumps(value, ensure_ascii=False).encode()
+            except (UnicodeEncodeError, RecursionError):
+                raise json.JSONDecodeError("half a character (a lone surrogate)", s, idx) from None
         return value, end
-
-
-def _refuse_lone_surrogates(value: Any, text: str, begin: int) -> None:
-    """Refuse half a character, left where a text was cut: no file and no engine can hold it."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except (UnicodeEncodeError, RecursionError):
-        raise json.JSONDecodeError("half a character (a lone surrogate)", text, begin) from None
 
 
 DECODER = _Decoder()
@@ -67,13 +62,12 @@ def open_json(file: File, encoding: str | None, scratch: Path) -> TextFile:
 
 
 def _as_delimited(source: File, scratch: Path) -> TextFile:
-    path = new_file(scratch)
     names: dict[str, None] = {}
     first: list[tuple[str, ...]] = []
-    widths = set()
+    widths: set[int] = set()
     cautions: list[Caution] = []
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
+
+    def rows() -> Iterator[tuple[str, ...]]:
         for record in _objects(source, cautions):
             names.update(dict.fromkeys(record))
             if len(names) > MOST_KEYS:
@@ -82,25 +76,20 @@ def _as_delimited(source: File, scratch: Path) -> TextFile:
                     '{"item": …, "annotator": …, "label": …}, each with the same keys'
                 )
             row = tuple(as_text(record.get(name)) for name in names)
-            writer.writerow(row)
             widths.add(len(row))
-            first += [row] if len(first) < SAMPLE_ROWS else []
+            first.extend([row] if len(first) < SAMPLE_ROWS else [])
+            yield row
+
+    path = delimited_copy(rows(), scratch)
     if not names:
         raise DataError(f'{source.name}: holds no objects; expected rows like {{"item": …, "label": …}}')
-    copy = TextFile(replace(source, path=path, is_temporary=True), ",", tuple(names), has_header=False, first_row=1)
-    return replace(_widened(copy, scratch) if len(widths) > 1 else copy, sample=tuple(first), cautions=tuple(cautions))
-
-
-def _widened(copy: TextFile, scratch: Path) -> TextFile:
-    """Pad the rows written before a later object introduced a new key."""
-    path = new_file(scratch)
-    with (
-        copy.file.path.open(encoding="utf-8", newline="") as old,
-        path.open("w", encoding="utf-8", newline="") as new,
-    ):
-        writer = csv.writer(new, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        writer.writerows(row + [""] * (len(copy.names) - len(row)) for row in csv.reader(old))
-    return replace(copy, file=replace(copy.file, path=path))
+    if len(widths) > 1:  # a later object introduced a new key: pad the rows before it
+        with path.open(encoding="utf-8", newline="") as stream:
+            path = delimited_copy((row + [""] * (len(names) - len(row)) for row in csv.reader(stream)), scratch)
+    copy = replace(source, path=path, is_temporary=True)
+    return TextFile(
+        copy, ",", tuple(names), has_header=False, first_row=1, sample=tuple(first), cautions=tuple(cautions)
+    )
 
 
 def as_text(value: Any) -> str:
@@ -197,17 +186,15 @@ def _unwrapped(source: File, value: dict[str, Any], cautions: list[Caution]) -> 
 
 
 def _lines(source: File) -> Iterator[tuple[int, Any]]:
+    """The value of each line, or the error where it is not JSON."""
     with source.path.open(encoding="utf-8-sig", newline="\n") as stream:
         for number, line in enumerate(stream, 1):
-            if line.strip():
-                yield number, _decoded(line.strip())
-
-
-def _decoded(line: str) -> Any:
-    try:
-        return DECODER.decode(line)
-    except json.JSONDecodeError as error:
-        return error
+            if not line.strip():
+                continue
+            try:
+                yield number, DECODER.decode(line.strip())
+            except json.JSONDecodeError as error:
+                yield number, error
 
 
 def _array(source: File) -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,8 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -64,7 +65,7 @@ def gather(sources: Sequence[Any], scratch: Path) -> list[File]:
     """
     files = [file for source in sources for file in _expand(source, scratch)]
     refuse_equal(files)
-    return [with_kind(unpack(file, scratch)) for file in files]
+    return [with_kind(_unpack(file, scratch)) for file in files]
 
 
 def refuse_equal(files: Sequence[File]) -> None:
@@ -100,9 +101,7 @@ def _expand(source: Any, scratch: Path) -> list[File]:
     """The files behind one argument."""
     if hasattr(type(source), "read"):
         return [spool(source, getattr(source, "name", "<stream>"), scratch)]
-    text = os.fspath(source)
-    if isinstance(text, bytes):
-        text = os.fsdecode(text)
+    text = os.fsdecode(source)
     if text == "-":
         return [_standard_input(scratch)]
     if URL.match(text):
@@ -133,14 +132,9 @@ def _matches(pattern: str, scratch: Path) -> list[File]:
             f"{addresses.public(pattern)}: no file matches; check the pattern (quoted, so the shell does not expand it)"
         )
     for path in paths:
-        refuse_pipe(Path(path))
+        if Path(path).exists() and not Path(path).is_file():  # opening a pipe would wait until somebody writes to it
+            raise FileError(f"{path}: is a pipe or a device, not a file; move it away, or name it alone")
     return [_readable(Path(path), path, scratch) for path in paths]
-
-
-def refuse_pipe(path: Path) -> None:
-    """Refuse a pipe or a device among files: opening it would wait until somebody writes to it."""
-    if path.exists() and not path.is_file():
-        raise FileError(f"{path}: is a pipe or a device, not a file; move it away, or name it alone")
 
 
 def _readable(path: Path, name: str, scratch: Path) -> File:
@@ -196,24 +190,28 @@ def spool(stream: IO[Any], name: object, scratch: Path) -> File:
     return File(path, str(name), is_temporary=True)
 
 
-def unpack(file: File, scratch: Path) -> File:
-    """The file decompressed, or unchanged if it is not compressed."""
+@contextmanager
+def explained(file: File) -> Iterator[None]:
+    """Explain that the file cannot be read."""
     try:
-        path = compressed.unpacked(file.path, file.name, scratch)
+        yield
     except FileError:
         raise
     except OSError as error:
         raise FileError(f"{file.name}: cannot be read ({error.strerror})") from error
+
+
+def _unpack(file: File, scratch: Path) -> File:
+    """The file decompressed, or unchanged if it is not compressed."""
+    with explained(file):
+        path = compressed.unpacked(file.path, file.name, scratch)
     return file if path == file.path else replace(file, path=path, is_temporary=True)
 
 
 def head(file: File, size: int) -> bytes:
     """The first bytes of a file."""
-    try:
-        with file.path.open("rb") as stream:
-            return stream.read(size)
-    except OSError as error:
-        raise FileError(f"{file.name}: cannot be read ({error.strerror})") from error
+    with explained(file), file.path.open("rb") as stream:
+        return stream.read(size)
 
 
 def with_kind(file: File) -> File:
@@ -221,8 +219,7 @@ def with_kind(file: File) -> File:
     start = head(file, 4096)
     if not start:
         raise DataError(f"{file.name}: the file is empty (0 bytes); check that the export finished")
-    kind = _kind_by_magic(file, start) or _kind_by_extension(file) or _kind_by_content(start)
-    return replace(file, kind=kind)
+    return replace(file, kind=_kind_by_magic(file, start) or _kind_by_extension(file) or _kind_by_content(start))
 
 
 def _kind_by_magic(file: File, start: bytes) -> str | None:

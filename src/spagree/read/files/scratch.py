@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import csv
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -14,6 +16,14 @@ def new_file(scratch: Path) -> Path:
     handle, path = tempfile.mkstemp(dir=scratch)
     os.close(handle)
     return Path(path)
+
+
+def delimited_copy(rows: Iterable[Sequence[str]], scratch: Path) -> Path:
+    """A new file of these rows: commas, LF, and every cell quoted, because Python 3.11 would leave a lone CR bare."""
+    path = new_file(scratch)
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
+    return path
 
 
 _made: dict[int, Path] = {}  # by process: a fork must neither share nor remove its parent's folder

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import zipfile
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
 from spagree.read.files.compressed import BROKEN_ZIP
-from spagree.read.files.delimited import SAMPLE_ROWS, TextFile
+from spagree.read.files.delimited import TextFile, column_names
 from spagree.read.files.paths import ZIP, File, head
-from spagree.read.files.scratch import new_file
-from spagree.read.tables import listed, shown
+from spagree.read.files.scratch import delimited_copy
+from spagree.read.tables import SAMPLE_ROWS, listed, shown
 from spagree.understood import Caution
 
 BLOCK = 1 << 20
@@ -32,35 +30,24 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
     Excel stores numbers as floats: ids above 2⁵³ survive only if the cells are text.
     """
     sheets = _sheets(file)
-    chosen = _chosen(file, sheets, sheet)
+    chosen = sheets[0] if sheet is None else sheet
+    if chosen not in sheets:
+        raise UsageError(f"--sheet {shown(chosen)}: {file.name} has no such sheet; it has {listed(sheets)}")
+    others = [name for name in sheets if name != chosen]
     rows = [row for row in _rows(file, chosen) if any(row)]
     if len(rows) <= header:
-        others = f"choose another with --sheet: {listed(sheets)}" if len(sheets) > 1 else "fill it"
-        raise DataError(f"{file.name}: sheet {shown(chosen)} has no rows; {others}")
-    names = [name.strip() for name in rows[0]] if header else [str(i + 1) for i in range(len(rows[0]))]
-    path = new_file(scratch)
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
-    copy = replace(file, path=path, is_temporary=True)
-    sample = tuple(tuple(row) for row in rows[header : header + SAMPLE_ROWS])
-    cautions = _several(file, sheets, chosen) if sheet is None else ()
-    return TextFile(copy, ",", tuple(names), 0, header, 1 + header, sample=sample, cautions=cautions)
-
-
-def _several(file: File, sheets: Sequence[str], chosen: str) -> tuple[Caution, ...]:
-    others = [name for name in sheets if name != chosen]
-    if not others:
-        return ()
+        remedy = f"choose another with --sheet: {listed(sheets)}" if others else "fill it"
+        raise DataError(f"{file.name}: sheet {shown(chosen)} has no rows; {remedy}")
     message = f"{file.name}: sheet {shown(chosen)} was read; --sheet NAME reads another: {listed(others)}"
-    return (Caution("sheets", message),)
-
-
-def _chosen(file: File, sheets: Sequence[str], wanted: str | None) -> str:
-    if wanted is None:
-        return sheets[0]
-    if wanted not in sheets:
-        raise UsageError(f"--sheet {shown(wanted)}: {file.name} has no such sheet; it has {listed(sheets)}")
-    return wanted
+    return TextFile(
+        replace(file, path=delimited_copy(rows, scratch), is_temporary=True),
+        ",",
+        column_names(rows[0], header),
+        has_header=header,
+        first_row=1 + header,
+        sample=tuple(map(tuple, rows[header : header + SAMPLE_ROWS])),
+        cautions=(Caution("sheets", message),) if others and sheet is None else (),
+    )
 
 
 def _sheets(file: File) -> list[str]:
