@@ -9,10 +9,8 @@ from spagree.errors import SHOWN_PROBLEMS, DataError
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME
 from spagree.read.frames import collected
-from spagree.read.tables import Table, cell, shown, wrong_cell
+from spagree.read.tables import EXACT, Table, cell, shown, wrong_cell
 from spagree.understood import Caution
-
-EXACT = 2**53  # whole numbers below are exact as floats
 
 
 def with_missing(frame: nw.LazyFrame[Any], missing: Sequence[str]) -> nw.LazyFrame[Any]:

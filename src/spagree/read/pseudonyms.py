@@ -11,7 +11,7 @@ import hmac
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +21,10 @@ from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError
 from spagree.late import nw
 from spagree.option_names import spelled
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations
-from spagree.read.cells import EXACT, as_text
+from spagree.read.cells import as_text
 from spagree.read.frames import is_spark
-from spagree.understood import Caution
+from spagree.read.tables import EXACT
+from spagree.understood import Caution, Understood
 from spagree.write import write_atomically
 
 DIGITS = 24  # 96 bits
@@ -46,7 +47,7 @@ def pseudonym(annotator: str, key: str) -> str:
 def key_for(asked: object) -> tuple[str, tuple[Caution, ...]]:
     """The key: given as text, in a file or in the environment, or a random one kept for this user."""
     if isinstance(asked, os.PathLike):
-        return _not_empty(_of_file(Path(asked)), f"the file {os.fspath(asked)}"), ()
+        return _of_file(Path(asked)), ()
     if isinstance(asked, str):
         return _not_empty(asked, "the salt"), ()
     if asked is not True:
@@ -64,7 +65,7 @@ def _not_empty(key: str, where: str) -> str:
 
 def _of_file(path: Path) -> str:
     try:
-        return path.read_text("utf-8").strip()
+        return _not_empty(path.read_text("utf-8").strip(), f"the file {path}")
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: the key for pseudonyms cannot be read ({error}); check the file") from error
 
@@ -74,7 +75,7 @@ def _kept() -> tuple[str, tuple[Caution, ...]]:
     folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "spagree"
     path = folder / "pseudonym-key"
     if path.exists():
-        return _not_empty(_of_file(path), f"the file {path}"), ()
+        return _of_file(path), ()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(path, _write_key)
@@ -87,7 +88,7 @@ def _kept() -> tuple[str, tuple[Caution, ...]]:
         "a random key for the pseudonyms was made and stored in the file spagree/pseudonym-key of your configuration: "
         "it makes them the same in every run. Keep it secret, and copy it to get the same ones on another machine."
     )
-    return _not_empty(_of_file(path), f"the file {path}"), (Caution("pseudonym_key", message),)
+    return _of_file(path), (Caution("pseudonym_key", message),)
 
 
 def _write_key(path: Path) -> None:
@@ -136,7 +137,7 @@ def pseudonymised(annotations: Annotations, key: str) -> Annotations:
         changed = _hashed_by_spark(frame, key)
     else:
         changed = _replaced(frame, key)
-    return replace(annotations, rows=changed.select(names), understood=_unnamed(annotations, key))
+    return replace(annotations, rows=changed.select(names), understood=_unnamed(annotations.understood, key))
 
 
 def _pads(key: str) -> tuple[bytes, bytes]:
@@ -193,17 +194,12 @@ def _replaced(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
         ) from error
 
 
-def _unnamed(annotations: Annotations, key: str) -> Any:
+def _unnamed(understood: Understood, key: str) -> Understood:
     """How the source was understood, without names in its examples."""
-    roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in annotations.understood.columns]
-    if roles == [ITEM, ANNOTATOR, LABEL]:
-        examples = tuple(_unnamed_row(row, key) for row in annotations.understood.examples)
-        return replace(annotations.understood, examples=examples)
-    wide = ANNOTATOR in roles  # the names of the columns are the annotators
-    columns = {**annotations.understood.columns, ANNOTATOR: "pseudonyms"} if wide else annotations.understood.columns
-    return replace(annotations.understood, columns=columns)
-
-
-def _unnamed_row(row: Iterable[str], key: str) -> tuple[str, ...]:
-    item, annotator, *rest = row
-    return (item, pseudonym(annotator, key) if annotator else "", *rest)
+    if ANNOTATOR not in understood.columns:
+        return understood
+    if {ITEM, LABEL} <= understood.columns.keys():
+        rows = [(item, who and pseudonym(who, key), *rest) for item, who, *rest in understood.examples]
+        return replace(understood, examples=tuple(rows))
+    # in a wide table, the names of the columns are the annotators
+    return replace(understood, columns={**understood.columns, ANNOTATOR: "pseudonyms"})

@@ -11,6 +11,7 @@ from spagree.late import nw
 from spagree.read.annotations import FewRows, Stamp
 from spagree.understood import Caution
 
+EXACT = 2**53  # whole numbers below are exact as floats; rounded ones may land on it
 SAMPLE_ROWS = 1_000  # looked at to find out what columns hold
 SHOWN_EXAMPLES = 3
 

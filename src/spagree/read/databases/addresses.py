@@ -15,7 +15,6 @@ from spagree.errors import UsageError
 from spagree.read.tables import listed
 
 SHOWN_TABLES = 20
-EXACT = 2**53  # whole numbers below are exact as floats; rounded ones may land on it
 EXAMPLE = "--query 'SELECT item, annotator, label FROM …'"
 
 

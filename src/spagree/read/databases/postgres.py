@@ -14,19 +14,11 @@ from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import IO, TYPE_CHECKING, Any
 
-from spagree.errors import DataError, FileError, MissingExtraError, SpagreeError
-from spagree.read.databases.addresses import (
-    EXACT,
-    Query,
-    not_understood,
-    public,
-    refuse_ambiguous,
-    refused,
-    without_secrets,
-)
+from spagree.errors import DataError, FileError, MissingExtraError
+from spagree.read.databases.addresses import Query, not_understood, public, refuse_ambiguous, refused, without_secrets
 from spagree.read.files.duckdb_tables import LONGEST_LINE, USUAL_LINE, literal_path
 from spagree.read.files.scratch import new_file
-from spagree.read.tables import cell, shown
+from spagree.read.tables import EXACT, cell, shown
 
 if TYPE_CHECKING:
     from psycopg import Column, Connection
@@ -62,7 +54,14 @@ def opened(address: str) -> Iterator[Connection[Any]]:
             yield connection
     except psycopg.Error as error:
         # Not chained: a traceback would repeat the driver's own words.
-        raise _explained(error, address) from None
+        primary = getattr(getattr(error, "diag", None), "message_primary", None)
+        reason = without_secrets(" ".join((primary or str(error)).split()), address)
+        if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+            raise refused(public(address), reason) from None
+        raise FileError(
+            f"{public(address)}: the database cannot be read ({reason}); check that the server is running, the "
+            "address, and the password (PGPASSWORD or ~/.pgpass)"
+        ) from None
 
 
 def _parameters(address: str) -> dict[str, Any]:
@@ -76,20 +75,6 @@ def _parameters(address: str) -> dict[str, Any]:
         raise not_understood(address) from None
     limit = os.environ.get("PGCONNECT_TIMEOUT", CONNECT_SECONDS)
     return {"connect_timeout": limit, **PATIENCE, **given, "client_encoding": "UTF8"}
-
-
-def _explained(error: Exception, address: str) -> SpagreeError:
-    """Explain a wrong query, or a server that cannot be reached, refuses the login or disappeared."""
-    import psycopg
-
-    primary = getattr(getattr(error, "diag", None), "message_primary", None)
-    reason = without_secrets(" ".join((primary or str(error)).split()), address)
-    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-        return refused(public(address), reason)
-    return FileError(
-        f"{public(address)}: the database cannot be read ({reason}); check that the server is running, the address, "
-        "and the password (PGPASSWORD or ~/.pgpass)"
-    )
 
 
 def tables(address: str) -> list[str]:
@@ -127,15 +112,18 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
                 )
         aliases = ", ".join(map(cell, range(len(every))))
         chosen = ", ".join(f"{cell(p)} AT TIME ZONE 'UTC'" if every[p].type_code == MOMENT else cell(p) for p in wanted)
+        copy = f"COPY (SELECT {chosen} FROM ({query.body}) AS q({aliases})) TO STDOUT CSV HEADER"
         with path.open("wb") as file:
-            _download(
-                connection, f"COPY (SELECT {chosen} FROM ({query.body}) AS q({aliases})) TO STDOUT CSV HEADER", file
-            )
+            _download(connection, copy, file)
     _load(store, path, {cell(p): _type(every[p]) for p in wanted}, query.name)
-    for p in wanted:
-        if every[p].type_code == NUMERIC and _type(every[p]) == "DOUBLE":
-            _refuse_inexact(store, cell(p), every[p].name, query.name)
     path.unlink()
+    for p in [p for p in wanted if every[p].type_code == NUMERIC and _type(every[p]) == "DOUBLE"]:
+        large = f"isfinite({cell(p)}) AND abs({cell(p)}) >= {EXACT}"  # two different numbers may have become equal
+        if store.execute(f"SELECT 1 FROM cells WHERE {large} LIMIT 1").fetchall():
+            raise DataError(
+                f"{query.name}: column {shown(every[p].name)} holds numbers from {EXACT:,} on, which would lose "
+                "digits; cast it in the query, to bigint or to text"
+            )
 
 
 def _type(column: Column) -> str:
@@ -155,24 +143,18 @@ def _download(connection: Connection[Any], copy: str, file: IO[bytes]) -> None:
 
     server = connection.pgconn
     server.send_query(copy.encode())
-    with DefaultSelector() as waiting, _cancelled_on_interrupt(connection):
+    with DefaultSelector() as waiting:
         waiting.register(server.socket, EVENT_READ)
-        result = _result(server, waiting)
-        if result.status == ExecStatus.COPY_OUT:
-            _receive(server, waiting, file)
+        try:
             result = _result(server, waiting)
+            if result.status == ExecStatus.COPY_OUT:
+                _receive(server, waiting, file)
+                result = _result(server, waiting)
+        except (KeyboardInterrupt, SystemExit):
+            connection.cancel_safe(timeout=CANCEL_SECONDS)
+            raise
     if result.status != ExecStatus.COMMAND_OK:
         raise error_from_result(result)
-
-
-@contextmanager
-def _cancelled_on_interrupt(connection: Connection[Any]) -> Iterator[None]:
-    """Cancel the query if the wait is interrupted."""
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit):
-        connection.cancel_safe(timeout=CANCEL_SECONDS)
-        raise
 
 
 def _receive(server: PGconn, waiting: DefaultSelector, file: IO[bytes]) -> None:
@@ -205,28 +187,17 @@ def _load(store: Any, path: Path, types: dict[str, str], name: str) -> None:
     """
     import duckdb
 
+    options = (
+        f"auto_detect=false, columns={types}, delim=',', quote='\"', escape='\"', nullstr='', header=true, "
+        "allow_quoted_nulls=false, new_line='\\n', strict_mode=true"
+    )
     for longest in (USUAL_LINE, LONGEST_LINE):
+        scan = f"read_csv({literal_path(path)}, {options}, max_line_size={longest})"
         try:
-            store.execute(f"CREATE TABLE cells AS SELECT * FROM {_csv(path, types, longest)}")
+            store.execute(f"CREATE TABLE cells AS SELECT * FROM {scan}")
         except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
             reason = error
         else:
             return
     lines = " ".join(str(reason).split("\n")[:2])
     raise DataError(f"{name}: a value cannot be used ({lines}); cast the column to text in the query") from reason
-
-
-def _csv(path: Path, types: dict[str, str], longest: int) -> str:
-    return (
-        f"read_csv({literal_path(path)}, auto_detect=false, columns={types}, delim=',', quote='\"', escape='\"', "
-        f"nullstr='', allow_quoted_nulls=false, header=true, new_line='\\n', strict_mode=true, max_line_size={longest})"
-    )
-
-
-def _refuse_inexact(store: Any, column: str, name: str, source: str) -> None:
-    """Numbers of any length became floats; refuse them if two different ones might have become equal."""
-    if store.execute(f"SELECT 1 FROM cells WHERE isfinite({column}) AND abs({column}) >= {EXACT} LIMIT 1").fetchall():
-        raise DataError(
-            f"{source}: column {shown(name)} holds numbers from {EXACT:,} on, which would lose digits; "
-            "cast it in the query, to bigint or to text"
-        )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,7 @@ from spagree.late import nw
 from spagree.read.databases import addresses, postgres, sqlite
 from spagree.read.databases.addresses import Query
 from spagree.read.files import duckdb_tables
-from spagree.read.tables import Table
-
-SAMPLE_ROWS = 1_000
+from spagree.read.tables import SAMPLE_ROWS, Table
 
 
 def query_table(source: Any, statement: str, scratch: Path) -> Table:
@@ -31,34 +28,24 @@ def query_table(source: Any, statement: str, scratch: Path) -> Table:
     sample: list[tuple[object, ...]] = []
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        import duckdb
+
         connection = duckdb_tables.connect()
-        with _explained(query.name):
+        try:
             engine.fill(query, positions, connection)
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise FileError(
+                f"{query.name}: there is no room for the rows ({reason}); free disk space or memory"
+            ) from error
         first = connection.table("cells").limit(SAMPLE_ROWS).fetchall()
         if not first:
             raise DataError(f"{query.name}: the query found no rows; check its conditions")
-        sample.extend(_spread(row, positions, len(columns)) for row in first)
+        known = (dict(zip(positions, row, strict=True)) for row in first)
+        sample.extend(tuple(row.get(p) for p in range(len(columns))) for row in known)
         return nw.from_native(connection.table("cells"))
 
     return Table(query.name, columns, load, is_ordered=False, sample=sample)
-
-
-@contextmanager
-def _explained(name: str) -> Iterator[None]:
-    """Explain when the rows fit neither in memory nor on disk."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
-        raise FileError(f"{name}: there is no room for the rows ({reason}); free disk space or memory") from error
-
-
-def _spread(row: Sequence[object], positions: Sequence[int], width: int) -> tuple[object, ...]:
-    """A row with its values in the order of the columns."""
-    values = dict(zip(positions, row, strict=True))
-    return tuple(values.get(position) for position in range(width))
 
 
 def _address(source: Any) -> str:

@@ -13,12 +13,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from spagree.errors import DataError, FileError, SpagreeError
-from spagree.read.databases.addresses import EXACT, Query, refused
+from spagree.errors import DataError, FileError
+from spagree.read.databases.addresses import Query, refused
 from spagree.read.files.duckdb_tables import literal_path
 from spagree.read.files.paths import SQLITE
 from spagree.read.files.scratch import new_file
-from spagree.read.tables import cell, shown
+from spagree.read.tables import EXACT, cell, shown
 
 ROWS_AT_ONCE = 20_000
 TYPES: Mapping[Any, str] = {None: "VARCHAR", int: "BIGINT", float: "DOUBLE", str: "VARCHAR"}
@@ -40,19 +40,15 @@ def opened(path: str, name: str) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as connection:
             yield connection
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise _explained(error, name) from error
-
-
-def _explained(error: Exception, name: str) -> SpagreeError:
-    """Explain a wrong query, text that is not UTF-8, or a file that cannot be read."""
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None and isinstance(error, sqlite3.OperationalError):
-        return DataError(f"{name}: some text is not UTF-8 ({error}); leave it out, or use hex(…) in the query")
-    if code is None or code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY):
-        return refused(name, str(error))
-    return FileError(
-        f"{name}: the database cannot be read ({error}); check the file, and whether another program uses it"
-    )
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is None and isinstance(error, sqlite3.OperationalError):
+            message = f"{name}: some text is not UTF-8 ({error}); leave it out, or use hex(…) in the query"
+            raise DataError(message) from error
+        if code is None or code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY):
+            raise refused(name, str(error)) from error
+        raise FileError(
+            f"{name}: the database cannot be read ({error}); check the file, and whether another program uses it"
+        ) from error
 
 
 def tables(path: str, name: str) -> list[str]:

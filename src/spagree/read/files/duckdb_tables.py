@@ -25,7 +25,7 @@ from spagree.read.files.delimited import TextFile
 from spagree.read.files.paths import File, refuse_changed, stamps
 from spagree.read.files.scratch import spill_folder
 from spagree.read.files.small_text import SmallText
-from spagree.read.tables import Table, cell, listed, sql_literal
+from spagree.read.tables import SAMPLE_ROWS, Table, cell, listed, sql_literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -90,8 +90,7 @@ def _loaded(
 ) -> nw.LazyFrame[Any]:
     """The columns of all files, called by their positions in the first."""
     connection = connect()
-    cells = ", ".join(f"{cell(p)} VARCHAR" for p in positions)
-    connection.execute(f"CREATE TABLE cells ({cells})")
+    connection.execute(f"CREATE TABLE cells ({', '.join(f'{cell(p)} VARCHAR' for p in positions)})")
     for file, columns in parts:
         _insert(connection, file, columns, scratch)
     refuse_changed(before)  # since the headers were looked at
@@ -167,9 +166,8 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
             query = "SELECT * FROM cells"
         return nw.from_native(connection.sql(query))
 
-    columns = tuple(names)
-    sample = connection.execute(f"SELECT * FROM {_scan(files[0])} LIMIT 1000").fetchall()
-    return Table(name, columns, load, sample=tuple(sample), watched=watched)
+    sample = connection.execute(f"SELECT * FROM {_scan(files[0])} LIMIT {SAMPLE_ROWS}").fetchall()
+    return Table(name, tuple(names), load, sample=tuple(sample), watched=watched)
 
 
 def _scan(*files: File) -> str:
@@ -210,8 +208,12 @@ def parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:
 def common_schema(connection: Any, files: Sequence[File]) -> list[tuple[str, str]]:
     """The columns and types that all Parquet files share; refuses the first file that differs."""
     schema = parquet_schema(connection, files[0])
-    for file in _differing(connection, files):
-        refuse_other_types(parquet_schema(connection, file), schema, file.name, files[0].name)
+    footer = "list((name, type, duckdb_type, logical_type) ORDER BY name, type)::VARCHAR"
+    query = f"SELECT file_name, {footer} FROM parquet_schema({_listed(files)}) GROUP BY file_name"
+    footers = dict(_asked_of(connection, query, files))  # one query compares thousands of files
+    for file in files[1:]:
+        if footers[str(file.path)] != footers[str(files[0].path)]:
+            refuse_other_types(parquet_schema(connection, file), schema, file.name, files[0].name)
     return schema
 
 
@@ -227,14 +229,6 @@ def refuse_other_types(
                 f"{name}: column {column!r} holds {found}, in {first_name} it holds {kind}; "
                 "files that are read together need the same types"
             )
-
-
-def _differing(connection: Any, files: Sequence[File]) -> list[File]:
-    """Files whose columns differ from the first file's; one query compares thousands of footers."""
-    footer = "list((name, type, duckdb_type, logical_type) ORDER BY name, type)::VARCHAR"
-    query = f"SELECT file_name, {footer} FROM parquet_schema({_listed(files)}) GROUP BY file_name"
-    footers = dict(_asked_of(connection, query, files))
-    return [file for file in files[1:] if footers[str(file.path)] != footers[str(files[0].path)]]
 
 
 def _parquet_offsets(connection: Any, files: Sequence[File], name: str) -> list[int]:

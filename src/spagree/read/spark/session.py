@@ -40,7 +40,10 @@ def spark_table(paths: Sequence[Any], master: str | None) -> Table:
     """The files as one table on Spark; paths may be anywhere the cluster can read."""
     names = listing.named(paths)
     spark = session(master)
-    files = listing.found(names, is_local=_reads_here(spark))
+    # A path without a scheme means this machine: not on a Connect server, nor if HDFS is the default.
+    context = getattr(spark, "_jsc", None)
+    is_local = context is not None and str(context.hadoopConfiguration().get("fs.defaultFS")).startswith("file:")
+    files = listing.found(names, is_local=is_local)
     with _explained(files.name):
         frame = _scan(spark, files)
         sample = tuple(tuple(row) for row in frame.limit(SHOWN_ROWS).collect())
@@ -49,30 +52,20 @@ def spark_table(paths: Sequence[Any], master: str | None) -> Table:
     return replace(frame_table(frame, files.name), sample=sample)
 
 
-def _reads_here(spark: Any) -> bool:
-    """Whether a path without a scheme means this machine: not on a Connect server, nor if HDFS is the default."""
-    context = getattr(spark, "_jsc", None)
-    return context is not None and str(context.hadoopConfiguration().get("fs.defaultFS")).startswith("file:")
-
-
 def _scan(spark: Any, listing: Listing) -> Any:
     reader = spark.read.format(listing.kind)
     if listing.root is not None:
         reader = reader.option("basePath", listing.root)
     frame = reader.load(list(listing.paths))
-    if not listing.is_compared:
-        _refuse_differing(frame, reader.option("mergeSchema", "true").load(list(listing.paths)), listing.name)
+    if not listing.is_compared:  # on other storage: columns that only some files have would silently be missing
+        merged = reader.option("mergeSchema", "true").load(list(listing.paths))
+        added = [column for column in merged.columns if column not in frame.columns]
+        if added:
+            raise DataError(
+                f"{listing.name}: only some of the files have the columns {listed(added)}; "
+                "files that are read together need the same columns"
+            )
     return frame
-
-
-def _refuse_differing(one: Any, merged: Any, name: str) -> None:
-    """On other storage, refuse files with different columns: columns that only some have would silently be missing."""
-    added = [column for column in merged.columns if column not in one.columns]
-    if added:
-        raise DataError(
-            f"{name}: only some of the files have the columns {listed(added)}; "
-            "files that are read together need the same columns"
-        )
 
 
 @contextmanager
@@ -105,19 +98,13 @@ def session(master: str | None = None) -> Any:
     running = SparkSession.getActiveSession()
     if running is None:
         running = _started(SparkSession.builder.appName("spagree"), master)
-    _refuse_other_master(running, master)
+    if master is not None and (other := _master(running, master)) != master:  # the work would run in the wrong place
+        raise UsageError(
+            f"--spark-master {master}: a Spark session on {other} is running; leave it out to use that session, or "
+            "stop it first (under spark-submit: --master)"
+        )
     progress.watch(lambda: _share(running))
     return running
-
-
-def _refuse_other_master(spark: Any, master: str | None) -> None:
-    """Refuse another master than that of the running session: the work would run in the wrong place."""
-    if master is None or master == _master(spark, master):
-        return
-    raise UsageError(
-        f"--spark-master {master}: a Spark session on {_master(spark, master)} is running; leave it out to use that "
-        "session, or stop it first (under spark-submit: --master)"
-    )
 
 
 def _master(spark: Any, wanted: str) -> str:
@@ -186,7 +173,7 @@ def _start_java(options: Mapping[str, str]) -> None:
 def _quieten() -> None:
     """Errors are raised and explained once; the loggers of PySpark and Py4J would print them first, at length."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
-    logging.getLogger().addFilter(_is_not_from_py4j)
+    logging.getLogger().addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
     with suppress(ImportError):  # before Spark 4 there is no logger
         from pyspark.logger import PySparkLogger
 
@@ -194,24 +181,14 @@ def _quieten() -> None:
             PySparkLogger.getLogger(name).disabled = True
 
 
-def _is_not_from_py4j(record: logging.LogRecord) -> bool:
-    return Path(record.pathname).parent.name != "py4j"
-
-
 def _configured(builder: Any, master: str) -> Any:
     """On this machine a session is quiet, listens only to itself and may use half of the memory."""
     builder = builder.master(master)
     if not master.startswith("local"):
         return builder
-    for name, value in _local_settings().items():
-        builder = builder.config(name, value)
-    return builder
-
-
-def _local_settings() -> Mapping[str, str]:
     scratch = java.scratch("spagree-spark-")  # under TMPDIR, which Java ignores
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {
+    settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
@@ -221,6 +198,9 @@ def _local_settings() -> Mapping[str, str]:
         "spark.local.dir": str(scratch),
         "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={scratch}" -Dlog4j2.configurationFile={QUIET.as_uri()}',
     }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder
 
 
 def _share(spark: Any) -> float | None:
