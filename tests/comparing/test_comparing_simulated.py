@@ -61,8 +61,11 @@ def side(name: str, rows: np.ndarray, labels: int) -> Side:
     return Side(name, findings.spa, findings.chance["spa_kappa"], {}, found, [str(label) for label in range(labels)])
 
 
-@pytest.mark.parametrize("shared", [1.0, 0.5, 0.0], ids=["all items shared", "half of them", "none"])
-@pytest.mark.parametrize("items", [20, 100])
+@pytest.mark.parametrize(
+    ("items", "shared"),
+    [(20, 1.0), (100, 0.5), (20, 0.0)],
+    ids=["20, all items shared", "100, half of them", "20, none"],
+)
 def test_intervals_of_differences_hold(items: int, shared: float) -> None:
     rng = np.random.default_rng(int(items + 10 * shared))
     start = round(items * (1 - shared))

@@ -66,10 +66,7 @@ for line in sys.stdin:
 """
 
 
-ON_POSTGRES = pytest.mark.xdist_group("postgres")
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=ON_POSTGRES)])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "store.sqlite")
@@ -252,7 +249,6 @@ def test_without_its_driver_a_postgresql_store_names_the_extra(monkeypatch: pyte
         Store("postgresql://127.0.0.1:1/labels")
 
 
-@ON_POSTGRES
 def test_a_password_is_not_shown(postgres: Server) -> None:
     store = Store(postgres.another("shown").address)
     assert postgres.password not in store.name and "***" in store.name

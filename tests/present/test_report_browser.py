@@ -23,8 +23,6 @@ from command import Run
 from spagree.present.report import page, sections
 from spagree.present.report.page import section_html, specs
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 CHARTS = [
     "by-n",
     "schemes",

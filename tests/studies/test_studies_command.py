@@ -23,8 +23,6 @@ from spagree.studies.datasets import StandIn
 from spagree.studies.experiments import EXPERIMENTS
 from spagree.studies.tables import PUBLISHED
 
-pytestmark = pytest.mark.xdist_group("studies")  # the small run is made once
-
 NAMES = ("weight-curves", "class-curves", "samples", "annotations", "weighting", "unbiasedness")
 SIGNATURES = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
 

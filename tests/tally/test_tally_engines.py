@@ -133,14 +133,13 @@ FIRST_K = {
 }
 
 
-ONE_PROCESS = pytest.mark.xdist_group("spark")  # Spark takes seconds to start
 EVERY_CASE = "EVERY_CASE" in os.environ  # make test-engines
 
 
 def on(*engines: str, seldom: Collection[str] = ()) -> Any:
     """Run the test on each engine; on the seldom ones only in ``make test-engines``."""
     chosen = [engine for engine in engines if EVERY_CASE or engine not in seldom]
-    return pytest.mark.parametrize("engine", [pytest.param(engine, marks=marks(engine)) for engine in chosen])
+    return pytest.mark.parametrize("engine", chosen)
 
 
 def on_each(
@@ -157,16 +156,12 @@ def on_each(
     """
     richest = {} if EVERY_CASE else {"spark": spark, "dask": dask, "modin": modin}
     found = [
-        pytest.param(case, engine, marks=marks(engine), id=f"{case}-{engine}")
+        pytest.param(case, engine, id=f"{case}-{engine}")
         for case in cases
         for engine in engines
         if case in richest.get(engine, (case,))
     ]
     return pytest.mark.parametrize((name, "engine"), found)
-
-
-def marks(engine: str) -> Any:
-    return ONE_PROCESS if engine == "spark" else ()
 
 
 every_engine = on(*ENGINES)
@@ -197,9 +192,9 @@ def everything(frame: Any, policies: Policies) -> tuple[Any, ...]:
     "case",
     CASES,
     *ENGINES,
-    spark=(*[case for case in CASES if case.startswith("mixed")], "truth values", "no rows", "counts"),
+    spark=("mixed conflicts: first in time", "mixed conflicts: last row", "truth values", "no rows", "counts"),
     dask=("mixed conflicts: first in time", "truth values", "no rows", "counts"),
-    modin=("mixed conflicts: first in time", "whole numbers", "counts"),
+    modin=("mixed conflicts: first in time", "counts"),
 )
 def test_every_engine_gives_what_polars_gives(case: str, engine: str) -> None:
     frame, policies = CASES[case]
@@ -240,7 +235,7 @@ def test_every_engine_needs_an_order_for_first_and_last(engine: str) -> None:
     "case",
     FIRST_K,
     *(each for each in ENGINES if each not in ("pyarrow", "dask")),
-    spark=("in time", "tied, by annotator"),
+    spark=("tied, by annotator",),
     dask=(),
     modin=("in time",),
 )
@@ -258,7 +253,7 @@ def test_engines_that_cannot_number_rows_say_so(engine: str) -> None:
 
 
 @pytest.mark.slow
-@on_each("n", (1_000_001, 3_000_000, 10**12), *ENGINES, spark=(1_000_001, 10**12), dask=(10**12,), modin=(10**12,))
+@on_each("n", (1_000_001, 3_000_000, 10**12), *ENGINES, spark=(10**12,), dask=(10**12,), modin=())
 def test_every_engine_refuses_an_item_that_is_too_large(n: int, engine: str) -> None:
     frame = pl.DataFrame({"item": ["q", "q", "r"], "label": ["x", "y", "x"], "count": [n, n, 2]})
     with pytest.raises(DataError, match=f"one item has {2 * n:,} annotations, more than the 2,000,000"):
@@ -413,7 +408,7 @@ def test_every_engine_gives_the_same_warnings(engine: str) -> None:
 
 
 @pytest.mark.slow
-@on(*ENGINES, seldom=("modin", "dask"))
+@on(*ENGINES, seldom=("modin", "dask", "spark"))
 def test_every_engine_names_who_decides(engine: str) -> None:
     team = _two_teams().filter(pl.col("annotator").str.starts_with("a"))
     wanted = spagree.measure(team.rows()).warnings
@@ -517,7 +512,6 @@ def test_a_fault_of_polars_is_explained() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("spark")
 def test_a_fault_of_spark_is_explained() -> None:
     broken = to_spark(MANY).selectExpr("item", "annotator", "raise_error('lost') AS label")
     with pytest.raises(FileError, match=r"^pyspark could not finish counting \(.*lost"):

@@ -43,7 +43,7 @@ def tally(frame: Any, **columns: str) -> spagree.Tally:
 
 
 @pytest.mark.slow
-@on_each("named", COLUMNS, *ENGINES, spark=("doc", "page+expert"), dask=("page+expert",), modin=())
+@on_each("named", COLUMNS, *ENGINES, spark=("doc+page",), dask=("doc+page",), modin=())
 def test_every_engine_gives_the_same_clusters_and_groups(named: str, engine: str) -> None:
     columns = COLUMNS[named]
     found, wanted = tally(ENGINES[engine](FRAME), **columns), tally(FRAME, **columns)

@@ -20,8 +20,6 @@ from postgres import Server
 from spagree.read import read
 from spagree.read.files import duckdb_tables
 
-pytestmark = pytest.mark.xdist_group("postgres")
-
 LONG = "item text, annotator text, label text"
 ALL = "SELECT * FROM labels"
 TRIPLES = [

@@ -24,8 +24,6 @@ from memory import growth
 from postgres import USER, Server
 from spagree.read import read
 
-pytestmark = pytest.mark.xdist_group("postgres")
-
 ALL = "SELECT * FROM labels"
 ROWS = [("q1", "ann", "yes"), ("q1", "bob", "yes"), ("q2", "ann", "no"), ("q2", "bob", "yes")]
 

@@ -21,6 +21,7 @@ import xlsxwriter
 import zstandard
 
 import spagree
+from examples import combinations
 from spagree.read import layouts
 from spagree.read.files import compressed
 from spagree.read.files.duckdb_tables import connect
@@ -95,9 +96,10 @@ def test_temporary_files_are_removed_however_the_command_ends(end: signal.Signal
 # Rows ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("length", [65_535, 65_536, 65_537, 3_000_000])
-@pytest.mark.parametrize("filler", ["#x", "  ", "\t "])
+@pytest.mark.parametrize(
+    ("filler", "length", "ending"),
+    combinations(["#x", "  ", "\t "], [65_535, 65_536, 65_537, 3_000_000], ["\n", "\r\n", "\r"]),
+)
 def test_long_comments_and_blank_lines_cost_no_row(filler: str, length: int, ending: str, tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     long = filler[0] + filler[1] * (length - 1)

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import spagree
 from both_ways import COMPARED
+from examples import examples
 from spagree.read import read
 from spagree.read.annotations import FewRows
 from spagree.read.files import small_text
@@ -144,7 +145,7 @@ def test_repeats_are_settled_by_duckdb(policy: str, again: str, tmp_path: Path) 
 CELL = st.text(st.sampled_from(list("abAB01. é\u0301#-{[':;|=\\\t\u2028\ufeff")), max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(20)
 @given(st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=30), st.sampled_from(["", "\n"]))
 def test_any_cells_give_the_same_document(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]], end: str

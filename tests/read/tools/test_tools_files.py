@@ -212,7 +212,6 @@ def test_doccano_database_has_the_long_form(tmp_path: Path) -> None:
     assert list(read_all(path)) == ["1/label", "2/label"]
 
 
-@pytest.mark.xdist_group("postgres")
 def test_doccano_in_postgresql_is_read_alike(postgres: Server) -> None:
     server = postgres.another("doccano")
     server.run(DOCCANO_SCHEMA.replace("_at text", "_at timestamptz"))

@@ -483,7 +483,6 @@ def server(postgres: Server, tmp_path: Path) -> Server:
     return label_studio
 
 
-@pytest.mark.xdist_group("postgres")
 class TestPostgreSQL:
     @pytest.mark.parametrize("options", [{}, {"format": "label-studio"}])
     def test_gives_the_same_annotations(self, server: Server, tmp_path: Path, options: dict[str, str]) -> None:
