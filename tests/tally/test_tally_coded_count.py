@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import narwhals as nw
 import numpy as np
 import polars as pl
@@ -108,6 +109,14 @@ def test_a_score_of_few_annotations_fetches_them_once(tmp_path: Path, kind: type
     assert once.to_json() == twice.to_json() and str(once) == str(twice)
     assert once.items().equals(twice.items()) and once.development().equals(twice.development())
     assert once.annotators().equals(twice.annotators())
+
+
+def test_items_beyond_the_precision_of_floats_stay_apart() -> None:
+    """Sums in duckdb have 128 bits, and its arrays hold them as floats."""
+    numbers = (
+        "SELECT 9007199254740992::HUGEINT + i // 3 AS item, 'w' || i AS annotator, 'x' AS label FROM range(30) t(i)"
+    )
+    assert spagree.measure(duckdb.sql(numbers)).findings.data.items == 10
 
 
 OWN = [

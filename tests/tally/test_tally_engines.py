@@ -24,7 +24,7 @@ from spagree.estimate import find
 from spagree.estimate.breakdowns import NOT_LOOKED
 from spagree.tally import engines
 from spagree.tally.count import count, item_agreement
-from spagree.tally.engines import duckdb_engine, polars_engine, repeat_candidates, rows, to_polars
+from spagree.tally.engines import columns, duckdb_engine, polars_engine, repeat_candidates, rows, to_polars
 from spagree.tally.engines.engine import python_value
 from spagree.tally.engines.polars_engine import Polars
 from spagree.tally.items import item_counts
@@ -460,6 +460,26 @@ def test_only_the_rows_of_repeated_keys_are_examined_again(engine: str, monkeypa
     module = {"polars lazy": polars_engine, "duckdb": duckdb_engine}[engine]
     monkeypatch.setattr(module, "MOST_REPEATS_APART", 1)
     assert candidates(frame, ("item", "annotator")) == sorted(again.select("item", "annotator", "label").rows())
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        "(9007199254740992::HUGEINT), (9007199254740993::HUGEINT), (NULL)",
+        "(0.12345678901234567891::DECIMAL(38, 20)), (0.12345678901234567892::DECIMAL(38, 20)), (NULL)",
+        "(18446744073709551615::UBIGINT), (18446744073709551614::UBIGINT), (NULL)",
+        "(9223372036854775807), (9223372036854775806), (NULL)",
+        "('a'), ('a' || chr(0) || 'b'), (NULL), ('')",
+        "(TIMESTAMP '2026-01-02 03:04:05.000001'), (NULL)",
+        "('b'::ENUM ('b', 'a')), ('a'), (NULL)",
+        "(true), (false), (NULL)",
+        "(DATE '2026-01-02'), (NULL)",
+    ],
+)
+def test_columns_of_duckdb_are_exact(values: str) -> None:
+    frame = nw.from_native(duckdb.sql(f"SELECT * FROM (VALUES {values}) AS given(item)"))
+    [found] = columns(frame)
+    assert [(type(each), each) for each in found] == [(type(each), each) for (each,) in rows(frame)]
 
 
 def test_very_many_hashes_stay_in_duckdb() -> None:
