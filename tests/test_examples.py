@@ -78,7 +78,7 @@ class TestCatalogue:
         assert all(name == one.name for name, one in EXAMPLES.items())
 
     def test_every_file_belongs_to_an_example(self) -> None:
-        assert {path.name for path in FOLDER.iterdir()} == {f"{name}.csv" for name in EXAMPLES}
+        assert {path.name for path in FOLDER.iterdir()} == {*(f"{name}.csv" for name in EXAMPLES), "examples.toml"}
 
     @pytest.mark.parametrize("name", list(EXAMPLES))
     def test_each_is_small_text_and_says_where_it_comes_from(self, name: str) -> None:

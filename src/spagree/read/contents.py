@@ -245,11 +245,19 @@ def without_sums(columns: Mapping[int, Held]) -> dict[int, Held]:
     return kept
 
 
+def whole_rows(columns: Iterable[Held]) -> list[tuple[int, ...]]:
+    """The rows of columns of whole numbers.
+
+    >>> whole_rows([Held(0, "yes", (2.0, 1.0)), Held(1, "no", ("1", "2"))])
+    [(2, 1), (1, 2)]
+    """
+    return list(zip(*([int(plain_text(value)) for value in column.cells] for column in columns), strict=True))
+
+
 def _adds_up(column: Held, parts: Sequence[Held]) -> bool:
     """Whether a column is the sum of the others in every row."""
-    cells = [each.cells for each in (*parts, column)]
     try:
-        rows = [[int(plain_text(value)) for value in row] for row in zip(*cells, strict=True)]
+        rows = whole_rows((*parts, column))
     except ValueError:
         return False
     return any(row[-1] for row in rows) and all(sum(row[:-1]) == row[-1] for row in rows)

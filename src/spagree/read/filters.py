@@ -28,7 +28,8 @@ def with_values(table: Table, asked: Sequence[tuple[str, str]], rules: list[str]
             chosen = nw.col(cell(position)).cast(nw.String) == value
             kept = frame.filter(chosen if value else nw.col(cell(position)).is_null() | chosen)
             if not size(kept):
-                raise _no_such_value(frame, position, table.columns[position], value)
+                column, known = table.columns[position], listed(distinct(frame, cell(position)), MOST_SHOWN)
+                raise DataError(f"--where {column}={value}: no row matches; column {shown(column)} holds {known}")
             frame = kept
         told = " and ".join(f"{table.columns[position]} = {value}" for position, value in wanted)
         rules.append(f"only rows with {told}: {size(frame):,} of {before:,}")
@@ -37,42 +38,29 @@ def with_values(table: Table, asked: Sequence[tuple[str, str]], rules: list[str]
     return replace(table, load=load)
 
 
-def _no_such_value(frame: nw.LazyFrame[Any], position: int, column: str, value: str) -> DataError:
-    known = distinct(frame, position)
-    more = f" and {len(known) - MOST_SHOWN:,} more" if len(known) > MOST_SHOWN else ""
-    found = f"--where {column}={value}: no row matches"
-    return DataError(f"{found}; column {shown(column)} holds {listed(known[:MOST_SHOWN])}{more}")
-
-
-def distinct(frame: nw.LazyFrame[Any], position: int) -> list[str]:
+def distinct(frame: nw.LazyFrame[Any], name: str) -> list[str]:
     """The values of a column as text, in order; empty cells left out."""
-    key = cell(position)
-    values = frame.select(nw.col(key).cast(nw.String)).unique(subset=[key]).filter(~nw.col(key).is_null())
+    values = frame.select(nw.col(name).cast(nw.String)).unique(subset=[name]).filter(~nw.col(name).is_null())
     return sorted(row[0] for row in collected(values))
 
 
 def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> Annotations:
     """Without these annotators, whose annotations are counted as left out."""
+    import difflib
+
     excluded = [names] if isinstance(names, str) else list(names)
     if not annotations.has_annotators:
         raise UsageError("--exclude-annotator: the annotators are unknown; name their column with --annotator")
     who = nw.col(ANNOTATOR).cast(nw.String)
     for name in excluded:
         if not size(annotations.frame.filter(who == name)):
-            raise _nobody(annotations, name)
+            known = distinct(annotations.frame, ANNOTATOR)
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {shown(near[0])}?" if near else f"annotators: {listed(known[:MOST_SHOWN])}"
+            raise UsageError(f"--exclude-annotator {shown(name)}: nobody has this name; {hint}")
     lost = size(annotations.frame.filter(who.is_in(excluded)))
     kept = annotations.frame.filter(nw.col(ANNOTATOR).is_null() | ~who.is_in(excluded))
     return replace(annotations, rows=kept, left_out={**annotations.left_out, "excluded": lost})
-
-
-def _nobody(annotations: Annotations, name: str) -> UsageError:
-    import difflib
-
-    people = annotations.frame.select(nw.col(ANNOTATOR).cast(nw.String)).unique(subset=[ANNOTATOR])
-    known = sorted(row[0] for row in collected(people) if row[0] is not None)
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {shown(near[0])}?" if near else f"annotators: {listed(known[:MOST_SHOWN])}"
-    return UsageError(f"--exclude-annotator {shown(name)}: nobody has this name; {hint}")
 
 
 def size(frame: nw.LazyFrame[Any]) -> int:

@@ -352,3 +352,16 @@ def test_a_table_that_is_not_told_is_right_or_refused_or_warned(
     doubts = {"columns_aside", "looks_like_counts", "looks_transposed", "looks_missing"}
     warned = {warning.code for warning in found.warnings}
     assert found.spa.value == pytest.approx(flat(rows), abs=1e-12) or (beside and warned & doubts)
+
+
+def test_counts_stored_as_floats_are_recognised_like_whole_numbers() -> None:
+    """Pandas and Excel turn counts into floats where a column has gaps."""
+    cells = {"cat": [2, 1, 0, 3, 1, 2], "dog": [1, 2, 3, 0, 2, 1]}
+    whole = pl.DataFrame({"item": [f"i{n}" for n in range(6)], **cells})
+    floats = whole.with_columns(pl.col(*cells).cast(pl.Float64))
+    found = spagree.measure(floats)
+    assert found.understood is not None and found.understood.format == "counts"
+    assert found.spa == spagree.measure(whole).spa
+    uneven = floats.with_columns(dog=pl.Series([1.0, 2, 3, 0, 2, 2])).rename({"item": "key"})
+    with pytest.raises(ColumnError, match='the cells are counts: format="counts", item="key"'):
+        spagree.measure(uneven)

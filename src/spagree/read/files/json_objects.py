@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from spagree.errors import DataError
-from spagree.read.files.json_text import DECODER, Written, as_text
+from spagree.read.files.json_text import DECODER, Written, as_text, document
 from spagree.read.files.paths import File
 from spagree.read.tables import shown
 
@@ -50,7 +50,7 @@ def _array(file: File) -> Iterator[Entry]:
         for done, value in enumerate(_fast_values(file), 1):
             yield _numbered(file, done, value)
     except REFUSED:
-        rest = enumerate(_document(file, file.path.read_text("utf-8-sig")), 1)
+        rest = enumerate(document(file, DAMAGED), 1)
         yield from (_numbered(file, number, value) for number, value in islice(rest, done, None))
 
 
@@ -79,16 +79,8 @@ def _one_object(file: File) -> dict[str, Any] | None:
     except json.JSONDecodeError:
         if first.strip() not in ("{", "") and first.rstrip().endswith("}"):
             return None  # a damaged line, which is refused with its number
-        return as_object(_document(file, file.path.read_text("utf-8-sig")), file.name)
+        return as_object(document(file, DAMAGED), file.name)
     return None
-
-
-def _document(file: File, text: str) -> Any:
-    try:
-        return DECODER.decode(text.strip())
-    except json.JSONDecodeError as error:
-        place = f"{file.name}:{error.lineno}: column {error.colno}"
-        raise DataError(f"{place}: not JSON: {error.msg}; {DAMAGED}") from None
 
 
 def _line(place: str, line: bytes) -> Any:

@@ -123,7 +123,7 @@ def _objects(source: File, cautions: list[Caution]) -> Iterator[dict[str, Any]]:
     """The objects; faults are collected, and the error shows the first ten and counts the rest."""
     problems: list[str] = []
     total = 0
-    for place, value in _array(source) if source.kind == "json array" else _records(source, cautions):
+    for place, value in _records(source, cautions):
         texts = [*value, *value.values()] if isinstance(value, dict) else ["\0"]
         if "\0" not in "".join(text for text in texts if isinstance(text, str)):
             yield value
@@ -145,7 +145,10 @@ def _fault(value: Any) -> str:
 
 
 def _records(source: File, cautions: list[Caution]) -> Iterator[tuple[object, Any]]:
-    """One object per line, objects over several lines, or one object that wraps all rows."""
+    """The elements of an array, one object per line, objects over several lines, or one that wraps all rows."""
+    if source.kind == "json array":
+        values = document(source, "is the file complete? One object per line (JSON lines, .jsonl) works too")
+        return ((f"object {number}", value) for number, value in enumerate(values, 1))
     lines = _lines(source)
     found = list(itertools.islice(lines, 2))
     if len(found) > 1 and isinstance(found[0][1], dict):
@@ -197,13 +200,10 @@ def _lines(source: File) -> Iterator[tuple[int, Any]]:
                 yield number, error
 
 
-def _array(source: File) -> Iterator[tuple[str, Any]]:
+def document(file: File, remedy: str) -> Any:
+    """The whole file as one value."""
     try:
-        values = DECODER.decode(source.path.read_text(encoding="utf-8-sig"))
+        return DECODER.decode(file.path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
-        raise DataError(
-            f"{source.name}:{error.lineno}: column {error.colno}: not JSON: {error.msg}; "
-            "is the file complete? One object per line (JSON lines, .jsonl) works too"
-        ) from None
-    for number, value in enumerate(values, 1):
-        yield f"object {number}", value
+        place = f"{file.name}:{error.lineno}: column {error.colno}"
+        raise DataError(f"{place}: not JSON: {error.msg}; {remedy}") from None

@@ -8,7 +8,7 @@ from itertools import product
 from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES, Roles
-from spagree.read.contents import OTHER_PEOPLE, Held, held_by, plain_name, sort_out, words, words_of
+from spagree.read.contents import OTHER_PEOPLE, Held, held_by, plain_name, sort_out, whole_rows, words, words_of
 from spagree.read.layouts.question_column import Asked
 from spagree.read.tables import Table, listed, shown
 from spagree.understood import Caution
@@ -108,12 +108,16 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
         return [f"column {shown(nested)} holds objects: write one row per annotation, with its parts as columns"]
     if found := _as_list(table, roles, held):
         return [found]
-    people = [p for p in held if held[p].is_people and (held[p].is_id or len(held[p].values) == len(held[p].cells))]
+    people = [p for p in held if held[p].is_people and len(held[p].values) == len(held[p].cells)]
+    if not people or ITEM in roles.positions:
+        return _broad(table, roles, held, others)
     rated = sort_out({p: held[p] for p in held if p not in people}, of_forms=True).rated
-    if people and ITEM not in roles.positions:
-        person = next((p for p in people if p == roles.positions.get(ANNOTATOR)), people[0])
-        return _by_person(table, held[person], len(rated))
-    return _broad(table, roles, held, others)
+    named = roles.positions.get(ANNOTATOR)
+    name = held[named if named in people else people[0]].name
+    hints = [f"if each row is an annotator and each column an item: --format transposed --annotator {shown(name)}"]
+    if plain_name(name) in OTHER_PEOPLE:  # who may also be what was rated
+        hints.append(f"if each row is an item and each column an annotator: --format wide --item {shown(name)}")
+    return hints if len(rated) > 1 else []
 
 
 def _as_list(table: Table, roles: Roles, held: Mapping[int, Held]) -> str:
@@ -144,17 +148,6 @@ def _labels(held: Mapping[int, Held], others: Sequence[int]) -> list[int]:
     """The columns that may hold labels: few, repeated values that are not times."""
     sizes = {p: len(held[p].values) for p in others if held[p].values and not held[p].is_elsewhere}
     return [p for p, size in sizes.items() if 1 < size <= max(2, sum(held[p].values.values()) // 3)][:3]
-
-
-def _by_person(table: Table, person: Held, rated: int) -> list[str]:
-    """Whether each row is a person; participants and subjects may also be what was rated."""
-    name = shown(table.columns[person.position])
-    if rated < 2:  # noqa: PLR2004
-        return []
-    hints = [f"if each row is an annotator and each column an item: --format transposed --annotator {name}"]
-    if plain_name(person.name) in OTHER_PEOPLE:
-        hints.append(f"if each row is an item and each column an annotator: --format wide --item {name}")
-    return hints
 
 
 def _one_hot(table: Table, roles: Roles, held: Mapping[int, Held], switches: Sequence[int]) -> str:
@@ -205,7 +198,7 @@ def _are_shares(held: Sequence[Held]) -> bool:
 
 def _may_be_counts(held: Sequence[Held]) -> bool:
     """Whether all rows have the same sum, or some cells are 0 while others exceed 1."""
-    rows = list(zip(*([int(str(value)) for value in column.cells] for column in held), strict=True))
+    rows = whole_rows(held)
     sums = {sum(row) for row in rows}
     is_even = len(sums) == 1 and len(rows) > 1 and sums != {len(held)}
     return is_even or (any(0 in row for row in rows) and any(max(row) > 1 for row in rows))

@@ -13,7 +13,17 @@ from spagree.errors import ColumnError, UsageError
 from spagree.late import nw
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME
-from spagree.read.contents import PEOPLE, Held, held_by, link_column, plain_name, plain_text, sort_out, without_sums
+from spagree.read.contents import (
+    PEOPLE,
+    Held,
+    held_by,
+    link_column,
+    plain_name,
+    plain_text,
+    sort_out,
+    whole_rows,
+    without_sums,
+)
 from spagree.read.frames import is_spark
 from spagree.read.layouts.advice import ANSWER_WORDS, ITEM_WORDS, PEOPLE_WORDS, is_person, named_like
 from spagree.read.layouts.long import joined
@@ -138,9 +148,8 @@ def _broad(table: Table, request: Request, key: str, what: str) -> _Broad:
     first = _key(table, request, key, frozenset(beside.values()))
     if first is not None and first in chosen:
         if request.names(key):
-            raise ColumnError(
-                f"column {shown(request.names(key)[0])} was given for --{key} and for --label; name it once"
-            )
+            name = shown(request.names(key)[0])
+            raise ColumnError(f"column {name} was given for --{key} and for --label; name it once")
         first = None
     keys = () if first is None else columns.places(table, request, {key: first})[key]
     if not keys and not table.is_ordered:
@@ -199,13 +208,17 @@ def _sorted(
     if what == "annotator":
         _refuse_grid(table, every)
     found = sort_out(held, of_forms=key == ANNOTATOR)
-    if len(found.groups) > 1:
-        raise _unrelated(table, found.groups, what)
+    if len(found.groups) > 1:  # they answer different questions, unless nobody ever agreed
+        groups = [listed([table.columns[p] for p in group], limit=6) for group in found.groups[:4]]
+        options = " ".join(f"--label {shown(table.columns[p])}" for p in found.rated[:6])
+        raise ColumnError(
+            f"{table.name}: these groups of columns share no value, so they do not answer the same question: "
+            f"{' | '.join(groups)}; name the {what} columns that belong together, e.g. {options}"
+        )
     ids = [p for p in found.rated if held[p].is_id] if has_key else []
-    aside = {
-        **found.aside,
-        **dict.fromkeys(ids if len(ids) < len(found.rated) else [], "a different value in each row"),
-    }
+    if len(ids) == len(found.rated):
+        ids = []
+    aside = {**found.aside, **dict.fromkeys(ids, "a different value in each row")}
     return [p for p in found.rated if p not in aside], (*_aside(table, aside, what), *nameless)
 
 
@@ -234,16 +247,6 @@ def _aside(table: Table, aside: Mapping[int, str], what: str) -> Iterator[Cautio
             f"columns that do not look like one {what} each were ignored: {named}. If they are, name every "
             f"{what} column with --label",
         )
-
-
-def _unrelated(table: Table, groups: Sequence[Sequence[int]], what: str) -> ColumnError:
-    """The error for columns on different scales: they answer different questions, unless nobody ever agreed."""
-    shown_groups = [listed([table.columns[p] for p in group], limit=6) for group in groups[:4]]
-    options = " ".join(f"--label {shown(table.columns[p])}" for p in groups[0][:6])
-    return ColumnError(
-        f"{table.name}: these groups of columns share no value, so they do not answer the same question: "
-        f"{' | '.join(shown_groups)}; name the {what} columns that belong together, e.g. {options}"
-    )
 
 
 def _refuse_hidden_keys(table: Table, held: dict[int, Held], key: str, what: str) -> None:
@@ -342,7 +345,7 @@ def _looks_like_counts(held: Sequence[Held]) -> Iterator[Caution]:
     """A caution for whole numbers with the same sum in every row."""
     if len(held) < 2 or not all(column.is_whole for column in held) or len(held[0].cells) < FEWEST_ROWS:  # noqa: PLR2004
         return
-    rows = set(zip(*([int(float(str(value))) for value in column.cells] for column in held), strict=True))
+    rows = set(whole_rows(held))
     sums = {sum(row) for row in rows}
     if len(sums) == 1 and len(rows) > 1:
         yield Caution(

@@ -22,6 +22,7 @@ from spagree.read.contents import (
     link_column,
     plain_name,
     sort_out,
+    whole_rows,
     without_sums,
     words,
     words_of,
@@ -185,7 +186,7 @@ def _counts(sight: _Sight) -> Recognised | None:
     classes = without_sums({p: column for p, column in others.items() if column.is_whole and column.name})
     if len(classes) < FEWEST_PEOPLE or any(is_person(c.name) or is_item(c.name) for c in classes.values()):
         return None
-    rows = [tuple(map(int, map(str, row))) for row in zip(*(column.cells for column in classes.values()), strict=True)]
+    rows = whole_rows(classes.values())
     sums = {sum(row) for row in rows}
     if len(rows) < FEWEST_ROWS or len(sums) != 1 or sums <= {0, 1} or len(set(rows)) == 1:
         return None

@@ -40,16 +40,12 @@ class Listing:
     is_compared: bool = False
 
 
-def named(sources: Sequence[Any]) -> list[str]:
-    """The paths as text; refuses what Spark could never read, before Spark is started.
+def named(source: Any) -> str:
+    """The path as text; refuses what Spark could never read, before Spark is started.
 
-    >>> named([b"votes.parquet"])
-    ['votes.parquet']
+    >>> named(b"votes.parquet")
+    'votes.parquet'
     """
-    return [_named(source) for source in sources]
-
-
-def _named(source: Any) -> str:
     if hasattr(type(source), "read"):
         raise UsageError("--engine spark reads files, and this is a stream; write it to a file, or leave --engine out")
     text = os.fsdecode(source)
@@ -138,15 +134,11 @@ def _inside(folder: Path) -> list[str]:
 
 def _root(folders: Sequence[str], names: Sequence[str], every: Sequence[str]) -> str | None:
     """The folder whose subfolders key=value are columns; with several, Spark would drop those columns."""
-    is_parted = any(PARTITION in part for folder in folders for path in every for part in _between(path, folder))
+    pairs = [(Path(path), folder) for folder in folders for path in every if Path(path).is_relative_to(folder)]
+    is_parted = any(PARTITION in part for path, folder in pairs for part in path.relative_to(folder).parts[:-1])
     if is_parted and len(names) > 1:
         raise UsageError(f"{_title(names)}: a folder with folders key=value is read alone; name their common folder")
     return _spelled(Path(folders[0])) if is_parted else None
-
-
-def _between(path: str, folder: str) -> tuple[str, ...]:
-    inside = Path(path)
-    return inside.relative_to(folder).parts[:-1] if inside.is_relative_to(folder) else ()
 
 
 def _hidden(name: str) -> FileError:

@@ -38,18 +38,21 @@ SQLSTATE = re.compile(r" SQLSTATE: \w{5};?")
 
 def spark_table(paths: Sequence[Any], master: str | None) -> Table:
     """The files as one table on Spark; paths may be anywhere the cluster can read."""
-    names = listing.named(paths)
+    names = [listing.named(path) for path in paths]
     spark = session(master)
-    # A path without a scheme means this machine: not on a Connect server, nor if HDFS is the default.
-    context = getattr(spark, "_jsc", None)
-    is_local = context is not None and str(context.hadoopConfiguration().get("fs.defaultFS")).startswith("file:")
-    files = listing.found(names, is_local=is_local)
+    files = listing.found(names, is_local=_reads_here(spark))
     with _explained(files.name):
         frame = _scan(spark, files)
         sample = tuple(tuple(row) for row in frame.limit(SHOWN_ROWS).collect())
     if not sample:
         raise DataError(f"{files.name}: has columns but no rows; check that the export finished")
     return replace(frame_table(frame, files.name), sample=sample)
+
+
+def _reads_here(spark: Any) -> bool:
+    """Whether a path without a scheme means this machine: not on a Connect server, nor if HDFS is the default."""
+    context = getattr(spark, "_jsc", None)
+    return context is not None and str(context.hadoopConfiguration().get("fs.defaultFS")).startswith("file:")
 
 
 def _scan(spark: Any, listing: Listing) -> Any:
