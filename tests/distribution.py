@@ -9,20 +9,20 @@ import pytest
 from xdist.scheduler import LoadGroupScheduling
 
 TESTS = Path(__file__).parent
-# What takes seconds to start is started by one worker: Java, a browser, a database, the compiler of the studies together
-# with what draws charts.
+# What takes seconds to start is started by one worker: Java, a browser, a database, what compiles studies and draws.
 TOGETHER = {
     "spark": re.compile(r"/test_read_spark\.py|/test_tally_(engines|groups)\.py::.*spark"),
     "browser": re.compile(r"_browser\.py"),
     "postgres": re.compile(r"/read/databases/|/test_monitor_(store|run)\.py|/test_tools_(files|label_studio)\.py"),
-    "studies": re.compile(r"/studies/|/test_(scheme_registry|studies_run|charts|comparing|compare_command|plan)\.py"),
+    "drawing": re.compile(
+        r"/studies/|/test_(scheme_registry|studies_run|charts|comparing|compare_command|plan|docs)\.py"
+    ),
 }
 # Groups and files that take ten seconds or more; whatever starts last should end soon.
 LONGEST = (
     "spark",
-    "studies",
+    "drawing",
     "browser",
-    "test_docs.py",
     "tally/test_tally_engines.py",
     "postgres",
     "read/tools/test_tools_laws.py",

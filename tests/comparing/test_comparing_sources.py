@@ -109,7 +109,7 @@ KINDS: dict[str, Callable[[Rows, Path], Any]] = {
 }
 WITHOUT_ITEMS, WITHOUT_PEOPLE = {"saved tally"}, {"saved tally", "saved items", "items of a query"}
 EVERY = list(KINDS)
-PAIRS = [(kind, EVERY[(place + step) % len(EVERY)]) for place, kind in enumerate(EVERY) for step in (0, 1, 5)]
+PAIRS = [(kind, EVERY[(place + step) % len(EVERY)]) for place, kind in enumerate(EVERY) for step in (1, 5)]
 
 
 @pytest.fixture(scope="module")

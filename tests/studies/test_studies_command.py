@@ -144,7 +144,8 @@ def test_a_second_run_makes_the_same_files_without_running_again(
 
 def test_force_runs_everything_once_more(folder: Path, tmp_path: Path, undrawn: None) -> None:
     for flags in ([], ["--force"]):
-        assert paper("run", "annotations", "weighting", "--data", folder, "--rounds", 3, "--out", tmp_path, *flags)
+        done = paper("run", "annotations", "weighting", "--data", folder, "--rounds", 3, "--out", tmp_path, *flags)
+        assert done.exit_code == 0
     assert len(list((tmp_path / study.KEPT).glob("*.npz"))) == 8 + 8 + 1  # both kinds, and pets for weighting
 
 

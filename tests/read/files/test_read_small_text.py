@@ -138,6 +138,11 @@ def test_repeats_are_settled_by_duckdb(policy: str, again: str, tmp_path: Path) 
     COMPARED.clear()
     assert outcome(path, duplicates=policy) == outcome(path, engine="duckdb", duplicates=policy)
     assert COMPARED == []
+
+
+@pytest.mark.parametrize("policy", ["error", "first", "last", "set", "keep"])
+def test_without_repeats_a_policy_changes_nothing(policy: str, tmp_path: Path) -> None:
+    COMPARED.clear()
     assert outcome(saved(tmp_path, PLAIN), duplicates=policy) == outcome(saved(tmp_path, PLAIN))
     assert len(COMPARED) == 2
 
