@@ -87,10 +87,7 @@ def _pair_document(pair: Pair) -> dict[str, Any]:
             {"class": each.label, **difference_document(each.difference), "p_holm": each.p_holm}
             for each in pair.classes
         ],
-        "shared_items": pair.shared_items,
-        "shared_annotators": pair.shared_annotators,
-        "p_holm": pair.p_holm,
-        "verdict": pair.verdict,
+        **{name: getattr(pair, name) for name in ("shared_items", "shared_annotators", "p_holm", "verdict")},
     }
 
 
@@ -114,10 +111,8 @@ def figure_document(found: Figure, level: float, interval_for: str) -> dict[str,
     """A figure with its intervals."""
     if found.value is None:
         return {"value": None, "undefined": found.undefined}
-    chosen = found.limits.get(interval_for)
-    shown: dict[str, Any] = {"value": found.value, "stderr": chosen.stderr if chosen else None}
-    shown |= {"low": chosen.low if chosen else None, "high": chosen.high if chosen else None, "level": level}
-    shown["intervals"] = intervals_document(found.limits)
+    chosen = {name: getattr(found.limits.get(interval_for), name, None) for name in ("stderr", "low", "high")}
+    shown = {"value": found.value, **chosen, "level": level, "intervals": intervals_document(found.limits)}
     return {**shown, "undefined": found.undefined} if found.undefined else shown
 
 
@@ -160,16 +155,10 @@ def differences(pairs: Sequence[Pair]) -> Table:
     several = len(pairs) > 1
     shown = bare("difference", "SPA", "interval", "kappa", "interval", "shared items", "p (Holm)" if several else "p")
     for pair in pairs:
-        spa, kappa = pair.difference, pair.kappa_difference
-        shown.add_row(
-            _names(pair),
-            change(spa.value),
-            span(spa),
-            change(kappa.value),
-            span(kappa),
-            "unknown" if pair.shared_items is None else f"{pair.shared_items:,}",
-            "–" if pair.p_holm is None else p_value(pair.p_holm).removeprefix("p ").removeprefix("= "),
-        )
+        gaps = [words for gap in (pair.difference, pair.kappa_difference) for words in (change(gap.value), span(gap))]
+        shared = "unknown" if pair.shared_items is None else f"{pair.shared_items:,}"
+        p = "–" if pair.p_holm is None else p_value(pair.p_holm).removeprefix("p ").removeprefix("= ")
+        shown.add_row(_names(pair), *gaps, shared, p)
     return shown
 
 

@@ -37,18 +37,14 @@ def explain(design: Assignment) -> str:
         lines.append(f"Everyone   {count(len(design.everyone), 'item')} for all annotators")
     if even.fewest_shared is not None and even.most_shared is not None:
         lines.append(f"Pairs      any two annotators share {_span(even.fewest_shared, even.most_shared, 'item')}")
-        lines.append(f"Connected  {_connected(even.groups)}")
+        apart = "groups share no item: nothing will show whether they agree; assign more items or more per item"
+        joined = "all annotators can be compared, directly or through others"
+        lines.append(f"Connected  {joined if even.groups == 1 else f'{even.groups:,} {apart}'}")
     return "\n".join(lines)
 
 
 def _span(low: int, high: int, noun: str) -> str:
     return count(low, noun) if low == high else f"{low:,} to {count(high, noun)}"
-
-
-def _connected(groups: int) -> str:
-    if groups == 1:
-        return "all annotators can be compared, directly or through others"
-    return f"{groups:,} groups share no item: nothing will show whether they agree; assign more items or more per item"
 
 
 def design_rows(design: Assignment) -> dict[str, Any]:
@@ -66,7 +62,8 @@ def explain_returned(came: Returned, width: int = 100) -> str:
     Did less   1 annotator: ann 0 of 2
     By people  consistent with chance (p = 0.083): all missed about the same share
     """
-    facts = [("Returned", f"{came.done:,} of {count(came.assigned, 'assigned annotation')} ({_share(came)})")]
+    share = percent(came.done / came.assigned) if came.assigned else "none assigned"
+    facts = [("Returned", f"{came.done:,} of {count(came.assigned, 'assigned annotation')} ({share})")]
     if came.unplanned:
         facts.append(("Unplanned", f"{count(came.unplanned, 'annotation')} by people the item was not assigned to"))
     if came.missing:
@@ -76,10 +73,6 @@ def explain_returned(came: Returned, width: int = 100) -> str:
     return "\n".join(fill(f"{head:<11}{words}", width, subsequent_indent=" " * 11) for head, words in facts)
 
 
-def _share(came: Returned) -> str:
-    return percent(came.done / came.assigned) if came.assigned else "none assigned"
-
-
 def _named(rows: tuple[tuple[str, int, int], ...]) -> str:
     shown = ", ".join(f"{printable(name, 30)} {done} of {assigned}" for name, assigned, done in rows[:SHOWN])
     return shown + (f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else "")
@@ -87,20 +80,9 @@ def _named(rows: tuple[tuple[str, int, int], ...]) -> str:
 
 def _evenness(came: Returned) -> list[tuple[str, str]]:
     """Whether the missing annotations look random, over people and over items."""
-    told = (
-        (
-            "By people",
-            came.p_people,
-            "some did much less; assign --finish reassigns their work",
-            "all missed about the same share",
-        ),
-        (
-            "By items",
-            came.p_items,
-            "people skipped the same items; see what these have in common",
-            "no items stand out",
-        ),
-    )
+    less, same = "some did much less; assign --finish reassigns their work", "all missed about the same share"
+    skipped, none = "people skipped the same items; see what these have in common", "no items stand out"
+    told = (("By people", came.p_people, less, same), ("By items", came.p_items, skipped, none))
     return [
         (head, f"uneven ({p_value(p)}): {uneven}" if p < UNEVEN else f"consistent with chance ({p_value(p)}): {even}")
         for head, p, uneven, even in told

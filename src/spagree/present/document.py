@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spagree.estimate import Data, Estimate, Missingness
 from spagree.estimate.breakdown_values import NOT_ASKED, Absent, Breakdowns
-from spagree.estimate.checks import Check, checks
+from spagree.estimate.checks import checks
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.wording import json_escapes
 from spagree.version import __version__
@@ -16,39 +16,35 @@ if TYPE_CHECKING:
     from spagree.estimate.comparison import Difference
 
 FORMAT = 1
+COUNTS = ("items", "annotations", "annotators", "classes", "pairable_items", "unpairable_items", "pairable_annotations")
 
 
 def document(breakdowns: Breakdowns) -> dict[str, Any]:
     """The documented JSON as a dictionary; an undefined figure says why."""
     findings = breakdowns.findings
     spa = findings.spa
-    named = {"level": spa.level, "weights": spa.weights, "method": spa.method}
+    named: dict[str, Any] = {"level": spa.level, "weights": spa.weights, "method": spa.method}
     named |= {"interval_for": spa.interval_for, "generalise": spa.interval_for, "covers": spa.covers}
+    if findings.data.clusters is not None:  # items are not independent: the standard error is over clusters
+        named |= {"clusters": findings.data.clusters, "cluster": findings.data.cluster}
     return {
         "format": FORMAT,
         "spagree": __version__,
         "metric": findings.metric,
         "data": _data(findings.data),
-        "spa": {**estimate_document(spa), **named, **_clusters(findings.data), **_intervals(breakdowns)},
+        "spa": {**estimate_document(spa), **named, **_intervals(breakdowns)},
         "schemes": {name: estimate_document(found) for name, found in findings.schemes.items()},
         "missingness": _missingness(findings.missingness),
         "chance": {
             name: estimate_document(found, observed=found.observed, expected=found.expected)
             for name, found in findings.chance.items()
         },
-        "checks": [_check(each) for each in checks(breakdowns)],
+        "checks": [
+            {"code": each.code, "state": each.state, **each.figures, **({"reason": each.reason} if each.reason else {})}
+            for each in checks(breakdowns)
+        ],
         "warnings": [{"code": each.code, "message": each.message} for each in findings.warnings],
     }
-
-
-def _check(found: Check) -> dict[str, Any]:
-    reason = {} if found.reason is None else {"reason": found.reason}
-    return {"code": found.code, "state": found.state, **found.figures, **reason}
-
-
-def _clusters(data: Data) -> dict[str, Any]:
-    """The clusters behind the standard error, if items are not independent."""
-    return {} if data.clusters is None else {"clusters": data.clusters, "cluster": data.cluster}
 
 
 def _intervals(breakdowns: Breakdowns) -> dict[str, Any]:
@@ -83,30 +79,17 @@ def to_json(value: Any, indent: int | None = 2, *, ascii: bool = False) -> str:
 def _data(data: Data) -> dict[str, Any]:
     spread = data.annotations_per_item
     return {
-        "items": data.items,
-        "annotations": data.annotations,
-        "annotators": data.annotators,
-        "classes": data.classes,
-        "pairable_items": data.pairable_items,
-        "unpairable_items": data.unpairable_items,
-        "pairable_annotations": data.pairable_annotations,
-        "annotations_per_item": {
-            "min": spread.min if spread else None,
-            "median": spread.median if spread else None,
-            "max": spread.max if spread else None,
-        },
+        **{name: getattr(data, name) for name in COUNTS},
+        "annotations_per_item": {name: getattr(spread, name, None) for name in ("min", "median", "max")},
         "labels": dict(data.labels),
         "left_out": dict(data.left_out),
     }
 
 
 def _missingness(test: Missingness) -> dict[str, Any]:
-    shown: dict[str, Any] = {"z": test.z, "p": test.p}
-    if test.undefined:
-        shown["undefined"] = test.undefined
-    shown["by_n"] = [
+    by_n = [
         {"n": row.n, "items": row.items, "agreement": row.agreement.value}
         | {"low": row.agreement.low, "high": row.agreement.high}
         for row in test.by_n
     ]
-    return shown
+    return {"z": test.z, "p": test.p, **({"undefined": test.undefined} if test.undefined else {}), "by_n": by_n}

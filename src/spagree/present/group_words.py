@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Group
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from spagree.estimate import Corrected, Estimate
@@ -99,20 +98,12 @@ def groups_document(found: Groups) -> dict[str, Any]:
 
 def groups_summary(found: Groups, width: int = 100) -> Group:
     """One line per group, agreement between groups of annotators, and which groups differ."""
-    title = f"By {printable(found.column)} (groups of {found.of})"
-    bars = width >= ROOM_FOR_BARS
-    words = [Padding(Text(sentence), (0, 2)) for sentence in differences_in_words(found)]
-    return Group(Text(title, style="bold"), Padding(_table(found, bars=bars), (0, 2)), *words)
-
-
-def _table(found: Groups, *, bars: bool) -> Table:
+    title = Text(f"By {printable(found.column)} (groups of {found.of})", style="bold")
     lines = group_lines(found)
-    chart = IntervalChart([line.spa for line in lines if line.spa.value is not None], shown=bars)
+    chart = IntervalChart([line.spa for line in lines if line.spa.value is not None], shown=width >= ROOM_FOR_BARS)
     table = bare("group", "items", "agreement", "interval", "", left=[""])
     for name, spa, items, _ in lines:
-        table.add_row(name, f"{items:,}", figure(spa.value), _interval(spa), chart.draw(spa))
-    return table
-
-
-def _interval(found: Estimate) -> str:
-    return interval(found) if found.low is not None else f"none: {found.undefined}"
+        ends = interval(spa) if spa.low is not None else f"none: {spa.undefined}"
+        table.add_row(name, f"{items:,}", figure(spa.value), ends, chart.draw(spa))
+    words = [Padding(Text(sentence), (0, 2)) for sentence in differences_in_words(found)]
+    return Group(title, Padding(table, (0, 2)), *words)

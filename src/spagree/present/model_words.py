@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -56,20 +57,11 @@ def models_document(models: Mapping[str, ModelFindings]) -> dict[str, Any]:
 
 def _model_document(found: ModelFindings) -> dict[str, Any]:
     population, level = found.difference.interval_for, found.difference.level
-    figures = {
-        "with_humans": found.with_humans,
-        "humans": found.humans,
-        "kappa_with_humans": found.kappa_with_humans,
-        "kappa_humans": found.kappa_humans,
-    }
-    shown: dict[str, Any] = {name: figure_document(each, level, population) for name, each in figures.items()}
+    figures = ("with_humans", "humans", "kappa_with_humans", "kappa_humans")
+    shown: dict[str, Any] = {name: figure_document(getattr(found, name), level, population) for name in figures}
+    shown |= {name: difference_document(getattr(found, name)) for name in ("difference", "kappa_difference")}
+    shown |= {name: getattr(found, name) for name in ("margin", "verdict", "items", "humans_count")}
     shown |= {
-        "difference": difference_document(found.difference),
-        "kappa_difference": difference_document(found.kappa_difference),
-        "margin": found.margin,
-        "verdict": found.verdict,
-        "items": found.items,
-        "humans_count": found.humans_count,
         "items_left_out": dict(found.left_out),
         "labels": dict(found.labels),
         "runs": found.runs,
@@ -78,19 +70,9 @@ def _model_document(found: ModelFindings) -> dict[str, Any]:
     if found.self_agreement is not None:
         shown["self_agreement"] = figure_document(found.self_agreement, level, "items")
     if found.rank is not None:
-        shown["rank"] = {"rank": found.rank.rank, "tied": found.rank.tied, "of": found.rank.of}
+        shown["rank"] = asdict(found.rank)
     if found.alternative is not None:
-        test = found.alternative
-        shown["alternative_annotator_test"] = {
-            "omega": test.omega,
-            "rho": test.rho,
-            "epsilon": test.epsilon,
-            "passes": test.passes,
-            "annotators": test.annotators,
-            "annotators_left_out": test.annotators_left_out,
-            "annotations": test.annotations,
-            "annotations_left_out": test.annotations_left_out,
-        }
+        shown["alternative_annotator_test"] = asdict(found.alternative) | {"passes": found.alternative.passes}
     return shown
 
 
@@ -134,16 +116,9 @@ def models_summary(models: Mapping[str, ModelFindings]) -> Group:
 def _figures(models: Iterable[ModelFindings]) -> RenderableType:
     shown = bare("", "with people", "two people", "difference", "interval", "kappa difference", "interval")
     for each in models:
-        gap, kappa = each.difference, each.kappa_difference
-        shown.add_row(
-            printable(each.name),
-            figure(each.with_humans.value),
-            figure(each.humans.value),
-            change(gap.value),
-            span(gap),
-            change(kappa.value),
-            span(kappa),
-        )
+        figures = (figure(each.with_humans.value), figure(each.humans.value))
+        gaps = [words for gap in (each.difference, each.kappa_difference) for words in (change(gap.value), span(gap))]
+        shown.add_row(printable(each.name), *figures, *gaps)
     return shown
 
 

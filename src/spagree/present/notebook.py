@@ -45,13 +45,8 @@ def bar(findings: Findings) -> str:
     if spa.value is None:
         return ""
     low, high = (spa.value if end is None else end for end in (spa.low, spa.high))
-    drawn = [
-        _rect(0, 1, "currentColor", 0.15),
-        _rect(low, high - low, ACCENT, 0.55),
-        _line(spa.value, ACCENT, 4),
-    ]
-    if chance is not None:
-        drawn.append(_line(chance, CHANCE, 2, ' stroke-dasharray="3 2"'))
+    drawn = [_rect(0, 1, "currentColor", 0.15), _rect(low, high - low, ACCENT, 0.55), _line(spa.value, ACCENT, 4)]
+    drawn += [] if chance is None else [_line(chance, CHANCE, 2, ' stroke-dasharray="3 2"')]
     label = escape(on_the_scale(findings), quote=True)
     return f'<svg width="320" height="22" role="img" aria-label="{label}">{"".join(drawn)}</svg>'
 

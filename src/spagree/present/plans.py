@@ -85,9 +85,8 @@ def _crowd(row: Mapping[str, Any], done: str) -> str:
 
 
 def _wide(row: Mapping[str, Any]) -> str:
-    width = f"± {figure(row['half_width'])}"
-    low, high = row.get("half_width_low"), row.get("half_width_high")
-    return width if low is None else f"{width} ({limits(low, high)})"
+    between = _between(row)
+    return f"{_width(row)} ({between})" if between else _width(row)
 
 
 def plan_table(rows: Rows) -> Table:
@@ -97,12 +96,12 @@ def plan_table(rows: Rows) -> Table:
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "": lambda row: "▸" if row["best"] else "",
         "route": lambda row: ROUTES[row["route"]],
-        "annotators": lambda row: _whole(row["annotators"]) if "annotators" in row else "",
-        "per item": lambda row: _whole(row["annotations_per_item"]),
-        "items": lambda row: _whole(row["items"]),
-        "annotations to make": lambda row: _whole(row["more_annotations"]),
+        "annotators": lambda row: _whole(row, "annotators"),
+        "per item": lambda row: _whole(row, "annotations_per_item"),
+        "items": lambda row: _whole(row, "items"),
+        "annotations to make": lambda row: _whole(row, "more_annotations"),
         "half-width": _width,
-        "each": lambda row: _whole(row["per_annotator"]) if "per_annotator" in row else "",
+        "each": lambda row: _whole(row, "per_annotator"),
         "between": _between,
         "done": lambda row: row.get("done") or "",
     }
@@ -114,8 +113,10 @@ def plan_table(rows: Rows) -> Table:
     return shown
 
 
-def _whole(value: int | None) -> str:
-    return "–" if value is None else f"{value:,}"
+def _whole(row: Mapping[str, Any], name: str) -> str:
+    """A count, – if it is unknown, nothing if the plan does not have it."""
+    value = row.get(name, "")
+    return "–" if value is None else f"{value:,}" if value != "" else ""
 
 
 def _between(row: Mapping[str, Any]) -> str:

@@ -21,11 +21,11 @@ from spagree.present.wording import (
     figure,
     interval,
     label_list,
+    left_out,
     number,
     percent,
     printable,
 )
-from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 from spagree.understood import Understood
 
 CHART_WIDTH = 26
@@ -81,29 +81,21 @@ def _fact_rows(findings: Findings, understood: Understood | None) -> Iterator[tu
     yield "Data", [first, f"{count(data.classes, 'class', 'classes')}: {label_list(data.labels)}"]
     yield "Coverage", _coverage_lines(findings)
     if findings.data.left_out:
-        yield "Left out", [_left_out(why, size) for why, size in findings.data.left_out.items()]
-
-
-def _left_out(why: str, size: int) -> str:
-    k = why.removeprefix(AFTER_FIRST)
-    reason = LEFT_OUT.get(why, f"after the first {k} of their item")
-    return f"{count(size, 'annotation')}: {reason}"
+        lost = findings.data.left_out.items()
+        yield "Left out", [f"{count(size, 'annotation')}: {left_out(why)}" for why, size in lost]
 
 
 def _read_lines(understood: Understood) -> list[str]:
     lines = [f"{printable(understood.source, 80)} as {understood.kind}"]
     if understood.columns:
-        lines.append(
-            "columns: " + ", ".join(f"{role} = {printable(name)}" for role, name in understood.columns.items())
-        )
+        columns = ", ".join(f"{role} = {printable(name)}" for role, name in understood.columns.items())
+        lines.append(f"columns: {columns}")
     if understood.guessed:
         guessed = [role for role in understood.columns if role in understood.guessed]
         lines[-1] += f" ({', '.join(guessed)} guessed)" if len(guessed) < len(understood.columns) else " (guessed)"
     if understood.examples:
-        first = " · ".join(printable(cell, 40) for cell in understood.examples[0])
-        lines.append(f"first row: {first}")
-    lines += [printable(rule, 200) for rule in understood.rules]
-    return lines
+        lines.append(f"first row: {' · '.join(printable(cell, 40) for cell in understood.examples[0])}")
+    return lines + [printable(rule, 200) for rule in understood.rules]
 
 
 def _coverage_lines(findings: Findings) -> list[str]:
@@ -153,12 +145,11 @@ def _figures(findings: Findings, *, bars: bool) -> Iterator[RenderableType]:
 
 
 def _scheme_table(findings: Findings, *, bars: bool) -> Table:
-    rows = [(name, found) for name, found in findings.schemes.items()]
-    if findings.spa.weights not in findings.schemes:
-        rows.append((findings.spa.weights, findings.spa))
+    rows = dict(findings.schemes)
+    rows.setdefault(findings.spa.weights, findings.spa)  # custom weights
     table = _interval_columns("scheme")
-    chart = IntervalChart([found for _, found in rows], shown=bars)
-    for name, found in rows:
+    chart = IntervalChart(rows.values(), shown=bars)
+    for name, found in rows.items():
         style = "bold" if name == findings.spa.weights else ""
         marked = ("▸ " if style else "  ") + name
         table.add_row(marked, figure(found.value), interval(found), chart.draw(found), style=style)
@@ -167,10 +158,9 @@ def _scheme_table(findings: Findings, *, bars: bool) -> Table:
 
 def _chance_table(findings: Findings) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    for name, justify in (("  coefficient", "left"), ("value", "right"), ("interval", "left")):
-        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    table.add_column("observed", justify="right", overflow="fold")
-    table.add_column("by chance", justify="right", overflow="fold")
+    for name in ("  coefficient", "value", "interval", "observed", "by chance"):
+        right = name in ("value", "observed", "by chance")
+        table.add_column(name, justify="right" if right else "left", overflow="fold")
     for name, found in findings.chance.items():
         if found.value is None:
             table.add_row(f"  {name}", "undefined", Text(str(found.undefined)), "", "")

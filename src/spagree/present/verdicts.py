@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,13 +23,16 @@ from spagree.present.wording import (
     plus_minus,
     sentence,
 )
+from spagree.understood import Caution
 
 State = Literal["ok", "look", "problem"]
 
 ALIKE = 0.03  # between weighting schemes: nobody would decide differently
 FEWEST_NAMED = 4  # annotators: with fewer, half of the annotations is unremarkable
-# Warnings that a verdict already covers.
-SAID = {"missingness", "schemes_diverge", "low_coverage", "few_items", "disconnected_teams", "thin_bridge", "repeats"}
+# warnings that a verdict already covers
+COVERED = {
+    *("missingness", "schemes_diverge", "low_coverage", "few_items", "disconnected_teams", "thin_bridge", "repeats")
+}
 
 SHOWN: Mapping[str, State] = {"fine": "ok", "look": "look", "problem": "problem", "cannot_tell": "look"}
 
@@ -57,7 +60,8 @@ class Verdict:
 
 def verdicts(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
     """All checks in words, and the warnings they do not cover."""
-    return (*checked(breakdowns), *_warnings(breakdowns.findings))
+    others = [warning for warning in breakdowns.findings.warnings if warning.code not in COVERED]
+    return (*checked(breakdowns), *map(_warning, others))
 
 
 def checked(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
@@ -82,17 +86,17 @@ def in_short(found: Sequence[Verdict]) -> Verdict:
     >>> in_short([Verdict("ok", "Coverage", ""), Verdict("problem", "Assumption", "")]).words
     '1 of 2 checks shows a problem: assumption.'
     """
-    said: dict[State, str] = {}
-    states: tuple[tuple[State, str], ...] = (("problem", "a problem"), ("look", "something to look at"))
-    for state, says in states:
+    told: dict[State, str] = {}
+    states: dict[State, str] = {"problem": "a problem", "look": "something to look at"}
+    for state, what in states.items():
         named = [verdict.title.lower() for verdict in found if verdict.state == state]
         if named:
-            of_all = "" if said else f" of {len(found)} checks"
+            of_all = "" if told else f" of {len(found)} checks"
             shows = "shows" if len(named) == 1 else "show"
-            said[state] = f"{len(named)}{of_all} {shows} {says}: {', '.join(named)}"
-    if not said:
+            told[state] = f"{len(named)}{of_all} {shows} {what}: {', '.join(named)}"
+    if not told:
         return Verdict("ok", "In short", f"All {len(found)} checks are fine.")
-    return Verdict(next(iter(said)), "In short", f"{'; '.join(said.values())}.")
+    return Verdict(next(iter(told)), "In short", f"{'; '.join(told.values())}.")
 
 
 def _precision(findings: Findings, check: Check) -> Verdict | None:
@@ -126,11 +130,9 @@ def _coverage(findings: Findings, check: Check) -> Verdict:
     if spread:
         ends = f"{spread.min:,} to {spread.max:,}, median {number(spread.median)}"
         words += f"; annotations per item: {f'{spread.min:,}' if spread.min == spread.max else ends}"
-    if check.state == checks.FINE:
-        return Verdict("ok", "Coverage", f"{words}.")
-    return Verdict(
-        "look", "Coverage", f"{words}. The number describes only these items, unless they were chosen at random."
-    )
+    only = " The number describes only these items, unless they were chosen at random."
+    is_fine = check.state == checks.FINE
+    return Verdict("ok" if is_fine else "look", "Coverage", f"{words}.{'' if is_fine else only}")
 
 
 def _assumption(findings: Findings, check: Check) -> Verdict | None:
@@ -255,10 +257,5 @@ def _single(findings: Findings) -> str:
     return f"; {count(alone, 'annotation')} {stand} nothing about agreement"
 
 
-def _warnings(findings: Findings) -> Iterator[Verdict]:
-    """Warnings from the readers and the tally that no verdict covers."""
-    for warning in findings.warnings:
-        if warning.code not in SAID:
-            title = warning.code.replace("_", " ").capitalize()
-            words = escape_controls(warning.message)
-            yield Verdict("look", title, sentence(words))
+def _warning(found: Caution) -> Verdict:
+    return Verdict("look", found.code.replace("_", " ").capitalize(), sentence(escape_controls(found.message)))

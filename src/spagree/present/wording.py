@@ -14,6 +14,7 @@ from math import floor, log10
 from typing import TYPE_CHECKING
 
 from spagree.estimate import Estimate
+from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
 
 if TYPE_CHECKING:
     from spagree.estimate.comparison import Difference
@@ -262,6 +263,15 @@ def label_list(labels: Mapping[str, int], most: int = 6) -> str:
     ordered = sorted(labels.items(), key=lambda pair: (-pair[1], pair[0]))
     shown = ", ".join(f"{quoted(label)}: {size:,}" for label, size in ordered[:most])
     return shown + (f", … {len(ordered) - most:,} more" if len(ordered) > most else "")
+
+
+def left_out(reason: str) -> str:
+    """Why annotations were not used, in words.
+
+    >>> left_out("after_first_2"), left_out("missing_label")
+    ('after the first 2 of their item', 'no label')
+    """
+    return LEFT_OUT.get(reason, f"after the first {reason.removeprefix(AFTER_FIRST)} of their item")
 
 
 def sentence(words: str) -> str:

@@ -14,13 +14,8 @@ GAP_TIPS = {"name": "", "figure": "difference", "interval": "interval"}
 def compared(figures: Rows, gaps: Rows, *, margin: float | None = None) -> Any:
     """Rows of ``name, value, low, high, figure, interval``; a margin is the line a model must stay above."""
     above = across([{**row, "kind": CHOSEN} for row in figures], "agreement", TIPS)
-    told = [{**row, "kind": CHOSEN if _told(row) else OTHER} for row in gaps]
+    told = [{**row, "kind": OTHER if row["low"] is None or row["low"] <= 0 <= row["high"] else CHOSEN} for row in gaps]
     reference = 0.0 if margin is None else -margin
     below = across(told, "difference in agreement", GAP_TIPS, reference=reference, lowest=-1.0)
     own = {"scale": dict.fromkeys(("x", "y", "color"), "independent")}
     return to_altair({"vconcat": [above, below], "resolve": own})
-
-
-def _told(row: Any) -> bool:
-    """Whether the interval leaves out 0."""
-    return row["low"] is not None and (row["low"] > 0 or row["high"] < 0)

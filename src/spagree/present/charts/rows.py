@@ -23,7 +23,6 @@ from spagree.present.group_words import group_lines
 from spagree.present.wording import (
     count,
     figure,
-    interval,
     limits,
     moment,
     number,
@@ -42,6 +41,7 @@ MOST_CLASSES = 16  # rows of a table whose names are still readable
 MOST_LINES = 40
 SIZES = {"classes": "items", "annotators": "shared"}
 BINS = 20
+HALF_A_PERCENT = 0.005
 STRONGEST = 4
 DEVELOPMENT = (
     ("so far", "spa", "low", "high", "items"),
@@ -53,12 +53,13 @@ NO_OPTION = "none"
 Row = dict[str, Any]
 
 
-def _ends(found: Estimate) -> Row:
-    return {"value": found.value, "low": found.low, "high": found.high}
+def _figures(value: float | None, low: float | None, high: float | None) -> Row:
+    """A figure with its interval, as numbers and in words."""
+    return {"value": value, "low": low, "high": high, "shown": figure(value), "interval": limits(low, high)}
 
 
-def _said(found: Estimate) -> Row:
-    return {"shown": figure(found.value), "interval": interval(found)}
+def _estimate(found: Estimate) -> Row:
+    return _figures(found.value, found.low, found.high)
 
 
 def scheme_rows(breakdowns: Breakdowns) -> list[Row]:
@@ -67,33 +68,28 @@ def scheme_rows(breakdowns: Breakdowns) -> list[Row]:
     chosen = findings.spa.weights
     found = {**findings.schemes, chosen: findings.spa}
     return [
-        {"name": name, **_ends(each), **_said(each), "kind": CHOSEN if name == chosen else OTHER}
-        for name, each in found.items()
+        {"name": name, **_estimate(each), "kind": CHOSEN if name == chosen else OTHER} for name, each in found.items()
     ]
 
 
 def by_n_rows(breakdowns: Breakdowns) -> list[Row]:
     """Agreement of the items with n annotations: for each n, or for ranges if there are many."""
     return [
-        {"name": row.name, **_ends(row.agreement), **_said(row.agreement), "items": f"{row.items:,}"}
-        | {"many": row.items, "kind": FEW if row.items < FEW_ITEMS else CHOSEN}
+        {"name": row.name, **_estimate(row.agreement), "items": f"{row.items:,}", "many": row.items}
+        | {"kind": FEW if row.items < FEW_ITEMS else CHOSEN}
         for row in in_ranges(breakdowns.findings.missingness.by_n)
     ]
 
 
 def chance_rows(breakdowns: Breakdowns) -> list[Row]:
     """Each coefficient, with its observed and expected agreement."""
+    corrected, observed, by_chance = CHANCE_KINDS
     rows: list[Row] = []
     for name, found in breakdowns.findings.chance.items():
-        if found.value is None:
-            continue
-        values = zip(CHANCE_KINDS, (found.value, found.observed, found.expected), strict=True)
-        for place, (kind, value) in enumerate(values):
-            limits_ = _ends(found) if place == 0 else {"low": None, "high": None}
-            worded = interval(found) if place == 0 else "–"
-            rows.append(
-                {"name": name, "kind": kind, **limits_, "value": value, "shown": figure(value), "interval": worded}
-            )
+        if found.value is not None:
+            rows.append({"name": name, "kind": corrected, **_estimate(found)})
+            for kind, value in ((observed, found.observed), (by_chance, found.expected)):
+                rows.append({"name": name, "kind": kind, **_figures(value, None, None), "interval": "–"})
     return rows
 
 
@@ -109,9 +105,7 @@ def chosen_lines(found: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Ma
     return [row for row in defined if id(row) in common], "with the most items"
 
 
-def line_rows(
-    found: Sequence[Mapping[str, Any]], column: str, size: str, keys: Mapping[str, str] | None = None
-) -> list[Row]:
+def line_rows(found: Sequence[Mapping[str, Any]], column: str, size: str, keys: Mapping[str, str]) -> list[Row]:
     """Rows of a breakdown by name: as many as are readable, each with the number of items behind it.
 
     By ``keys`` a click filters the items of a page.
@@ -119,17 +113,9 @@ def line_rows(
     some, _ = chosen_lines(found, size)
     names = short_names((row[column] for row in some), NAME)
     return [
-        {
-            "name": names[row[column]],
-            "value": row["agreement"],
-            "low": row["low"],
-            "high": row["high"],
-            "kind": FEW if row["few"] else CHOSEN,
-            "shown": figure(row["agreement"]),
-            "interval": limits(row["low"], row["high"]),
-            "size": count(row[size], "item"),
-            "pick": (keys or {}).get(row[column], ""),
-        }
+        {"name": names[row[column]], **_figures(row["agreement"], row["low"], row["high"])}
+        | {"kind": FEW if row["few"] else CHOSEN, "size": count(row[size], "item")}
+        | {"pick": keys.get(row[column], "")}
         for row in some
     ]
 
@@ -139,7 +125,7 @@ def group_rows(found: Groups) -> list[Row]:
     lines = [line for line in group_lines(found) if line.spa.value is not None]
     names = short_names((line.name for line in lines), NAME)
     return [
-        {"name": names[line.name], **_ends(line.spa), **_said(line.spa)}
+        {"name": names[line.name], **_estimate(line.spa)}
         | {"kind": FEW if line.items < FEW_ITEMS else CHOSEN, "size": count(line.items, "item")}
         for line in lines
     ]
@@ -167,7 +153,9 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
             by_chance = (1 - mixed[given, given]) * shares[other] / max(1 - shares[given], 1e-12)
             excess = 0.0 if value is None or given == other or row["few"] else max(0.0, value - by_chance)
             place = {"down": names[given], "across": names[other], "same": given == other}
-            rows.append(place | _cell(value) | {"excess": excess, "pick": f"{keys[given]} {keys[other]}"})
+            words = "" if not value else percent(value) if value >= HALF_A_PERCENT else "<1%"
+            shown = {"value": value, "words": words, "shown": "–" if value is None else percent(value)}
+            rows.append(place | shown | {"excess": excess, "pick": f"{keys[given]} {keys[other]}"})
     return rows
 
 
@@ -227,11 +215,6 @@ def in_order(classes: list[Row], order: Sequence[str] = ()) -> list[Row]:
     return sorted(classes, key=lambda row: values[row["class"]]) if all(map(isfinite, values.values())) else classes
 
 
-def _cell(value: float | None) -> Row:
-    words = "" if not value else percent(value) if value >= 0.005 else "<1%"  # noqa: PLR2004 (half a percent)
-    return {"value": value, "words": words, "shown": percent(value) if value is not None else "–"}
-
-
 def bin_rows(breakdowns: Breakdowns) -> list[Row]:
     """Items by agreement, in twenty bins; full agreement falls into the last."""
     items = [0] * BINS
@@ -261,21 +244,13 @@ def pair_rows(breakdowns: Breakdowns) -> list[Row]:
     chosen = [name for name in people(breakdowns) if name in sound]
     names = short_names(chosen, NAME)
     return [
-        {"down": names[one], "across": names[other], **_meeting(met[frozenset((one, other))])}
+        {"down": names[one], "across": names[other], "value": row["agreement"], "words": figure(row["agreement"], 2)}
+        | {"shown": figure(row["agreement"]), "interval": limits(row["low"], row["high"])}
+        | {"size": count(row["shared"], "item")}
         for place, one in enumerate(chosen)
         for other in chosen[:place]
-        if frozenset((one, other)) in met
+        if (row := met.get(frozenset((one, other)))) is not None
     ]
-
-
-def _meeting(found: Mapping[str, Any]) -> Row:
-    return {
-        "value": found["agreement"],
-        "words": figure(found["agreement"], 2),
-        "shown": figure(found["agreement"]),
-        "interval": limits(found["low"], found["high"]),
-        "size": count(found["shared"], "item"),
-    }
 
 
 def network_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row]]:
@@ -303,9 +278,8 @@ def development_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row], Time
         place = {"place": along.place(row["time"]), "part": along.part(row["time"]), "when": when}
         for kind, name, low, high, size in DEVELOPMENT:
             if row[name] is not None:
-                figures = {"value": row[name], "low": row[low], "high": row[high], "shown": figure(row[name])}
-                words = {"interval": limits(row[low], row[high]), "size": count(row[size], "item")}
-                rows.append({"kind": kind, **place, **figures, **words})
+                figures = _figures(row[name], row[low], row[high])
+                rows.append({"kind": kind, **place, **figures, "size": count(row[size], "item")})
     return rows, _volume(found, along), along
 
 
@@ -353,22 +327,15 @@ def plan_rows(breakdowns: Breakdowns) -> list[Row]:
     half = half_interval(spa)
     if half is None or not found:
         raise DataError(f"nothing to plan with: {known(breakdowns.plan)['undefined'][0]}")
-    now = {"half_width": half, "annotations": there, "items": 0, "more_annotations": 0, "annotations_per_item": 0}
-    return [{**_place(row), **_design(row)} for row in (now, *found)]
+    now: Row = {"half_width": half, "annotations": there, "items": 0, "more_annotations": 0, "annotations_per_item": 0}
+    return [_design(**{name: row[name] for name in now}) for row in (now, *found)]
 
 
-def _place(row: Mapping[str, Any]) -> Row:
-    return {"annotations": row["annotations"], "half_width": row["half_width"]}
-
-
-def _design(row: Mapping[str, Any]) -> Row:
-    more, n = row["more_annotations"], row["annotations_per_item"]
-    return {
-        "precision": plus_minus(row["half_width"]),
-        "made": f"{row['annotations']:,}",
-        "new": f"{row['items']:,} items, {n:,} annotations each" if more else "none",
-        "words": f"{more:,} more" if more else "now",
-    }
+def _design(half_width: float, annotations: int, items: int, more_annotations: int, annotations_per_item: int) -> Row:
+    new = f"{items:,} items, {annotations_per_item:,} annotations each" if more_annotations else "none"
+    words = f"{more_annotations:,} more" if more_annotations else "now"
+    place = {"annotations": annotations, "half_width": half_width}
+    return place | {"precision": plus_minus(half_width), "made": f"{annotations:,}", "new": new, "words": words}
 
 
 def strongest(edges: list[Row], each: int = STRONGEST) -> list[Row]:

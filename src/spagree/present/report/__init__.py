@@ -1,9 +1,9 @@
 """One self-contained HTML page: everything a reader asks, in the order they ask it.
 
-``parts`` holds what a page is made of: tables, figures, verdicts, cards, all plain values. ``top`` is the first screen,
-``verdicts`` says whether the number was measured well, and ``trust``, ``disagreement``, ``cards``,
-``group_section``, ``development_section`` and ``method`` make the sections; ``questions`` puts several questions on
-one page. ``page`` turns them into HTML, one template each; the page loads nothing and runs only its embedded scripts.
+``parts`` holds what a page is made of: tables, figures, lists and cards, all plain values. ``top`` is the first
+screen; ``trust``, ``disagreement_section``, ``cards``, ``group_section``, ``development_section`` and ``method`` make
+the sections; ``questions`` puts several questions on one page. ``page`` turns them into HTML, one template each; the
+page loads nothing and runs only its embedded scripts.
 """
 
 from __future__ import annotations
@@ -84,9 +84,8 @@ def sections(
         following(breakdowns),
         method(breakdowns, understood, options),
     ]
-    return made if breakdowns.findings.spa.value is not None else [each for each in map(_said, made) if each.parts]
-
-
-def _said(section: Section) -> Section:
-    """Drop figures that are missing for the same reason the page opens with."""
-    return replace(section, parts=[part for part in section.parts if not isinstance(part, Figure) or part.table])
+    if breakdowns.findings.spa.value is not None:
+        return made
+    # figures without a table are missing for the reason the page opens with
+    told = [[part for part in each.parts if not isinstance(part, Figure) or part.table] for each in made]
+    return [replace(each, parts=parts) for each, parts in zip(made, told, strict=True) if parts]

@@ -14,8 +14,7 @@ from spagree.present.report.parts import Figure, Listing, Part, Section, Table, 
 from spagree.present.sentence import chance_gap, kappa_bias
 from spagree.present.tables import columns
 from spagree.present.verdicts import Verdict
-from spagree.present.wording import count, printable
-from spagree.tally.policies import AFTER_FIRST, LEFT_OUT
+from spagree.present.wording import count, left_out, printable
 
 MOST_NAMED, MOST_TEAMS = 8, 20
 FEWEST_DRAWN = 3  # annotators up to which a sentence says more than a chart
@@ -143,13 +142,9 @@ def _team(kind: str, team: Team) -> rows.Row:
 
 
 def _left_out(findings: Findings) -> Iterator[Table]:
-    if not findings.data.left_out:
-        return
-    found = [
-        {"why": LEFT_OUT.get(why, f"after the first {why.removeprefix(AFTER_FIRST)} of their item"), "size": size}
-        for why, size in findings.data.left_out.items()
-    ]
-    yield table("left-out", "Annotations that were not used", found, LOST)
+    lost = [{"why": left_out(why), "size": size} for why, size in findings.data.left_out.items()]
+    if lost:
+        yield table("left-out", "Annotations that were not used", lost, LOST)
 
 
 def chance(breakdowns: Breakdowns) -> Section:
