@@ -7,11 +7,13 @@ import itertools
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 import tracemalloc
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +44,8 @@ from spagree.monitor.writer import Writer
 
 def send(address, number, size):
     store, ledger = Store(address), Ledger()
-    ledger.put(list(store.rows()))
+    for rows in store.tuples():
+        ledger.restore(rows)
     writer = Writer(ledger, store, lambda changed: None)
     while True:
         batch = [Given("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 3}", "x", 1.0) for i in range(number, number + size)]
@@ -74,6 +77,11 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("postgres").another(name).address)
 
 
+def rows_of(store: Store) -> list[Row]:
+    found = itertools.chain.from_iterable(store.tuples())
+    return [Row(Given._make((*row[:9], bool(row[9]))), row[10], row[11]) for row in found]
+
+
 def row(number: int, **more: object) -> Row:
     whole = Given("p", "q", "api", str(number), f"item {number}", "ann", "yes", 1.0, None, False)
     return Row(whole._replace(**more), number, 5.0)
@@ -86,7 +94,7 @@ def test_rows_are_kept_replaced_and_come_back_in_order(address: str) -> None:
     store.write([])
     store.close()
     again = Store(address)
-    assert list(again.rows()) == [row(1), row(2, label="nö \U0001f600", version=None, deleted=True), row(3)]
+    assert rows_of(again) == [row(1), row(2, label="nö \U0001f600", version=None, deleted=True), row(3)]
     again.close()
 
 
@@ -100,7 +108,7 @@ def test_many_rows_are_written_together_and_restored_as_they_were(address: str) 
     store.write(rows)
     store.write([each._replace(given=each.given._replace(label="no")) for each in rows[:150]])
     expected = [each._replace(given=each.given._replace(label="no")) for each in rows[:150]] + rows[150:]
-    assert list(store.rows()) == expected
+    assert rows_of(store) == expected
     ledger.put(rows)
     ledger.put(expected)
     again = restored(store)
@@ -130,10 +138,10 @@ def test_batches_are_stored_as_their_rows_would_be(address: str) -> None:
         ]
         store.append([batch(*(each.given for each in part)) for part in (new[:size], new[size:])], first, 9.0)
         rows += new
-    assert list(store.rows()) == rows
+    assert rows_of(store) == rows
     again = row(2, label="again")._replace(arrived=9.0)
     store.append([batch(again.given)], 2, 9.0)  # its first answer was lost: the number decides
-    assert list(store.rows()) == [rows[0], again, *rows[2:]]
+    assert rows_of(store) == [rows[0], again, *rows[2:]]
     store.close()
 
 
@@ -158,7 +166,7 @@ def test_batches_and_single_annotations_share_a_transaction(address: str) -> Non
     assert writer.send(batch(*events)).result() == 0
     assert writer.send(batch(given("60", "a", "x"), given("61", "a", "x"))).result() == 2
     writer.close()
-    assert [each.given for each in store.rows()] == [*events, given("60", "a", "x"), given("61", "a", "x")]
+    assert [each.given for each in rows_of(store)] == [*events, given("60", "a", "x"), given("61", "a", "x")]
     again = restored(store)
     assert again.columns("p", "q").frame().equals(ledger.columns("p", "q").frame()) and again.seq == ledger.seq == 182
     store.close()
@@ -173,10 +181,10 @@ def test_a_batch_that_the_store_refuses_is_not_counted(tmp_path: Path) -> None:
         connection.exec_driver_sql("PRAGMA max_page_count=12")
     with pytest.raises(StoreError):
         writer.send(many).result()
-    assert ledger.questions() == [] and list(store.rows()) == []
+    assert ledger.questions() == [] and rows_of(store) == []
     with store.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count=1000000")
-    assert writer.send(many).result() == 2000 == len(list(store.rows())) == ledger.seq
+    assert writer.send(many).result() == 2000 == len(rows_of(store)) == ledger.seq
     writer.close()
     store.close()
 
@@ -228,12 +236,16 @@ def test_sqlite_waits_for_the_disk(tmp_path: Path) -> None:
 def test_a_store_can_be_copied_while_it_is_used(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "s.sqlite"))
     store.write([row(1)])
-    store.backup(tmp_path / "copy.sqlite")
+    with (
+        closing(sqlite3.connect(tmp_path / "s.sqlite")) as one,
+        closing(sqlite3.connect(tmp_path / "copy.sqlite")) as copy,
+    ):
+        one.backup(copy)  # as `sqlite3 s.sqlite ".backup copy.sqlite"` does
     store.write([row(2)])
     store.close()
-    copy = Store(str(tmp_path / "copy.sqlite"))
-    assert list(copy.rows()) == [row(1)]
-    copy.close()
+    copied = Store(str(tmp_path / "copy.sqlite"))
+    assert rows_of(copied) == [row(1)]
+    copied.close()
 
 
 def test_what_is_no_store_is_refused_in_words(tmp_path: Path) -> None:
@@ -287,11 +299,11 @@ def test_a_full_disk_keeps_nothing_of_the_batch_and_goes_on_once_there_is_room(t
     with pytest.raises(StoreError) as failed:
         writer.send(many).result()
     assert "full" in str(failed.value.__cause__)
-    assert ledger.columns("p", "q").frame().height == len(list(store.rows())) == 1
+    assert ledger.columns("p", "q").frame().height == len(rows_of(store)) == 1
     with store.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count=1000000")
     assert writer.send(many).result() == 2000
-    assert ledger.columns("p", "q").frame().height == len(list(store.rows())) == 2001
+    assert ledger.columns("p", "q").frame().height == len(rows_of(store)) == 2001
     writer.close()
     store.close()
 
@@ -310,7 +322,8 @@ def test_a_million_annotations_fit_on_a_small_machine(tmp_path: Path) -> None:
     store, ledger = Store(str(path)), Ledger()
     tracemalloc.start()
     try:
-        ledger.put(list(store.rows()))
+        for rows in store.tuples():
+            ledger.restore(rows)
         assert tracemalloc.get_traced_memory()[0] < 700 * size
     finally:
         tracemalloc.stop()
@@ -401,7 +414,7 @@ def test_what_waits_is_written_before_the_end(tmp_path: Path) -> None:
     writer = Writer(ledger, store, lambda changed: None)
     done = [writer.send([given(str(i), "ann", "yes")]) for i in range(500)]
     writer.close()
-    assert all(each.done() for each in done) and len(list(store.rows())) == 500
+    assert all(each.done() for each in done) and len(rows_of(store)) == 500
     store.close()
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from spagree.monitor.live import SURE, Drop, Live
@@ -203,7 +203,9 @@ class Register:
     """Open and past alerts: new ones begin, and those no longer justified end."""
 
     def __init__(self, kept: list[dict[str, Any]]) -> None:
-        found = [Alert(**{**_known(json.loads(row["document"])), "ended": row["ended"]}) for row in kept]
+        documents = [json.loads(row["document"]) | {"ended": row["ended"]} for row in kept]
+        names = {each.name for each in fields(Alert)}
+        found = [Alert(**{name: value for name, value in each.items() if name in names}) for each in documents]
         self.past = [alert for alert in found if alert.ended is not None]
         self.open = {alert.key: alert for alert in found if alert.ended is None}
 
@@ -228,10 +230,6 @@ class Register:
         past = [alert for alert in self.past if (alert.project, alert.question) == own]
         found = [alert for key, alert in self.open.items() if key[:2] == own]
         return sorted(found, key=lambda alert: alert.code not in ABOUT_ALL), past[::-1]
-
-
-def _known(document: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in document.items() if name != "state"}
 
 
 def kept(alert: Alert) -> dict[str, Any]:

@@ -48,8 +48,7 @@ def decoded(body: bytes) -> Any:
 
 def posted(body: bytes) -> Events:
     """The events in a body of the API: one annotation, or a list of them."""
-    plain = _plain(body)
-    return _one_by_one(body) if plain is None else plain
+    return _plain(body) or _one_by_one(body)
 
 
 class _Posted(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -81,12 +80,13 @@ def _plain(body: bytes) -> Events | None:
         records = [records]
     if len(records) > MOST_IN_A_BODY or not all(each.item and each.annotator and each.label for each in records):
         return None
-    return _batch(records) or [_given(each) for each in records]
-
-
-def _given(each: _Posted) -> Given:
-    key = _key(each.project, each.question, each.id, each.item, each.annotator)
-    return Given(*key, each.item, each.annotator, each.label, each.version, each.time, each.deleted)
+    return _batch(records) or [
+        Given(
+            *_key(each.project, each.question, each.id, each.item, each.annotator),
+            *(each.item, each.annotator, each.label, each.version, each.time, each.deleted),
+        )
+        for each in records
+    ]
 
 
 def _batch(records: Sequence[_Posted]) -> Batch | None:
@@ -244,15 +244,12 @@ def potato(body: bytes, project: str = "potato") -> list[Event]:
     if as_text(payload.get("event")) not in ("annotation.created", "annotation.updated"):
         return []
     given = data.get("annotations")
-    item, annotator = (
-        checked(as_text(data.get("instance_id")), "item"),
-        checked(as_text(data.get("user_id")), "annotator"),
-    )
+    item = checked(as_text(data.get("instance_id")), "item")
+    annotator = checked(as_text(data.get("user_id")), "annotator")
     if not isinstance(given, dict) or not item or not annotator:
         raise DataError("an annotation of potato has user_id, instance_id and annotations")
     moment = usual(as_text(payload.get("timestamp")))
-    id = item + APART + annotator
-    about = (POTATO, id, item, annotator)
+    about = (POTATO, item + APART + annotator, item, annotator)
     return [
         Given(project, checked(schema, "question"), *about, checked(label_of(value), "label"), moment, moment)
         for schema, value in _schemas(given)

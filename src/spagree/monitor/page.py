@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any
 
 from spagree.monitor.alerts import Alert, notice
-from spagree.monitor.hub import Hub, Question, Reconciled
+from spagree.monitor.hub import Hub, Question
 from spagree.monitor.live import Live, Safe
 from spagree.present.charts.theme import PAGE, theme
 from spagree.present.charts.trend import trend
@@ -23,6 +21,7 @@ from spagree.present.report.page import (
     policy,
     section_html,
     specs,
+    template,
 )
 from spagree.present.report.parts import Section
 from spagree.present.wording import count, figure, interval, limits, moment, number, printable
@@ -31,6 +30,8 @@ from spagree.version import __version__
 LEAST_FOR_SECTIONS = 2  # annotations
 SHOWN_PAST = 10
 SHOWN_TITLES = 4
+WIDTH = 400  # of the bar
+WEB = "spagree.monitor.web"
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 SECTIONS = ("trust", "chance", "where", "items", "who", "course", "next")  # the method is the report's
 
@@ -48,8 +49,6 @@ class Verdict:
 class Top:
     """The first screen."""
 
-    project: str
-    question: str
     verdict: Verdict
     notice: str
     value: str
@@ -70,8 +69,6 @@ def top(hub: Hub, live: Live) -> Top:
     found, past = hub.register.of(live.project, live.question)
     spa = live.agreement.spa if live.agreement else None
     return Top(
-        printable(live.project, 60),
-        printable(live.question, 60),
         verdict(live, found),
         notice(live),
         figure(spa.value) if spa and spa.value is not None else "–",
@@ -137,13 +134,8 @@ def _bar(live: Live) -> Mapping[str, float | None] | None:
     spa = live.agreement.spa if live.agreement else None
     if spa is None or spa.value is None:
         return None
-    target = live.settings.target
-    return {
-        "value": spa.value * 400,
-        "low": None if live.safe.low is None else live.safe.low * 400,
-        "high": None if live.safe.high is None else live.safe.high * 400,
-        "target": None if target is None else target * 400,
-    }
+    places = {"value": spa.value, "low": live.safe.low, "high": live.safe.high, "target": live.settings.target}
+    return {name: None if place is None else place * WIDTH for name, place in places.items()}
 
 
 def facts(hub: Hub, live: Live) -> tuple[tuple[str, str], ...]:
@@ -164,13 +156,10 @@ def facts(hub: Hub, live: Live) -> tuple[tuple[str, str], ...]:
 def _sources(hub: Hub) -> tuple[tuple[str, str], ...]:
     found = [("last event", ago(hub.last_event))]
     for source, last in hub.reconciled.items():
-        found.append((f"compared with {printable(source, 60)}", f"{ago(last.at)}, {_drift(last)}"))
+        now = f"{count(last.drift, 'difference')} corrected" if last.drift else "no difference"
+        all_along = "" if last.total == last.drift else f" ({last.total:,} corrected since the start)"
+        found.append((f"compared with {printable(source, 60)}", f"{ago(last.at)}, {now}{all_along}"))
     return (*found, *((printable(source, 60), fault) for source, fault in hub.faults.items()))
-
-
-def _drift(last: Reconciled) -> str:
-    now = f"{count(last.drift, 'difference')} corrected" if last.drift else "no difference"
-    return now if last.total == last.drift else f"{now} ({last.total:,} corrected since the start)"
 
 
 def ago(then: float | None, now: float | None = None) -> str:
@@ -257,49 +246,39 @@ NOTHING: Mapping[str, Any] = {"version": 0, "sections": {}, "specs": {}}
 
 def render(hub: Hub, question: Question | None, asked: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[str, str]:
     """The whole page and its policy; without a question, the overview."""
-    questions = hub.questions()
     live = hub.live(question)[1] if question else None
-    style, script = own_file("style.css") + _file("live.css"), own_file("script.js")
-    library, following = drawing_library(), no_end_of_script(_file("live.js"))
+    style = own_file("style.css") + own_file("live.css", WEB)
+    scripts = [drawing_library(), own_file("script.js"), no_end_of_script(own_file("live.js", WEB))]
     html: str = _template("page.html.j2").render(
         title=" · ".join(question) if question else "All projects",
         question=question,
-        questions=questions,
+        questions=hub.questions(),
         overview=hub.overview() if question is None else [],
         found=found,
         asked=asked,
         annotators=sorted(live.columns.annotators) if live else [],
         style=style,
-        scripts=[library, script, following],
+        scripts=scripts,
         specs=in_script(found["specs"]),
         theme=in_script(theme(PAGE)),
         version=__version__,
         figure=figure,
         limits=limits,
     )
-    allowed = policy([library, script, following], style).replace("form-action 'none'", "form-action 'self'")
-    return html, f"{allowed}; connect-src 'self'; frame-ancestors 'none'"
+    return html, f"{_policy(scripts, style)}; connect-src 'self'; frame-ancestors 'none'"
 
 
 def login() -> tuple[str, str]:
     """The page that asks for the token."""
-    style = own_file("style.css") + _file("live.css")
+    style = own_file("style.css") + own_file("live.css", WEB)
     html: str = _template("login.html.j2").render(style=style)
-    return html, f"{policy([], style)}; frame-ancestors 'none'".replace("form-action 'none'", "form-action 'self'")
+    return html, f"{_policy([], style)}; frame-ancestors 'none'"
 
 
-def _file(name: str) -> str:
-    return resources.files("spagree.monitor.web").joinpath(name).read_text("utf-8")
-
-
-@cache
-def _environment() -> Any:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    return Environment(
-        loader=FunctionLoader(_file), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+def _policy(scripts: Sequence[str], style: str) -> str:
+    """The report's policy, but forms may be sent to this server."""
+    return policy(scripts, style).replace("form-action 'none'", "form-action 'self'")
 
 
 def _template(name: str) -> Any:
-    return _environment().get_template(name)
+    return template(name, "spagree.monitor", "web")

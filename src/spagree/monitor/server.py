@@ -8,11 +8,10 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from importlib import resources
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from sse_starlette.sse import EventSourceResponse
 from standardwebhooks import Webhook
@@ -25,10 +24,12 @@ from starlette.routing import Route
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import hooks, page
 from spagree.monitor.alerts import notice
+from spagree.monitor.events import Events
 from spagree.monitor.hub import Hub, Question
 from spagree.monitor.live import Live
 from spagree.monitor.security import Guard, TooLargeError, TooSlowError, body_of, problem
 from spagree.monitor.writer import BusyError, StoreError
+from spagree.present.report.page import own_file
 from spagree.read.tools.timestamps import usual
 
 LONGEST_MARK = 200
@@ -86,12 +87,12 @@ def _answer(status: int, message: str | None = None, **headers: str) -> Callable
     return answer
 
 
-async def _http(_request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
+async def _http(_request: Request, error: HTTPException) -> Response:
+    """Starlette's own errors in our words; ours begin with "no"."""
     words = {404: "there is nothing here; see /api/v1/openapi.json", 405: "this address takes a different method"}
-    headers = (error.headers if isinstance(error, HTTPException) else None) or {}
-    detail = error.detail if isinstance(error, HTTPException) else "internal error"
-    return problem(status, words.get(status, detail) if not detail.startswith("no ") else detail, **dict(headers))
+    is_ours = error.detail.startswith("no ")
+    said = error.detail if is_ours else words.get(error.status_code, error.detail)
+    return problem(error.status_code, said, **(error.headers or {}))
 
 
 HANDLERS: dict[Any, Any] = {
@@ -122,7 +123,9 @@ class Routes:
 
     async def take(self, request: Request) -> Response:
         """POST /api/v1/annotations: one annotation or many, acknowledged once they are durable."""
-        events = hooks.posted(await body_of(request))
+        return await self._accept(hooks.posted(await body_of(request)))
+
+    async def _accept(self, events: Events) -> Response:
         await self.hub.take(events)
         return JSONResponse({"accepted": len(events)})
 
@@ -133,8 +136,7 @@ class Routes:
         expected = hooks.expected_items(hooks.decoded(body).get("project"))
         if expected:
             self.hub.expected[expected[0]] = expected[1]
-        await self.hub.take(events)
-        return JSONResponse({"accepted": len(events)})
+        return await self._accept(events)
 
     async def potato(self, request: Request) -> Response:
         """POST /hooks/potato, checking its signature if the secret is known."""
@@ -144,9 +146,7 @@ class Routes:
                 self._potato.verify(body, dict(request.headers), json_parse=False)
             except Exception:  # the library raises many kinds of errors
                 return problem(401, "the signature is missing, wrong or too old; check the secret of the webhook")
-        events = hooks.potato(body)
-        await self.hub.take(events)
-        return JSONResponse({"accepted": len(events)})
+        return await self._accept(hooks.potato(body))
 
     def _question(self, request: Request) -> Question:
         """The requested question; a single one need not be named."""
@@ -225,11 +225,11 @@ class Routes:
         question, kind = self._question(request), request.query_params.get("format", "csv")
         if kind not in ("csv", "parquet"):
             raise DataError("format must be csv or parquet")
-        content = await asyncio.to_thread(_exported, self.hub, question, kind)
+        frame, content = await asyncio.to_thread(self.hub.ledger.columns(*question).frame), io.BytesIO()
+        await asyncio.to_thread(frame.write_csv if kind == "csv" else frame.write_parquet, content)
         media = "text/csv; charset=utf-8" if kind == "csv" else "application/vnd.apache.parquet"
-        return Response(
-            content, media_type=media, headers={"Content-Disposition": f"attachment; filename=annotations.{kind}"}
-        )
+        headers = {"Content-Disposition": f"attachment; filename=annotations.{kind}"}
+        return Response(content.getvalue(), media_type=media, headers=headers)
 
     async def show(self, request: Request) -> Response:
         """GET /: the live page of a question, or the overview."""
@@ -281,7 +281,7 @@ class Routes:
 
     async def metrics(self, _request: Request) -> Response:
         """GET /metrics for Prometheus."""
-        content = await asyncio.to_thread(_metrics, self.hub)
+        content = await asyncio.to_thread(generate_latest, _Collector(self.hub))
         return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def health(self, _request: Request) -> Response:
@@ -290,8 +290,7 @@ class Routes:
 
     async def openapi(self, _request: Request) -> Response:
         """GET /api/v1/openapi.json."""
-        text = resources.files("spagree.monitor.web").joinpath("openapi.json").read_text("utf-8")
-        return Response(text, media_type="application/json")
+        return Response(own_file("openapi.json", page.WEB), media_type="application/json")
 
 
 def _document(hub: Hub, live: Live) -> dict[str, Any]:
@@ -316,22 +315,6 @@ def _document(hub: Hub, live: Live) -> dict[str, Any]:
             "alerts": [alert.document() for alert in found],
         },
     }
-
-
-def _exported(hub: Hub, question: Question, kind: str) -> bytes:
-    frame = hub.ledger.columns(*question).frame()
-    target = io.BytesIO()
-    if kind == "csv":
-        frame.write_csv(target)
-    else:
-        frame.write_parquet(target)
-    return target.getvalue()
-
-
-def _metrics(hub: Hub) -> bytes:
-    registry = CollectorRegistry()
-    registry.register(_Collector(hub))
-    return generate_latest(registry)
 
 
 class _Collector:

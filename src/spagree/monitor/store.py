@@ -130,12 +130,6 @@ class Store:
                 yield found
             cursor.close()
 
-    def rows(self) -> Iterator[Row]:
-        """Every row in the order of arrival."""
-        for found in self.tuples():
-            for row in found:
-                yield Row(Given._make((*row[:9], bool(row[9]))), row[10], row[11])
-
     def write(self, rows: Sequence[Row]) -> None:
         """Store rows, new or changed, in one transaction; returns once they are on disk."""
         if not rows:
@@ -203,11 +197,6 @@ class Store:
         statement = insert(table)
         rest = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
         return statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=rest)
-
-    def backup(self, path: Path) -> None:
-        """A copy of an SQLite store while it is written to."""
-        with self.engine.connect() as connection:
-            connection.execute(sa.text("VACUUM INTO :path"), {"path": str(path)})
 
     def close(self) -> None:
         """Close the connections and let another process in."""

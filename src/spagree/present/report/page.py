@@ -144,26 +144,21 @@ def no_end_of_script(code: str) -> str:
 
 
 @cache
-def own_file(name: str) -> str:
-    """A style, script or template of the page."""
-    return resources.files(FOLDER).joinpath(name).read_text("utf-8")
+def own_file(name: str, package: str = FOLDER) -> str:
+    """A style or script of a page."""
+    return resources.files(package).joinpath(name).read_text("utf-8")
 
 
 @cache
-def _environment() -> Any:
+def _environment(package: str, folder: str) -> Any:
     try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
+        from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
         raise MissingExtraError("report", "writing a report") from None
-    return Environment(
-        loader=FunctionLoader(lambda name: own_file(f"templates/{name}")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    loader = PackageLoader(package, folder)
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
-def template(name: str) -> Any:
+def template(name: str, package: str = FOLDER, folder: str = "templates") -> Any:
     """One template, ready to render."""
-    return _environment().get_template(name)
+    return _environment(package, folder).get_template(name)
