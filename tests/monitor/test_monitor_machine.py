@@ -97,7 +97,8 @@ class Monitor(RuleBasedStateMachine):
         frame = live.columns.frame()
         assert {(item, who): label for item, who, label, _ in frame.rows()} == self.expected
         recount = Ledger()
-        recount.put(list(self.hub.store.rows()))
+        for rows in self.hub.store.tuples():
+            recount.restore(rows)
         again = look(*QUESTION, recount.columns(*QUESTION))
         plain = spagree.measure([(item, who, label) for (item, who), label in self.expected.items()])
         assert live.agreement is not None and again.agreement is not None

@@ -372,7 +372,7 @@ def test_whoever_hangs_up_neither_stops_the_writer_nor_loses_the_annotation(tmp_
     asyncio.run(hang_up("0"))
     assert asyncio.run(stay()) == 1
     writer.close()
-    assert sorted(row.given.item for row in store.rows()) == ["0", "1", "2"]
+    assert sorted(row.given.item for row in rows_of(store)) == ["0", "1", "2"]
     store.close()
 
 

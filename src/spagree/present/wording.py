@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor, log10
 from typing import TYPE_CHECKING
 
@@ -232,7 +232,9 @@ def quoted(label: str) -> str:
     return shown if label and label == label.strip() else f"'{shown}'"
 
 
-def short_names(names: Iterable[str], width: int = SHORT) -> dict[str, str]:
+def short_names(
+    names: Iterable[str], width: int = SHORT, shorten: Callable[[str, int], str] = printable
+) -> dict[str, str]:
     """User names made harmless and short, but still distinct.
 
     >>> short_names(["yes", "a" * 50 + "1", "a" * 50 + "2"], width=8)["a" * 50 + "2"]
@@ -245,11 +247,11 @@ def short_names(names: Iterable[str], width: int = SHORT) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in dict.fromkeys(names):
         plain = bool(name) and name == name.strip() and name not in TAKEN
-        shown = printable(name, width) if plain else f"'{printable(name, width - 2)}'"
+        shown = shorten(name, width) if plain else f"'{printable(name, width - 2)}'"
         number = 1
         while shown in found.values():
             number += 1
-            shown = printable(f"({number}) {name}", width)
+            shown = printable(f"({number}) {shorten(name, width)}", width)
         found[name] = shown
     return found
 

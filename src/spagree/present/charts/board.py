@@ -67,8 +67,9 @@ def groups(found: Breakdowns) -> Spec:
 def confusion(found: Breakdowns) -> Spec:
     """Which classes are confused, as a heat map."""
     _value(found)
-    tips = {"down": "first says", "across": "second says", "shown": "probability"}
-    return heat.confusion(rows.confusion_rows(found), tips)
+    drawn = rows.confusion_rows(found)
+    first, second = ("first", "second") if "first" in drawn[0] else ("down", "across")
+    return heat.confusion(drawn, {first: "first says", second: "second says", "shown": "probability"})
 
 
 def items(found: Breakdowns) -> Spec:

@@ -20,6 +20,7 @@ from spagree.moments import is_date, unix_seconds
 from spagree.present.charts.interval_lines import CHANCE_KINDS, CHOSEN, FEW, OTHER
 from spagree.present.charts.timeline import DAY, Timeline
 from spagree.present.group_words import group_lines
+from spagree.present.tables import chips
 from spagree.present.wording import (
     count,
     figure,
@@ -28,6 +29,7 @@ from spagree.present.wording import (
     number,
     percent,
     plus_minus,
+    printable,
     short_names,
     without_midnight,
 )
@@ -42,12 +44,14 @@ MOST_LINES = 40
 SIZES = {"classes": "items", "annotators": "shared"}
 BINS = 20
 HALF_A_PERCENT = 0.005
+WHOLE = 120  # characters of a name in a tooltip
 STRONGEST = 4
 DEVELOPMENT = (
     ("so far", "spa", "low", "high", "items"),
     ("items finished last", "recent", "recent_low", "recent_high", "recent_items"),
 )
-NAME = 28
+NAME, AXIS = 28, 17  # characters of a name, and of those that an axis shows in full
+FEWEST_LETTERS = 4  # of each option of a set
 NO_OPTION = "none"
 
 Row = dict[str, Any]
@@ -111,7 +115,8 @@ def line_rows(found: Sequence[Mapping[str, Any]], column: str, size: str, keys: 
     By ``keys`` a click filters the items of a page.
     """
     some, _ = chosen_lines(found, size)
-    names = short_names((row[column] for row in some), NAME)
+    given = [row[column] for row in some]
+    names = _class_names(given) if column == "class" else short_names(given, NAME)
     return [
         {"name": names[row[column]], **_figures(row["agreement"], row["low"], row["high"])}
         | {"kind": FEW if row["few"] else CHOSEN, "size": count(row[size], "item")}
@@ -141,6 +146,7 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
     some = some.sort("annotations", "class", descending=[True, False])
     classes = {row["class"]: row for row in in_order(some.rows(named=True), breakdowns.findings.order)}
     names, keys = _class_names(classes), class_keys(breakdowns)
+    are_cut = any(shown != name for name, shown in names.items() if name != "[]")
     both = known(breakdowns.confusion).join(some.select("class"), on="class", maintain_order="left")
     mixed = {(one, other): value for one, other, value in both.select("class", "other", "probability").rows()}
     # Not the agreement of the class: under a metric it also counts similar labels, and rows would exceed 100%.
@@ -155,7 +161,8 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
             place = {"down": names[given], "across": names[other], "same": given == other}
             words = "" if not value else percent(value) if value >= HALF_A_PERCENT else "<1%"
             shown = {"value": value, "words": words, "shown": "–" if value is None else percent(value)}
-            rows.append(place | shown | {"excess": excess, "pick": f"{keys[given]} {keys[other]}"})
+            whole = {"first": printable(given, WHOLE), "second": printable(other, WHOLE)} if are_cut else {}
+            rows.append(place | shown | whole | {"excess": excess, "pick": f"{keys[given]} {keys[other]}"})
     return rows
 
 
@@ -165,8 +172,21 @@ def _class_names(classes: Iterable[str]) -> dict[str, str]:
     >>> _class_names(["[]", "price"]), _class_names(["[]", "none"])
     ({'[]': 'none', 'price': 'price'}, {'[]': '[]', 'none': 'none'})
     """
-    names = short_names(classes, NAME)
+    names = short_names(classes, NAME, _short_class)
     return {name: NO_OPTION if name == "[]" and NO_OPTION not in names else shown for name, shown in names.items()}
+
+
+def _short_class(label: str, width: int) -> str:
+    """A class on an axis; of a set, every option is shown, shortened if the axis has no room for all of it.
+
+    >>> _short_class("location|price and value", 28), _short_class('["cleanliness of rooms", "location"]', 28)
+    ('location|price a…', 'cleanli…|location')
+    """
+    options = [] if label == "[]" else list(chips(label)) or label.split("|")
+    if len(options) <= 1 or (len(label) <= AXIS and not chips(label)):
+        return printable(label, width)
+    room = max(FEWEST_LETTERS, (AXIS + 1) // len(options) - 1)
+    return printable("|".join(printable(option, room) for option in options), width)
 
 
 def most_confused(breakdowns: Breakdowns) -> list[str]:

@@ -17,7 +17,7 @@ from spagree.present.wording import count, plus_minus, printable
 from spagree.understood import Understood
 from spagree.version import __version__
 
-OBJECTS = (" frame", "count matrix")
+OBJECTS = (" frame", "count matrix", "Python list")
 ROUTES = {
     NEW_ITEMS: "new items besides these",
     SAME_ITEMS: "more annotations of these items",
@@ -101,8 +101,11 @@ def source_name(understood: Understood | None) -> str:
 
     >>> source_name(Understood("/home/ann/private/labels.csv", "long"))
     'labels.csv'
+    >>> source_name(Understood("triples", "long"))
+    'annotations in a Python list'
     """
     if understood is None:
         return "a saved tally"
     name = PurePath(understood.source).name or understood.source
+    name = "Python list" if name == "triples" else name
     return printable(f"annotations in a {name}" if name.endswith(OBJECTS) else name, 80)

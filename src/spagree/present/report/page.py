@@ -23,6 +23,7 @@ from spagree.version import __version__
 
 FOLDER = "spagree.present.report"
 LIBRARY = "library.js"
+DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,20 @@ def _environment(package: str, folder: str) -> Any:
     except ImportError:
         raise MissingExtraError("report", "writing a report") from None
     loader = PackageLoader(package, folder)
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    found.filters["dates"] = _whole_dates
+    return found
+
+
+def _whole_dates(text: str) -> str:
+    """The text with dates that no line break splits.
+
+    >>> print(_whole_dates("<b> 2024-03-01 14:05"))
+    &lt;b&gt; <span class="date">2024-03-01 14:05</span>
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(DATE.sub(r'<span class="date">\g<0></span>', str(escape(text))))  # noqa: S704 (escaped)
 
 
 def template(name: str, package: str = FOLDER, folder: str = "templates") -> Any:
