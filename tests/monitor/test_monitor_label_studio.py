@@ -16,9 +16,9 @@ from serving import wait_for
 
 from spagree.errors import UsageError
 from spagree.monitor import hooks, label_studio
-from spagree.monitor.background import background
 from spagree.monitor.hub import Hub
 from spagree.monitor.label_studio import LabelStudio, compare, keep_comparing
+from spagree.monitor.run import background
 from spagree.monitor.store import Store
 from spagree.monitor.writer import BusyError
 

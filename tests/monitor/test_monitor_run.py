@@ -23,11 +23,10 @@ from spagree.errors import FileError, UsageError
 from spagree.monitor import demo as demo_module
 from spagree.monitor import follow, notify
 from spagree.monitor.alerts import Alert
-from spagree.monitor.background import background
 from spagree.monitor.follow import keep_following, listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.notify import Notifier
-from spagree.monitor.run import Asked, JsonLines, secret, serve
+from spagree.monitor.run import Asked, JsonLines, background, secret, serve
 from spagree.monitor.store import Store
 
 SAVED = Path(__file__).parents[3] / "shared" / "formats"

@@ -28,21 +28,13 @@ def paper() -> None:
 
 
 def _options(command: F) -> F:
+    rounds = "Number of random orders in which annotations are added."
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print the written files as JSON."),
         click.option("--force", is_flag=True, help="Rerun experiments that are already finished."),
         click.option("--seed", default=0, show_default=True, metavar="S", help="The same seed gives the same figures."),
-        click.option(
-            "--out", default="paper", show_default=True, metavar="DIR", help="Where tables and figures are written."
-        ),
-        click.option(
-            "--rounds",
-            type=click.IntRange(min=2),
-            default=3000,
-            show_default=True,
-            metavar="N",
-            help="Number of random orders in which annotations are added.",
-        ),
+        click.option("--out", default="paper", show_default=True, metavar="DIR", help="Folder for tables and figures."),
+        click.option("--rounds", type=click.IntRange(2), default=3000, show_default=True, metavar="N", help=rounds),
         click.option("--data", metavar="DIR", help="Folder with the data sets, as published or as tidy tables."),
     ):
         command = option(command)

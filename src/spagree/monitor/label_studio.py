@@ -46,12 +46,10 @@ class LabelStudio:
     def listings(self) -> Iterator[tuple[dict[str, Any], Listing]]:
         """Each project with everything it holds now."""
         header = self._signed_in()
-        for id in [self._only] if self._only else self._projects(header):
-            project = self._ask(f"/api/projects/{id}/", header)
+        found = [{"id": self._only}] if self._only else self._pages("/api/projects/", "results", "count", header)
+        for each in found:
+            project = self._ask(f"/api/projects/{as_text(each['id'])}/", header)
             yield project, self._listing(project, header)
-
-    def _projects(self, header: str) -> list[str]:
-        return [as_text(each["id"]) for each in self._pages("/api/projects/", "results", "count", header)]
 
     def _listing(self, project: dict[str, Any], header: str) -> Listing:
         as_of = time.time()

@@ -105,25 +105,26 @@ def look(
 ) -> Live:
     """Measure a question as it is now."""
     chosen = settings or Settings()
-    agreement = _measured(columns)
     closed = closed_items(columns.item, columns.annotator, columns.label, chosen.first)
     since = _since(closed, columns.time, marks)
     values = closed.agreement()
-    sequence = safe_sequence(values[since:], at=_shown(len(values) - since))
+    after = len(values) - since
+    shown = np.unique(np.linspace(1, after, min(after, MOST_STEPS)).astype(int)).tolist()  # points of the trend
+    sequence = safe_sequence(values[since:], at=shown)
     judged = closed_items(columns.item, columns.annotator, columns.label, max(TO_JUDGE_PEOPLE, chosen.first))
-    people = watch_annotators(judged, len(columns.annotators))
+    sizes = np.bincount(columns.item, minlength=1)
     return Live(
         project,
         question,
-        agreement,
+        _measured(columns),
         columns,
         _safe(sequence),
         _trend(sequence, values[since:], columns.time[closed.closed_by][since:]),
-        _coverage(columns),
+        (int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes > 2).sum())),  # noqa: PLR2004 (as they are named)
         _per_hour(columns.time),
         _drop(values[since:]),
         _class_drops(closed, since, columns.labels),
-        people,
+        watch_annotators(judged, len(columns.annotators)),
         _overlap(columns),
         _adaptive(columns, closed if chosen.first == FIRST else None),
         tuple(marks),
@@ -161,11 +162,6 @@ def _safe(found: SafeSequence) -> Safe:
     return Safe(int(found.items[-1]), float(found.mean[-1]), float(found.low[-1]), float(found.high[-1]))
 
 
-def _shown(items: int) -> list[int]:
-    """The numbers of items at which the trend has a point: a few hundred at most, including the last."""
-    return np.unique(np.linspace(1, items, min(items, MOST_STEPS)).astype(int)).tolist() if items else []
-
-
 def _trend(found: SafeSequence, values: Floats, time: Floats) -> tuple[Step, ...]:
     """The history of the safe bounds, with the mean of the latest items at each point."""
     window = max(20, len(values) // 20)
@@ -174,11 +170,6 @@ def _trend(found: SafeSequence, values: Floats, time: Floats) -> tuple[Step, ...
     recent = (total[found.items] - total[first]) / (found.items - first)
     rows = (time[found.items - 1], found.items, found.mean, found.low, found.high, recent)
     return tuple(Step(*row) for row in zip(*(each.tolist() for each in rows), strict=True))
-
-
-def _coverage(columns: Columns) -> tuple[int, int, int]:
-    sizes = np.bincount(columns.item, minlength=1)
-    return int((sizes == 1).sum()), int((sizes == 2).sum()), int((sizes >= 3).sum())  # noqa: PLR2004 (as they are named)
 
 
 def _per_hour(time: Floats) -> float:
@@ -195,9 +186,10 @@ def _drop(values: Floats) -> Drop | None:
     """How the latest items compare with earlier ones; the change is placed where the mean falls most."""
     if not len(values):
         return None
-    turn = steepest_drop(values)
+    turn, last = steepest_drop(values), len(values) // APART * APART
     before, after = values[:turn], values[turn:]
-    found = drop_evidence(values, at=_latest(len(values)))
+    # ask now, and for while the latest items closed, so that an alert does not flicker
+    found = drop_evidence(values, at=[len(values), *range(last, max(last - STAYS, 0), -APART)])
     return Drop(
         float(found.batches.max()),
         float(found.random_order.max()),
@@ -205,12 +197,6 @@ def _drop(values: Floats) -> Drop | None:
         float(after.mean()),
         len(after),
     )
-
-
-def _latest(items: int) -> list[int]:
-    """When to ask for evidence of a drop: now, and while the latest items closed, so that an alert does not flicker."""
-    last = items // APART * APART
-    return [items, *range(last, max(last - STAYS, 0), -APART)]
 
 
 def _class_drops(closed: ClosedItems, since: int, labels: Sequence[str]) -> dict[str, Drop]:

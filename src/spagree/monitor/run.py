@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import socket
-from contextlib import ExitStack
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +16,6 @@ from typing import Any
 import uvicorn
 
 from spagree.errors import FileError, UsageError
-from spagree.monitor.background import background
 from spagree.monitor.demo import replay
 from spagree.monitor.follow import keep_following
 from spagree.monitor.hub import Hub
@@ -26,7 +27,7 @@ from spagree.monitor.server import application
 from spagree.monitor.store import Store
 
 SHORTEST_TOKEN = 16
-LAST_WORDS = 5  # seconds that open connections get when the server stops
+LAST_WORDS = 5  # seconds that open connections and sources get when the server stops
 OWN = ("code", "state", "about", "project", "question", "path")
 
 
@@ -57,11 +58,7 @@ class JsonLines(logging.Formatter):
         """The record as JSON."""
         own = {name: getattr(record, name) for name in OWN if hasattr(record, name)}
         trouble = {"trouble": self.formatException(record.exc_info)} if record.exc_info else {}
-        values: dict[str, Any] = {
-            "time": record.created,
-            "level": record.levelname.lower(),
-            "event": record.getMessage(),
-        }
+        values = {"time": record.created, "level": record.levelname.lower(), "event": record.getMessage()}
         return json.dumps({**values, **own, **trouble}, ensure_ascii=False)
 
 
@@ -79,30 +76,36 @@ def serve(asked: Asked, say: Any) -> None:
     studios = _studios(asked)
     with ExitStack() as stack:
         listening = stack.enter_context(_socket(asked.host, asked.port))
-        notifier = None
+        told = None
         if asked.alert_url:
-            signing = secret(asked.alert_secret_file, "--alert-secret-file", shortest=1)
-            notifier = Notifier(asked.alert_url, signing)
+            notifier = Notifier(asked.alert_url, secret(asked.alert_secret_file, "--alert-secret-file", shortest=1))
             stack.callback(notifier.close)
+            told = notifier.send
         _log_as_json()
-        settings = Settings(asked.target, asked.first)
-        hub = Hub(Store(asked.store), settings, notifier.send if notifier else None)
+        hub = Hub(Store(asked.store), Settings(asked.target, asked.first), told)
         for studio in studios:
             stack.enter_context(background(partial(keep_comparing, hub, studio)))
         for path in asked.follow:
             stack.enter_context(background(partial(keep_following, hub, path, asked.project)))
         if asked.demo:
             stack.enter_context(background(partial(replay, hub)))
-        config = uvicorn.Config(
-            application(hub, token, potato),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            timeout_graceful_shutdown=LAST_WORDS,
-        )
+        quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "date_header": False}
+        config = uvicorn.Config(application(hub, token, potato), timeout_graceful_shutdown=LAST_WORDS, **quiet)
         say(f"http://{asked.host if ':' not in asked.host else f'[{asked.host}]'}:{listening.getsockname()[1]}/")
         uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextmanager
+def background(run: Callable[[threading.Event], None]) -> Iterator[threading.Thread]:
+    """Run a source beside the server, in a thread that has to end soon after the event is set."""
+    stop = threading.Event()
+    thread = threading.Thread(target=run, args=(stop,), name="background", daemon=True)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        stop.set()
+        thread.join(LAST_WORDS)
 
 
 def _studios(asked: Asked) -> list[LabelStudio]:

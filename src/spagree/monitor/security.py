@@ -95,9 +95,8 @@ class Guard:
         if self._token is None and _name(host) not in LOOPBACK:
             return problem(403, "unknown Host; use http://127.0.0.1, or start with --host and --token-file")
         origin = request.headers.get("origin")
-        is_own_form = (
-            origin == "null" and request.headers.get("sec-fetch-site") == "same-origin"
-        )  # sent without referrer
+        # a form of the page itself, sent without referrer
+        is_own_form = origin == "null" and request.headers.get("sec-fetch-site") == "same-origin"
         if origin is not None and urlsplit(origin).netloc != host and not is_own_form:
             return problem(403, "requests from other sites are refused")
         if self._token is None or request.scope["path"] in OPEN_PATHS or self._is_known(request):
