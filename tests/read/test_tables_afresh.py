@@ -190,7 +190,7 @@ def test_labels_in_the_first_line_are_no_header(scored: Callable[..., tuple[int,
     rows = drawn(3, people=("1", "2", "3"), classes="12345", kept=1)
     lines = [",".join(label for i, _, label in rows if i == str(item)) for item in range(1, 25)]
     code, _, err = scored("\n".join(lines) + "\n", "--format wide")
-    assert code == 3 and "looks like data and not like a header; say --no-header" in err
+    assert code == 3 and "looks like data and not like a header; use --no-header" in err
     _, found, _ = scored("\n".join(lines) + "\n", "--format wide --no-header")
     assert value(found) == pytest.approx(spa(rows)) and "looks_like_header" not in codes(found)
 

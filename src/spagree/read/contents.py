@@ -79,6 +79,16 @@ class Held:
         return Counter(text for value in self.cells if (text := plain_text(value)))
 
     @cached_property
+    def plain_name(self) -> str:
+        """The name without case and separators."""
+        return plain_name(self.name)
+
+    @cached_property
+    def is_derived(self) -> bool:
+        """Whether it is named like a figure computed from the others."""
+        return bool(DERIVED & set(words_of(self.name)))
+
+    @cached_property
     def is_id(self) -> bool:
         """A different value in every row, and enough rows to tell."""
         return len(self.values) == len(self.cells) >= FEWEST_TELLING
@@ -91,7 +101,7 @@ class Held:
     @cached_property
     def is_people(self) -> bool:
         """Whether it holds e-mails, or is named like a column of people."""
-        named = any(plain_name(self.name) in names.split() for names in PEOPLE)
+        named = any(self.plain_name in names.split() for names in PEOPLE)
         return named or (bool(self.values) and all(re.fullmatch(EMAIL, value) for value in self.values))
 
     @cached_property
@@ -213,7 +223,7 @@ def sort_out(columns: Mapping[int, Held], *, of_forms: bool = False) -> Sorted:
     reasons = {position: _reason(column, of_forms) for position, column in columns.items()}
     aside = {position: reason for position, reason in reasons.items() if reason}
     left = {position: column for position, column in columns.items() if position not in aside}
-    derived = [p for p in left if set(words_of(left[p].name)) & DERIVED]
+    derived = [p for p in left if left[p].is_derived]
     if len(left) - len(derived) > 1:
         aside |= dict.fromkeys(derived, "named like a figure computed from the others")
         left = {p: column for p, column in left.items() if p not in derived}
@@ -268,7 +278,7 @@ def _reason(column: Held, of_forms: bool) -> str:
         return "empty"
     if column.is_elsewhere:
         return "times or addresses"
-    if of_forms and (plain_name(column.name) in OF_FORMS or CONSENT.search(column.name)):
+    if of_forms and (column.plain_name in OF_FORMS or CONSENT.search(column.name)):
         return "added by the form"
     return ""
 

@@ -634,7 +634,7 @@ def test_what_duckdb_cannot_read_for_reasons_of_its_own(write: Any, monkeypatch:
     monkeypatch.setattr("spagree.read.files.duckdb_tables._append", exhausted)
     message = refusal(FileError, write("a.csv", CSV), engine="duckdb")
     assert "a.csv: cannot be read (Out of Memory Error" in message
-    assert "free disk or memory" in message
+    assert "free disk space or memory" in message
 
 
 class Terminal(io.StringIO):

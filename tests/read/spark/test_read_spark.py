@@ -260,9 +260,9 @@ def test_missing_and_empty_files(votes: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["_part.parquet", ".part.parquet"])
 def test_names_that_spark_skips(votes: Path, name: str) -> None:
     (votes / "part-1.parquet").rename(votes / name)
-    with pytest.raises(FileError, match=rf"{name}: Spark passes over names that start with _ or"):
+    with pytest.raises(FileError, match=rf"{name}: Spark skips names that start with _ or"):
         spagree.measure([votes / "part-0.parquet", votes / name], engine="spark")
-    with pytest.raises(FileError, match=rf"{name}: Spark passes over names"):
+    with pytest.raises(FileError, match=rf"{name}: Spark skips names"):
         spagree.measure(votes, engine="spark")
 
 

@@ -41,7 +41,7 @@ def refuse_bomb(name: str, packed: int, unpacked: int) -> None:
 
     >>> refuse_bomb("labels.csv.gz", packed=1_000, unpacked=5 * 2**30)
     Traceback (most recent call last):
-    spagree.errors.FileError: labels.csv.gz: unpacks to more than 1.1 GB, over 100 times its size, as no table ...
+    spagree.errors.FileError: labels.csv.gz: unpacks to more than 1.1 GB, over 100 times its size, more than ...
     """
     given = os.environ.get(LIMIT) or "0"
     if not given.isascii() or not given.isdigit():
@@ -49,8 +49,8 @@ def refuse_bomb(name: str, packed: int, unpacked: int) -> None:
     limit = int(given) or max(USUAL_SIZE, USUAL_RATIO * packed)
     if unpacked > limit:
         raise FileError(
-            f"{name}: unpacks to more than {limit / 1e9:,.1f} GB, over {USUAL_RATIO} times its size, as no table "
-            f"does; if it is yours, allow more bytes with the environment variable {LIMIT}, e.g. {LIMIT}=50000000000"
+            f"{name}: unpacks to more than {limit / 1e9:,.1f} GB, over {USUAL_RATIO} times its size, more than "
+            f"any table; if you trust it, allow more bytes with the environment variable, e.g. {LIMIT}=50000000000"
         )
 
 

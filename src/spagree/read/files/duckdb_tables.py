@@ -1,10 +1,8 @@
 """Text rows and Parquet in duckdb: read once, strictly, and kept where several queries are cheap.
 
-A text file is parsed once into an in-memory table (which duckdb moves to disk when memory runs
-out) instead of being scanned lazily: the tally runs several queries, a scan would parse the file
-for each, and a fault in line ten million would surface in the middle of one of them. Measured on
-10⁷ rows, 2 cores: load 1.0 s, each group-by 0.55 s; as a scan 0.9–1.3 s per group-by, plus 0.55 s
-to check the file first.
+A text file is parsed once into an in-memory table, which duckdb moves to disk when memory runs out. A lazy scan would
+parse it for each of the tally's queries, and meet a fault in line ten million in the middle of one. Measured on 10⁷
+rows, 2 cores: load 1.0 s, each group-by 0.55 s; as a scan 0.9–1.3 s per group-by, plus 0.55 s to check the file first.
 """
 
 # ruff: noqa: S608 - paths and names are quoted here, everything else is ours
@@ -67,13 +65,12 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory
         return _loaded(parts, positions, scratch, name, before)
 
     def load_copy(copy: TextFile, folder: Path, positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        return text_table([copy], folder, name).load(positions)
+        return _loaded([(copy, positions)], positions, folder, name, {})
 
-    is_alone = in_memory and len(files) == 1
     return Table(
         name,
         first.names,
-        SmallText(first, before, load, load_copy) if is_alone else load,
+        SmallText(first, before, load, load_copy) if in_memory and len(files) == 1 else load,
         is_text=True,
         sample=first.sample,
         cautions=tuple(caution for file in files for caution in file.cautions),
@@ -82,7 +79,7 @@ def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory
 
 
 def _loaded(
-    parts: Sequence[tuple[TextFile, list[int]]],
+    parts: Sequence[tuple[TextFile, Sequence[int]]],
     positions: Sequence[int],
     scratch: Path,
     name: str,
@@ -110,7 +107,7 @@ def _insert(connection: Any, file: TextFile, positions: Sequence[int], scratch: 
             _append(connection, delimited.tidied(file, scratch), positions, LONGEST_LINE)
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
-        raise FileError(f"{file.file.name}: cannot be read ({reason}); free disk or memory") from error
+        raise FileError(f"{file.file.name}: cannot be read ({reason}); free disk space or memory") from error
 
 
 def _append(connection: Any, file: TextFile, positions: Sequence[int], longest: int) -> None:

@@ -30,7 +30,9 @@ DAMAGED = "the export seems to be truncated or damaged: export it again"
 def objects(file: File) -> Iterator[Entry]:
     """The objects of an array, one per line, or the single object that is the whole file."""
     if file.kind == "json array":
-        yield from _array(file)
+        for number, value in enumerate(_array(file), 1):
+            place = f"{file.name}: object {number}"
+            yield place, number, as_object(value, place)
         return
     whole = _one_object(file)
     if whole is not None:
@@ -44,14 +46,14 @@ def objects(file: File) -> Iterator[Entry]:
                 yield place, number, as_object(_line(place, text), place)
 
 
-def _array(file: File) -> Iterator[Entry]:
+def _array(file: File) -> Iterator[Any]:
     done = 0
     try:
-        for done, value in enumerate(_fast_values(file), 1):
-            yield _numbered(file, done, value)
+        for value in _fast_values(file):
+            yield value
+            done += 1
     except REFUSED:
-        rest = enumerate(document(file, DAMAGED), 1)
-        yield from (_numbered(file, number, value) for number, value in islice(rest, done, None))
+        yield from islice(document(file, DAMAGED), done, None)
 
 
 def _fast_values(file: File) -> Iterator[Any]:
@@ -63,11 +65,6 @@ def _fast_values(file: File) -> Iterator[Any]:
                 yield from map(FAST.decode, parts)
             finally:
                 parts.clear()  # they keep the file open
-
-
-def _numbered(file: File, number: int, value: Any) -> Entry:
-    place = f"{file.name}: object {number}"
-    return place, number, as_object(value, place)
 
 
 def _one_object(file: File) -> dict[str, Any] | None:

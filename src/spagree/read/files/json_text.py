@@ -178,7 +178,7 @@ def _unwrapped(source: File, value: dict[str, Any], cautions: list[Caution]) -> 
     rows = {key: part for key, part in value.items() if isinstance(part, list) and part and isinstance(part[0], dict)}
     if len(rows) == 1:
         key, found = next(iter(rows.items()))
-        cautions.append(Caution("json_rows", f"{source.name}: the rows are those in {shown(key)}"))
+        cautions.append(Caution("json_rows", f"{source.name}: rows were read from {shown(key)}"))
         return list(enumerate(found, 1))
     if rows or (value and all(isinstance(part, (list, dict)) for part in value.values())):
         raise DataError(

@@ -7,6 +7,7 @@ interpretation, or are faults to be explained: such files are duckdb's, whatever
 from __future__ import annotations
 
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,6 @@ from spagree.read.files.scratch import new_file
 
 MOST_BYTES = 1 << 19
 AMBIGUOUS = (b'"', b"\r", b"\0")
-MARK = b"\xef\xbb\xbf"  # byte order mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class SmallText:
         ``finish`` turns loaded columns into annotations, should somebody want them on an engine later.
         """
         content = _plain_content(self.file)
-        rows = None if content is None else _split(content, self.file)
+        rows = _split(content, self.file)
         refuse_changed(self.before)
-        if content is None or not rows:
+        if not rows:
             return None
         cells = {role: [row[place] or None for row in rows] for role, place in places.items()}
         return FewRows(cells, lambda: finish(self._reloaded(content, list(places.values()))))
@@ -64,24 +64,22 @@ class SmallText:
             return self.load_copy(copy, Path(folder), positions)
 
 
-def _plain_content(file: TextFile) -> bytes | None:
-    """What is in a small file with a header in its first line and nothing to interpret."""
+def _plain_content(file: TextFile) -> bytes:
+    """The content of a small file with a header in its first line and nothing to interpret; else nothing."""
     path = file.file.path
     if file.skip or not file.has_header or path.stat().st_size > MOST_BYTES:
-        return None
+        return b""
     content = path.read_bytes()
-    is_plain = not content.startswith(MARK) and not any(mark in content for mark in AMBIGUOUS)
-    return content if is_plain else None
+    is_plain = not content.startswith(BOM_UTF8) and not any(mark in content for mark in AMBIGUOUS)
+    return content if is_plain else b""
 
 
-def _split(content: bytes, file: TextFile) -> list[list[str]] | None:
-    """The cells of every row below the header; None if a row has another number of cells, or a byte is not UTF-8."""
+def _split(content: bytes, file: TextFile) -> list[list[str]]:
+    """The cells of every row below the header; none if a row has another number of cells, or a byte is not UTF-8."""
     try:
-        lines = content.decode().split("\n")
+        lines = content.decode().removesuffix("\n").split("\n")
     except UnicodeDecodeError:
-        return None
-    if not lines[-1]:
-        lines.pop()
+        return []
     rows = [line.split(file.delimiter) for line in lines[1:]]
     width = len(file.names)
-    return rows if width > 1 and all(len(row) == width for row in rows) else None
+    return rows if width > 1 and all(len(row) == width for row in rows) else []

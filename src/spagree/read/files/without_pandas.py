@@ -1,8 +1,8 @@
 """Keep duckdb from importing pandas, which takes longer than counting a million annotations.
 
-For every constant in an expression duckdb asks whether it is pandas.NaT, and imports pandas to find out. Our constants
-never are: where pandas is not imported, nobody can have made its NaT. Only that one question is answered with "not
-installed"; everybody else imports and uses pandas as usual, also with duckdb and in the same process.
+For every constant in an expression duckdb asks whether it is pandas.NaT, and imports pandas to find out. Where pandas
+is not imported, nobody can have made its NaT, so only this question is answered with "not installed". All others
+import and use pandas as usual, also with duckdb and in the same process. On a file of 500 rows this saves 0.5 s of 1.7.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import sys
 from collections.abc import Sequence
 from types import FrameType, ModuleType
 
-# The part of narwhals that writes expressions for duckdb. Should narwhals move it, pandas is imported again: slower,
-# with the same numbers. A test tells when that has happened.
+# The part of narwhals that writes expressions for duckdb. If narwhals moves it, a test fails, and pandas is imported
+# again: slower, with the same numbers.
 MAKES_CONSTANTS = "narwhals._duckdb."
 
 
 class _ForConstants:
-    """A finder that finds nothing, and says so at once where duckdb asks for a constant's sake."""
+    """A finder that finds nothing, and refuses pandas where duckdb asks for it because of a constant."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:  # noqa: ARG004
@@ -26,7 +26,7 @@ class _ForConstants:
 
 
 def _is_for_a_constant(frame: FrameType | None) -> bool:
-    """Whether the code behind the machinery of imports makes expressions, rather than collect a frame of pandas."""
+    """Whether the code that imports makes expressions, rather than collects a frame of pandas."""
     while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         frame = frame.f_back
     if frame is None or frame.f_code.co_name == "collect":

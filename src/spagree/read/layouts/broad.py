@@ -11,19 +11,9 @@ from typing import Any, cast
 
 from spagree.errors import ColumnError, UsageError
 from spagree.late import nw
-from spagree.read import cells, columns
+from spagree.read import cells, columns, contents
 from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME
-from spagree.read.contents import (
-    PEOPLE,
-    Held,
-    held_by,
-    link_column,
-    plain_name,
-    plain_text,
-    sort_out,
-    whole_rows,
-    without_sums,
-)
+from spagree.read.contents import Held, held_by
 from spagree.read.frames import is_spark
 from spagree.read.layouts.advice import ANSWER_WORDS, ITEM_WORDS, PEOPLE_WORDS, is_person, named_like
 from spagree.read.layouts.long import joined
@@ -154,7 +144,7 @@ def _broad(table: Table, request: Request, key: str, what: str) -> _Broad:
     keys = () if first is None else columns.places(table, request, {key: first})[key]
     if not keys and not table.is_ordered:
         raise ColumnError(f"{table.name}: rows have no order here; name the {key} column with --{key}")
-    link = link_column(table, keys, (*keys, *beside.values(), *chosen)) if key == ITEM else None
+    link = contents.link_column(table, keys, (*keys, *beside.values(), *chosen)) if key == ITEM else None
     beside |= {} if link is None else {LINK: link}
     free = [p for p in range(len(table.columns)) if p not in (*keys, *beside.values())]
     others, aside = (chosen, ()) if chosen else _sorted(table, free, bool(keys), key, what)
@@ -181,8 +171,8 @@ def _key(table: Table, request: Request, key: str, taken: frozenset[int]) -> int
     """The first column that identifies a row: named, or guessed by its name; in forms also by what it holds."""
     if key == ITEM or request.names(key):
         return columns.resolve(table.columns, request.named(), [key], taken).positions.get(key)
-    for names in PEOPLE:
-        hits = [i for i, column in enumerate(table.columns) if plain_name(column) in names.split()]
+    for names in contents.PEOPLE:
+        hits = [i for i, column in enumerate(table.columns) if contents.plain_name(column) in names.split()]
         if len(hits) == 1:
             return hits[0]
     return None
@@ -200,14 +190,14 @@ def _sorted(
         _refuse_hidden_keys(table, held, key, what)
     if what == "class":
         numbers = {p: column for p, column in held.items() if any(map(_is_number, column.values))}
-        classes = without_sums(numbers)
+        classes = contents.without_sums(numbers)
         strange = {p: "no numbers" if p not in numbers else "counts the others" for p in held if p not in classes}
         return tuple(classes), (*_aside(table, strange, what), *nameless)
     if len(every) <= 1:
         return every, nameless
     if what == "annotator":
         _refuse_grid(table, every)
-    found = sort_out(held, of_forms=key == ANNOTATOR)
+    found = contents.sort_out(held, of_forms=key == ANNOTATOR)
     if len(found.groups) > 1:  # they answer different questions, unless nobody ever agreed
         groups = [listed([table.columns[p] for p in group], limit=6) for group in found.groups[:4]]
         options = " ".join(f"--label {shown(table.columns[p])}" for p in found.rated[:6])
@@ -275,14 +265,14 @@ def _refuse_data_as_names(table: Table, positions: Sequence[int]) -> None:
     if table.is_text and len(names) > 1 and not is_counting and set(names) <= values:
         raise ColumnError(
             f"{table.name}: the first line holds what the lines below hold ({listed(names, 5)}), so it looks like data "
-            "and not like a header; say --no-header, or name the columns with --label"
+            "and not like a header; use --no-header, or name the columns with --label"
         )
 
 
 def _header_as_data(table: Table, positions: Sequence[int]) -> Iterator[Caution]:
     """With --no-header, a caution if no cell of the first line occurs again: it may be a header after all."""
     held = held_by(table, positions)
-    first = [plain_text(column.cells[0]) for column in held.values() if column.cells]
+    first = [contents.plain_text(column.cells[0]) for column in held.values() if column.cells]
     again = Counter(value for column in held.values() for value in column.values.elements())
     is_numbered = list(table.columns) == [str(n) for n in range(1, len(table.columns) + 1)]
     if is_numbered and len(table.sample) >= FEWEST_ROWS and all(again[value] == 1 for value in first):
@@ -345,12 +335,12 @@ def _looks_like_counts(held: Sequence[Held]) -> Iterator[Caution]:
     """A caution for whole numbers with the same sum in every row."""
     if len(held) < 2 or not all(column.is_whole for column in held) or len(held[0].cells) < FEWEST_ROWS:  # noqa: PLR2004
         return
-    rows = set(whole_rows(held))
+    rows = set(contents.whole_rows(held))
     sums = {sum(row) for row in rows}
     if len(sums) == 1 and len(rows) > 1:
         yield Caution(
             "looks_like_counts",
-            f"every row adds up to {sums.pop()}: if columns are classes and cells are counts, say --format counts",
+            f"every row adds up to {sums.pop()}: if columns are classes and cells are counts, use --format counts",
         )
 
 
@@ -361,7 +351,7 @@ def _looks_like_labels(held: Sequence[Held]) -> Iterator[Caution]:
         yield Caution(
             "looks_like_labels",
             "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are "
-            "ratings, say --format wide",
+            "ratings, use --format wide",
         )
 
 
@@ -375,5 +365,5 @@ def _looks_transposed(broad: _Broad, request: Request) -> Iterator[Caution]:
     found = "people in rows" if people else f"columns named like items ({listed(names, 3)})"
     yield Caution(
         "looks_transposed",
-        f"{found}: if each row is an annotator and each column an item, say --format transposed{annotator}",
+        f"{found}: if each row is an annotator and each column an item, use --format transposed{annotator}",
     )

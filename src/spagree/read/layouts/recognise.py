@@ -10,29 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spagree.option_names import spelled
-from spagree.read import columns
+from spagree.read import columns, contents
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
-from spagree.read.contents import (
-    DERIVED,
-    ON,
-    OTHER_PEOPLE,
-    PEOPLE,
-    Held,
-    held_by,
-    link_column,
-    plain_name,
-    sort_out,
-    whole_rows,
-    without_sums,
-    words,
-    words_of,
-)
+from spagree.read.contents import Held, held_by
 from spagree.read.layouts.advice import consensus_beside, is_item, is_person, refuse_few_items
 from spagree.read.request import Request
 from spagree.read.tables import Table, listed
 from spagree.understood import Caution
 
-FORM_COLUMNS = words("timestamp respondentid collectorid responseid")
+FORM_COLUMNS = contents.words("timestamp respondentid collectorid responseid")
 FEWEST_ROWS, FEWEST_ITEMS, FEWEST_PEOPLE = 5, 3, 2
 MOST_LABELS = 1 / 3  # distinct labels per cell: more mean measurements
 OFTEN_SHARED = 0.5
@@ -92,7 +78,7 @@ def recognised(table: Table, request: Request) -> Recognised | None:
     if is_list and (ANNOTATOR in roles or not any(map(is_person, table.columns))):
         return None
     text = None if request.text is None else columns.find(table.columns, request.text, "--text")
-    link = link_column(table, [roles[ITEM]] if ITEM in roles else [], roles.values())
+    link = contents.link_column(table, [roles[ITEM]] if ITEM in roles else [], roles.values())
     seen = held_by(table, [p for p in range(len(table.columns)) if p not in (text, link)])
     sight = _Sight(table, request, roles, seen)
     if is_list:
@@ -114,7 +100,7 @@ def _one_hot(sight: _Sight) -> Recognised | None:
 
 
 def _switched_on(row: Sequence[object]) -> int:
-    return sum(str(cell).casefold().removesuffix(".0") in ON for cell in row)
+    return sum(str(cell).casefold().removesuffix(".0") in contents.ON for cell in row)
 
 
 def _wide(sight: _Sight) -> Recognised | None:
@@ -122,7 +108,7 @@ def _wide(sight: _Sight) -> Recognised | None:
     people = {p: column for p, column in sight.held.items() if is_person(column.name) and column.values}
     if len(people) < FEWEST_PEOPLE or any(len(column.cells) < FEWEST_ROWS for column in people.values()):
         return None
-    found = sort_out(people)
+    found = contents.sort_out(people)
     beside = {p: column for p, column in sight.held.items() if p not in people}
     if found.aside or len(found.groups) != 1:
         return None
@@ -136,10 +122,10 @@ def _wide(sight: _Sight) -> Recognised | None:
 
 def _doubtful(beside: Mapping[int, Held], people: Mapping[int, Held]) -> bool:
     """Whether another column holds ratings too, or several others hold distinct values, such as labels beside names."""
-    left = {p: column for p, column in beside.items() if not set(words_of(column.name)) & DERIVED and column.values}
+    left = {p: column for p, column in beside.items() if column.values and not column.is_derived}
     if any(column.shared(people.values()) >= OFTEN_SHARED for column in left.values()):
         return True
-    return any(len(group) > 1 for group in sort_out(left).groups if _are_labels([left[p] for p in group]))
+    return any(len(group) > 1 for group in contents.sort_out(left).groups if _are_labels([left[p] for p in group]))
 
 
 def _are_labels(held: Collection[Held]) -> bool:
@@ -155,15 +141,15 @@ def _transposed(sight: _Sight) -> Recognised | None:
         return None
     person = sight.roles.get(ANNOTATOR) if sight.request.annotator else None
     person = _person(sight) if person is None else person
-    forms = [column for column in sight.held.values() if plain_name(column.name) in FORM_COLUMNS]
-    found = sort_out({p: column for p, column in sight.held.items() if p != person}, of_forms=True)
+    forms = [column for column in sight.held.values() if column.plain_name in FORM_COLUMNS]
+    found = contents.sort_out({p: column for p, column in sight.held.items() if p != person}, of_forms=True)
     rated = [sight.held[p] for p in found.rated]
     if len(found.groups) != 1 or len(rated) < FEWEST_ITEMS or not _are_labels(rated):
         return None
     if any(column.shared(rated) < OFTEN_SHARED for column in rated):
         return None
     names = [column.name for column in rated]
-    sure = person is not None and plain_name(sight.held[person].name) not in OTHER_PEOPLE
+    sure = person is not None and sight.held[person].plain_name not in contents.OTHER_PEOPLE
     if any(map(is_person, names)) or not (sure or forms or (person is not None and all(map(is_item, names)))):
         return None
     nobody = "" if person is not None else "; no column names annotators, so every row is one"
@@ -172,9 +158,9 @@ def _transposed(sight: _Sight) -> Recognised | None:
 
 def _person(sight: _Sight) -> int | None:
     """The column that names a different person in each row."""
-    usual = [name for names in PEOPLE for name in names.split()]
+    usual = [name for names in contents.PEOPLE for name in names.split()]
     people = [c for c in sight.held.values() if c.is_people and len(c.values) == len(c.cells) >= FEWEST_PEOPLE]
-    people.sort(key=lambda column: [*usual, plain_name(column.name)].index(plain_name(column.name)))
+    people.sort(key=lambda column: [*usual, column.plain_name].index(column.plain_name))
     return people[0].position if people else None
 
 
@@ -183,10 +169,10 @@ def _counts(sight: _Sight) -> Recognised | None:
     if ANNOTATOR in sight.roles:
         return None
     others = sight.others(ITEM)
-    classes = without_sums({p: column for p, column in others.items() if column.is_whole and column.name})
+    classes = contents.without_sums({p: column for p, column in others.items() if column.is_whole and column.name})
     if len(classes) < FEWEST_PEOPLE or any(is_person(c.name) or is_item(c.name) for c in classes.values()):
         return None
-    rows = whole_rows(classes.values())
+    rows = contents.whole_rows(classes.values())
     sums = {sum(row) for row in rows}
     if len(rows) < FEWEST_ROWS or len(sums) != 1 or sums <= {0, 1} or len(set(rows)) == 1:
         return None

@@ -61,7 +61,7 @@ def named(source: Any) -> str:
 def _neither(name: str) -> UsageError:
     return UsageError(
         f"--engine spark reads Parquet or ORC files, and {addresses.public(name)} is neither; leave --engine out, "
-        "convert it, or hand a Spark DataFrame to spagree.measure()"
+        "convert it, or pass a Spark DataFrame to spagree.measure()"
     )
 
 
@@ -73,7 +73,7 @@ def found(names: Sequence[str], *, is_local: bool) -> Listing:
         kinds = {name: ORC if Path(name.rstrip("/*")).suffix.lower() == ".orc" else PARQUET for name in names}
         return Listing(_title(names), _one_kind(kinds), tuple(names))
     if len(local) < len(names):
-        raise UsageError(f"{_title(names)}: files on this machine and elsewhere; read them in one go from one place")
+        raise UsageError(f"{_title(names)}: files on this machine and elsewhere; read those of one place")
     return _local(local)
 
 
@@ -124,7 +124,7 @@ def _inside(folder: Path) -> list[str]:
     seen = [path for path in every if not any(part.startswith(HIDDEN) for part in path.relative_to(folder).parts)]
     unseen = [path for path in every if path not in set(seen) and path.suffix in (".parquet", ".orc")]
     if (folder / "_delta_log").is_dir():
-        raise UsageError(f"{folder}: a Delta table; read it with Spark and hand the DataFrame to spagree.measure()")
+        raise UsageError(f"{folder}: a Delta table; read it with Spark and pass the DataFrame to spagree.measure()")
     if unseen:
         raise _hidden(str(unseen[0]))
     if not seen:
@@ -142,7 +142,7 @@ def _root(folders: Sequence[str], names: Sequence[str], every: Sequence[str]) ->
 
 
 def _hidden(name: str) -> FileError:
-    return FileError(f"{name}: Spark passes over names that start with _ or . ; rename it, or leave --engine out")
+    return FileError(f"{name}: Spark skips names that start with _ or . ; rename it, or leave --engine out")
 
 
 def _kind(file: File) -> str:
