@@ -44,6 +44,7 @@ SPARK = Path(tempfile.mkdtemp(prefix="spagree-tests-spark-"))
 settings_of_spark = {} if "EVERY_CASE" in os.environ else SMALL
 (SPARK / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings_of_spark.items()))
 os.environ["SPARK_CONF_DIR"] = str(SPARK)
+os.environ["SPARK_LAUNCHER_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # another Java, which starts Spark's
 
 
 @pytest.hookimpl(optionalhook=True)

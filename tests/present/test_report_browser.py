@@ -390,9 +390,9 @@ def test_nothing_is_clipped_at_any_width(name: str, request: pytest.FixtureReque
     page = visit.page
     page.evaluate(OPEN)
     for width in (360, 390, 768, 1280):
+        page.evaluate("document.querySelectorAll('.chart').forEach(each => each.removeAttribute('data-drawn'))")
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(400)
-        until(page, DRAWN)
+        until(page, DRAWN)  # once more, in the new width
         until(page, f"document.documentElement.scrollWidth === {width}")
         until(page, f"({wide})({width}).length === 0")
         until(page, f"({outside})().length === 0")
