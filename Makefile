@@ -65,8 +65,9 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Two workers; tests/distribution.py says what each of them runs.
-WORKERS := -n 2 --dist loadgroup --no-loadscope-reorder
+# Two workers, one per core; tests/distribution.py says what each of them runs.
+JOBS ?= 2
+WORKERS := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 check: $(READY)
 	$(BIN)/python -m pytest $(WORKERS)
@@ -83,15 +84,15 @@ coverage: $(READY) system
 test-engines: $(READY)
 	EVERY_CASE=1 $(BIN)/python -m pytest $(WORKERS) tests/tally/test_tally_engines.py tests/tally/test_tally_groups.py
 
-# Every law on ten times as many examples as in `make test`.
+# Every law on twenty times as many examples as in `make test`.
 .PHONY: test-laws
 test-laws: $(READY)
-	FUZZ=10 $(BIN)/python -m pytest $(WORKERS) -m hypothesis
+	FUZZ=20 $(BIN)/python -m pytest $(WORKERS) -m hypothesis
 
 # Damaged and hostile files, other tools' files, hostile frames: a few hundred cases run with the tests, here thousands.
 .PHONY: fuzz
 fuzz: $(READY)
-	FUZZ=50 $(BIN)/python -m pytest $(WORKERS) tests/fuzz tests/read/files/test_read_laws.py tests/read/tools/test_tools_laws.py
+	FUZZ=50 $(BIN)/python -m pytest $(WORKERS) tests/fuzz tests/read/files/test_read_laws.py tests/read/files/test_read_hostile_files.py tests/read/tools/test_tools_laws.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/core.py

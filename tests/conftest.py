@@ -19,7 +19,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Machines are shared and noisy: no time limits. Derandomised, so that a failure can be repeated.
-settings.register_profile("spagree", examples(50), derandomize=True)
+settings.register_profile("spagree", examples(25), derandomize=True)
 settings.load_profile("spagree")
 
 # A key for pseudonyms that is made by a test is not kept in the home of whoever runs it.

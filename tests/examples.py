@@ -13,8 +13,11 @@ TIMES = int(os.environ.get("FUZZ", "1"))
 
 
 def combinations(*factors: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Every value of each factor, each time beside other values of the others; in ``make fuzz`` every combination."""
-    if TIMES > 1:
+    """Every value of each factor, each time beside other values of the others.
+
+    Every combination in ``make fuzz`` and ``make test-engines``.
+    """
+    if TIMES > 1 or "EVERY_CASE" in os.environ:
         return list(product(*factors))
     turns = max(len(factor) for factor in factors)
     found = [
