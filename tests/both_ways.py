@@ -35,8 +35,8 @@ def both_ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             assert same.held.codes is None
             assert found.tally == fetched.tally == same.tally
             assert found.cautions == fetched.cautions == same.cautions
-            assert found.annotations is not None and same.annotations is not None
-            rows, others = found.annotations.to_native().fetchall(), same.annotations.to_native().fetchall()
+            assert found.held.annotations is not None and same.held.annotations is not None
+            rows, others = found.held.annotations.to_native().fetchall(), same.held.annotations.to_native().fetchall()
             assert sorted(rows, key=repr) == sorted(others, key=repr)
             COMPARED.append(annotations.understood.source)
         return found

@@ -166,7 +166,7 @@ class Agreement:
         """Each item's majority: ``label`` (null for ties), ``tied``, ``share``, how likely it would be ``kept``."""
         from spagree.estimate.consensus import consensus
 
-        return consensus(to_polars(self.measurement.item_table().counts), self.spa.value, self.data.pairable_items)
+        return consensus(to_polars(self.measurement.item_table().held.counts), self.spa.value, self.data.pairable_items)
 
     def distribution(self) -> polars.DataFrame:
         """How many items have each agreement: ``annotations, agreement, items``.

@@ -25,7 +25,7 @@ from spagree.grouping import merged, pairs_within, run_of_each
 from spagree.read import read
 from spagree.tally.coded import UNKNOWN, Coded, code_items, coded, coded_in_python
 from spagree.tally.engines import duckdb_engine
-from spagree.tally.items import SHOWN_LABELS, said_of
+from spagree.tally.items import SHOWN_LABELS, votes_of
 from spagree.tally.policies import Policies
 
 SCHEMA = ["item", "annotator", "label"]
@@ -46,7 +46,7 @@ def decoded(codes: Coded) -> list[tuple[int, str | None, str]]:
 @given(rows_of())
 @examples(15)
 def test_codes_say_what_the_rows_said_in_one_order(rows: Rows) -> None:
-    found = coded(counted(frame_of(rows)).annotations)
+    found = coded(counted(frame_of(rows)).held.annotations)
     places = {item: place for place, item in enumerate(sorted({item for item, _, _ in rows}))}
     expected = sorted(((places[item], said, who) for item, who, said in rows))
     assert decoded(found) == [(item, who, said) for item, said, who in expected]
@@ -68,7 +68,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_few_and_many_are_encoded_alike(name: str) -> None:
-    annotations = counted(FRAMES[name]).annotations
+    annotations = counted(FRAMES[name]).held.annotations
     one, other = coded(annotations), coded_in_python(annotations)
     assert (one.annotators, one.labels, one.items) == (other.annotators, other.labels, other.items)
     for each in ("item", "annotator", "label"):
@@ -77,23 +77,23 @@ def test_few_and_many_are_encoded_alike(name: str) -> None:
 
 
 def test_names_are_in_the_order_of_their_text() -> None:
-    found = coded(counted(FRAMES["numbers"]).annotations)
+    found = coded(counted(FRAMES["numbers"]).held.annotations)
     assert (found.annotators, found.labels) == (("10", "9"), ("1", "10", "2"))
     assert found.annotator.tolist().count(UNKNOWN) == 1
-    assert coded(counted(FRAMES["truth values"]).annotations).labels == ("false", "true")
+    assert coded(counted(FRAMES["truth values"]).held.annotations).labels == ("false", "true")
 
 
 def test_policies_come_before_codes() -> None:
     rows = frame_of([("q", "ann", "y"), ("q", "ann", "y "), ("q", "bob", "Y ")])
-    found = coded(counted(rows, Policies(normalize=True)).annotations)
+    found = coded(counted(rows, Policies(normalize=True)).held.annotations)
     assert decoded(found) == [(0, "ann", "y"), (0, "bob", "y")]
 
 
 def test_without_an_annotator_column() -> None:
-    found = coded(counted(FRAMES["text"].drop("annotator")).annotations)
+    found = coded(counted(FRAMES["text"].drop("annotator")).held.annotations)
     assert found.annotators == () and found.annotator.tolist() == [UNKNOWN] * 3
     with pytest.raises(spagree.UsageError, match="name the column of the annotator"):
-        coded_in_python(counted(FRAMES["text"].drop("annotator")).annotations)
+        coded_in_python(counted(FRAMES["text"].drop("annotator")).held.annotations)
 
 
 @pytest.mark.parametrize("kind", [pl.String, pl.Int64, pl.Float64])
@@ -114,7 +114,7 @@ def test_items_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> 
 @given(rows_of())
 @examples(10)
 def test_more_codes_than_one_number_holds(rows: Rows) -> None:
-    annotations = counted(frame_of(rows)).annotations
+    annotations = counted(frame_of(rows)).held.annotations
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules[Coded.__module__], "LARGEST_KEY", 1)
         assert decoded(coded(annotations)) == decoded(coded_in_python(annotations))
@@ -138,7 +138,7 @@ def test_codes_keep_names_and_times() -> None:
 @given(rows_of())
 @examples(10)
 def test_counts_are_those_of_each_item_and_label(rows: Rows) -> None:
-    found = coded(counted(frame_of(rows)).annotations)
+    found = coded(counted(frame_of(rows)).held.annotations)
     item, label, count = found.counts
     given_ = Counter(
         (found.names[int(i)], found.labels[k]) for i, k in zip(found.item.tolist(), found.label.tolist(), strict=True)
@@ -199,15 +199,15 @@ def test_the_error_of_a_mean() -> None:
 def test_votes_are_text_with_the_commonest_first_and_not_too_many() -> None:
     labels = [f"l{place:02}" for place in range(SHOWN_LABELS + 1)]
     counts = pl.DataFrame({"item": [1] * len(labels), "label": labels, "count": [1] * (len(labels) - 1) + [5]})
-    (row,) = said_of(counts).rows(named=True)
+    (row,) = votes_of(counts).rows(named=True)
     assert row["votes"].startswith("l12 ×5, l00 ×1, ") and row["votes"].endswith("l10 ×1, …")
-    assert said_of(counts.head(SHOWN_LABELS))["votes"][0].endswith("l11 ×1")
+    assert votes_of(counts.head(SHOWN_LABELS))["votes"][0].endswith("l11 ×1")
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6))
 def test_entropy_is_that_of_the_votes(sizes: list[int]) -> None:
     counts = pl.DataFrame({"item": [0] * len(sizes), "label": [str(c) for c in range(len(sizes))], "count": sizes})
-    found = said_of(counts)["entropy"][0]
+    found = votes_of(counts)["entropy"][0]
     shares = np.array(sizes) / sum(sizes)
     expected = None if sum(sizes) == 1 else pytest.approx(float(-(shares * np.log2(shares)).sum()), abs=1e-12)
     assert found == expected

@@ -67,8 +67,8 @@ def test_the_tally_is_that_of_the_engine(rows: Rows, bits: int, most: int) -> No
         patch.setattr(coded_count, "BITS", bits)
         frame = read(pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row"))
         counted = count(frame)
-        assert counted.annotations is not None
-        found = tally_of_codes(coded(counted.annotations), counted.tally.labels, counted.tally.left_out)
+        assert counted.held.annotations is not None
+        found = tally_of_codes(coded(counted.held.annotations), counted.tally.labels, counted.tally.left_out)
     assert found == counted.tally
     assert (found.patterns is None) == (counted.tally.patterns is None)
     assert list(found.cells) == list(counted.tally.cells)

@@ -172,7 +172,7 @@ def test_an_item_far_too_large_is_refused_before_anything_overflows(n: int) -> N
 
 def test_agreement_of_each_item_least_first() -> None:
     found = counted(long_frame(parse("a aa aab ab aa b abc")))
-    assert rows(item_agreement(found.counts)) == [
+    assert rows(item_agreement(found.held.counts)) == [
         ("q6", 3, 0.0),
         ("q3", 2, 0.0),
         ("q2", 3, 1 / 3),
@@ -181,24 +181,24 @@ def test_agreement_of_each_item_least_first() -> None:
         ("q0", 1, None),
         ("q5", 1, None),
     ]
-    assert item_agreement(found.counts).collect_schema().names() == ["item", "annotations", "agreement"]
+    assert item_agreement(found.held.counts).collect_schema().names() == ["item", "annotations", "agreement"]
 
 
 def test_sums_of_each_item() -> None:
     found = counted(long_frame(parse("aab cc b")))
     wanted = [("q0", 3, 2, 0, "a"), ("q1", 2, 2, 0, "c"), ("q2", 1, 0, 0, "b")]
-    assert sorted(rows(item_sums(found.counts))) == wanted
-    assert item_sums(found.counts).collect_schema().names() == ["item", "n", "pairs", "triples", "label"]
+    assert sorted(rows(item_sums(found.held.counts))) == wanted
+    assert item_sums(found.held.counts).collect_schema().names() == ["item", "n", "pairs", "triples", "label"]
 
 
 def test_item_counts_are_lazy_rows_of_item_label_and_count() -> None:
     found = counted(long_frame(parse("aab cc")))
-    assert sorted(rows(found.counts)) == [("q0", "a", 2), ("q0", "b", 1), ("q1", "c", 2)]
+    assert sorted(rows(found.held.counts)) == [("q0", "a", 2), ("q0", "b", 1), ("q1", "c", 2)]
 
 
 def test_ready_counts_become_the_same_tally() -> None:
     found = counted(long_frame(parse(BARS)))
-    again = tally_counts(found.counts, found.tally.annotators, {"repeated": 2})
+    again = tally_counts(found.held.counts, found.tally.annotators, {"repeated": 2})
     assert (again.cells, again.labels, again.pairable_labels, again.annotators) == (
         found.tally.cells,
         found.tally.labels,
@@ -211,7 +211,7 @@ def test_ready_counts_become_the_same_tally() -> None:
 def test_item_agreement_is_least_first_then_by_item_and_null_without_a_pair() -> None:
     rows = [("d", "x"), ("c", "x"), ("c", "y"), ("b", "x"), ("b", "y"), ("a", "x"), ("a", "x"), ("e", "y")]
     frame = pl.DataFrame(rows, schema=["item", "label"], orient="row")
-    counts = count(Annotations(nw.from_native(frame.lazy()), Understood("test", "long"))).counts
+    counts = count(Annotations(nw.from_native(frame.lazy()), Understood("test", "long"))).held.counts
     assert item_agreement(counts).collect().rows() == [
         ("b", 2, 0.0),
         ("c", 2, 0.0),

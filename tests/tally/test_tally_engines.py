@@ -185,7 +185,7 @@ pytestmark = [
 def everything(frame: Any, policies: Policies) -> tuple[Any, ...]:
     found = count(annotations(frame), policies)
     table = item_counts(found)
-    return found.tally, find(found.tally), found.cautions, rows(item_agreement(found.counts)), table.frame.rows()
+    return found.tally, find(found.tally), found.cautions, rows(item_agreement(found.held.counts)), table.frame.rows()
 
 
 @pytest.mark.slow
@@ -304,7 +304,7 @@ def test_long_results_are_fetched_as_polars_tables(engine: str) -> None:
 
 def test_eager_frames_stay_with_their_engine_until_the_counts_are_fetched() -> None:
     found = counted(VOTES.to_arrow())
-    assert found.counts.implementation is nw.Implementation.PYARROW
+    assert found.held.counts.implementation is nw.Implementation.PYARROW
     assert item_counts(found) == item_counts(counted(VOTES))
 
 

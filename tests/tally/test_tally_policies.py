@@ -437,7 +437,7 @@ def test_an_annotation_without_a_time_has_no_place_in_the_order(policies: Polici
 
 def test_of_repeats_with_the_same_label_the_first_in_time_stays() -> None:
     frame = votes(("q1", "a", "x", 5), ("q1", "a", "x", 3), ("q1", "a", "x", 9), ("q1", "b", "y", 1))
-    found = counted(frame).annotations
+    found = counted(frame).held.annotations
     assert found is not None
     assert sorted(found.collect().select("annotator", "time").rows()) == [("a", 3), ("b", 1)]
 
@@ -488,5 +488,5 @@ def on(engine: str, frame: pl.DataFrame) -> Annotations:
 
 
 def kept(found: Counted, *columns: str) -> list[tuple[Any, ...]]:
-    assert found.annotations is not None
-    return to_polars(found.annotations.select(*columns)).rows()
+    assert found.held.annotations is not None
+    return to_polars(found.held.annotations.select(*columns)).rows()

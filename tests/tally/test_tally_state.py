@@ -410,10 +410,10 @@ def test_codes_kept_elsewhere_are_counted_as_a_batch() -> None:
     wanted = counted(frame)
     assert found.tally == wanted.tally
     assert [caution.code for caution in found.cautions] == [caution.code for caution in wanted.cautions] != []
-    assert sorted(rows(found.counts.select("item", "label", "count"))) == sorted(
-        rows(wanted.counts.select("item", "label", "count"))
+    assert sorted(rows(found.held.counts.select("item", "label", "count"))) == sorted(
+        rows(wanted.held.counts.select("item", "label", "count"))
     )
-    assert found.annotations is not None and to_polars(found.annotations).equals(frame)
+    assert found.held.annotations is not None and to_polars(found.held.annotations).equals(frame)
 
 
 def test_no_codes_are_an_empty_tally() -> None:

@@ -147,9 +147,9 @@ def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
 def annotation_rows(agreement: Agreement) -> polars.DataFrame | None:
     """(item, annotator, label) as text, one row per annotation; None if only a tally is available."""
     behind = agreement.measurement
-    frame = behind.counts if behind.annotations is None else behind.annotations
-    if frame is None or behind.tally.annotations > MOST_AT_HOME:
+    if behind.items is None or behind.tally.annotations > MOST_AT_HOME:
         return None
+    frame = behind.items.held.frame
     names = column_names(frame)
     return as_text(
         to_polars(frame.select([name for name in (ITEM, ANNOTATOR, LABEL, CLUSTER, COUNT) if name in names]))

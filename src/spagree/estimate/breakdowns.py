@@ -345,9 +345,9 @@ class Measurement(Evidence):
             return found
         if self.is_brought_here:
             return votes_in_codes(self.table)
-        if self.counts is None:
+        if self.items is None:
             raise UsageError(f"{NO_PATTERNS}; measure the annotations themselves")
-        return votes_of_items(to_polars(self.counts))
+        return votes_of_items(to_polars(self.items.held.counts))
 
     @property
     def similar(self) -> LabelCounts | None:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spagree.estimate.label_counts import LabelCounts
+from spagree.estimate.label_counts import LabelCounts, votes_of_items
 from spagree.grouping import Floats, counted, pairs_within, sums
 from spagree.late import nw
 from spagree.tally.coded import CodedTable
 from spagree.tally.engines import to_polars
-from spagree.tally.items import ItemTable, items_in_codes, spelled
+from spagree.tally.items import ItemTable, items_in_codes
 
 if TYPE_CHECKING:
     import polars
@@ -114,7 +114,7 @@ class Disagreement:
     def disputed(self, table: ItemTable, codes: CodedTable | None, most: int) -> polars.DataFrame:
         """The same as ``items`` with votes and texts; from the codes if the annotations were fetched."""
         if codes is None:
-            return table.described(self.items(table, most))
+            return table.with_texts(table.with_votes(self.items(table, most)))
         here = items_in_codes(codes)
         return table.with_texts(codes.named(here.with_votes(self.items(here, most))))
 
@@ -129,13 +129,14 @@ class Disagreement:
         if not self.total:
             nothing = to_polars(table.agreement().head(0))
             return nothing.with_columns(polars.lit(0.0).alias("share"))
-        names, found = self._each_item(to_polars(self._candidates(table, most)))
+        counts = to_polars(self._candidates(table, most))
+        found = votes_of_items(counts, self.votes.labels, self.votes.similarity)
         # Each item's contribution; items with one annotation have no weight.
         pairable = found.n > 1
         added = np.zeros(len(found.n))
         added[pairable] = self.weight(found.n[pairable]) * np.maximum(0.0, 1 - found.agreement[pairable])
         columns = {
-            "item": names,
+            "item": counts["item"].unique().sort(),
             "annotations": found.n.astype(np.int64),
             "agreement": found.agreement,
             "share": added / self.total,
@@ -148,11 +149,11 @@ class Disagreement:
     def _candidates(self, table: ItemTable, most: int) -> nw.LazyFrame[Any]:
         """The counts of candidate items: all under a metric, few if only equal labels agree."""
         if self.pairable.similarity is not None:
-            return table.counts
+            return table.held.counts
         agreement = nw.col("agreement")
         chosen = [(nw.col("annotations") == n) & (agreement <= highest) for n, highest in self._highest(most).items()]
         found = table.agreement().filter(nw.any_horizontal(*chosen, ignore_nulls=True)).head(CANDIDATES * most)
-        return table.counts.filter(nw.col("item").is_in(to_polars(found.select("item"))["item"].to_list()))
+        return table.held.counts.filter(nw.col("item").is_in(to_polars(found.select("item"))["item"].to_list()))
 
     def _highest(self, most: int) -> dict[int, float]:
         """For each number of annotations, the highest agreement a candidate item may have."""
@@ -165,20 +166,6 @@ class Disagreement:
         return {
             int(n): 1 - least / float(weight) + ROUNDING for n, weight in zip(sizes, self.weight(sizes), strict=True)
         }
-
-    def _each_item(self, counts: polars.DataFrame) -> tuple[polars.Series, LabelCounts]:
-        """Every item as its own group, with the labels of all votes."""
-        import polars
-
-        names = counts["item"].unique().sort()
-        place = {label: number for number, label in enumerate(self.votes.labels)}
-        coded = counts.select(
-            (polars.col("item").rank("dense").cast(polars.Int64) - 1).alias("item"),
-            spelled(counts["label"]).replace_strict(place, return_dtype=polars.Int64).alias("label"),
-            polars.col("count").cast(polars.Float64),
-        ).sort("item", "label")
-        item, label, count = (coded[name].to_numpy() for name in ("item", "label", "count"))
-        return names, LabelCounts(self.votes.labels, np.ones(len(names)), item, label, count, self.votes.similarity)
 
     def _confusion_within(self, found: LabelCounts) -> Floats:
         """How common the confusions of an item are elsewhere: the mean share of its pairs of annotations."""

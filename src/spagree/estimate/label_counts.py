@@ -14,6 +14,7 @@ from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.grouping import Floats, Ints
 from spagree.tally.coded import Coded
 from spagree.tally.grouped import NO_VALUE, Pattern
+from spagree.tally.items import spelled
 from spagree.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -140,19 +141,22 @@ def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False)
     return LabelCounts(labels, items, table[:, 0], table[:, 1], table[:, 2].astype(np.float64), similarity, cluster)
 
 
-def votes_of_items(counts: polars.DataFrame) -> LabelCounts:
-    """Every item as its own group: for more combinations of labels than a tally keeps."""
+def votes_of_items(
+    counts: polars.DataFrame, labels: tuple[str, ...] | None = None, similarity: Floats | None = None
+) -> LabelCounts:
+    """Every item of ``item, label, count`` as its own group, in order; ``labels`` may have more than occur here."""
     import polars
 
-    labels = counts["label"].cast(polars.String)
-    names = labels.unique().sort()
+    given = spelled(counts["label"])
+    names = tuple(given.unique().sort()) if labels is None else labels
+    places = {label: place for place, label in enumerate(names)}
     coded = counts.select(
         polars.col("item").rank("dense").cast(polars.Int64) - 1,
-        labels.replace_strict(names, np.arange(len(names))).cast(polars.Int64),
+        given.replace_strict(places, return_dtype=polars.Int64).alias("label"),
         polars.col("count").cast(polars.Float64),
     ).sort("item", "label")
     item, label, count = (coded[name].to_numpy() for name in ("item", "label", "count"))
-    return LabelCounts(tuple(names), np.ones(item[-1] + 1 if len(item) else 0), item, label, count)
+    return LabelCounts(names, np.ones(item[-1] + 1 if len(item) else 0), item, label, count, similarity)
 
 
 def votes_in_codes(codes: Coded) -> LabelCounts:

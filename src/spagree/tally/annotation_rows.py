@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spagree.errors import DataError, DuplicateError
-from spagree.grouping import Codes
 from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TEXT, TIME, is_missing
 from spagree.tally.coded import UNKNOWN, code_items, code_names
@@ -63,7 +62,7 @@ class Names:
 
 
 class AnnotationRows:
-    """Parallel columns with one row per annotation, found by its key, or by item and annotator.
+    """Parallel columns with one row per annotation, found by its key or by item and annotator.
 
     >>> rows = AnnotationRows()
     >>> row = rows.append(rows.code("q1", "ann", "yes", time=60), key=None)
@@ -98,7 +97,7 @@ class AnnotationRows:
             hash((item, annotator, label))
         except TypeError as error:
             raise DataError(f"a label or id cannot be compared ({error}); convert it to a string first") from None
-        when = seconds(time)
+        when = seconds(time)  # first: it may be refused
         codes = self.items.code(item), self.annotators.code(annotator), self.labels.code(label)
         return Annotation(*codes, when, self.texts.code(words))
 
@@ -145,8 +144,6 @@ class AnnotationRows:
         self._keys[row] = None
         self._free.append(row)
 
-    # Many at once ----------------------------------------------------------------------------
-
     @classmethod
     def of(cls, table: polars.DataFrame, keys: Sequence[Hashable] | None) -> AnnotationRows:
         """The rows of a table, in their order."""
@@ -186,7 +183,11 @@ class AnnotationRows:
             LABEL: (self.labels, self.label),
             TEXT: (self.texts, self.text),
         }
-        columns = [_decoded(name, names.known, np.array(codes)[chosen]) for name, (names, codes) in named.items()]
+        columns = []
+        for name, (names, column) in named.items():
+            codes = np.array(column)[chosen]
+            texts = polars.Series(name, [*names.known, None], dtype=polars.String)
+            columns.append(texts.gather(np.where(codes >= 0, codes, len(names.known))))
         columns.insert(3, polars.Series(TIME, np.array(self.time)[chosen], dtype=polars.Float64).fill_nan(None))
         return polars.DataFrame([each for each in columns if each.name not in (TIME, TEXT) or each.count()])
 
@@ -219,12 +220,4 @@ def _seconds(times: polars.Series) -> NDArray[np.float64]:
         return np.array([seconds(each) for each in times.to_list()], dtype=np.float64)
     if times.dtype.is_temporal():
         times = times.cast(polars.Datetime("us")).dt.epoch("us") / 1e6
-    found = times.cast(polars.Float64).fill_null(nan)
-    return found.to_numpy()
-
-
-def _decoded(name: str, known: Sequence[str], codes: Codes) -> polars.Series:
-    import polars
-
-    texts = polars.Series(name, [*known, None], dtype=polars.String)
-    return texts.gather(np.where(codes >= 0, codes, len(known)))
+    return times.cast(polars.Float64).fill_null(nan).to_numpy()

@@ -6,7 +6,7 @@ annotators table is ever built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
@@ -62,7 +62,9 @@ class Coded:
     @cached_property
     def counts(self) -> tuple[Codes, Codes, NDArray[np.int64]]:
         """How often each item got each label: items, labels and counts, in code order."""
-        starts = self.entries
+        new = np.ones(len(self.item), dtype=np.bool_)
+        new[1:] = (self.item[1:] != self.item[:-1]) | (self.label[1:] != self.label[:-1])
+        starts = np.flatnonzero(new)
         return self.item[starts], self.label[starts], np.diff(starts, append=len(self.item))
 
     def users_of_own_labels(self) -> list[tuple[str, str]]:
@@ -76,13 +78,6 @@ class Coded:
             (self.annotators[person], self.labels[label])
             for person, label in zip(people[chosen], labels[chosen], strict=True)
         ]
-
-    @cached_property
-    def entries(self) -> NDArray[np.int64]:
-        """Where each run of annotations with the same item and label begins."""
-        new = np.ones(len(self.item), dtype=np.bool_)
-        new[1:] = (self.item[1:] != self.item[:-1]) | (self.label[1:] != self.label[:-1])
-        return np.flatnonzero(new)
 
 
 @dataclass(frozen=True)
@@ -182,7 +177,7 @@ def coded_in_python(frame: nw.LazyFrame[Any]) -> Coded:
 
 def coded_columns(cells: Sequence[Sequence[Any]]) -> Coded:
     """The same for columns of items, annotators and labels."""
-    names = [_in_order(value for value in set(column) if not is_missing(value)) for column in cells]
+    names = [sorted((value for value in set(column) if not is_missing(value)), key=text) for column in cells]
     places = [dict(zip(each, range(len(each)), strict=True)) for each in names]
     item, annotator, label = (
         np.fromiter(map(place.get, column, repeat(UNKNOWN)), np.int32, len(column))
@@ -197,18 +192,16 @@ def code_items(values: polars.Series) -> tuple[Codes, polars.Series]:
     """Items as codes in the order of their values, and the values themselves; −1 if missing."""
     import polars
 
-    if values.dtype != polars.String or values.null_count():
-        known = _known(values).sort()
-        return _places(values, known), known
-    # Sorting hashes groups equal texts in a third of the time a hash table of texts takes.
-    order, starts = _by_hash(values.hash().to_numpy())
-    known = values.gather(order[starts]).sort()
-    codes = np.empty(len(values), dtype=np.int32)
-    codes[order] = np.repeat(known.hash().arg_sort().to_numpy().astype(np.int32), np.diff(starts, append=len(order)))
-    if not (known.gather(codes) == values).all():  # two texts with one hash
-        known = _known(values).sort()
-        return _places(values, known), known
-    return codes, known
+    if values.dtype == polars.String and not values.null_count():
+        # Sorting hashes groups equal texts in a third of the time a hash table of texts takes.
+        order, starts = _by_hash(values.hash().to_numpy())
+        known = values.gather(order[starts]).sort()
+        codes, ranks = np.empty(len(values), dtype=np.int32), known.hash().arg_sort().to_numpy().astype(np.int32)
+        codes[order] = np.repeat(ranks, np.diff(starts, append=len(order)))
+        if (known.gather(codes) == values).all():  # no two texts have one hash
+            return codes, known
+    known = _known(values).sort()
+    return _places(values, known), known
 
 
 def _by_hash(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -241,7 +234,7 @@ def code_names(values: polars.Series, names: list[str] | None = None) -> tuple[C
 
     if names is not None:
         return values.cast(polars.Int32).fill_null(UNKNOWN).to_numpy(), names
-    known = polars.Series(values.name, _in_order(_known(values).to_list()), dtype=values.dtype)
+    known = polars.Series(values.name, sorted(_known(values).to_list(), key=text), dtype=values.dtype)
     if values.dtype != polars.String:
         return _places(values, known), [*map(text, known.to_list())]
     codes = values.cast(polars.Enum(known)).to_physical().cast(polars.Int32)
@@ -251,10 +244,6 @@ def code_names(values: polars.Series, names: list[str] | None = None) -> tuple[C
 def _known(values: polars.Series) -> polars.Series:
     found = values.drop_nulls().unique()
     return found.drop_nans() if found.dtype.is_float() else found
-
-
-def _in_order(values: Iterable[Any]) -> list[Any]:
-    return sorted(values, key=text)
 
 
 def _places(values: polars.Series, known: polars.Series) -> Codes:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from spagree import progress
 from spagree.errors import DataError
+from spagree.grouping import LARGEST_KEY
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, FewRows, is_missing
 from spagree.read.files.paths import refuse_changed
@@ -30,17 +32,14 @@ OPTIONS = {CLUSTER: "--cluster", GROUP: "--by"}
 SHOWN = 3
 
 
-def grouped_columns(frame: nw.LazyFrame[Any]) -> list[str]:
-    """The cluster and group columns that are present."""
-    return [name for name in (CLUSTER, GROUP) if name in column_names(frame)]
-
-
-def find_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Mapping[str, str]) -> Grouped:
-    """Items by cluster and by group; ``named`` maps roles to column names.
+def find_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Mapping[str, str]) -> Grouped | None:
+    """Items by cluster and by group, if such columns were named; ``named`` maps roles to column names.
 
     Groups are groups of items if every item is in one group, and groups of annotators otherwise.
     """
-    columns = grouped_columns(frame)
+    columns = [name for name in (CLUSTER, GROUP) if name in column_names(frame)]
+    if not columns:
+        return None
     # Booleans as text: not every engine can take their minimum.
     schema = frame.collect_schema()
     truths = [name for name in columns if schema[name] == nw.Boolean]
@@ -58,8 +57,7 @@ def find_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Map
     for each in found:
         cluster, votes = _place(each, columns)
         whole[cluster, votes] += each.items if votes else 0
-    kept = {key: items for key, items in whole.items() if items}
-    return Grouped(named.get(CLUSTER), named.get(GROUP), kept, _annotators(plain))
+    return Grouped(named.get(CLUSTER), named.get(GROUP), dict(+whole), _annotators(plain))
 
 
 def _kept(found: list[Found] | None, named: Mapping[str, str]) -> list[Found]:
@@ -109,13 +107,12 @@ def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
     if ANNOTATOR not in column_names(frame):
         raise _in_several(frame, GROUP, named)
     known = per_key(frame.filter(~nw.col(ANNOTATOR).is_null()), [ANNOTATOR], [GROUP])
-    found = rows(known.filter(has_several(GROUP)).select(ANNOTATOR, GROUP, f"{GROUP}_last").sort(ANNOTATOR).head(SHOWN))
-    if found:
-        who, first, last = found[0]
-        example = f"annotator {shown(text(who))} has {_both(first, last)}"
+    found = known.filter(has_several(GROUP)).select(ANNOTATOR, GROUP, f"{GROUP}_last").sort(ANNOTATOR).head(1)
+    for who, first, last in rows(found):
         raise DataError(
-            f"--by {shown(named[GROUP])}: it varies within items and within annotators ({example}); name a column that "
-            "belongs to items, such as a language, or to annotators, such as their experience"
+            f"--by {shown(named[GROUP])}: it varies within items and within annotators (annotator {shown(text(who))} "
+            f"has {_both(first, last)}); name a column that belongs to items, such as a language, or to annotators, "
+            "such as their experience"
         )
 
 
@@ -143,14 +140,13 @@ def _both(first: Any, last: Any) -> str:
     return f"{shown(text(first))} and {shown(text(last)) if last != first else 'no value'}"
 
 
-LARGEST = 2**63 - 1
 N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"
 
 
 class Held:
-    """The annotations behind a tally after all policies, and how often each item got each label, on their engine.
+    """The annotations behind a tally after all policies, on their engine, or only the counts of each item's labels.
 
-    ``few`` are those of a small file, in memory: an engine gets them when somebody first asks for more than a score.
+    ``few`` are those of a small file, in memory: an engine gets them when more than a score is first requested.
     ``codes`` are the annotations as integers, if they were fetched.
     """
 
@@ -168,18 +164,19 @@ class Held:
         return list(self._rows.cells) if isinstance(self._rows, FewRows) else column_names(self._rows)
 
     @property
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The annotations, or the counts if only these are known."""
+        return self._rows.frame if isinstance(self._rows, FewRows) else self._rows
+
+    @property
     def annotations(self) -> nw.LazyFrame[Any] | None:
         """The annotations; None if only counts are known."""
-        return None if self._are_counts else self._frame
+        return None if self._are_counts else self.frame
 
     @property
     def counts(self) -> nw.LazyFrame[Any]:
         """``item, label, count``."""
-        return self._frame if self._are_counts else item_label_counts(self._frame)
-
-    @property
-    def _frame(self) -> nw.LazyFrame[Any]:
-        return self._rows.frame if isinstance(self._rows, FewRows) else self._rows
+        return self.frame if self._are_counts else item_label_counts(self.frame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,21 +187,12 @@ class Counted:
     held: Held
     cautions: tuple[Caution, ...]
 
-    @property
-    def counts(self) -> nw.LazyFrame[Any]:
-        """How often each item got each label."""
-        return self.held.counts
-
-    @property
-    def annotations(self) -> nw.LazyFrame[Any] | None:
-        """The annotations after all policies, on their engine."""
-        return self.held.annotations
-
     def without(self, labels: Collection[str]) -> Tally:
         """The tally without annotations that carry these labels."""
         patterns = self.tally.patterns
         if patterns is None:
-            return tally_counts(self.counts.filter(~nw.col(LABEL).cast(nw.String).is_in(list(labels))), None, {})
+            kept = self.held.counts.filter(~nw.col(LABEL).cast(nw.String).is_in(list(labels)))
+            return tally_counts(kept, None, {})
         left: Counter[Pattern] = Counter()
         for pattern, items in patterns.items():
             left[tuple(pair for pair in pattern if pair[0] not in labels)] += items
@@ -228,12 +216,12 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
         return in_memory
     frame = _without_categories(annotations.frame)
     progress.stage("counting labels")
-    found = _labels(frame)
-    usable = _drop_missing(frame, found)
-    codes = fetched_once(usable.frame, found.usable, chosen, in_full=in_full)
-    clean = usable if codes is not None else apply_policies(usable, annotations, found.usable, chosen)
+    labels, lacking = _labels(frame)
+    usable = Clean(drop_missing(frame), lacking)
+    codes = fetched_once(usable.frame, labels, chosen, in_full=in_full)
+    clean = usable if codes is not None else apply_policies(usable, annotations, labels, chosen)
     # Most data needs no policy; then the labels need not be counted again.
-    totals = found.usable if clean is usable else _commonest_first(clean.labels or _labels(clean.frame).usable)
+    totals = labels if clean is usable else _commonest_first(clean.labels or _labels(clean.frame)[0])
     left_out = {**annotations.left_out, **clean.left_out}
     held = Held(clean.frame, codes=codes)
     if codes is None:
@@ -241,13 +229,26 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     else:
         tally = tally_of_codes(codes, totals, left_out)
     refuse_changed(annotations.watched)
-    cautions = annotations.cautions + caution_variants(totals)
-    cautions += caution_ids(tally, lambda: item_names(clean.frame, tally.items)) + clean.cautions
-    users = codes.users_of_own_labels if codes is not None else lambda: label_users(clean.frame)
-    cautions += caution_own_labels(tally, users)
-    if not (chosen.of_sets or chosen.separator):
-        cautions += caution_sets(totals)
-    return Counted(tally, held, cautions)
+    names = partial(item_names, clean.frame, tally.items)
+    users = codes.users_of_own_labels if codes is not None else partial(label_users, clean.frame)
+    cautions = annotations.cautions + _cautions(tally, totals, names, clean.cautions, users)
+    return Counted(tally, held, cautions if chosen.of_sets or chosen.separator else cautions + caution_sets(totals))
+
+
+def _cautions(
+    tally: Tally,
+    labels: Mapping[Any, int],
+    item_names: Callable[[], Iterable[Any]],
+    settled: tuple[Caution, ...],
+    label_users: Callable[[], Iterable[tuple[Any, ...]]],
+) -> tuple[Caution, ...]:
+    """Labels and names that look alike, what the policies ``settled``, and labels that only one annotator uses."""
+    return (
+        *caution_variants(labels),
+        *caution_ids(tally, item_names),
+        *settled,
+        *caution_own_labels(tally, label_users),
+    )
 
 
 def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
@@ -259,10 +260,10 @@ def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
     if tally is None:
         return None
     people, labels = usable.cells.get(ANNOTATOR, ()), usable.cells[LABEL]
-    cautions = annotations.cautions + caution_variants(tally.labels)
-    cautions += caution_ids(tally, lambda: set(usable.cells[ITEM]))
-    cautions += caution_own_labels(tally, lambda: set(zip(people, labels, strict=True)))
-    return Counted(tally, Held(usable), cautions + caution_sets(tally.labels))
+    cautions = _cautions(
+        tally, tally.labels, lambda: set(usable.cells[ITEM]), (), lambda: set(zip(people, labels, strict=True))
+    )
+    return Counted(tally, Held(usable), annotations.cautions + cautions + caution_sets(tally.labels))
 
 
 def _counted_on_engine(
@@ -276,14 +277,14 @@ def _counted_on_engine(
     progress.stage("counting annotators")
     annotators = _annotator_counts(frame)
     progress.stage("counting items")
-    grouped = find_grouped(frame, labels, annotations.understood.columns) if grouped_columns(frame) else None
+    grouped = find_grouped(frame, labels, annotations.understood.columns)
     patterns = find_patterns(frame, labels) if grouped is None else grouped.patterns()
     return replace(_tally(counts, labels, annotators, left_out, patterns), grouped=grouped)
 
 
 def tally_counts(counts: nw.LazyFrame[Any], annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
     """The tally of precomputed (item, label, count) rows, one per item and label."""
-    labels = _labels(counts).usable
+    labels, _ = _labels(counts)
     return _tally(counts, labels, annotators, left_out, find_patterns(counts, labels))
 
 
@@ -295,36 +296,20 @@ def _without_categories(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     return frame.with_columns(nw.col(*found).cast(nw.String)) if found else frame
 
 
-@dataclass(frozen=True, slots=True)
-class _Labels:
-    """Annotations per label that have an item, most common first, and how many lack a label or an item."""
-
-    usable: dict[Any, int]
-    missing: int
-    without_item: int
-
-
-def _labels(frame: nw.LazyFrame[Any]) -> _Labels:
-    """Count labels, missing labels and missing items in one cheap pass."""
+def _labels(frame: nw.LazyFrame[Any]) -> tuple[dict[Any, int], dict[str, int]]:
+    """Usable annotations per label, most common first, and how many lack a label or an item: one cheap pass."""
     without_item = nw.col(ITEM).is_null().cast(nw.Int64)
     lost = without_item * nw.col(COUNT) if COUNT in column_names(frame) else without_item
     sizes = frame.with_columns(lost.alias(LOST)).group_by(LABEL)
     found = rows(sizes.agg(size(frame), nw.col(LOST).sum()))
     sums = {label: (int(total), int(gone)) for label, total, gone in found}
-    missing = sums.pop(None, (0, 0))[0]
+    lacking = {"missing_label": sums.pop(None, (0, 0))[0], "missing_item": sum(gone for _, gone in sums.values())}
     usable = {label: total - gone for label, (total, gone) in sums.items() if total > gone}
-    return _Labels(_commonest_first(usable), missing, sum(gone for _, gone in sums.values()))
+    return _commonest_first(usable), {reason: size for reason, size in lacking.items() if size}
 
 
 def _commonest_first(labels: Mapping[Any, int]) -> dict[Any, int]:
     return dict(sorted(labels.items(), key=lambda pair: (-pair[1], text(pair[0]))))
-
-
-def _drop_missing(frame: nw.LazyFrame[Any], labels: _Labels) -> Clean:
-    """Keep rows with a label and an item; the others are reported."""
-    found = {"missing_label": labels.missing, "missing_item": labels.without_item}
-    left_out = {reason: size for reason, size in found.items() if size}
-    return Clean(drop_missing(frame), left_out)
 
 
 def item_label_counts(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -341,8 +326,8 @@ def item_sums(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     sums = (nw.col(COUNT).sum().alias(N), nw.col(PAIRS).sum(), nw.col(TRIPLES).sum(), nw.col(LABEL).min())
     # Some engines widen a sum beyond 64 bits, which only slows grouping; what does not
     # fit belongs to an item that is refused for its n.
-    whole = (nw.col(N, PAIRS, TRIPLES).clip(upper_bound=LARGEST).cast(nw.Int64),)
-    return terms.group_by(ITEM).agg(*sums).with_columns(*whole)
+    whole = nw.col(N, PAIRS, TRIPLES).clip(upper_bound=LARGEST_KEY).cast(nw.Int64)
+    return terms.group_by(ITEM).agg(*sums).with_columns(whole)
 
 
 def item_agreement(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:

@@ -79,50 +79,34 @@ class ItemTable:
     held: Held
     source: Any = field(repr=False)  # an address may hold a password
 
-    @property
-    def counts(self) -> nw.LazyFrame[Any]:
-        """How often each item got each label."""
-        return self.held.counts
-
-    @property
-    def annotations(self) -> nw.LazyFrame[Any] | None:
-        """Who gave which item which label."""
-        return self.held.annotations
-
     def worst(self, most: int) -> polars.DataFrame:
         """The items with the lowest agreement, more annotations first; only these are fetched."""
         found = to_polars(self.agreement().filter(~nw.col("agreement").is_null()).head(most))
-        return self.described(found)
-
-    def described(self, found: polars.DataFrame) -> polars.DataFrame:
-        """These items with their votes, and with text and address if the source has them."""
         return self.with_texts(self.with_votes(found))
 
     def with_votes(self, found: polars.DataFrame) -> polars.DataFrame:
         """These items with their votes."""
-        said = said_of(to_polars(self.counts.filter(nw.col(ITEM).is_in(found[ITEM].to_list()))))
-        return found.join(said, on=ITEM, how="left", maintain_order="left")
+        votes = votes_of(to_polars(self.held.counts.filter(nw.col(ITEM).is_in(found[ITEM].to_list()))))
+        return found.join(votes, on=ITEM, how="left", maintain_order="left")
 
     def with_texts(self, found: polars.DataFrame) -> polars.DataFrame:
         """These items with text and address if the source has them."""
-        here = [] if self.annotations is None else column_names(self.annotations)
-        wanted = [(column, several) for column, several in ((TEXT, "texts"), (LINK, "links")) if column in here]
-        if self.annotations is None or not wanted:
+        several = {column: f"{column}s" for column in (TEXT, LINK) if column in self.held.columns}
+        if not several:
             return found
-        chosen = self.annotations.filter(nw.col(ITEM).is_in(found[ITEM].to_list()))
-        table = to_polars(chosen.select(ITEM, *(column for column, _ in wanted)))
-        for column, several in wanted:
-            found = found.join(texts_of(table, column, several), on=ITEM, how="left", maintain_order="left")
+        chosen = self.held.frame.filter(nw.col(ITEM).is_in(found[ITEM].to_list()))
+        table = to_polars(chosen.select(ITEM, *several))
+        for column, number in several.items():
+            found = found.join(texts_of(table, column, number), on=ITEM, how="left", maintain_order="left")
         return found
 
     def answers(self, items: polars.Series) -> polars.DataFrame:
         """``item, annotator, label, time, count``: who gave these items which label; null if unknown."""
         import polars
 
-        chosen = nw.col(ITEM).is_in(items.to_list())
-        source = self.counts if self.annotations is None else self.annotations
+        source = self.held.frame
         wanted = [name for name in (ITEM, ANNOTATOR, LABEL, TIME, COUNT) if name in column_names(source)]
-        found = to_polars(source.filter(chosen).select(*wanted))
+        found = to_polars(source.filter(nw.col(ITEM).is_in(items.to_list())).select(*wanted))
         texts = [spelled(found[name]).alias(name) for name in (ANNOTATOR, LABEL) if name in wanted]
         absent = [polars.lit(None).alias(name) for name in (ANNOTATOR, TIME) if name not in wanted]
         once = [] if COUNT in wanted else [polars.lit(1, dtype=polars.Int64).alias(COUNT)]
@@ -133,13 +117,12 @@ class ItemTable:
         agreement = self.agreement()
         if isinstance(nw.from_native(self.source, pass_through=True), nw.LazyFrame):
             return agreement.to_native()
-        found = to_polars(agreement)
-        said = said_of(to_polars(self.counts))
-        return found.join(said, on=ITEM, how="left", maintain_order="left")
+        votes = votes_of(to_polars(self.held.counts))
+        return to_polars(agreement).join(votes, on=ITEM, how="left", maintain_order="left")
 
     def agreement(self) -> nw.LazyFrame[Any]:
         """(item, annotations, agreement), lowest agreement first, still on the engine."""
-        return item_agreement(self.counts)
+        return item_agreement(self.held.counts)
 
 
 def items_in_codes(codes: Coded) -> ItemTable:
@@ -152,24 +135,24 @@ def items_in_codes(codes: Coded) -> ItemTable:
     return ItemTable(Held(nw.from_native(frame.lazy()), are_counts=True), frame)
 
 
-def said_of(counts: polars.DataFrame) -> polars.DataFrame:
+def votes_of(counts: polars.DataFrame) -> polars.DataFrame:
     """(item, entropy, votes): the labels given to each item, most common first.
 
     Entropy is in bits, log₂ n − Σ n_c log₂ n_c / n: 0 if all agree, 1 for an even split between two labels.
 
     >>> import polars
-    >>> said_of(polars.DataFrame({"item": [7, 7, 7], "label": ["no", "yes", "so"], "count": [2, 1, 1]})).rows()
+    >>> votes_of(polars.DataFrame({"item": [7, 7, 7], "label": ["no", "yes", "so"], "count": [2, 1, 1]})).rows()
     [(7, 1.5, 'no ×2, so ×1, yes ×1')]
     """
     import polars
 
     count = polars.col("count")
     ordered = counts.with_columns(spelled(counts["label"])).sort("count", "label", descending=[True, False])
-    said = polars.format("{} ×{}", "label", "count").head(SHOWN_LABELS).str.join(", ")
+    votes = polars.format("{} ×{}", "label", "count").head(SHOWN_LABELS).str.join(", ")
     more = polars.when(polars.len() > SHOWN_LABELS).then(polars.lit(", …")).otherwise(polars.lit(""))
     entropy = count.sum().log(2) - (count * count.log(2)).sum() / count.sum()
     entropy = polars.when(count.sum() > 1).then(polars.when(polars.len() > 1).then(entropy).otherwise(0.0))
-    return ordered.group_by("item", maintain_order=True).agg(entropy.alias("entropy"), (said + more).alias("votes"))
+    return ordered.group_by("item", maintain_order=True).agg(entropy.alias("entropy"), (votes + more).alias("votes"))
 
 
 def texts_of(found: polars.DataFrame, column: str = TEXT, several: str = "texts") -> polars.DataFrame:
@@ -190,7 +173,7 @@ def item_counts(counted: Counted) -> ItemCounts:
     """Fetch the item × class counts, with ids and labels as text so parts can be added."""
     import polars
 
-    found = to_polars(counted.counts)
+    found = to_polars(counted.held.counts)
     frame = polars.DataFrame([spelled(found["item"]), spelled(found["label"]), found["count"]])
     return ItemCounts(frame.sort("item", "label"), counted.tally.annotators, counted.tally.left_out)
 

@@ -36,10 +36,10 @@ class PatternCounts:
 
     >>> counts = PatternCounts()
     >>> for label in ("yes", "no", "yes"):
-    ...     counts.grow(0, label)
+    ...     counts.move(0, label, +1)
     >>> counts.items()
     {(('no', 1), ('yes', 2)): 1}
-    >>> counts.shrink(0, "no")
+    >>> counts.move(0, "no", -1)
     >>> counts.items()
     {(('yes', 2),): 1}
     """
@@ -51,13 +51,16 @@ class PatternCounts:
         self._numbers: dict[Pattern, int] = {(): EMPTY}
         self._free: list[int] = []
 
-    def grow(self, item: int, label: str) -> None:
-        """Count one more annotation of the item."""
-        self._move(item, label, 1)
-
-    def shrink(self, item: int, label: str) -> None:
-        """Remove one annotation of the item."""
-        self._move(item, label, -1)
+    def move(self, item: int, label: str, step: int) -> None:
+        """Count one more annotation of the item, or with ``step`` −1 one less."""
+        self._of_item.extend([EMPTY] * (item + 1 - len(self._of_item)))
+        counts = dict(self._pattern(item))
+        counts[label] = counts.get(label, 0) + step
+        if not counts[label]:
+            del counts[label]
+        self._leave(self._of_item[item])
+        self._of_item[item] = number = self._number(pattern(counts))
+        self._sizes[number] += 1
 
     def annotations_of(self, item: int) -> int:
         """How many annotations of the item are counted."""
@@ -74,15 +77,20 @@ class PatternCounts:
     def _pattern(self, item: int) -> Pattern:
         return self._patterns[self._of_item[item]] if 0 <= item < len(self._of_item) else ()
 
-    def _move(self, item: int, label: str, step: int) -> None:
-        self._of_item.extend([EMPTY] * (item + 1 - len(self._of_item)))
-        counts = dict(self._pattern(item))
-        counts[label] = counts.get(label, 0) + step
-        if not counts[label]:
-            del counts[label]
-        self._leave(self._of_item[item])
-        self._of_item[item] = number = self._number(pattern(counts))
-        self._sizes[number] += 1
+    @classmethod
+    def of(cls, item: NDArray[np.int32], label: NDArray[np.int32], labels: Sequence[str], items: int) -> PatternCounts:
+        """From coded annotations, in one pass over arrays; Python handles each pattern once."""
+        counts = cls()
+        key, count = np.unique(item.astype(np.int64) * max(1, len(labels)) + label, return_counts=True)
+        entry_item, entry_label = np.divmod(key, max(1, len(labels)))
+        of_item = np.full(items, EMPTY, dtype=np.int32)
+        for chosen, place in _same_patterns(entry_item, entry_label, count):
+            votes = zip(entry_label[place].tolist(), count[place].tolist(), strict=True)
+            number = counts._number(tuple(sorted((labels[code], times) for code, times in votes)))
+            counts._sizes[number] = len(chosen)
+            of_item[chosen] = number
+        counts._of_item.frombytes(of_item.tobytes())
+        return counts
 
     def _number(self, found: Pattern) -> int:
         """The number of a pattern; a new pattern gets a free number."""
@@ -107,24 +115,9 @@ class PatternCounts:
             self._patterns[number] = ()
             self._free.append(number)
 
-    @classmethod
-    def of(cls, item: NDArray[np.int32], label: NDArray[np.int32], labels: Sequence[str], items: int) -> PatternCounts:
-        """From coded annotations, in one pass over arrays; Python handles each pattern once."""
-        counts = cls()
-        key, count = np.unique(item.astype(np.int64) * max(1, len(labels)) + label, return_counts=True)
-        entry_item, entry_label = np.divmod(key, max(1, len(labels)))
-        of_item = np.full(items, EMPTY, dtype=np.int32)
-        for chosen, place, size in _same_patterns(entry_item, entry_label, count):
-            votes = zip(entry_label[place].tolist(), count[place].tolist(), strict=True)
-            number = counts._number(tuple(sorted((labels[code], times) for code, times in votes)))
-            counts._sizes[number] = size
-            of_item[chosen] = number
-        counts._of_item.frombytes(of_item.tobytes())
-        return counts
 
-
-def _same_patterns(item: Ints, label: Ints, count: Ints) -> Iterator[tuple[Ints, slice, int]]:
-    """For each pattern: its items, the entries of one of them, and how many items there are.
+def _same_patterns(item: Ints, label: Ints, count: Ints) -> Iterator[tuple[Ints, slice]]:
+    """For each pattern: its items, and the entries of one of them.
 
     Entries are sorted by item. Items with equally many labels are compared one label at a time.
     """
@@ -139,7 +132,7 @@ def _same_patterns(item: Ints, label: Ints, count: Ints) -> Iterator[tuple[Ints,
         order = np.argsort(same, kind="stable")
         for chosen in np.split(order, np.flatnonzero(np.diff(same[order])) + 1):
             start = int(first[chosen[0]])
-            yield item[first[chosen]], slice(start, start + size), len(chosen)
+            yield item[first[chosen]], slice(start, start + size)
 
 
 MOST_PATTERNS = 300_000
@@ -213,7 +206,9 @@ def find_counts(
     """
     for classes_per_word in (NARROW, WIDE) if 0 < len(keys) <= MOST_CLASSES else ():
         packing = _Packing(list(keys), classes_per_word)
-        found = _packed_rows(frame, packing, of_items, most) if _fits(frame, keys, packing) else None
+        # Precomputed counts must fit their bits; the sums of single rows are checked afterwards.
+        fits = COUNT not in column_names(frame) or max(keys.values()) < 1 << packing.bits
+        found = _packed_rows(frame, packing, of_items, most) if fits else None
         if found is None:
             continue
         if len(found) > most:
@@ -253,11 +248,6 @@ def pattern(counts: Mapping[Any, int]) -> Pattern:
     (('no', 1), ('yes', 2))
     """
     return tuple(sorted((text(label), count) for label, count in counts.items()))
-
-
-def _fits(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], packing: _Packing) -> bool:
-    """Whether precomputed counts fit their bits; single rows are checked afterwards."""
-    return COUNT not in column_names(frame) or max(labels.values()) < 1 << packing.bits
 
 
 def _packed(frame: nw.LazyFrame[Any], packing: _Packing, of_items: Sequence[str]) -> nw.LazyFrame[Any]:
@@ -326,11 +316,8 @@ def _counts_in_python(frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_item
     grouped = per_key(frame, [ITEM, *columns], of_items, size(frame))
     values = [name for column in of_items for name in (column, f"{column}_last", f"{column}_several")]
     marked = grouped.with_columns(*_several(of_items)) if of_items else grouped
-    chosen = marked.select(ITEM, *columns, COUNT, *values)
-    found = rows(chosen.head(MOST_ROWS_FETCHED + 1))
-    if len(found) > MOST_ROWS_FETCHED:
-        return None
-    return _items_in_python(found, len(columns))
+    found = rows(marked.select(ITEM, *columns, COUNT, *values).head(MOST_ROWS_FETCHED + 1))
+    return _items_in_python(found, len(columns)) if len(found) <= MOST_ROWS_FETCHED else None
 
 
 def _items_in_python(found: Sequence[tuple[Any, ...]], width: int) -> list[Found]:
@@ -345,9 +332,7 @@ def _items_in_python(found: Sequence[tuple[Any, ...]], width: int) -> list[Found
         for place in range(len(seen)):
             first, last, several = said[3 * place : 3 * place + 3]
             seen[place] |= {first, last} | ({None} if several and first == last else set())
-    return [Found(_flat(values[item]), each, 1) for item, each in counts.items()]
-
-
-def _flat(seen: Sequence[set[Any]]) -> tuple[Any, ...]:
-    """The value of each column, and whether there are several."""
-    return tuple(value for each in seen for value in (next(iter(each), None), int(len(each) > 1)))
+    return [
+        Found(tuple(value for each in values[item] for value in (next(iter(each), None), int(len(each) > 1))), own, 1)
+        for item, own in counts.items()
+    ]

@@ -113,7 +113,11 @@ def _settle_repeats(
     if candidates is None:
         return clean
     few = candidates is not named  # found by their hashes: each query on them is a pass over all rows
-    repeats, same = _few_repeats(candidates) if few else _repeats(candidates)
+    if few:
+        repeats, same = _few_repeats(candidates)
+    else:
+        repeats = _beyond_first(candidates, ITEM, ANNOTATOR)
+        same = _beyond_first(candidates, ITEM, ANNOTATOR, LABEL) if repeats else 0
     if not repeats:
         return clean
     if policy == "error" and same < repeats:
@@ -136,14 +140,8 @@ def _settle_repeats(
     return clean.without("repeated", repeats, nw.concat([_keep_one(named, policy, order), anonymous]), caution)
 
 
-def _repeats(frame: nw.LazyFrame[Any]) -> tuple[int, int]:
-    """Annotations beyond an annotator's first on an item, and how many of them repeat its label."""
-    repeats = _beyond_first(frame, ITEM, ANNOTATOR)
-    return repeats, _beyond_first(frame, ITEM, ANNOTATOR, LABEL) if repeats else 0
-
-
 def _few_repeats(frame: nw.LazyFrame[Any]) -> tuple[int, int]:
-    """The same in one pass."""
+    """Annotations beyond an annotator's first on an item, and how many of them repeat its label, in one pass."""
     labels = frame.group_by(ITEM, ANNOTATOR, LABEL).agg(nw.len().alias("times"))
     keys = labels.group_by(ITEM, ANNOTATOR).agg(nw.col("times").sum(), nw.len().alias("labels"))
     times, different = nw.col("times").cast(nw.Int64), nw.col("labels").cast(nw.Int64)
@@ -178,10 +176,12 @@ def _repeat_order(named: nw.LazyFrame[Any], policy: DuplicatePolicy, cautions: I
         return order
     if not order:
         raise UsageError(f"--duplicates {policy} needs an order, and this source has none: name a time column (--time)")
-    if TIME not in order:
-        _refuse_ignored_time(cautions, policy)
-    else:
+    if TIME in order:
         _refuse_unknown_times(named, f"--duplicates {policy}")
+        return order
+    # Row order must not silently replace a time column that this engine cannot use.
+    for ignored in (caution.message for caution in cautions if caution.code == "time_ignored"):
+        raise UsageError(f"--duplicates {policy} needs an order, and {ignored}; name it with --time (time=)")
     return order
 
 
@@ -194,15 +194,6 @@ def _keep_one(
     # Ties in time are broken by label, so every run gives the same answer if rows have no order.
     ties = [] if ROW in order else [LABEL]
     return named.unique(subset=[ITEM, ANNOTATOR], keep=policy, order_by=[*order, *ties])
-
-
-def _refuse_ignored_time(cautions: Iterable[Caution], policy: DuplicatePolicy) -> None:
-    """Refuse a time column this engine cannot use: row order must not silently replace it."""
-    for caution in cautions:
-        if caution.code == "time_ignored":
-            raise UsageError(
-                f"--duplicates {policy} needs an order, and {caution.message}; name it with --time (time=)"
-            )
 
 
 def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
@@ -231,7 +222,7 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
     keys = {(item, annotator) for item, annotator, *_ in first}
     items, annotators = map(list, zip(*keys, strict=True))
     near = labels.filter(nw.col(ITEM).is_in(items), nw.col(ANNOTATOR).is_in(annotators)).sort(order)
-    problems = _conflict_lines([row for row in rows(near) if row[:2] in keys], annotations)
+    problems = _conflict_lines([row for row in rows(near) if row[:2] in keys], annotations.understood.source)
     remedy = annotations.understood.apart or (
         "say which counts with --duplicates first or --duplicates last (set joins them, keep counts each), or check "
         "that item, annotator and label are the right columns"
@@ -240,20 +231,18 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
     return DuplicateError(message, problems, total)
 
 
-def _conflict_lines(found: list[tuple[Any, ...]], annotations: Annotations) -> list[str]:
+def _conflict_lines(found: list[tuple[Any, ...]], source: str) -> list[str]:
+    """One line per item and annotator; rows are (item, annotator, label), and the number of the row if known."""
     by_key: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
     for item, annotator, *label_and_row in found:
         by_key[text(item), text(annotator)].append(tuple(label_and_row))
-    source = annotations.understood.source
-    return [_conflict_line(source, key, labels) for key, labels in by_key.items()]
-
-
-def _conflict_line(source: str, key: tuple[str, str], labels: list[tuple[Any, ...]]) -> str:
-    shown = [f"{text(label)!r}" + (f" (row {row[0]})" if row else "") for label, *row in labels[:SHOWN_LABELS]]
-    more = [f"{len(labels) - SHOWN_LABELS:,} more labels"] if len(labels) > SHOWN_LABELS else []
-    given = " and ".join(shown + more)
-    place = f"{source}:{max(row[0] for _, *row in labels)}: " if labels[0][1:] else ""
-    return f"{place}annotator {key[1]!r} labelled item {key[0]!r} {given}"
+    lines = []
+    for (item, annotator), labels in by_key.items():
+        shown = [f"{text(label)!r}" + (f" (row {row[0]})" if row else "") for label, *row in labels[:SHOWN_LABELS]]
+        more = [f"{len(labels) - SHOWN_LABELS:,} more labels"] if len(labels) > SHOWN_LABELS else []
+        place = f"{source}:{max(row[0] for _, *row in labels)}: " if labels[0][1:] else ""
+        lines.append(f"{place}annotator {annotator!r} labelled item {item!r} {' and '.join(shown + more)}")
+    return lines
 
 
 def _first_row(frame: nw.LazyFrame[Any]) -> list[nw.Expr]:

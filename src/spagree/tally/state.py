@@ -28,7 +28,6 @@ from spagree.tally.tally import text as text_of
 
 if TYPE_CHECKING:
     import polars
-    from numpy.typing import NDArray
 
 MISSING_LABEL, MISSING_ITEM, REPEATED = "missing_label", "missing_item", "repeated"
 
@@ -120,14 +119,13 @@ class State:
             row = self._rows.find(found, key)
             if row is None:
                 self._check(found, None)
-                self._place(found.item, cluster)
-                row = self._rows.append(found, key)
-                self._is_counted.extend(bytes(self._rows.places - len(self._is_counted)))
-                self._enter(row)
             elif self._rows.at(row)[:3] != found[:3]:
                 raise self._another_label(row)
-            else:
-                self._place(found.item, cluster)
+            self._place(found.item, cluster)
+            if row is None:
+                row = self._rows.append(found, key)
+                self._is_counted.extend(bytes(self._rows.places - len(self._is_counted)))
+                self._book(row, 1)
 
     def change(
         self,
@@ -152,9 +150,9 @@ class State:
             )
             self._check(found, row)
             self._place(found.item, cluster)
-            self._leave(row)
+            self._book(row, -1)
             self._rows.write(row, found)
-            self._enter(row)
+            self._book(row, 1)
 
     update = change
 
@@ -192,7 +190,7 @@ class State:
         with self._lock:
             row = self._rows.find(self._rows.code(item, annotator, None), key)
             if row is not None:
-                self._leave(row)
+                self._book(row, -1)
                 self._rows.drop(row)
             return row is not None
 
@@ -246,7 +244,9 @@ class State:
         """
         with self._lock:
             if "annotations" not in self._answers:
-                self._answers["annotations"] = self._rows.frame(self._chosen())
+                rows = np.flatnonzero(np.frombuffer(bytes(self._is_counted), dtype=np.int8))
+                in_order = rows[np.argsort(np.array(self._rows.arrival)[rows], kind="stable")]
+                self._answers["annotations"] = self._rows.frame(in_order)
             frame: polars.DataFrame = self._answers["annotations"]
             return frame
 
@@ -255,41 +255,27 @@ class State:
         with self._lock:
             return _counted(self.tally(), self.annotations())
 
-    def _chosen(self) -> NDArray[np.int64]:
-        """The rows that count, in order of arrival."""
-        rows = np.flatnonzero(np.frombuffer(bytes(self._is_counted), dtype=np.int8))
-        return rows[np.argsort(np.array(self._rows.arrival)[rows], kind="stable")]
-
     # Counting --------------------------------------------------------------------------------
 
     def _check(self, found: Annotation, row: int | None) -> None:
         """Refuse what cannot be counted, before anything changes."""
         refuse_overflow(self._patterns.annotations_of(found.item) + 1)
-        others = [each for each in self._of_pair(found.pair) if each != row] if _is_usable(found) else []
+        others = [each for each in self._of_pair(found.pair) if each != row] if _flaw(found) is None else []
         if self._duplicates == "error" and others and self._rows.label[others[0]] != found.label:
             raise self._another_label(others[0])
 
-    def _enter(self, row: int) -> None:
-        """Count a row, or count it as left out."""
+    def _book(self, row: int, step: int) -> None:
+        """Count a row, or count it as left out; ``step`` −1 is the inverse."""
         self._answers.clear()
         found = self._rows.at(row)
-        if not _is_usable(found):
-            self._left_out[_reason(found)] += 1
+        flaw = _flaw(found)
+        if flaw is not None:
+            self._left_out[flaw] += step
         elif found.pair is None:
-            self._count(row, 1)
+            self._count(row, step)
         else:
-            self._settle(found.pair, [*self._of_pair(found.pair), row])
-
-    def _leave(self, row: int) -> None:
-        """The inverse of :meth:`_enter`."""
-        self._answers.clear()
-        found = self._rows.at(row)
-        if not _is_usable(found):
-            self._left_out[_reason(found)] -= 1
-        elif found.pair is None:
-            self._count(row, -1)
-        else:
-            self._settle(found.pair, [each for each in self._of_pair(found.pair) if each != row])
+            others = [each for each in self._of_pair(found.pair) if each != row]
+            self._settle(found.pair, [*others, row] if step > 0 else others)
 
     def _of_pair(self, pair: int | None) -> list[int]:
         """An annotator's annotations of an item: the one that counts, then the others."""
@@ -315,8 +301,7 @@ class State:
 
     def _count(self, row: int, step: int) -> None:
         found = self._rows.at(row)
-        label = self._rows.labels.known[found.label]
-        (self._patterns.grow if step > 0 else self._patterns.shrink)(found.item, label)
+        self._patterns.move(found.item, self._rows.labels.known[found.label], step)
         self._is_counted[row] = step > 0
         if found.annotator >= 0:
             self._made[found.annotator] += step
@@ -342,7 +327,7 @@ class State:
         self._is_counted = bytearray(usable.astype(np.int8).tobytes())
         for row in repeats.tolist():
             self._check(rows.at(row), row)
-            self._enter(row)
+            self._book(row, 1)
 
     def _another_label(self, row: int) -> DuplicateError:
         item, annotator, label = self._rows.names(row)
@@ -354,8 +339,8 @@ class State:
 def counted_codes(
     item: Codes, label: Codes, labels: Sequence[str], made: dict[str, int], frame: polars.DataFrame
 ) -> Counted:
-    """What :meth:`State.counted` returns, for annotations kept as integers elsewhere; ``frame`` holds them as text,
-    and ``made`` is how many each annotator made.
+    """:meth:`State.counted` for annotations kept as integers elsewhere, and as text in ``frame``; ``made`` is how many
+    each annotator made.
     """
     patterns = PatternCounts.of(item, label, labels, int(item.max(initial=-1)) + 1).items()
     return _counted(_summary(patterns, made, {}), frame)
@@ -371,12 +356,9 @@ def _counted(tally: Tally, frame: polars.DataFrame) -> Counted:
     return Counted(tally, Held(lazy), caution_variants(tally.labels))
 
 
-def _is_usable(found: Annotation) -> bool:
-    return found.label >= 0 and found.item >= 0
-
-
-def _reason(found: Annotation) -> str:
-    return MISSING_LABEL if found.label < 0 else MISSING_ITEM
+def _flaw(found: Annotation) -> str | None:
+    """Why an annotation cannot count; None if it can."""
+    return MISSING_LABEL if found.label < 0 else MISSING_ITEM if found.item < 0 else None
 
 
 def _not_there(item: Hashable, annotator: Hashable, key: Hashable, remedy: str) -> DataError:

@@ -124,10 +124,10 @@ class Tally:
     def _grouped_with(self, other: Tally) -> Grouped | None:
         if self.grouped is not None and other.grouped is not None:
             return self.grouped + other.grouped
-        known = self if other.grouped is None else other
-        if known.grouped is not None and self.cells and other.cells:
+        known = self.grouped or other.grouped
+        if known is not None and self.cells and other.cells:
             raise UsageError("some parts were counted with --cluster or --by, others without; count all the same way")
-        return known.grouped
+        return known
 
     @property
     def clusters(self) -> int | None:
@@ -138,15 +138,12 @@ class Tally:
         """The tally of each group of items or annotators; empty if no group column was named."""
         if self.grouped is None or self.grouped.by is None:
             return {}
-        parts = {group: self.grouped.only(group) for group in self.grouped.groups}
-        made = self.grouped.annotators
-        return {
-            group: replace(
-                Tally.from_patterns(part.patterns(), None if made is None else dict(made.get(group, {}))),
-                grouped=part if part.cluster is not None else None,
-            )
-            for group, part in parts.items()
-        }
+        found, made = {}, self.grouped.annotators
+        for group in self.grouped.groups:
+            part = self.grouped.only(group)
+            tally = Tally.from_patterns(part.patterns(), None if made is None else dict(made.get(group, {})))
+            found[group] = replace(tally, grouped=None if part.cluster is None else part)
+        return found
 
     def __radd__(self, other: object) -> Tally:
         """Let ``sum(tallies)`` start from 0."""
