@@ -128,7 +128,7 @@ def cover(setting: Setting, rounds: int) -> dict[str, Any]:
 
 def other_freedoms(found: Peers, two: TwoWay) -> dict[str, float]:
     """Degrees of freedom that look at how influence is spread over annotators: (Σu²)²/Σu⁴ of the leave-one-out values."""
-    without = leave_one_out(found, BY_N).spa[found.shared > 0]
+    without = leave_one_out(found, BY_N)[found.shared > 0]
     squares = (without - without.mean()) ** 2
     spread = float(squares.sum() ** 2 / max((squares**2).sum(), 1e-300))
     people = max(two.stderr**2 - two.items, 0.0)

@@ -135,12 +135,12 @@ def test_decisions_that_are_made_that_are_far_and_that_never_come() -> None:
 def test_what_is_no_budget_and_no_agreement() -> None:
     for wrong in (0, -1, 1.5):
         with pytest.raises(spagree.UsageError, match="budget"):
-            spend(assumed(0.7, 0.95, [2]), wrong)  # type: ignore[arg-type]
+            plan_expected(0.7, budget=wrong)
     for share in (0, 1, 70):
         with pytest.raises(spagree.UsageError, match="require"):
-            decide(assumed(0.7, 0.95, [2]), share)
+            plan_expected(0.7, require=share)
         with pytest.raises(spagree.UsageError, match="agreement"):
-            assumed(share, 0.95, [2])
+            plan_expected(share)
 
 
 def course(times: list[Any]) -> list[dict[str, Any]]:

@@ -26,7 +26,6 @@ from spagree.estimate import (
 )
 from spagree.estimate.cautions import REMEDY
 from spagree.estimate.cautions import cautions as estimate_cautions
-from spagree.estimate.findings import _at
 from spagree.estimate.item_groups import ItemGroups
 from spagree.option_names import spelled
 from spagree.tally.count import Counted
@@ -91,12 +90,6 @@ def test_annotations_per_item_are_those_of_the_laid_out_list(sizes: list[int]) -
 @pytest.mark.parametrize(("sizes", "middle"), [([1, 2], 1.5), ([2, 2, 5], 2), ([1, 1, 4, 4], 2.5), ([3], 3)])
 def test_the_median_lies_between_two_items_where_their_number_is_even(sizes: list[int], middle: float) -> None:
     assert find(tally_of([["a"] * n for n in sizes])).data.annotations_per_item.median == middle
-
-
-def test_a_place_beyond_the_last_item_does_not_exist() -> None:
-    assert [_at({4: 1, 2: 2}, place) for place in range(3)] == [2, 2, 4]
-    with pytest.raises(IndexError, match="3"):
-        _at({2: 2, 4: 1}, 3)
 
 
 def test_labels_are_listed_by_size_then_by_name() -> None:

@@ -174,7 +174,7 @@ def annotators(
     value = np.divide(known.per_annotator(known.share), shared, out=np.full(found.size, np.nan), where=shared > 0)
     stderr = mean_error(shared, known.per_annotator((known.share - value[known.annotator]) ** 2))
     low, high = wilson_each(value, stderr, shared, level)
-    without = leave_one_out(found, by_n).spa if by_n else np.full(found.size, np.nan)
+    without = leave_one_out(found, by_n) if by_n else np.full(found.size, np.nan)
     annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=found.size)
     given = label_shares(codes)
     against = against_others(found, level)

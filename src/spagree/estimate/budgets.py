@@ -29,6 +29,7 @@ from spagree.estimate.planning import (
     Row,
     Standing,
     allowed_per_item,
+    cheapest,
     check_half_width,
     round_targets,
     row_of,
@@ -98,19 +99,18 @@ class Crowd:
         if "budget" in wanted:
             some = sorted({max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)})
             return _marked([self._bought(head, people, wanted["budget"]) for people in some], "half_width", 1.0)
-        enough = self._enough(wanted)
+        require, half_width = wanted.get("require"), wanted.get("half_width")
+
+        def enough(ends: Limits) -> bool:
+            return _half(ends) <= half_width if require is None else ends[0] >= require or ends[1] < require
+
         fewest = self._fewest(enough)
         if fewest is None:
-            reason = NOT_DECIDED if "require" in wanted else NOT_REACHED
+            reason = NOT_REACHED if require is None else NOT_DECIDED
             return [dict.fromkeys(_COLUMNS) | head | {"best": False, "undefined": reason}]
         crowds = {max(least, ceil(fewest * factor)) for factor in CROWDS}
         crowds |= {self.people} if self.people > max(fewest, least) else set()
         return _marked([self._made(head, people, enough) for people in sorted(crowds)], "annotations", CHEAP)
-
-    def _enough(self, wanted: Mapping[str, Any]) -> Enough:
-        if "require" in wanted:
-            return lambda ends: ends[0] >= wanted["require"] or ends[1] < wanted["require"]
-        return lambda ends: (ends[1] - ends[0]) / 2 <= wanted["half_width"]
 
     def _fewest(self, enough: Enough) -> int | None:
         """The fewest people for whom some number of items is enough."""
@@ -123,12 +123,13 @@ class Crowd:
 
     def _made(self, head: Row, people: int, enough: Enough) -> Row:
         """The design with the fewest annotations for this many people; near the minimum it needs very many items."""
-        designs = [(n, self._items(people, n, enough)) for n in self.present.allowed if n <= people]
+
+        def items_for(n: int) -> int:
+            return smallest(lambda items: items > 1 and enough(self.limits(people, n, items)))
+
+        designs = [(n, items_for(n)) for n in self.present.allowed if n <= people]
         n, items = min(designs, key=lambda design: design[0] * design[1])
         return head | self._design(people, n, items)
-
-    def _items(self, people: int, n: int, enough: Enough) -> int:
-        return smallest(lambda items: items > 1 and enough(self.limits(people, n, items)))
 
     def _bought(self, head: Row, people: int, budget: int) -> Row:
         """The narrowest interval that this budget and number of people can reach."""
@@ -184,12 +185,6 @@ TOO_SMALL = "the budget does not pay for two annotations of one item"
 DAY = 86_400
 
 
-def check_budget(budget: int) -> None:
-    """Refuse anything but a positive whole number of annotations."""
-    if not (isinstance(budget, int) and budget > 0):
-        raise UsageError(f"budget {budget!r}: how many more annotations can be made, a whole number from 1 on")
-
-
 def check_share(name: str, value: float) -> None:
     """Refuse anything but a probability."""
     if not (isinstance(value, int | float) and 0 < value < 1):
@@ -235,8 +230,9 @@ def _asked(wanted: Mapping[str, Any]) -> dict[str, Any]:
     if len(asked) > 1:
         raise UsageError(f"{' and '.join(asked)}: ask for one of them at a time")
     check_half_width(asked.get("half_width"))
-    if "budget" in asked:
-        check_budget(asked["budget"])
+    budget = asked.get("budget", 1)
+    if not (isinstance(budget, int) and budget > 0):
+        raise UsageError(f"budget {budget!r}: how many more annotations can be made, a whole number from 1 on")
     if "require" in asked:
         check_share("require", asked["require"])
     return asked
@@ -273,7 +269,6 @@ def plan_expected(
 
 def assumed(agreement: float, level: float, allowed: Sequence[int]) -> Present:
     """A project that has not started, with an assumed agreement."""
-    check_share("agreement", agreement)
     spread = sqrt(agreement * (1 - agreement))
     spa = Estimate(agreement, spread, None, None, level, "annotations_m1")
     return Present(Tally(), "annotations_m1", spa, None, allowed)
@@ -281,7 +276,6 @@ def assumed(agreement: float, level: float, allowed: Sequence[int]) -> Present:
 
 def spend(present: Present, budget: int) -> list[Row]:
     """The half-width that ``budget`` more annotations buy, for each route and number of annotations per item."""
-    check_budget(budget)
     rows = []
     for n in present.allowed:
         items = budget // n
@@ -333,11 +327,7 @@ def _narrowest(rows: list[Row]) -> list[Row]:
 
 def decide(present: Present, require: float) -> list[Row]:
     """How many more annotations until the interval lies on one side of ``require``, if agreement stays the same."""
-    check_share("require", require)
-    rows = [_decided(present, require, n) for n in present.allowed]
-    known = [row for row in rows if row["undefined"] is None]
-    best = min(known, key=lambda row: row["more_annotations"], default=None)
-    return [{**row, "best": row is best} for row in rows]
+    return cheapest([_decided(present, require, n) for n in present.allowed])
 
 
 def _decided(present: Present, require: float, n: int) -> Row:

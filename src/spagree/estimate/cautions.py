@@ -86,6 +86,7 @@ def has_one_annotator(tally: Tally) -> bool:
 
 
 def _coverage(tally: Tally) -> Iterator[Caution]:
+    people = list(tally.annotators or ())
     lost = sum(tally.left_out.get(reason, 0) for reason in ("missing_label", "missing_item"))
     if lost and lost >= tally.annotations:
         yield Caution(
@@ -93,14 +94,10 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
             f"{lost:,} rows have no label or no item, and only {tally.annotations:,} have: are the columns right? "
             "Cells that a spreadsheet merged are empty but for the first: fill them down",
         )
-    if (
-        tally.annotators is not None
-        and len(tally.annotators) == 1
-        and tally.annotations == sum(tally.annotators.values())
-    ):
-        yield Caution("one_annotator", f"only one annotator ({next(iter(tally.annotators))!r}): nobody to agree with")
-    decided = [name for name in tally.annotators or () if "".join(filter(str.isalnum, name.casefold())) in DECISIONS]
-    if decided and len(tally.annotators or ()) > len(decided):
+    if has_one_annotator(tally):
+        yield Caution("one_annotator", f"only one annotator ({people[0]!r}): nobody to agree with")
+    decided = [name for name in people if "".join(filter(str.isalnum, name.casefold())) in DECISIONS]
+    if decided and len(people) > len(decided):
         named = ", ".join(map(repr, decided))
         option = " ".join(f"--exclude-annotator {name!r}" for name in decided)
         yield Caution(

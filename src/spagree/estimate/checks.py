@@ -111,14 +111,11 @@ def _smallest_difference(findings: Findings) -> float | None:
         seen += row.items
     if not sides[1]:
         sides[1].append(sides[0].pop())
-    variance = sum(_pooled(side) for side in sides)
-    return float((1.96 + Z_80) * variance**0.5)
-
-
-def _pooled(rows: list[tuple[int, float]]) -> float:
-    """The variance of the mean over items, from the rows' standard errors."""
-    items = sum(count for count, _ in rows)
-    return sum((count / items * error) ** 2 for count, error in rows)
+    variances = []
+    for side in sides:
+        items = sum(count for count, _ in side)
+        variances.append(sum((count / items * error) ** 2 for count, error in side))
+    return float((1.96 + Z_80) * sum(variances) ** 0.5)
 
 
 def weights(findings: Findings) -> Check:

@@ -65,7 +65,7 @@ def decisive(found: Peers, by_n: Mapping[int, Fraction]) -> Decisive | None:
     busy = np.flatnonzero(found.known.shared > 0)
     if len(busy) < FEWEST:
         return None
-    without = leave_one_out(found, by_n).spa[busy]
+    without = leave_one_out(found, by_n)[busy]
     squares = (without - without.mean()) ** 2
     most = int(np.argmax(squares))
     if not squares.sum() > 0 or squares[most] <= squares.sum() / 2 or not _exceptional(squares):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NODES = 96
 LEAST_ALPHA, MOST_ALPHA = 0.05, 1000.0
 TINY = 1e-300
+GRID = np.linspace(-60.0, 12.0, 4001)  # log x
 
 
 def consensus(counts: polars.DataFrame, agreement: float | None, equal_items: float) -> polars.DataFrame:
@@ -54,15 +55,13 @@ def consensus(counts: polars.DataFrame, agreement: float | None, equal_items: fl
     if prior is None:
         return found.drop("votes").with_columns(polars.lit(None, polars.Float64).alias("kept"))
     patterns = found.filter(label.is_not_null()).select("votes", "label").unique()
-    chances = [prior.kept(_counts(votes), winner) for votes, winner in patterns.rows()]
+    chances = []
+    for given, winner in patterns.rows():
+        pairs = (vote.rpartition("\x1f") for vote in given.split("\x1e"))
+        chances.append(prior.kept({label: int(count) for label, _, count in pairs}, winner))
     known = patterns.select("votes").with_columns(polars.Series("kept", chances, dtype=polars.Float64))
     joined = found.join(known, on="votes", how="left", maintain_order="left").drop("votes")
     return joined.with_columns(polars.when(label.is_not_null()).then(polars.col("kept")).alias("kept"))
-
-
-def _counts(votes: str) -> dict[str, int]:
-    pairs = (vote.rpartition("\x1f") for vote in votes.split("\x1e"))
-    return {label: int(count) for label, _, count in pairs}
 
 
 def concentration(agreement: float, shares: Floats, equal_items: float) -> float:
@@ -107,7 +106,7 @@ class Prior:
 
         nodes, weights = np.polynomial.legendre.leggauss(NODES)
         x = gammaincinv(self.alpha[winner] + votes[winner], (nodes + 1) / 2)
-        below = np.interp(np.log(np.maximum(x, TINY)), self._grid, self._all_below)
+        below = np.interp(np.log(np.maximum(x, TINY)), GRID, self._all_below)
         for label, count in votes.items():
             below -= _log(gammainc(self.alpha[label], x))
             if label != winner:
@@ -115,15 +114,11 @@ class Prior:
         return float(np.clip(np.exp(np.minimum(below, 0.0)) @ weights / 2, 0.0, 1.0))
 
     @cached_property
-    def _grid(self) -> Floats:
-        return np.linspace(-60.0, 12.0, 4001)
-
-    @cached_property
     def _all_below(self) -> Floats:
         """Σ_c log P(X_c < x) under the prior, over all labels: the contribution of labels an item did not get."""
         from scipy.special import gammainc
 
-        x = np.exp(self._grid)
+        x = np.exp(GRID)
         return np.asarray(sum(_log(gammainc(alpha, x)) for alpha in self.alpha.values()))
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from statistics import median
 
-from spagree.estimate.adaptive import Shape, cautious_shape
+from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.cautions import cautions, has_one_annotator, near_chance
 from spagree.estimate.chance import Corrected, chance
-from spagree.estimate.item_groups import ItemGroups, exact_mean
+from spagree.estimate.item_groups import exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.missingness import Missingness, missingness
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric, is_number
@@ -98,25 +100,19 @@ def find(
     def figure(weights: Weights) -> Estimate:
         if not found.exact:
             return undefined(ONE_ANNOTATOR if has_one_annotator(tally) else NOT_PAIRABLE, level, weights.scheme)
-        return _estimate(found, weights, shape, level, bootstrap)
+        value, per_group = exact_mean(found, weights.by_n), found.weights(weights.by_n)
+        plain = estimate(value, found, per_group, shape, level=level, scheme=weights.scheme)
+        return bootstrap.refine(plain, found, per_group) if bootstrap else plain
 
     schemes = {scheme: figure(weighed[scheme]) for scheme in REGISTRY}
     spa = schemes[weights] if isinstance(weights, str) else figure(chosen)
     test = missingness(found, level, shape)
     corrected = chance(tally, chosen.by_n, level, chosen.scheme, metric)
+    name, order = (metric.name, metric.order) if metric else (NOMINAL, ())
     near = near_chance(tally, corrected["spa_kappa"])
-    warnings = (*near, *cautions(tally, schemes, test, chosen, metric.name if metric else NOMINAL))
+    warnings = (*near, *cautions(tally, schemes, test, chosen, name))
     all_weights = {**weighed, chosen.scheme: chosen}
-    name = metric.name if metric else NOMINAL
-    order = metric.order if metric else ()
     return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name, order)
-
-
-def _estimate(found: ItemGroups, weights: Weights, shape: Shape, level: float, bootstrap: Bootstrap | None) -> Estimate:
-    value = exact_mean(found, weights.by_n)
-    per_group = found.weights(weights.by_n)
-    figure = estimate(value, found, per_group, shape, level=level, scheme=weights.scheme)
-    return bootstrap.refine(figure, found, per_group) if bootstrap else figure
 
 
 def _describe(tally: Tally) -> Data:
@@ -140,19 +136,11 @@ def _per_item(items_by_n: Mapping[int, int]) -> PerItem | None:
     """Minimum, median and maximum without expanding to one number per item."""
     if not items_by_n:
         return None
-    last = sum(items_by_n.values()) - 1
-    middle = [_at(items_by_n, place) for place in (last // 2, last - last // 2)]
-    return PerItem(min(items_by_n), median(middle), max(items_by_n))
-
-
-def _at(items_by_n: Mapping[int, int], place: int) -> int:
-    """The n of the item at an index (from 0) when items are sorted by n."""
-    seen = 0
-    for n in sorted(items_by_n):
-        seen += items_by_n[n]
-        if seen > place:
-            return n
-    raise IndexError(place)
+    sizes = sorted(items_by_n)
+    ends = list(accumulate(items_by_n[n] for n in sizes))
+    last = ends[-1] - 1
+    middle = [sizes[bisect_right(ends, place)] for place in (last // 2, last - last // 2)]
+    return PerItem(sizes[0], median(middle), sizes[-1])
 
 
 EMPTY_SETS = frozenset(("[]", "{}"))

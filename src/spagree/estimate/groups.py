@@ -133,12 +133,10 @@ class _Shared(Clustered):
         votes, by_n = self.votes[name], found.weights[spa.weights].by_n
         largest = max(by_n.values())
         k = np.array([float(by_n[int(n)] / largest) if n > 1 else 0.0 for n in votes.n])
-        moved = self._moved(k * (votes.agreement - spa.value) / total(self.items * k))
-        return Figure(spa.value, {ITEMS: Limits(spa.stderr, spa.low, spa.high)}, moved)
-
-    def _moved(self, each: Floats) -> Influence:
+        each = k * (votes.agreement - spa.value) / total(self.items * k)
         deviation = np.sqrt(self.unit_sizes) * self.per_unit(each)
-        return Influence(Moved(np.arange(len(deviation)), deviation))
+        moved = Influence(Moved(np.arange(len(deviation)), deviation))
+        return Figure(spa.value, {ITEMS: Limits(spa.stderr, spa.low, spa.high)}, moved)
 
     def between(self, a: str, b: str, level: float) -> Between:
         """Σ k P over Σ k with P the share of agreeing pairs of the two groups and k = 2 n_a n_b/(n_a + n_b).

@@ -56,17 +56,12 @@ def two_sided_each(level: float, freedom: Floats) -> Floats:
     many = freedom >= most
     few = (freedom > 0) & ~many
     t = np.full(freedom.shape, np.nan)
-    t[many] = _series(z, freedom[many])
+    t[many] = z
+    for k, (divisor, coefficients) in enumerate(TERMS, start=1):
+        t[many] += z * sum(each * z ** (2 * i) for i, each in enumerate(coefficients)) / divisor / freedom[many] ** k
     if few.any():
         different = np.array(sorted(set(freedom[few].tolist())))
         t[few] = _by_incomplete_beta(level, z, different, _terms(most / 2))[np.searchsorted(different, freedom[few])]
-    return t
-
-
-def _series(z: float, freedom: Floats) -> Floats:
-    t = np.full(len(freedom), z)
-    for k, (divisor, coefficients) in enumerate(TERMS, start=1):
-        t += z * sum(each * z ** (2 * i) for i, each in enumerate(coefficients)) / divisor / freedom**k
     return t
 
 

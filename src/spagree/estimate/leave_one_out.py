@@ -63,8 +63,7 @@ class TwoWay:
 def to_new_annotators(
     found: Peers, by_n: Mapping[int, Fraction], figure: Estimate, shape: Shape, clusters: float = inf
 ) -> Estimate:
-    """The same figure with the interval for new annotators and new items, or ``clusters`` equally large clusters of
-    items.
+    """The same figure with the interval for new annotators and new items, at most ``clusters`` independent ones.
 
     Like the interval over items, it uses the stabilised error, so it is never the narrower of the two.
     """
@@ -92,7 +91,7 @@ def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay 
             f"or use --interval-for items"
         )
     busy = found.shared > 0
-    without = leave_one_out(found, by_n).spa[busy]
+    without = leave_one_out(found, by_n)[busy]
     if np.isnan(without).any():
         return None
     whole, kinds = found.by_size, found.kinds
@@ -162,7 +161,12 @@ class Peers:
     @cached_property
     def by_size(self) -> Sizes:
         """Items and agreeing pairs for each number of annotations."""
-        return sizes(self)
+        occur, annotations = counted(self.n)
+        n = counted(np.concatenate([occur, occur - 1]))[0]
+        n = n[n > 1]
+        items = np.zeros(len(n))
+        items[np.searchsorted(n, occur)] = annotations // occur
+        return Sizes(n, items, sums(np.searchsorted(n, self.n), self.agree, len(n)))
 
     @cached_property
     def order(self) -> Ints:
@@ -232,35 +236,11 @@ class Sizes(Clustered):
         return np.array([float(by_n[n] / largest) for n in self.n.tolist()])
 
 
-def sizes(found: Peers) -> Sizes:
-    """Items and agreeing pairs for each number of annotations."""
-    occur, annotations = counted(found.n)
-    n = counted(np.concatenate([occur, occur - 1]))[0]
-    n = n[n > 1]
-    items, pairs = np.zeros(len(n)), np.zeros(len(n))
-    items[np.searchsorted(n, occur)] = annotations // occur
-    pairs += sums(np.searchsorted(n, found.n), found.agree, len(n))
-    return Sizes(n, items, pairs)
+def leave_one_out(found: Peers, by_n: Mapping[int, Fraction]) -> Floats:
+    """SPA without each annotator, Σ k P/Σ k over the items that stay pairable; NaN if none do.
 
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Agreement without each annotator: Σ k P and Σ k over the items that stay pairable."""
-
-    above: Floats
-    below: Floats
-
-    @property
-    def spa(self) -> Floats:
-        """SPA without each annotator; NaN if nothing is left."""
-        return np.divide(self.above, self.below, out=np.full_like(self.above, np.nan), where=self.below > 0)
-
-
-def leave_one_out(found: Peers, by_n: Mapping[int, Fraction]) -> LeftOut:
-    """All leave-one-out values in one pass over the annotations, shared by all weighting schemes.
-
-    Without an annotator each of their items goes from n to n − 1 annotations, and its agreeing pairs from A to
-    A − 2·agree. What is left is summed per number of annotations before it is weighted, so nothing cancels.
+    Each of their items goes from n to n − 1 annotations, and its agreeing pairs from A to A − 2·agree. What is left is
+    summed per number of annotations before it is weighted, so nothing cancels.
     """
     whole = found.by_size
     weight = whole.weights(by_n)
@@ -271,7 +251,7 @@ def leave_one_out(found: Peers, by_n: Mapping[int, Fraction]) -> LeftOut:
         # Summed row by row: the last bits of a matrix product would depend on the block size.
         below[start:end] = (items * weight).sum(axis=1)
         above[start:end] = (pairs * per_pair).sum(axis=1)
-    return LeftOut(above, below)
+    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
 def _blocks(found: Peers) -> Iterator[tuple[int, Floats, Floats]]:

@@ -56,8 +56,10 @@ class Missingness:
         rows = [row for row in self.by_n if row.effective >= FEW_ITEMS]
         if len(rows) < 2:
             return None
-        values, errors = np.array([float(row.agreement) for row in rows]), np.array([_error(row) for row in rows])
-        return welch(values, errors, np.array([row.effective - 1 for row in rows]))
+        values = np.array([float(row.agreement) for row in rows])
+        halves = [((row.agreement.high or 0) - (row.agreement.low or 0)) / 2 for row in rows]
+        t = [two_sided(row.agreement.level, row.effective - 1) for row in rows]
+        return welch(values, np.array(halves) / np.array(t), np.array([row.effective - 1 for row in rows]))
 
 
 def welch(values: Floats, errors: Floats, freedom: Floats) -> float:
@@ -88,19 +90,15 @@ def missingness(found: ItemGroups, level: float, shape: Shape) -> Missingness:
     if len(by_n) < 2:
         reason = "every pairable item has the same number of annotations" if by_n else "no pairable item"
         return Missingness(None, None, by_n, reason)
-    sum_, variance = _trend(found)
-    if not variance:
-        return Missingness(None, None, by_n, "agreement does not vary enough between items")
-    z = sum_ / sqrt(variance)
-    return Missingness(z, erfc(abs(z) / sqrt(2)), by_n)
-
-
-def _trend(found: ItemGroups) -> tuple[float, float]:
-    """The sum s = Σ(n − n̄)(P − P̄) and its variance: the sum of squared contributions of items or clusters."""
+    # Σ(n − n̄)(P − P̄), whose variance is the sum of the squared contributions of items or clusters
     mean_n = sum(n * items for n, (items, _) in found.exact.items()) / found.size
     mean_p = exact_mean(found, dict.fromkeys(found.exact, Fraction(1)))
     products = (found.n - mean_n) * (found.agreement - mean_p)
-    return total(found.items * products), total(found.unit_sizes * found.per_unit(products) ** 2)
+    variance = total(found.unit_sizes * found.per_unit(products) ** 2)
+    if not variance:
+        return Missingness(None, None, by_n, "agreement does not vary enough between items")
+    z = total(found.items * products) / sqrt(variance)
+    return Missingness(z, erfc(abs(z) / sqrt(2)), by_n)
 
 
 def _agreement_at(found: ItemGroups, n: int, level: float, shape: Shape) -> AgreementAt:
@@ -108,12 +106,6 @@ def _agreement_at(found: ItemGroups, n: int, level: float, shape: Shape) -> Agre
     value = exact_mean(group, {n: Fraction(1)})
     agreement = estimate(value, group, np.ones(len(group.n)), shape, level=level, scheme="flat")
     return AgreementAt(n, group.size, agreement, effective_items(group, np.ones(len(group.n))))
-
-
-def _error(row: AgreementAt) -> float:
-    """The standard error implied by the interval."""
-    half = ((row.agreement.high or 0) - (row.agreement.low or 0)) / 2
-    return half / two_sided(row.agreement.level, row.effective - 1)
 
 
 MOST_RANGES = 8  # numbers of annotations shown separately

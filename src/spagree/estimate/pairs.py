@@ -31,7 +31,6 @@ from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     import polars
-    from numpy.typing import NDArray
 
 MOST_MEETINGS = 1_000_000_000
 MOST_AT_ONE_ITEM = 5_000
@@ -170,8 +169,8 @@ class _Table:
         if likely.shape[1] < 2:
             return np.full(len(expected), np.nan)
         rows, two = np.arange(len(expected))[:, None], np.argsort(-likely, axis=1, kind="stable")[:, :2]
-        said = self.labels[two][found.pair]
-        differ = (found.one != found.other) & (_either(found.one, said) & _either(found.other, said))
+        first, second = self.labels[two][found.pair].T
+        differ = ((found.one == first) & (found.other == second)) | ((found.one == second) & (found.other == first))
         share = unseen_share(found.shared, self.level, found.per_pair(differ.astype(np.float64)))
         none = np.zeros(len(expected))
         alike = none if self.similarity is None else self.similarity[self.labels[two[:, 0]], self.labels[two[:, 1]]]
@@ -183,11 +182,6 @@ class _Table:
         both = self.shares[0] + self.shares[1]
         chance = np.where(both > 0, self._smoothed(both) / 2, 1.0)
         return np.minimum(1.0, 2 - both.max(axis=1, initial=0.0)), 1 - chance.min(axis=1, initial=1.0)
-
-
-def _either(label: Ints, two: Ints) -> NDArray[np.bool_]:
-    """Whether a label is one of the two."""
-    return np.asarray((label == two[:, 0]) | (label == two[:, 1]))
 
 
 # Who met whom --------------------------------------------------------------------------------
@@ -240,7 +234,12 @@ def _blocks(codes: Coded) -> Iterator[tuple[Ints, Ints]]:
     starts = run_starts(codes.item[known])
     sizes = np.diff(starts, append=len(known)).astype(np.int64)
     met = np.cumsum(sizes * (sizes - 1) // 2)
-    _refuse_too_many(int(sizes.max(initial=0)), int(met.max(initial=0)))
+    most, meetings = int(sizes.max(initial=0)), int(met.max(initial=0))
+    if most > MOST_AT_ONE_ITEM or meetings > MOST_MEETINGS:
+        raise DataError(
+            f"annotators met {meetings:,} times, up to {most:,} of them on one item: too many to compare in pairs "
+            f"(at most {MOST_MEETINGS:,} and {MOST_AT_ONE_ITEM:,}); take the first annotations of each item (--first)"
+        )
     block = met // MEETINGS_AT_ONCE
     firsts = run_starts(block)
     for first, last in zip(firsts, [*firsts[1:], len(sizes)], strict=False):  # no item, no block
@@ -255,11 +254,3 @@ def _said(codes: Coded, rows: Ints, sizes: Ints) -> Ints:
     first, second = np.where(swap, second, first), np.where(swap, first, second)
     people, labels = len(codes.annotators), len(codes.labels)
     return np.asarray(((who[first] * people + who[second]) * labels + said[first]) * labels + said[second])
-
-
-def _refuse_too_many(most: int, meetings: int) -> None:
-    if most > MOST_AT_ONE_ITEM or meetings > MOST_MEETINGS:
-        raise DataError(
-            f"annotators met {meetings:,} times, up to {most:,} of them on one item: too many to compare in pairs "
-            f"(at most {MOST_MEETINGS:,} and {MOST_AT_ONE_ITEM:,}); take the first annotations of each item (--first)"
-        )

@@ -185,21 +185,19 @@ class Present:
 
     def assumed(self, n: int) -> bool:
         """Whether Var(n) depends more on the prior of `adaptive` than on these data."""
-        return any(n >= size and self._evidence(size) < PRIOR_ITEMS for size in (3, 4))
 
-    def _evidence(self, size: int) -> float:
-        """The weight of evidence about ``size`` annotations of an item, in items, as `adaptive` counts it."""
-        return sum(items * (1 - 1 / (n - size + 2)) for n, items in self.tally.items_by_n.items() if n >= size)
+        def evidence(size: int) -> float:  # about ``size`` annotations of an item, in items
+            return sum(items * (1 - 1 / (m - size + 2)) for m, items in self.tally.items_by_n.items() if m >= size)
+
+        return any(n >= size and evidence(size) < PRIOR_ITEMS for size in (3, 4))
 
     def rows(self, target: float) -> Iterator[Row]:
         """All routes to one half-width, with the best row of each marked."""
-        fresh = [self._items(FRESH, Standing(), 0, target, n) for n in self.allowed]
-        yield from _best(fresh)
+        yield from cheapest([self._items(FRESH, Standing(), 0, target, n) for n in self.allowed])
         if self.tally.pairable_items:
-            yield from _best(
-                [self._items(NEW_ITEMS, self.standing, self.tally.annotations, target, n) for n in self.allowed]
-            )
-            yield from _best([self._same(target)])
+            there = self.tally.annotations
+            yield from cheapest([self._items(NEW_ITEMS, self.standing, there, target, n) for n in self.allowed])
+            yield from cheapest([self._same(target)])
 
     def _items(self, route: str, start: Standing, there: int, target: float, n: int) -> Row:
         """How many items, annotated n times each, to add to the starting state."""
@@ -275,7 +273,7 @@ def row_of(
     }
 
 
-def _best(rows: list[Row]) -> list[Row]:
+def cheapest(rows: list[Row]) -> list[Row]:
     """Mark the row that needs the fewest annotations; ties go to the fewest per item."""
     known = [row for row in rows if row["undefined"] is None]
     best = min(known, key=lambda row: row["more_annotations"], default=None)
@@ -286,8 +284,7 @@ def table_of(rows: list[Row]) -> polars.DataFrame:
     """Rows as a table, each column with its type even if all values are unknown."""
     import polars
 
-    texts, reals = ("route", "undefined"), ("half_width", "half_width_low", "half_width_high", "require")
-    truths = ("best", "assumed", "will_pass")
-    kinds: dict[str, Any] = dict.fromkeys(texts, polars.String) | dict.fromkeys(reals, polars.Float64)
-    kinds |= dict.fromkeys(truths, polars.Boolean)
+    kinds: dict[str, Any] = dict.fromkeys(("route", "undefined"), polars.String)
+    kinds |= dict.fromkeys(("half_width", *RANGE, "require"), polars.Float64)
+    kinds |= dict.fromkeys(("best", "assumed", "will_pass"), polars.Boolean)
     return polars.DataFrame(rows, schema={name: kinds.get(name, polars.Int64) for name in rows[0]})

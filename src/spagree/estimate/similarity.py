@@ -76,18 +76,6 @@ def _differences(values: Floats) -> Floats:
     return np.subtract.outer(values, values)
 
 
-def _interval(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
-    return _similar(_differences(_numbers(metric, labels)) ** 2)
-
-
-def _linear(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
-    return _similar(np.abs(_differences(_places(metric, labels))))
-
-
-def _quadratic(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
-    return _similar(_differences(_places(metric, labels)) ** 2)
-
-
 def _ratio(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
     values = _numbers(metric, labels)
     if values.min() < 0:
@@ -155,16 +143,14 @@ def _places(metric: Metric, labels: Sequence[str], *, by_rank: bool = False) -> 
                 f"order: the label {unknown[0]!r} occurs but is not in it; add it, or name it with --missing"
             )
         return np.array([metric.order.index(label) for label in labels], dtype=np.float64)
-    values = _numbers(metric, labels) if all(map(is_number, with_points(labels))) else _refuse_unordered(metric, labels)
+    if not all(map(is_number, with_points(labels))):
+        wrong = next(label for label in labels if not is_number(label))
+        raise DataError(
+            f"metric {metric.name}: the order of the labels is not known ({wrong!r} is not a number); "
+            "say it from low to high with --order low,middle,high"
+        )
+    values = _numbers(metric, labels)
     return np.argsort(np.argsort(values)).astype(np.float64) if by_rank else values
-
-
-def _refuse_unordered(metric: Metric, labels: Sequence[str]) -> Floats:
-    wrong = next(label for label in labels if not is_number(label))
-    raise DataError(
-        f"metric {metric.name}: the order of the labels is not known ({wrong!r} is not a number); "
-        "say it from low to high with --order low,middle,high"
-    )
 
 
 # Sets ----------------------------------------------------------------------------------------
@@ -245,18 +231,16 @@ def _from_function(similarity: Similarity, labels: Sequence[str]) -> Floats:
 
 
 Rule = Callable[[Metric, Sequence[str], Floats], Floats]
-
-
 SCALES = frozenset(("ordinal", "interval", "ratio", "circular", "linear", "quadratic"))
 SET_METRICS = frozenset(("jaccard", "masi", "options"))
 METRICS: Mapping[str, Rule] = {
     NOMINAL: lambda _, labels, __: np.eye(len(labels)),  # never called: equality needs no table
     "ordinal": _ordinal,
-    "interval": _interval,
+    "interval": lambda metric, labels, _: _similar(_differences(_numbers(metric, labels)) ** 2),
     "ratio": _ratio,
     "circular": _circular,
-    "linear": _linear,
-    "quadratic": _quadratic,
+    "linear": lambda metric, labels, _: _similar(np.abs(_differences(_places(metric, labels)))),
+    "quadratic": lambda metric, labels, _: _similar(_differences(_places(metric, labels)) ** 2),
     "jaccard": _of_sets(jaccard),
     "masi": _of_sets(masi),
     "options": _options,

@@ -90,13 +90,12 @@ def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, found
     if not isinstance(scheme, str):
         return Weights(CUSTOM, _custom(scheme, counts))
     check_scheme(scheme)
-    entry = REGISTRY[scheme]
-    if found is not None and entry.by_metric is not None:
-        return Weights(scheme, {n: Fraction(k) for n, k in entry.by_metric(found, tally, counts).items()})
-    classes = len(tally.pairable_labels)
-    if entry.needs_classes and classes < 2:
-        return Weights(scheme, _edges(counts), fallback=_one_class(classes))
-    return Weights(scheme, entry.weigh(tally, counts))
+    entry, classes = REGISTRY[scheme], len(tally.pairable_labels)
+    if entry.needs_classes and classes < 2 and found is None:
+        why = "all annotations carry one label" if classes else "there is no label"
+        reason = f"{why}, so the variance is 0 and its inverse undefined; edge, its limit, is used"
+        return Weights(scheme, _edges(counts), fallback=reason)
+    return Weights(scheme, entry.weigh(tally, counts, found))
 
 
 def check_scheme(scheme: str | CustomWeights) -> None:
@@ -118,48 +117,39 @@ def _edges(counts: list[int]) -> ByN:
     return {n: Fraction(comb(n, 2)) for n in counts}
 
 
-def _inv_var(tally: Tally, counts: list[int]) -> ByN:
-    """1/variance when all C classes are equally likely: exactly proportional to ``edge``."""
+def _inv_var(tally: Tally, counts: list[int], found: LabelCounts | None) -> ByN:
+    """1/variance when all C classes are equally likely: exactly proportional to ``edge`` for nominal labels."""
     classes = len(tally.pairable_labels)
-    return {n: edges * classes**2 / (classes - 1) for n, edges in _edges(counts).items()}
+    if found is None:
+        return {n: edges * classes**2 / (classes - 1) for n, edges in _edges(counts).items()}
+    used = np.array([label in tally.pairable_labels for label in found.labels], dtype=np.float64)
+    return _inverse_variances(found, used / max(used.sum(), 1.0), counts)
 
 
-def _inv_var_class(tally: Tally, counts: list[int]) -> ByN:
+def _inv_var_class(tally: Tally, counts: list[int], found: LabelCounts | None) -> ByN:
     """1/variance under the observed class distribution of the pairable annotations."""
+    if found is not None:
+        totals = np.array([tally.pairable_labels.get(label, 0) for label in found.labels], dtype=np.float64)
+        return _inverse_variances(found, totals / max(totals.sum(), 1.0), counts)
     zeta1, zeta2 = zetas(tally.pairable_labels.values())
     exact = {n: edges / (2 * (n - 2) * zeta1 + zeta2) for n, edges in _edges(counts).items()}
     # Rounded once: the exact rationals have a hundred digits, which no data needs.
     return {n: Fraction(k.numerator / k.denominator) for n, k in exact.items()}
 
 
-def _inverse_variances(found: LabelCounts, shares: Floats, counts: list[int]) -> dict[int, float]:
+def _inverse_variances(found: LabelCounts, shares: Floats, counts: list[int]) -> ByN:
     """1/variance, ζ1 = Var(E[s(X, Y) | X]), ζ2 = Var(s(X, Y)) (docs/mathematics.md §14); edge if nothing varies."""
     matrix = np.eye(len(shares)) if found.similarity is None else found.similarity
     given = matrix @ shares
     mean = float(shares @ given)
     zeta1 = float(shares @ (given - mean) ** 2)
     zeta2 = max(float(shares @ matrix**2 @ shares) - mean**2, 0.0)
-    return {n: comb(n, 2) / ((2 * (n - 2) * zeta1 + zeta2) or 1.0) for n in counts}
+    return {n: Fraction(comb(n, 2) / ((2 * (n - 2) * zeta1 + zeta2) or 1.0)) for n in counts}
 
 
-def _uniform_by_metric(found: LabelCounts, tally: Tally, counts: list[int]) -> dict[int, float]:
-    used = np.array([label in tally.pairable_labels for label in found.labels], dtype=np.float64)
-    return _inverse_variances(found, used / max(used.sum(), 1.0), counts)
-
-
-def _class_by_metric(found: LabelCounts, tally: Tally, counts: list[int]) -> dict[int, float]:
-    totals = np.array([tally.pairable_labels.get(label, 0) for label in found.labels], dtype=np.float64)
-    return _inverse_variances(found, totals / max(totals.sum(), 1.0), counts)
-
-
-def _adaptive_by_metric(found: LabelCounts, tally: Tally, counts: list[int]) -> dict[int, float]:
-    shape = adaptive_shape(tally, found.pairable())
-    return {n: family(n, shape.a, shape.b) for n in counts}
-
-
-def _adaptive(tally: Tally, counts: list[int]) -> ByN:
+def _adaptive(tally: Tally, counts: list[int], found: LabelCounts | None) -> ByN:
     """1/variance with the shape estimated from the items themselves (docs/mathematics.md §7)."""
-    shape = adaptive_shape(tally)
+    shape = adaptive_shape(tally, None if found is None else found.pairable())
     return {n: Fraction(family(n, shape.a, shape.b)) for n in counts}
 
 
@@ -176,23 +166,16 @@ def _custom(given: CustomWeights, counts: list[int]) -> ByN:
     return {n: Fraction(weight) for n, weight in weights.items()}
 
 
-def _one_class(classes: int) -> str:
-    found = "all annotations carry one label" if classes else "there is no label"
-    return f"{found}, so the variance is 0 and its inverse undefined; edge, its limit, is used"
-
-
 @dataclass(frozen=True, slots=True)
 class Scheme:
     """Everything spagree knows about a weighting scheme; a new one is one entry in the registry below."""
 
     about: str
     """How items are weighted, in words."""
-    weigh: Callable[[Tally, list[int]], ByN]
-    """k(n) on its natural scale, for given numbers of annotations."""
+    weigh: Callable[[Tally, list[int], LabelCounts | None], ByN]
+    """k(n) on its natural scale, for given numbers of annotations; under a metric, from the votes."""
     by_n: Callable[[int], int] | Literal["classes", "items"]
     """k(n) up to a factor, or what determines a and b of k(n; a, b), for the compiled code of the paper's rounds."""
-    by_metric: Callable[[LabelCounts, Tally, list[int]], dict[int, float]] | None = None
-    """k(n) under a metric, if it differs."""
     needs_classes: bool = False
     """Whether it is undefined for a single class; ``edge``, its limit, is then used."""
 
@@ -200,10 +183,10 @@ class Scheme:
 def by_number(about: str, weight: Callable[[int], int]) -> Scheme:
     """A scheme whose weights depend on the number of annotations alone.
 
-    >>> {n: int(k) for n, k in by_number("squares", lambda n: n * n).weigh(Tally(), [2, 3]).items()}
+    >>> {n: int(k) for n, k in by_number("squares", lambda n: n * n).weigh(Tally(), [2, 3], None).items()}
     {2: 4, 3: 9}
     """
-    return Scheme(about, lambda _, counts: {n: Fraction(weight(n)) for n in counts}, weight)
+    return Scheme(about, lambda _, counts, __: {n: Fraction(weight(n)) for n in counts}, weight)
 
 
 PRECISION = "weighted by precision"
@@ -213,19 +196,11 @@ REGISTRY = {
     "annotations_m1": by_number("weighted by number of annotations minus one", lambda n: n - 1),
     "edge": by_number("weighted by number of pairs of annotations", lambda n: comb(n, 2)),
     "inv_var": Scheme(
-        f"{PRECISION}, assuming equally common classes",
-        _inv_var,
-        lambda n: comb(n, 2),
-        _uniform_by_metric,
-        needs_classes=True,
+        f"{PRECISION}, assuming equally common classes", _inv_var, lambda n: comb(n, 2), needs_classes=True
     ),
     "inv_var_class": Scheme(
-        f"{PRECISION}, with classes as common as in these data",
-        _inv_var_class,
-        "classes",
-        _class_by_metric,
-        needs_classes=True,
+        f"{PRECISION}, with classes as common as in these data", _inv_var_class, "classes", needs_classes=True
     ),
-    "adaptive": Scheme(f"{PRECISION}, estimated from these items", _adaptive, "items", _adaptive_by_metric),
+    "adaptive": Scheme(f"{PRECISION}, estimated from these items", _adaptive, "items"),
 }
 SCHEMES = tuple(REGISTRY)
