@@ -24,12 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+import polars as pl
+
 from spagree.errors import UsageError
 from spagree.write import save_frame
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
 Number = TypeVar("Number", int, float)
@@ -146,8 +147,6 @@ def simulate(
     12
     """
     parameters: dict[str, Any] = dict(locals())  # the arguments, before any other local exists
-    import numpy as np
-
     design = _checked(parameters)
     rng = np.random.default_rng(_whole("seed", seed, 0))
     blocks = [_block(design, size, rng) for size in _block_sizes(design)]
@@ -158,8 +157,6 @@ def simulate(
 
 
 def _checked(given: Mapping[str, Any]) -> _Design:
-    import numpy as np
-
     annotators = _whole("annotators", given["annotators"], 2)
     classes = _whole("classes", given["classes"], 1)
     fewest, most = _asked(given["per_item"], annotators, given["adaptive"])
@@ -236,8 +233,6 @@ def _number(name: str, value: Any, low: float, high: float) -> float:
 
 
 def _prior(classes: int, skew: float) -> NDArray[np.float64]:
-    import numpy as np
-
     weight = np.arange(1.0, classes + 1.0) ** -skew
     return np.asarray(weight / weight.sum())
 
@@ -257,8 +252,6 @@ def _block_sizes(design: _Design) -> Iterator[int]:
 
 
 def _block(design: _Design, items: int, rng: np.random.Generator) -> _Block:
-    import numpy as np
-
     p = _item_distributions(design, items, rng)
     annotator = _draw_annotators(items, design.most, design.annotators, rng)
     label = _draw_labels(p, design.quality[annotator], rng)
@@ -271,8 +264,6 @@ def _block(design: _Design, items: int, rng: np.random.Generator) -> _Block:
 
 def _item_distributions(design: _Design, items: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Dirichlet(α·prior) with α = (1 − h)/h, for which E[Σp²] = S + h·(1 − S), S = Σ prior²."""
-    import numpy as np
-
     h = design.heterogeneity
     if h < NEARLY:
         return np.tile(design.prior, (items, 1))
@@ -287,8 +278,6 @@ def _draw_annotators(items: int, each: int, among: int, rng: np.random.Generator
     If most annotators are needed, they are shuffled; otherwise they are drawn one by one, redrawing repeats, so sparse
     data never builds an items × annotators table.
     """
-    import numpy as np
-
     if among <= 4 * each:
         everyone = np.tile(np.arange(among, dtype=np.int32), (items, 1))
         return rng.permuted(everyone, axis=1, out=everyone)[:, :each]
@@ -302,8 +291,6 @@ def _draw_annotators(items: int, each: int, among: int, rng: np.random.Generator
 
 
 def _draw_labels(p: NDArray[np.float64], quality: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int32]:
-    import numpy as np
-
     classes = p.shape[1]
     label = np.zeros(quality.shape, dtype=np.int32)
     point = rng.random(quality.shape)
@@ -314,9 +301,6 @@ def _draw_labels(p: NDArray[np.float64], quality: NDArray[np.float64], rng: np.r
 
 
 def _frame(design: _Design, blocks: list[_Block], rng: np.random.Generator) -> pl.DataFrame:
-    import numpy as np
-    import polars as pl
-
     item = np.repeat(np.arange(design.items), np.concatenate([block.per_item for block in blocks]))
     kept = _kept(item.size, design.missing, rng)
     annotator = np.concatenate([block.annotator for block in blocks])[kept]
@@ -333,16 +317,12 @@ def _frame(design: _Design, blocks: list[_Block], rng: np.random.Generator) -> p
 
 def _kept(annotations: int, missing: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """What remains when exactly the fraction ``missing`` is removed, all subsets equally likely."""
-    import numpy as np
-
     stays = np.arange(annotations) >= round(missing * annotations)
     rng.shuffle(stays)
     return np.flatnonzero(stays)
 
 
 def _item_names(items: int) -> pl.Series:
-    import polars as pl
-
     number = pl.int_range(1, items + 1, eager=True).cast(pl.String)
     return pl.select(pl.lit("item") + number.str.zfill(len(str(items)))).to_series()
 

@@ -99,14 +99,15 @@ class Crowd:
         if "budget" in wanted:
             some = sorted({max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)})
             return _marked([self._bought(head, people, wanted["budget"]) for people in some], "half_width", 1.0)
-        require, half_width = wanted.get("require"), wanted.get("half_width")
 
         def enough(ends: Limits) -> bool:
-            return _half(ends) <= half_width if require is None else ends[0] >= require or ends[1] < require
+            if "require" in wanted:
+                return bool(ends[0] >= wanted["require"] or ends[1] < wanted["require"])
+            return bool(_half(ends) <= wanted["half_width"])
 
         fewest = self._fewest(enough)
         if fewest is None:
-            reason = NOT_REACHED if require is None else NOT_DECIDED
+            reason = NOT_DECIDED if "require" in wanted else NOT_REACHED
             return [dict.fromkeys(_COLUMNS) | head | {"best": False, "undefined": reason}]
         crowds = {max(least, ceil(fewest * factor)) for factor in CROWDS}
         crowds |= {self.people} if self.people > max(fewest, least) else set()

@@ -7,6 +7,8 @@ from fractions import Fraction
 from math import comb, log
 from typing import Any
 
+import numpy as np
+
 from spagree.estimate.weights import zetas
 
 ANNOTATIONS = range(2, 11)
@@ -100,8 +102,6 @@ def paper_variance(n: int, classes: int) -> float:
 
 def class_distributions(each: int, seed: int) -> Iterator[list[float]]:
     """Softmax of logits uniform in (−2, 4), ``each`` times for every C from 2 to 10, as in the paper."""
-    import numpy as np
-
     rng = np.random.default_rng([seed, each])
     for classes in SAMPLED_CLASSES:
         for _ in range(each):

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from spagree.errors import DataError, FileError
 from spagree.studies import raw
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -111,8 +112,6 @@ class LabelSet:
     @property
     def per_item(self) -> NDArray[np.int64]:
         """Annotations of each item."""
-        import numpy as np
-
         return np.bincount(self.item)
 
     @property

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
+import numpy as np
+
 from spagree.errors import MissingExtraError
 from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS
 from spagree.estimate.weights import REGISTRY
@@ -17,7 +19,6 @@ from spagree.studies.datasets import LabelSet
 from spagree.write import write_atomically
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -83,23 +84,17 @@ def checkpoints(total: int, wanted: int = CHECKPOINTS) -> NDArray[np.int64]:
     >>> checkpoints(10, 4).tolist(), checkpoints(3).tolist()
     ([2, 5, 8, 10], [1, 2, 3])
     """
-    import numpy as np
-
     steps = np.round(np.linspace(0, total, min(wanted, total) + 1)[1:]).astype(np.int64)
     return np.unique(steps)
 
 
 def round_seeds(rounds: int, *key: int) -> NDArray[np.uint64]:
     """One seed per round: a round is the same on any thread."""
-    import numpy as np
-
     return np.asarray(np.random.SeedSequence(list(key)).generate_state(rounds, np.uint64), np.uint64)
 
 
 def annotation_values(data: LabelSet, rounds: int, seed: int, tick: Tick | None = None) -> tuple[Any, Any, Any]:
     """Checkpoints, values[round, checkpoint, scheme] and the pairable annotations[round, checkpoint]."""
-    import numpy as np
-
     kernels = load_kernels()
     steps = checkpoints(data.annotations)
     values = np.full((rounds, len(steps), len(REGISTRY)), np.nan)
@@ -116,8 +111,6 @@ def annotation_values(data: LabelSet, rounds: int, seed: int, tick: Tick | None 
 
 def laid_out(data: LabelSet) -> tuple[Any, Any]:
     """Item, (item, label) pair and label of each annotation, and how many of each there are."""
-    import numpy as np
-
     _, pair = np.unique(data.item * data.classes + data.label, return_inverse=True)
     rows = np.stack([data.item, pair, data.label], axis=1).astype(np.int32)
     return np.ascontiguousarray(rows), np.array([data.items, pair.max() + 1, data.classes, data.per_item.max()])
@@ -125,15 +118,11 @@ def laid_out(data: LabelSet) -> tuple[Any, Any]:
 
 def prior() -> Floats:
     """What ``adaptive`` shrinks towards, passed to the kernel so the two cannot diverge."""
-    import numpy as np
-
     return np.array([PRIOR_ITEMS, PRIOR_A, PRIOR_B])
 
 
 def registered(largest: int) -> tuple[Any, Any]:
     """Every scheme for the kernels: where its weights come from, and its weights by n up to the largest."""
-    import numpy as np
-
     kernels = load_kernels()
     compiled = {"classes": kernels.CLASS_SHAPE, "items": kernels.ITEM_SHAPE}
     codes, weights = [], np.zeros((len(REGISTRY), largest + 1))
@@ -150,8 +139,6 @@ def annotation_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> A
     """Add single annotations in random order, ``plan.rounds`` times."""
 
     def run() -> dict[str, Any]:
-        import numpy as np
-
         steps, values, paired = annotation_values(data, plan.rounds, plan.seed, tick)
         kept = ~np.isnan(values).any(axis=(0, 2))
         values = values[:, kept]
@@ -169,8 +156,6 @@ def annotation_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> A
 
 def variance(values: Floats) -> Floats:
     """Variance over rounds; exactly 0 if all rounds agree (the mean of equal floats may be another float)."""
-    import numpy as np
-
     shifted = values - values[0]
     return np.asarray(shifted.var(axis=0, ddof=1))
 
@@ -179,8 +164,6 @@ def sample_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> Sampl
     """Add whole samples in random order, with n annotations each, for every n that enough items have."""
 
     def run() -> dict[str, Any]:
-        import numpy as np
-
         parts = [_constant(data, n, plan, tick) for n in constant_numbers(data)]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
@@ -195,8 +178,6 @@ def constant_numbers(data: LabelSet) -> list[int]:
 
 
 def _constant(data: LabelSet, n: int, plan: Plan, tick: Tick | None) -> dict[str, Any]:
-    import numpy as np
-
     kernels = load_kernels()
     per_item = data.per_item
     chosen = np.flatnonzero(per_item >= n)
@@ -226,8 +207,6 @@ def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Flo
     are drawn, [P + 2(n−2)·t3 + C(n−2,2)·m2]/C(n,2) − P² with the item's own P, t3 and m2 (docs/mathematics.md §7), and
     S² the variance of P between the items.
     """
-    import numpy as np
-
     p, t3, m2 = _item_moments(data, n)
     edges = n * (n - 1) / 2
     within = (p + 2 * (n - 2) * t3 + (n - 2) * (n - 3) / 2 * m2) / edges - p**2
@@ -238,8 +217,6 @@ def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Flo
 
 def _item_moments(data: LabelSet, least: int) -> tuple[Floats, Floats, Floats]:
     """P, t3 and m2 of each item with at least ``least`` annotations; 0 if n is too small."""
-    import numpy as np
-
     counts = np.zeros((data.items, data.classes))
     np.add.at(counts, (data.item, data.label), 1)
     counts = counts[counts.sum(axis=1) >= least]
@@ -252,8 +229,6 @@ def _item_moments(data: LabelSet, least: int) -> tuple[Floats, Floats, Floats]:
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    import numpy as np
-
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
@@ -285,8 +260,6 @@ def _kept(kind: str, data: LabelSet, plan: Plan, run: Callable[[], dict[str, Any
 
 def _load(path: Path) -> dict[str, Any] | None:
     """A cached result; None if the file is damaged, so the result is recomputed."""
-    import numpy as np
-
     try:
         with path.open("rb") as file, np.load(file) as found:
             return dict(found)
@@ -295,7 +268,5 @@ def _load(path: Path) -> dict[str, Any] | None:
 
 
 def _write(path: Path, result: Mapping[str, Any]) -> None:
-    import numpy as np
-
     with path.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **result)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from spagree.estimate.weights import REGISTRY
 from spagree.studies.rounds import AnnotationCurves
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 # Table 1 of the paper: Σ over the curve of (variance − variance of flat) · 10², and its best and second best.
@@ -82,8 +83,6 @@ class Comparison:
 
 def compare(name: str, title: str, curves: AnnotationCurves) -> Comparison:
     """Compare the schemes at the checkpoints where all of them vary; at full annotation none does."""
-    import numpy as np
-
     varies = can_compare(curves)
     level = np.log(curves.variance[varies]).mean(axis=0)
     best = int(level.argmin())
@@ -103,15 +102,11 @@ def compare(name: str, title: str, curves: AnnotationCurves) -> Comparison:
 
 def can_compare(curves: AnnotationCurves) -> NDArray[np.bool_]:
     """The checkpoints at which every scheme varies between rounds."""
-    import numpy as np
-
     return np.asarray((curves.variance > 0).all(axis=1))
 
 
 def _noise(curves: AnnotationCurves, best_fixed: int) -> float:
     """Standard error of log(adaptive / best fixed), from separate batches of rounds; infinite if there are too few."""
-    import numpy as np
-
     varies = (curves.batches > 0).all(axis=(0, 2))
     if len(curves.batches) < 2 or not varies.any():
         return float("inf")
