@@ -70,12 +70,7 @@ def alternative_test(people: Pairable, match: Floats, epsilon: float = EPSILON) 
     wins, loses = model >= people.agree - 1e-9, people.agree >= model - 1e-9
     made = people.per_annotator(np.ones(len(match)))
     tested = made >= FEWEST_ITEMS
-    counts = (
-        int(tested.sum()),
-        int((~tested).sum()),
-        int(made[tested].sum()),
-        int(made[~tested].sum()),
-    )
+    counts = (int(tested.sum()), int((~tested).sum()), int(made[tested].sum()), int(made[~tested].sum()))
     if not tested.any():
         return AlternativeTest(None, None, epsilon, *counts)
     ahead = loses.astype(np.float64) - wins

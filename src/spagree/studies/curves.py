@@ -133,8 +133,4 @@ def about(p: Sequence[float]) -> Row:
     (0.0, 0.693)
     """
     zeta1, zeta2 = zetas(p)
-    return {
-        "classes": len(p),
-        "entropy": -sum(x * log(x) for x in p),
-        "shape": float(zeta1 / zeta2),
-    }
+    return {"classes": len(p), "entropy": -sum(x * log(x) for x in p), "shape": float(zeta1 / zeta2)}

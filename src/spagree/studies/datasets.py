@@ -195,10 +195,7 @@ SOURCES = {
         raw.fecg,
     ),
     "dar": Source(
-        "DAR",
-        {"main_type": StandIn(10, (1, 3), 115_000, heterogeneity=0.6)},
-        ("coarse_discourse*.json*",),
-        raw.dar,
+        "DAR", {"main_type": StandIn(10, (1, 3), 115_000, heterogeneity=0.6)}, ("coarse_discourse*.json*",), raw.dar
     ),
 }
 

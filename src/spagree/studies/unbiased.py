@@ -118,8 +118,4 @@ def _rows(
 def unbiasedness() -> list[dict[str, Any]]:
     """All three situations: balanced, unbalanced, and balanced given n."""
     numbers = [(4, 4, 2), (4, 2, 4), (2, 4, 4), (4, 3, 2), (2, 3, 4)]
-    return [
-        *biases(BALANCED, "balanced"),
-        *biases(UNBALANCED, "unbalanced"),
-        *conditional_biases(BALANCED, numbers),
-    ]
+    return [*biases(BALANCED, "balanced"), *biases(UNBALANCED, "unbalanced"), *conditional_biases(BALANCED, numbers)]

@@ -255,13 +255,7 @@ def _write_parquet(counts: ItemCounts, path: Path) -> None:
     known = None if counts.annotators is None else dict(counts.annotators)
     how = None if counts.counted is None else dict(counts.counted)
     table = _table_checksum(counts.frame)
-    about = {
-        "format": FORMAT,
-        "annotators": known,
-        "left_out": dict(counts.left_out),
-        "counted": how,
-        "table": table,
-    }
+    about = {"format": FORMAT, "annotators": known, "left_out": dict(counts.left_out), "counted": how, "table": table}
     counts.frame.write_parquet(path, metadata={PARQUET_KEY: json.dumps(_signed(about))})
 
 
