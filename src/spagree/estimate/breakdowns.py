@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,12 +75,12 @@ class Measurement(Evidence):
         """These breakdowns as values."""
         made = self._made(findings)
         long = [name for name in LONGEST if name in names]
-        if not long or not self.columns or is_small(self.tally.annotations):
-            return Breakdowns(findings, **{name: outcome(made[name]) for name in names})
-        or_none(lambda: self.codes)  # once, before two threads ask for them
-        others = [name for name in names if name not in (*long, ACTIONS)]
-        found = _in_two_threads(made, [*([name] for name in long), others])
-        return Breakdowns(findings, **found, **{name: outcome(made[name]) for name in names if name == ACTIONS})
+        found: dict[str, Any] = {}
+        if long and self.columns and not is_small(self.tally.annotations):
+            or_none(lambda: self.codes)  # once, before two threads ask for them
+            others = [name for name in names if name not in (*long, ACTIONS)]
+            found = _in_two_threads(made, [*([name] for name in long), others])
+        return Breakdowns(findings, **found, **{name: outcome(made[name]) for name in names if name not in found})
 
     def summary(self, findings: Findings) -> Breakdowns:
         """What the headline and the checks need: both intervals and the overlap, if they are cheap."""
@@ -158,32 +159,26 @@ class Measurement(Evidence):
     def actions(self, findings: Findings) -> tuple[Action, ...]:
         """What to do next, largest gain first."""
         from spagree.estimate.actions import Grounds, actions
+        from spagree.estimate.planning import NEW_ITEMS
 
-        spa, now = findings.spa, half_interval(findings.spa)
+        now = half_interval(findings.spa)
+        plan = or_none(lambda: self.plan(half_width=now / 2)) if now else None
+        rows = [] if plan is None else plan.rows(named=True)
         grounds = Grounds(
-            or_none(lambda: self.annotators(spa.value)),
+            or_none(lambda: self.annotators(findings.spa.value)),
             or_none(lambda: self.disputed(MOST_DISPUTED)),
             or_none(self.confused),
             or_none(lambda: self.overlap),
-            or_none(lambda: self._half(now)),
+            next((row for row in rows if row["route"] == NEW_ITEMS and row["best"]), None),
         )
         return actions(findings, grounds)
-
-    def _half(self, now: float | None) -> dict[str, Any] | None:
-        """The cheapest way to halve the interval by annotating new items; ``now`` is its half-width."""
-        from spagree.estimate.planning import NEW_ITEMS
-
-        if not now:
-            return None
-        rows = self.plan(half_width=now / 2).rows(named=True)
-        return next((row for row in rows if row["route"] == NEW_ITEMS and row["best"]), None)
 
     def classes(self) -> polars.DataFrame:
         """Agreement of each class."""
         from spagree.estimate.classes import classes
 
         def make() -> polars.DataFrame:
-            by_cluster = None if self.tally.clusters is None else votes(self.tally, self.metric, clusters=True)
+            by_cluster = votes(self.tally, self.metric, clusters=True) if self.tally.clusters else None
             return classes(by_cluster or self.votes, self.level)
 
         return self._once("classes", make)
@@ -318,12 +313,12 @@ class Measurement(Evidence):
         return {ITEMS: spa, ANNOTATORS: self._for_annotators(spa)}
 
     def _for_annotators(self, figure: Estimate, scheme: str | None = None) -> Estimate:
-        """The interval that also covers other annotators, over items or over clusters of items."""
-        by_n = self.by_n(scheme)
-        if self.tally.clusters is None:
-            return to_new_annotators(self.peers, by_n, figure, self._shape)
-        found = profile(self.tally)
-        return to_new_annotators(self.peers, by_n, figure, self._shape, effective_items(found, found.weights(by_n)))
+        """The interval that also covers other annotators, over items or clusters."""
+        by_n, clusters = self.by_n(scheme), inf
+        if self.tally.clusters is not None:
+            found = profile(self.tally)
+            clusters = effective_items(found, found.weights(by_n))
+        return to_new_annotators(self.peers, by_n, figure, self._shape, clusters)
 
     @cached_property
     def _shape(self) -> Shape:

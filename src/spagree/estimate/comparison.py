@@ -27,6 +27,7 @@ from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, Estimat
 from spagree.grouping import Floats, Ints, sums
 
 Verdict = Literal["agrees_more", "agrees_less", "cannot_tell"]
+UNKNOWN_ANNOTATORS = "how annotators differ cannot be seen on both sides"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +130,14 @@ def difference(a: Figure, b: Figure, level: float, interval_for: str = ITEMS) ->
     """
     if a.value is None or b.value is None:
         return Difference(None, level, interval_for, undefined=a.undefined if a.value is None else b.undefined)
-    both = [population for population in POPULATIONS if population in a.limits and population in b.limits]
-    limits = {population: _limits(a, b, population) for population in both}
+    value, limits = b.value - a.value, {}
+    for population in (each for each in POPULATIONS if each in a.limits and each in b.limits):
+        one, other, rho = a.limits[population], b.limits[population], _correlation(a, b, population)
+        down = _joined(b.value - other.low, one.high - a.value, rho)
+        up = _joined(other.high - b.value, a.value - one.low, rho)
+        limits[population] = Limits(_joined(one.stderr, other.stderr, rho), value - down, value + up)
     reason = None if interval_for in limits else a.undefined or b.undefined or UNKNOWN_ANNOTATORS
-    return Difference(b.value - a.value, level, interval_for, limits, reason)
-
-
-UNKNOWN_ANNOTATORS = "how annotators differ cannot be seen on both sides"
-
-
-def _limits(a: Figure, b: Figure, population: str) -> Limits:
-    if a.value is None or b.value is None:
-        raise ValueError("no interval without a value")
-    one, other, rho = a.limits[population], b.limits[population], _correlation(a, b, population)
-    down = _joined(b.value - other.low, one.high - a.value, rho)
-    up = _joined(other.high - b.value, a.value - one.low, rho)
-    value = b.value - a.value
-    return Limits(_joined(one.stderr, other.stderr, rho), value - down, value + up)
+    return Difference(value, level, interval_for, limits, reason)
 
 
 def _joined(one: float, other: float, rho: float) -> float:
@@ -282,12 +274,9 @@ def _pair(a: Side, b: Side, level: float, interval_for: str) -> Pair:
     labels = dict.fromkeys([*a.classes, *b.classes])
     gaps = [difference(a.class_figure(label), b.class_figure(label), level) for label in labels]
     classes = map(ClassDifference, labels, gaps, holm([gap.p for gap in gaps]))
-    return Pair(a, b, spa, kappa, tuple(classes), *_shared(a.found, b.found))
-
-
-def _shared(a: Pairable | None, b: Pairable | None) -> tuple[int | None, int | None]:
-    """Items and annotators that both sides have, if their identities are known."""
-    if a is None or b is None:
-        return None, None
-    known = a.coded.has_annotators and b.coded.has_annotators
-    return len(np.intersect1d(a.item, b.item)), len(np.intersect1d(a.people, b.people)) if known else None
+    items = annotators = None
+    if a.found is not None and b.found is not None:
+        items = len(np.intersect1d(a.found.item, b.found.item))
+        if a.found.coded.has_annotators and b.found.coded.has_annotators:
+            annotators = len(np.intersect1d(a.found.people, b.found.people))
+    return Pair(a, b, spa, kappa, tuple(classes), items, annotators)

@@ -89,8 +89,7 @@ def decisive_cautions(
     found: Peers, by_n: Mapping[int, Fraction], annotators: tuple[str, ...], spa: float | None
 ) -> Iterator[Caution]:
     """Warn if one person's influence is decisive."""
-    one = decisive(found, by_n) if spa is not None else None
-    if one is not None and spa is not None:
+    if spa is not None and (one := decisive(found, by_n)) is not None:
         share = found.known.shared[one.annotator] / len(found.n)
         yield Caution(
             "one_annotator_decides",

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,7 @@ MOST_STEPS = 1_000
 RECENT = 8  # "recent" is the last eighth of the steps
 ROWS_AT_ONCE = 500_000  # annotations: memory used again costs a fraction of fresh memory
 
+K = TypeVar("K")
 Tallies = tuple[list[Tally], list[Tally]]
 """For each step: all items as of its end; the items whose last annotation fell in it, as they are now."""
 
@@ -50,9 +51,11 @@ def development(
         raise UsageError(f"steps {steps!r}: a whole number from 1 to {MOST_STEPS:,}, for example 40")
     timed = _in_steps(table, steps)
     so_far, finished = _tallies(timed) if metric.rule == NOMINAL else _pattern_tallies(timed)
-    recent = _recent(finished)
-    rows = [_row(measure(whole), whole, measure(late), late) for whole, late in zip(so_far, recent, strict=True)]
-    return _frame(timed, rows)
+    # A single step holds few items, so the latest steps are pooled. An item belongs to one step: windows that share no
+    # step share no item.
+    ends, width = range(1, len(finished) + 1), window(len(finished))
+    recent = [sum(finished[max(0, end - width) : end], Tally()) for end in ends]
+    return _frame(timed, [_row(whole, late, measure) for whole, late in zip(so_far, recent, strict=True)])
 
 
 def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: Metric) -> Estimate:
@@ -139,50 +142,36 @@ class States:
 
     def cells(self, step: Ints, steps: int, chosen: Ints | slice = slice(None)) -> list[Counter[Cell]]:
         """How many of the chosen states fall into each cell, per ``step`` (parallel to the states)."""
-        size, number = len(self.kinds), self.kind[chosen]
-        found: list[Counter[Cell]] = [Counter() for _ in range(steps)]
-        for key, items in zip(*(each.tolist() for each in counted(step * size + number)), strict=True):
-            found[key // size][self.kinds[key % size]] += items
-        return found
+        kinds, number = self._in_cells
+        return _by_step(step, number[chosen], kinds, steps)
 
     @cached_property
-    def kind(self) -> Ints:
-        """The cell of each state, as an index into ``kinds``."""
-        return self._in_cells[1]
-
-    @cached_property
-    def kinds(self) -> list[Cell]:
-        """The cells that occur."""
-        first = self._in_cells[0]
-        return [
-            Cell(*cell)
-            for cell in zip(*(each[first].tolist() for each in (self.n, self.pairs, self.triples)), strict=True)
-        ]
-
-    @cached_property
-    def _in_cells(self) -> tuple[Ints, Ints]:
-        return numbered(self.n, self.pairs, self.triples)
+    def _in_cells(self) -> tuple[list[Cell], Ints]:
+        """The cells that occur, and which of them each state is in."""
+        first, number = numbered(self.n, self.pairs, self.triples)
+        columns = (each[first].tolist() for each in (self.n, self.pairs, self.triples))
+        return [Cell(*cell) for cell in zip(*columns, strict=True)], number
 
 
 def _tallies(timed: Timed) -> Tallies:
     """The tallies of nominal labels, from what arrives in each cell and what leaves it."""
-    arrived, left, stayed, pairable, finished = _moves(timed)
-    so_far = [Tally(cells, pairable_labels=labels) for cells, labels in _piled(arrived, left, pairable)]
-    return so_far, [Tally(cells, pairable_labels=labels) for cells, labels in zip(stayed, finished, strict=True)]
-
-
-def _moves(timed: Timed) -> tuple[list[Counter[Any]], ...]:
-    """For each step: items that arrive in a cell, leave it and stay; labels of pairable and of finished items."""
     added = tuple([Counter[Any]() for _ in range(timed.steps)] for _ in range(5))
     for block in timed.blocks():
-        for whole, part in zip(added, _moves_of(*block, timed), strict=True):
+        for whole, part in zip(added, _moves(*block, timed), strict=True):
             for total, more in zip(whole, part, strict=True):
                 total.update(more)
-    return added
+    arrived, left, stayed, pairable, finished = added
+    cells: Counter[Cell] = Counter()
+    labels: Counter[str] = Counter()
+    so_far = []
+    for more, less, new in zip(arrived, left, pairable, strict=True):
+        cells, labels = cells + more - less, labels + new
+        so_far.append(Tally(cells, pairable_labels=labels))
+    return so_far, [Tally(each, pairable_labels=given) for each, given in zip(stayed, finished, strict=True)]
 
 
-def _moves_of(item: Ints, label: Ints, step: Ints, timed: Timed) -> tuple[list[Counter[Any]], ...]:
-    """The same for some items."""
+def _moves(item: Ints, label: Ints, step: Ints, timed: Timed) -> tuple[list[Counter[Any]], ...]:
+    """For each step: items that arrive in a cell, leave it and stay; labels of pairable and of finished items."""
     size = timed.steps
     keys, given = counted((item * len(timed.labels) + label) * size + step)
     entry, step = keys // size, keys % size
@@ -236,17 +225,6 @@ def _labels(step: Ints, label: Ints, given: Ints, timed: Timed) -> list[Counter[
     return found[:-1]
 
 
-def _piled(
-    arrived: list[Counter[Cell]], left: list[Counter[Cell]], labels: list[Counter[str]]
-) -> Iterator[tuple[Counter[Cell], Counter[str]]]:
-    """Cells and labels at the end of each step."""
-    cells: Counter[Cell] = Counter()
-    pairable: Counter[str] = Counter()
-    for more, less, new in zip(arrived, left, labels, strict=True):
-        cells, pairable = cells + more - less, pairable + new
-        yield cells, pairable
-
-
 # Labels in time ------------------------------------------------------------------------------
 
 
@@ -259,9 +237,9 @@ def _pattern_tallies(timed: Timed) -> Tallies:
     item, step, found = item[last], step[last], found[last]
     final = np.diff(item, append=-1) != 0
     earlier = np.flatnonzero(~final)
-    arrived = _in_patterns(step, found, patterns, timed.steps)
-    left = _in_patterns(step[earlier + 1], found[earlier], patterns, timed.steps)
-    stayed = _in_patterns(step[final], found[final], patterns, timed.steps)
+    arrived = _by_step(step, found, patterns, timed.steps)
+    left = _by_step(step[earlier + 1], found[earlier], patterns, timed.steps)
+    stayed = _by_step(step[final], found[final], patterns, timed.steps)
     there: Counter[Pattern] = Counter()
     so_far = []
     for more, less in zip(arrived, left, strict=True):
@@ -305,15 +283,12 @@ def _grown(before: Pattern, label: str) -> Pattern:
     return pattern({**counts, label: counts.get(label, 0) + 1})
 
 
-def _in_patterns(step: Ints, number: Ints, patterns: Sequence[Pattern], steps: int) -> list[Counter[Pattern]]:
-    """Items per pattern, for each step."""
-    found: list[Counter[Pattern]] = [Counter() for _ in range(steps)]
-    for key, items in zip(*(each.tolist() for each in counted(step * len(patterns) + number)), strict=True):
-        found[key // len(patterns)][patterns[key % len(patterns)]] += items
+def _by_step(step: Ints, number: Ints, kinds: Sequence[K], steps: int) -> list[Counter[K]]:
+    """Items of each kind, for each step; ``number`` is an index into the kinds."""
+    found: list[Counter[K]] = [Counter() for _ in range(steps)]
+    for key, items in zip(*(each.tolist() for each in counted(step * len(kinds) + number)), strict=True):
+        found[key // len(kinds)][kinds[key % len(kinds)]] += items
     return found
-
-
-# The recent items ----------------------------------------------------------------------------
 
 
 def window(steps: int) -> int:
@@ -325,20 +300,8 @@ def window(steps: int) -> int:
     return max(1, steps // RECENT)
 
 
-def _recent(finished: list[Tally]) -> list[Tally]:
-    """The items of the latest steps, pooled because a single step holds few items.
-
-    An item belongs to one step, so windows that share no step share no item.
-    """
-    width = window(len(finished))
-    ends = range(1, len(finished) + 1)
-    return [sum(finished[max(0, end - width) : end], Tally()) for end in ends]
-
-
-# The frame -----------------------------------------------------------------------------------
-
-
-def _row(whole: Estimate, so_far: Tally, late: Estimate, recent: Tally) -> dict[str, Any]:
+def _row(so_far: Tally, recent: Tally, measure: Callable[[Tally], Estimate]) -> dict[str, Any]:
+    whole, late = measure(so_far), measure(recent)
     return {
         "annotations": so_far.annotations,
         "items": so_far.pairable_items,
@@ -357,9 +320,8 @@ def _row(whole: Estimate, so_far: Tally, late: Estimate, recent: Tally) -> dict[
 def _frame(timed: Timed, rows: list[dict[str, Any]]) -> polars.DataFrame:
     import polars
 
-    kinds = {"annotations": polars.Int64, "items": polars.Int64, "recent_items": polars.Int64}
-    words = {"undefined": polars.String, "recent_undefined": polars.String}
-    schema = {name: (kinds | words).get(name, polars.Float64) for name in rows[0]}
-    frame = polars.DataFrame(rows, schema=schema)
+    kinds: dict[str, Any] = dict.fromkeys(("annotations", "items", "recent_items"), polars.Int64)
+    kinds |= dict.fromkeys(("undefined", "recent_undefined"), polars.String)
+    frame = polars.DataFrame(rows, schema={name: kinds.get(name, polars.Float64) for name in rows[0]})
     without = polars.lit(timed.without_time, dtype=polars.Int64).alias("without_time")
     return frame.with_columns(without, timed.starts.alias("since")).insert_column(0, timed.ends.alias(TIME))

@@ -73,23 +73,18 @@ def alternative_test(people: Pairable, match: Floats, epsilon: float = EPSILON) 
     counts = (int(tested.sum()), int((~tested).sum()), int(made[tested].sum()), int(made[~tested].sum()))
     if not tested.any():
         return AlternativeTest(None, None, epsilon, *counts)
-    ahead = loses.astype(np.float64) - wins
-    p = _p_values(people, ahead, epsilon)[tested]
-    rho = (people.per_annotator(wins.astype(np.float64)) / made)[tested]
-    return AlternativeTest(float(_discoveries(p).mean()), float(rho.mean()), epsilon, *counts)
-
-
-def _p_values(people: Pairable, ahead: Floats, epsilon: float) -> Floats:
-    """One-sided t tests of mean < ε, one per person."""
     from scipy.special import stdtr
 
-    made = people.per_annotator(np.ones(len(ahead)))
+    # One-sided t tests of mean < ε, one per person
+    ahead = loses.astype(np.float64) - wins
     mean = people.per_annotator(ahead) / made
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = people.per_annotator((ahead - mean[people.of]) ** 2) / (made - 1)
         t = (mean - epsilon) / np.sqrt(variance / made)
         certain = np.where(mean < epsilon, 0.0, 1.0)
-        return np.asarray(np.where(variance > 0, stdtr(made - 1, t), certain))
+        p = np.where(variance > 0, stdtr(made - 1, t), certain)
+    rho = (people.per_annotator(wins.astype(np.float64)) / made)[tested]
+    return AlternativeTest(float(_discoveries(p[tested]).mean()), float(rho.mean()), epsilon, *counts)
 
 
 def _discoveries(p: Floats) -> Floats:
@@ -107,7 +102,7 @@ def _discoveries(p: Floats) -> Floats:
     return rejected
 
 
-AS_GOOD, WORSE, CANNOT_TELL = "as_good", "worse", "cannot_tell"
+AS_GOOD, WORSE = "as_good", "worse"
 ModelVerdict = Literal["as_good", "worse", "cannot_tell"]
 NO_ITEMS = "no item has a label of the model and two people"
 ONE_ITEM = "only one item has a label of the model and two people, too few to show how items differ"
@@ -258,7 +253,12 @@ def among_people(
     left_out = {"no_model_label": without, "fewer_than_two_people": len(every) - without - len(people.item)}
     given = (np.array([run.get(item, -1) for item in people.item.tolist()], dtype=np.int64) for run in runs)
     beside = _Beside(people, tuple(given), len(labels))
-    mine, theirs = _figures(people, beside, level)
+    mine = theirs = (Figure(None, undefined=NO_ITEMS),) * 2
+    if len(people.item):
+        mine, theirs = (
+            (_figure(people, each, Sums.observed, level), _figure(people, each, Sums.beyond_chance, level))
+            for each in (beside.parts, parts(people))
+        )
     chance = beside.parts.whole
     room = float(1 - chance.same / chance.all) if chance.all else 1.0  # 1 − E, the unit of agreement beyond chance
     gap, kappa_gap = _gap(theirs[0], mine[0], level, 1.0), _gap(theirs[1], mine[1], level, room)
@@ -283,17 +283,6 @@ def among_people(
         alternative_test(people, beside.matches()) if size and len(people.item) else None,
         _given(beside, labels),
     )
-
-
-def _figures(people: Pairable, beside: _Beside, level: float) -> tuple[tuple[Figure, Figure], tuple[Figure, Figure]]:
-    """Agreement and kappa, of people with the model and of people with each other."""
-    if not len(people.item):
-        none = Figure(None, undefined=NO_ITEMS)
-        return (none, none), (none, none)
-    model, persons = beside.parts, parts(people)
-    mine = _figure(people, model, Sums.observed, level), _figure(people, model, Sums.beyond_chance, level)
-    theirs = _figure(people, persons, Sums.observed, level), _figure(people, persons, Sums.beyond_chance, level)
-    return mine, theirs
 
 
 def _figure(people: Pairable, made_of: Parts, statistic: Statistic, level: float) -> Figure:
