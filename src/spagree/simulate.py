@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -149,7 +149,8 @@ def simulate(
     parameters: dict[str, Any] = dict(locals())  # the arguments, before any other local exists
     design = _checked(parameters)
     rng = np.random.default_rng(_whole("seed", seed, 0))
-    blocks = [_block(design, size, rng) for size in _block_sizes(design)]
+    at_once = max(1, CELLS_AT_ONCE // max(design.most, design.classes))
+    blocks = [_block(design, min(at_once, design.items - start), rng) for start in range(0, design.items, at_once)]
     frame = _frame(design, blocks, rng)
     truth = _truth(design, sum(block.concentration for block in blocks) / design.items)
     careful = dict(zip(_annotator_names(design.annotators), design.quality.tolist(), strict=True))
@@ -245,12 +246,6 @@ def _truth(design: _Design, concentration: float) -> float:
     return both_look * concentration + (1.0 - both_look) / design.classes
 
 
-def _block_sizes(design: _Design) -> Iterator[int]:
-    at_once = max(1, CELLS_AT_ONCE // max(design.most, design.classes))
-    for start in range(0, design.items, at_once):
-        yield min(at_once, design.items - start)
-
-
 def _block(design: _Design, items: int, rng: np.random.Generator) -> _Block:
     p = _item_distributions(design, items, rng)
     annotator = _draw_annotators(items, design.most, design.annotators, rng)
@@ -302,29 +297,22 @@ def _draw_labels(p: NDArray[np.float64], quality: NDArray[np.float64], rng: np.r
 
 def _frame(design: _Design, blocks: list[_Block], rng: np.random.Generator) -> pl.DataFrame:
     item = np.repeat(np.arange(design.items), np.concatenate([block.per_item for block in blocks]))
-    kept = _kept(item.size, design.missing, rng)
+    # Exactly the fraction ``missing`` is removed, all subsets equally likely.
+    stays = np.arange(item.size) >= round(design.missing * item.size)
+    rng.shuffle(stays)
+    kept = np.flatnonzero(stays)
+    number = pl.int_range(1, design.items + 1, eager=True).cast(pl.String)
+    names = pl.select(pl.lit("item") + number.str.zfill(len(str(design.items)))).to_series()
     annotator = np.concatenate([block.annotator for block in blocks])[kept]
     label = np.concatenate([block.label for block in blocks])[kept]
     return pl.DataFrame(
         {
-            "item": _item_names(design.items).gather(item[kept]),
+            "item": names.gather(item[kept]),
             "annotator": pl.Series(_annotator_names(design.annotators)).gather(annotator),
             "label": pl.Series(_class_names(design.classes)).gather(label),
             "time": kept + 1,
         }
     )
-
-
-def _kept(annotations: int, missing: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """What remains when exactly the fraction ``missing`` is removed, all subsets equally likely."""
-    stays = np.arange(annotations) >= round(missing * annotations)
-    rng.shuffle(stays)
-    return np.flatnonzero(stays)
-
-
-def _item_names(items: int) -> pl.Series:
-    number = pl.int_range(1, items + 1, eager=True).cast(pl.String)
-    return pl.select(pl.lit("item") + number.str.zfill(len(str(items)))).to_series()
 
 
 def _annotator_names(annotators: int) -> list[str]:

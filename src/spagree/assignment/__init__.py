@@ -10,7 +10,8 @@ Every item gets the same number of annotations, whatever its labels turn out to 
 design.
 """
 
-from spagree.assignment.design import Assignment, Balance, Person, assign
+from spagree.assignment.augment import Person
+from spagree.assignment.design import Assignment, Balance, assign
 from spagree.assignment.returned import Returned, check_returned
 from spagree.assignment.tasks import save, write_tasks
 

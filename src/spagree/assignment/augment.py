@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,18 +17,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Annotator(Protocol):
-    """The parts of a person that matter here."""
+@dataclass(frozen=True, slots=True)
+class Person:
+    """An annotator; at most ``limit`` items, and only items of the kinds in ``can`` (None: all kinds).
 
-    @property
-    def limit(self) -> int | None:
-        """The most items they can take."""
-        ...
+    >>> Person("ann", limit=50, can=frozenset({"de", "en"})).limit
+    50
+    """
 
-    @property
-    def can(self) -> frozenset[str] | None:
-        """The kinds of items they can do; None for all."""
-        ...
+    name: str
+    limit: int | None = None
+    can: frozenset[str] | None = None
 
 
 class NoRoom(Exception):  # noqa: N818 (an outcome, not a fault)
@@ -37,7 +37,7 @@ class NoRoom(Exception):  # noqa: N818 (an outcome, not a fault)
 class Dealt:
     """Who has which item so far."""
 
-    def __init__(self, people: Sequence[Annotator], kinds: Sequence[str] | None, done: set[tuple[int, int]]) -> None:
+    def __init__(self, people: Sequence[Person], kinds: Sequence[str] | None, done: set[tuple[int, int]]) -> None:
         self.people, self.kinds = people, kinds
         self.done = done
         self.before = Counter(item for item, _ in done)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spagree.assignment.augment import Dealt, NoRoom
+from spagree.assignment.augment import Dealt, NoRoom, Person
 from spagree.errors import DataError, UsageError
 from spagree.grouping import Ints
 
@@ -28,19 +28,6 @@ if TYPE_CHECKING:
 Pairs = list[tuple[int, int]]
 TRIES = 500  # swaps tried to connect people who share no item
 MOST_PAIRED = 4_000  # people whose pairs are counted one by one for leftover items
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """An annotator; at most ``limit`` items, and only items of the kinds in ``can`` (None: all kinds).
-
-    >>> Person("ann", limit=50, can=frozenset({"de", "en"})).limit
-    50
-    """
-
-    name: str
-    limit: int | None = None
-    can: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +115,9 @@ def assign(
     >>> design.balance.least_work, design.balance.most_work, design.balance.groups
     (6, 6, 1)
     """
-    people = _people(annotators)
-    names, kinds = _items(items)
+    given = numbered(annotators) if isinstance(annotators, int) else annotators
+    people = tuple(each if isinstance(each, Person) else Person(each) for each in given)
+    names, kinds = tuple(items), tuple(items.values()) if isinstance(items, Mapping) else None
     _check(names, people, per_item, everyone)
     random = np.random.default_rng(seed)
     order = random.permutation(len(names))
@@ -160,12 +148,6 @@ def _for_everyone(order: Ints, kinds: Sequence[str] | None, people: Sequence[Per
     return np.array(able[:everyone], dtype=np.int64)
 
 
-def _people(given: int | Sequence[str | Person]) -> tuple[Person, ...]:
-    if isinstance(given, int):
-        return tuple(map(Person, numbered(given)))
-    return tuple(each if isinstance(each, Person) else Person(each) for each in given)
-
-
 def numbered(people: int) -> list[str]:
     """Names for unnamed people.
 
@@ -174,12 +156,6 @@ def numbered(people: int) -> list[str]:
     """
     width = len(str(people))
     return [f"annotator{number:0{width}}" for number in range(1, people + 1)]
-
-
-def _items(given: Sequence[str] | Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    if isinstance(given, Mapping):
-        return tuple(given), tuple(given.values())
-    return tuple(given), None
 
 
 def _check(names: Sequence[str], people: Sequence[Person], per_item: int, everyone: int) -> None:

@@ -44,7 +44,11 @@ def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -
     {'annotator': 'bob', 'language': 'en'}
     """
     table = _read(path)
-    place = _key_column(table, role, key)
+    place = resolve(table.columns, {role: key}, [role]).positions.get(role) if key or len(table.columns) > 1 else 0
+    if place is None:
+        raise ColumnError(
+            f"{table.name}: which column names the {role}? Say --{role} COLUMN; columns: {listed(table.columns)}"
+        )
     named = [row for row in table.rows if row[place]]
     if not named:
         raise DataError(f"{table.name}: column {table.columns[place]!r} names no {role}; check the file")
@@ -79,14 +83,3 @@ def _read(path: str | os.PathLike[str]) -> _Table:
         frame = table.load(places).select(*(nw.col(cell(place)).cast(nw.String) for place in places))
         found = [tuple("" if value is None else str(value) for value in row) for row in rows(frame)]
     return _Table(table.name, tuple(table.columns), found)
-
-
-def _key_column(table: _Table, role: str, key: str | None) -> int:
-    if key is None and len(table.columns) == 1:
-        return 0
-    found = resolve(table.columns, {role: key}, [role]).positions.get(role)
-    if found is None:
-        raise ColumnError(
-            f"{table.name}: which column names the {role}? Say --{role} COLUMN; columns: {listed(table.columns)}"
-        )
-    return found

@@ -81,7 +81,8 @@ def assign(
 
 def _people(given: str, limit: int | None, can: str | None) -> list[Person]:
     """A number, names with commas, or a file with annotator[, limit][, skills]."""
-    from spagree.assignment.design import Person, numbered
+    from spagree.assignment.augment import Person
+    from spagree.assignment.design import numbered
 
     if given.isdecimal():
         names: list[str] = numbered(int(given))
@@ -95,7 +96,7 @@ def _people(given: str, limit: int | None, can: str | None) -> list[Person]:
 
 
 def _people_file(path: str, limit: int | None, can: str | None) -> list[Person]:
-    from spagree.assignment.design import Person
+    from spagree.assignment.augment import Person
     from spagree.assignment.lists import read_list
 
     people = []

@@ -46,12 +46,16 @@ def compare_models(
     """Separate models from people, and compare each model with the people."""
     import polars
 
+    for name in (each for each in ("cluster", "by") if options.get(each) is not None):
+        raise UsageError(f"--{name} is for comparing two sources or more; leave it out, or choose rows with --where")
     if not 0 <= margin < 1:
         raise UsageError(f"margin {margin}: how much less agreement still counts as good, for example 0.05")
     whole = annotation_rows(measure(source, **options))
     if whole is None:
         raise UsageError("model: a tally does not say who gave which label; compare the annotations themselves")
-    asked = _asked(model)
+    names = [model] if isinstance(model, str) else model
+    # Models by name, with the source of their labels; None for annotators in the data
+    asked = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names)
     known = whole[ANNOTATOR].drop_nulls().unique().sort().to_list()
     runs = {name: _runs(name, given, whole, known, options) for name, given in asked.items()}
     machines = [annotator for name, given in asked.items() if given is None for annotator in _matching(name, known)]
@@ -78,14 +82,6 @@ def _findings(
     return among_people(
         name, codes[""], said, weight_of(humans), labels, similarity=similarity, margin=margin, level=humans.spa.level
     )
-
-
-def _asked(model: str | Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
-    """Models by name, with the source of their labels; None for annotators in the data."""
-    if isinstance(model, Mapping):
-        return dict(model)
-    names = [model] if isinstance(model, str) else list(model)
-    return dict.fromkeys(names)
 
 
 def _matching(name: str, known: Sequence[str]) -> list[str]:
@@ -268,7 +264,6 @@ def compare(
     if model is not None:
         if len(sources) != 1 or before is not None or names is not None:
             raise UsageError("model: give one source, and neither names nor before")
-        _refuse_columns(options, "cluster", "by")
         return ModelComparison(compare_models(sources[0], model, margin, options))
     if before is not None:
         if len(sources) != 1:
@@ -281,15 +276,6 @@ def compare(
         raise UsageError(f"names {named!r}: give each of the {len(sources)} sources a different name")
     measured = {name: measure(source, **options) for name, source in zip(named, sources, strict=True)}
     return _with_groups(measured, options, interval_for)
-
-
-def _refuse_columns(options: Mapping[str, Any], *names: str) -> None:
-    """Refuse columns that only make sense for two or more sources."""
-    for name in names:
-        if options.get(name) is not None:
-            raise UsageError(
-                f"--{name} is for comparing two sources or more; leave it out, or choose rows with --where"
-            )
 
 
 def _with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any], interval_for: str) -> Comparison:

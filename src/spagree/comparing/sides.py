@@ -14,7 +14,7 @@ from spagree.estimate.comparison import Figure, Limits, Side
 from spagree.estimate.influence import AnnotationCodes, Weight, pairable
 from spagree.estimate.similarity import NOMINAL
 from spagree.estimate.uncertainty import ITEMS
-from spagree.grouping import Floats, Ints
+from spagree.grouping import Floats
 from spagree.late import nw
 from spagree.measuring import measure
 from spagree.moments import unix_seconds
@@ -67,15 +67,13 @@ def halves(agreement: Agreement, before: Any, options: Mapping[str, Any]) -> dic
     if unknown:
         raise DataError(f"before: {unknown:,} annotations have no time; fill it in, or leave them out")
     moment = _moment(before, frame.collect_schema()[TIME])
-    parts = {f"before {before}": nw.col(TIME) < moment, f"from {before}": nw.col(TIME) >= moment}
-    return {name: _some(frame, chosen, name, options) for name, chosen in parts.items()}
-
-
-def _some(frame: nw.LazyFrame[Any], chosen: nw.Expr, name: str, options: Mapping[str, Any]) -> Agreement:
-    part = frame.filter(chosen).drop(TIME)
-    if not int(rows(part.select(nw.len()))[0][0]):
-        raise DataError(f"no annotation was made {name}; check the date and the column of the time")
-    return measured_part(part, options)
+    found = {}
+    for name, chosen in ((f"before {before}", nw.col(TIME) < moment), (f"from {before}", nw.col(TIME) >= moment)):
+        part = frame.filter(chosen).drop(TIME)
+        if not int(rows(part.select(nw.len()))[0][0]):
+            raise DataError(f"no annotation was made {name}; check the date and the column of the time")
+        found[name] = measured_part(part, options)
+    return found
 
 
 def _moment(before: Any, kind: Any) -> Any:
@@ -106,15 +104,14 @@ def sides_of(agreements: Mapping[str, Agreement]) -> list[Side]:
     """Every agreement with its name, ready to compare."""
     tables = {name: annotation_rows(agreement) for name, agreement in agreements.items()}
     codes, labels = coded({name: rows for name, rows in tables.items() if rows is not None})
-    return [_side(name, agreement, codes.get(name), labels) for name, agreement in agreements.items()]
-
-
-def _side(name: str, agreement: Agreement, codes: AnnotationCodes | None, labels: Sequence[str]) -> Side:
-    classes = {row["class"]: _class_figure(row) for row in agreement.classes().rows(named=True)}
-    found = None
-    if codes is not None:
-        found = pairable(codes, weight_of(agreement), similarity_of(agreement, labels))
-    return Side(name, agreement.spa, agreement.chance["spa_kappa"], classes, found, labels)
+    sides = []
+    for name, agreement in agreements.items():
+        classes = {row["class"]: _class_figure(row) for row in agreement.classes().rows(named=True)}
+        found = None
+        if name in codes:
+            found = pairable(codes[name], weight_of(agreement), similarity_of(agreement, labels))
+        sides.append(Side(name, agreement.spa, agreement.chance["spa_kappa"], classes, found, labels))
+    return sides
 
 
 def _class_figure(row: Mapping[str, Any]) -> Figure:
@@ -128,11 +125,7 @@ def weight_of(agreement: Agreement) -> Weight:
     table = np.zeros(max(by_n, default=1) + 1)
     for n, k in by_n.items():
         table[n] = float(k / max(by_n.values()))
-
-    def weight(n: Ints) -> Floats:
-        return np.asarray(table[n])
-
-    return weight
+    return lambda n: table[n]
 
 
 def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import comb, log
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ CURVES_EACH, POINTS_EACH = 10, 250
 LOGITS = (-2.0, 4.0)
 
 Row = dict[str, Any]
+Number = TypeVar("Number", Fraction, float)
 
 SIMPLE: dict[str, Callable[[int], int]] = {
     "flat": lambda _: 1,
@@ -27,7 +28,7 @@ SIMPLE: dict[str, Callable[[int], int]] = {
 }
 
 
-def normalised(weights: Mapping[int, Fraction]) -> dict[int, Fraction]:
+def normalised(weights: Mapping[int, Number]) -> dict[int, Number]:
     """The largest weight becomes 1.
 
     >>> normalised({2: Fraction(1), 3: Fraction(4)})
@@ -54,34 +55,21 @@ def weight_curves() -> list[Row]:
     ``deviation`` is the difference from the mean over the numbers of classes, computed twice: exactly, which gives 0,
     and with the paper's own sums in floating point.
     """
-    rows = [
+    rows: list[Row] = [
         {"curve": scheme, "classes": None, "annotations": n, "weight": float(weight)}
         for scheme, k in SIMPLE.items()
         for n, weight in normalised({n: Fraction(k(n)) for n in ANNOTATIONS}).items()
     ]
-    return [*rows, *_inv_var_rows()]
-
-
-def _inv_var_rows() -> Iterator[Row]:
     exact = {classes: inverse_variance([1] * classes) for classes in CLASSES}
-    summed = {classes: _normalised_floats(classes) for classes in CLASSES}
+    summed = {classes: normalised({n: 1 / paper_variance(n, classes) for n in ANNOTATIONS}) for classes in CLASSES}
     for n in ANNOTATIONS:
         mean = sum(each[n] for each in exact.values()) / len(exact)
         middle = sum(each[n] for each in summed.values()) / len(summed)
         for classes in CLASSES:
-            yield {
-                "curve": "inv_var",
-                "classes": classes,
-                "annotations": n,
-                "weight": float(exact[classes][n]),
-                "deviation": float(exact[classes][n] - mean),
-                "deviation_of_sums": summed[classes][n] - middle,
-            }
-
-
-def _normalised_floats(classes: int) -> dict[int, float]:
-    weights = {n: 1 / paper_variance(n, classes) for n in ANNOTATIONS}
-    return {n: weight / max(weights.values()) for n, weight in weights.items()}
+            row = {"curve": "inv_var", "classes": classes, "annotations": n, "weight": float(exact[classes][n])}
+            apart = {"deviation": float(exact[classes][n] - mean), "deviation_of_sums": summed[classes][n] - middle}
+            rows.append({**row, **apart})
+    return rows
 
 
 def paper_variance(n: int, classes: int) -> float:

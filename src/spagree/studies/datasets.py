@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,28 +47,18 @@ def draw(standin: StandIn, seed: int) -> pl.DataFrame:
     """
     import polars as pl
 
-    parts = [(standin.items, standin.usual, "usual"), (standin.others, standin.other, "other")]
-    drawn = [
-        _part(standin, items, per_item, seed + number).with_columns(pl.lit(f"{name} ") + pl.col("item"))
-        for number, (items, per_item, name) in enumerate(parts)
-        if items
-    ]
-    return pl.concat(drawn)
-
-
-def _part(standin: StandIn, items: int, per_item: int | tuple[int, int], seed: int) -> pl.DataFrame:
     from spagree.simulate import simulate
 
-    drawn = simulate(
-        items=items,
-        annotators=40,
-        classes=standin.classes,
-        per_item=per_item,
-        skew=standin.skew,
-        heterogeneity=standin.heterogeneity,
-        seed=seed,
-    )
-    return drawn.frame.select("item", "label")
+    drawn = []
+    about: dict[str, Any] = {"annotators": 40, "classes": standin.classes, "skew": standin.skew}
+    sizes = (("usual", standin.items, standin.usual), ("other", standin.others, standin.other))
+    for number, (name, items, per_item) in enumerate(sizes):
+        if items:
+            found = simulate(
+                items=items, per_item=per_item, heterogeneity=standin.heterogeneity, seed=seed + number, **about
+            )
+            drawn.append(found.frame.select(pl.lit(f"{name} ") + pl.col("item"), "label"))
+    return pl.concat(drawn)
 
 
 SIMULATED = "simulated"
@@ -122,8 +113,6 @@ class LabelSet:
 
     def tally(self) -> Any:
         """What spagree itself counts from these annotations."""
-        from collections import Counter
-
         from spagree.tally.tally import Tally
 
         counts: list[Counter[str]] = [Counter() for _ in range(self.items)]

@@ -137,13 +137,8 @@ def _comparison_rows(study: Study, data: LabelSet) -> Iterator[Row]:
     for paired, variance in zip(sparse.paired.tolist(), sparse.variance[:, tables.FLAT].tolist(), strict=True):
         yield {**_about(data), "design": "sparse", "n": None, "pairable_annotations": paired, "variance": variance}
     for row in _sample_rows(study, data):
-        yield {
-            **_about(data),
-            "design": "constant",
-            "n": row["n"],
-            "pairable_annotations": float(row["annotations"]),
-            "variance": row["variance"],
-        }
+        figures = {"pairable_annotations": float(row["annotations"]), "variance": row["variance"]}
+        yield {**_about(data), "design": "constant", "n": row["n"], **figures}
 
 
 def weighting(study: Study) -> list[Path]:
@@ -209,18 +204,16 @@ def _weighting_table(study: Study) -> list[Path]:
         ):
             title = data.plain_title if source.startswith("paper") else data.title
             rows.append({"data": title, "sum of": source, **_ordered(sums)})
-    shown = [{"data": row["data"], "sum of": row["sum of"], **_marked(row)} for row in rows]
+    shown = []
+    for row in rows:
+        known = {scheme: row[scheme] for scheme in REGISTRY if row[scheme] is not None}
+        shown.append({**row, **dict.fromkeys(_ordered({}), "–"), **tables.marked(known)})
     return [study.table("weighting-table", rows), study.text("weighting-table.md", tables.markdown(shown))]
 
 
 def _ordered(sums: Row) -> Row:
     """The paper's schemes in its order, then the others."""
     return {scheme: sums.get(scheme) for scheme in dict.fromkeys((*tables.COLUMNS, *REGISTRY))}
-
-
-def _marked(row: Row) -> Row:
-    known = {scheme: row[scheme] for scheme in REGISTRY if row[scheme] is not None}
-    return {**dict.fromkeys(_ordered({}), "–"), **tables.marked(known)}
 
 
 def _adaptive(study: Study) -> list[Path]:
@@ -230,7 +223,18 @@ def _adaptive(study: Study) -> list[Path]:
     found = [tables.compare(data.name, data.title, each) for data, each in curves_of if tables.can_compare(each).any()]
     if not found:
         return []
-    rows = [_comparison_row(each) for each in found]
+    rows: list[Row] = [
+        {
+            "data": each.name,
+            **each.ratios,
+            "best": each.best,
+            "best fixed": each.best_fixed,
+            "adaptive / best fixed − 1": f"{each.excess:+.2%}",
+            "noise (1 se)": f"{each.noise:.2%}",
+            "clearly worse": "yes" if each.clearly_worse else "no",
+        }
+        for each in found
+    ]
     long = [
         {"title": each.title, "scheme": scheme, "ratio": each.ratios[scheme]}
         for each in found
@@ -250,18 +254,6 @@ def _adaptive(study: Study) -> list[Path]:
         study.text("adaptive.md", f"{tables.markdown(shown)}\n\n{tables.markdown(rows)}"),
         *study.figure("adaptive", drawn),
     ]
-
-
-def _comparison_row(found: tables.Comparison) -> Row:
-    return {
-        "data": found.name,
-        **found.ratios,
-        "best": found.best,
-        "best fixed": found.best_fixed,
-        "adaptive / best fixed − 1": f"{found.excess:+.2%}",
-        "noise (1 se)": f"{found.noise:.2%}",
-        "clearly worse": "yes" if found.clearly_worse else "no",
-    }
 
 
 def unbiasedness(study: Study) -> list[Path]:

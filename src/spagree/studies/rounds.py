@@ -207,7 +207,15 @@ def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Flo
     are drawn, [P + 2(n−2)·t3 + C(n−2,2)·m2]/C(n,2) − P² with the item's own P, t3 and m2 (docs/mathematics.md §7), and
     S² the variance of P between the items.
     """
-    p, t3, m2 = _item_moments(data, n)
+    counts = np.zeros((data.items, data.classes))
+    np.add.at(counts, (data.item, data.label), 1)
+    counts = counts[counts.sum(axis=1) >= n]
+    size = counts.sum(axis=1)
+    pairs = (counts * (counts - 1)).sum(axis=1)
+    triples = (counts * (counts - 1) * (counts - 2)).sum(axis=1)
+    p = pairs / (size * (size - 1))
+    t3 = _ratio(triples, size * (size - 1) * (size - 2))
+    m2 = _ratio(pairs**2 - 2 * pairs - 4 * triples, size * (size - 1) * (size - 2) * (size - 3))
     edges = n * (n - 1) / 2
     within = (p + 2 * (n - 2) * t3 + (n - 2) * (n - 3) / 2 * m2) / edges - p**2
     between = p.var(ddof=1) if len(p) > 1 else 0.0
@@ -215,20 +223,8 @@ def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Flo
     return np.asarray(np.maximum(exact, 0.0))  # 0 at full annotation, which rounding may just miss
 
 
-def _item_moments(data: LabelSet, least: int) -> tuple[Floats, Floats, Floats]:
-    """P, t3 and m2 of each item with at least ``least`` annotations; 0 if n is too small."""
-    counts = np.zeros((data.items, data.classes))
-    np.add.at(counts, (data.item, data.label), 1)
-    counts = counts[counts.sum(axis=1) >= least]
-    n = counts.sum(axis=1)
-    pairs = (counts * (counts - 1)).sum(axis=1)
-    triples = (counts * (counts - 1) * (counts - 2)).sum(axis=1)
-    three, four = n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3)
-    disjoint = pairs**2 - 2 * pairs - 4 * triples
-    return pairs / (n * (n - 1)), _ratio(triples, three), _ratio(disjoint, four)
-
-
 def _ratio(above: Floats, below: Floats) -> Floats:
+    """0 where an item has too few annotations."""
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 

@@ -139,14 +139,10 @@ def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
     | flat | 1.235 |
     """
     head = list(rows[0])
+    cells = [[f"{row[name]:.3f}" if isinstance(row[name], float) else str(row[name]) for name in head] for row in rows]
     ruler = "|".join("--:" if any(_is_figure(row[name]) for row in rows) else "---" for name in head)
-    body = ["| " + " | ".join(_cell(row[name]) for name in head) + " |" for row in rows]
-    return "\n".join(["| " + " | ".join(head) + " |", f"|{ruler}|", *body])
+    return "\n".join([f"| {' | '.join(head)} |", f"|{ruler}|", *(f"| {' | '.join(row)} |" for row in cells)])
 
 
 def _is_figure(value: Any) -> bool:
     return not isinstance(value, str) or value.strip("*−+-")[:1].isdigit()
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

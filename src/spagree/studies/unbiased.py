@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
+from math import prod
 from typing import Any
 
 from spagree.estimate.weights import REGISTRY, weigh
@@ -57,21 +58,16 @@ def spa(kept: Kept, scheme: str) -> Fraction:
 
 def ways(full: Sequence[str]) -> Counter[Kept]:
     """Every possible remainder of the full data with at least one pair, and in how many ways it arises."""
-    parts = [Counter(_subsets(labels)) for labels in full]
+    parts = [
+        Counter("".join(kept) for size in range(len(labels) + 1) for kept in combinations(labels, size))
+        for labels in full
+    ]
     found: Counter[Kept] = Counter()
     for choice in product(*(part.items() for part in parts)):
         kept = tuple(labels for labels, _ in choice)
         if max(map(len, kept)) > 1:
-            number = 1
-            for _, size in choice:
-                number *= size
-            found[kept] += number
+            found[kept] += prod(size for _, size in choice)
     return found
-
-
-def _subsets(labels: str) -> Iterator[str]:
-    for size in range(len(labels) + 1):
-        yield from map("".join, combinations(labels, size))
 
 
 def expectation(found: Counter[Kept], scheme: str) -> Fraction:
