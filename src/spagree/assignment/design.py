@@ -187,9 +187,6 @@ def _placed(pairs: Iterable[tuple[str, str]], names: Sequence[str], people: Sequ
     return found
 
 
-# The cyclic design ---------------------------------------------------------------------------
-
-
 def _cyclic(items: Ints, people: int, k: int, random: np.random.Generator) -> Ints:
     """Full blocks by offsets on a circle, the remainder one by one."""
     circle = random.permutation(people)
@@ -272,9 +269,6 @@ def _connected(rows: Ints, people: int, k: int, random: np.random.Generator) -> 
     return found
 
 
-# One by one, with limits, skills and earlier work --------------------------------------------
-
-
 def _deal(items: Ints, dealt: Dealt, k: int, random: np.random.Generator) -> Ints:
     """Give each item to eligible people with the least work; others make room if nobody has any left."""
     scarce = sorted(items.tolist(), key=lambda item: len(dealt.able(item)))  # stable: random among equals
@@ -297,9 +291,6 @@ def _no_room(dealt: Dealt, item: int, k: int) -> str:
         f"there is not enough room: {dealt.size():,} annotations fit, and then an item{kind} finds nobody below their "
         "limit; raise the limits, name more people, or ask for fewer annotations per item"
     )
-
-
-# Looking at a design -------------------------------------------------------------------------
 
 
 def _shared_items(rows: Ints, items: int, people: int):  # type: ignore[no-untyped-def]  # scipy has no types

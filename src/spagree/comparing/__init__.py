@@ -69,7 +69,7 @@ def compare_models(
         label=LABEL,
         **estimating(options),
     )
-    return {name: _findings(name, people, said, humans, margin) for name, said in runs.items()}
+    return {name: _findings(name, people, given, humans, margin) for name, given in runs.items()}
 
 
 def _findings(
@@ -77,10 +77,10 @@ def _findings(
 ) -> ModelFindings:
     tables = {"": people} | {str(number): run for number, run in enumerate(runs)}
     codes, labels = coded(tables)
-    said = [dict(zip(codes[key].item.tolist(), codes[key].label.tolist(), strict=True)) for key in list(tables)[1:]]
+    given = [dict(zip(codes[key].item.tolist(), codes[key].label.tolist(), strict=True)) for key in list(tables)[1:]]
     similarity = similarity_of(humans, labels)
     return among_people(
-        name, codes[""], said, weight_of(humans), labels, similarity=similarity, margin=margin, level=humans.spa.level
+        name, codes[""], given, weight_of(humans), labels, similarity=similarity, margin=margin, level=humans.spa.level
     )
 
 

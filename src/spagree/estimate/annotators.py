@@ -1,14 +1,7 @@
 """How each annotator agrees with the others, what SPA would be without them, and who always gives the same label.
 
-An annotator whose items all deserve one label also gives only one label, so the test looks at the items. If n_c of the
-n annotations of an item carry label c, an annotator like the others gave c with probability n_c/n, and gave it to all
-of their items with the product of these, q. The label was not fixed beforehand, so p is q times the number of labels
-that could have been given throughout. Holm's correction covers all annotators whose items could have revealed it.
-
-Raw agreement with others penalises people who got hard items. Items with three or more annotations allow a fair
-comparison: how often the others agree with this annotator, minus how often they agree with each other. Whatever the
-item's difficulty, the difference averages 0 for someone like them. With two annotations there is no such comparison: a
-hard item and a careless annotator look the same.
+Raw agreement with others penalises people who got hard items, and someone whose items all deserve one label gives only
+one label. Both tests therefore compare annotators with the others on the same items (docs/mathematics.md §17).
 """
 
 from __future__ import annotations

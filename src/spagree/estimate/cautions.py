@@ -34,8 +34,8 @@ def cautions(
     tally: Tally, schemes: Mapping[str, Estimate], test: Missingness, weights: Weights, metric: str = NOMINAL
 ) -> tuple[Caution, ...]:
     """All warnings that apply, most important first."""
-    said = (*_assumption(schemes, test), *_coverage(tally), *_heavy(tally, weights), *_clusters(tally))
-    return (*said, *_labels(tally, weights, metric))
+    found = (*_assumption(schemes, test), *_coverage(tally), *_heavy(tally, weights), *_clusters(tally))
+    return (*found, *_labels(tally, weights, metric))
 
 
 def near_chance(tally: Tally, kappa: Corrected) -> tuple[Caution, ...]:

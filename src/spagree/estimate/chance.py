@@ -216,9 +216,6 @@ def _without_one(found: LabelCounts, one: Floats) -> Floats:
     return total(found.items * one) - np.concatenate([[0.0], found.per_unit(one)])
 
 
-# Expected agreement --------------------------------------------------------------------------
-
-
 def _between_items(found: LabelCounts) -> Floats:
     """Two annotations of different items: the only pairs that agree by chance alone."""
     size, within = _without_one(found, found.n), _without_one(found, found.squares)

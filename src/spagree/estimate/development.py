@@ -76,9 +76,6 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
     return estimate(exact_mean(found, by_n), found, found.weights(by_n), shape, level=level, scheme=name)
 
 
-# Steps ---------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Timed:
     """Annotations with a time, as parallel integers; step s ends at ``ends[s]``."""
@@ -125,9 +122,6 @@ def _in_steps(table: CodedTable, steps: int) -> Timed:
     return Timed(
         run_of_each(table.item[chosen]), table.label[chosen], step, table.labels, starts, ends, len(chosen) - len(time)
     )
-
-
-# Items in time -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -223,9 +217,6 @@ def _labels(step: Ints, label: Ints, given: Ints, timed: Timed) -> list[Counter[
     for place, count in zip(first.tolist(), np.bincount(number, given).tolist(), strict=True):
         found[int(step[place])][timed.labels[int(label[place])]] += int(count)
     return found[:-1]
-
-
-# Labels in time ------------------------------------------------------------------------------
 
 
 def _pattern_tallies(timed: Timed) -> Tallies:

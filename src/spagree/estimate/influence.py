@@ -118,7 +118,7 @@ class Influence:
         if not new_annotators:
             return over_items
         if self.annotators is None or other.annotators is None or self.annotations is None or other.annotations is None:
-            raise ValueError("nobody knows who annotated")
+            raise ValueError("who annotated is not known")
         people, single = self.annotators.covariance(other.annotators), self.annotations.covariance(other.annotations)
         return over_items + people - single
 
@@ -192,10 +192,11 @@ class Pairable:
         """Sum over the annotations of each annotator."""
         return sums(self.of, values, len(self.people))
 
-    @property
-    def labels(self) -> int:
-        """One more than the largest code of a label."""
-        return len(self.similarity) if self.similarity is not None else int(self.coded.label.max(initial=-1)) + 1
+    @cached_property
+    def totals(self) -> Floats:
+        """N_c: annotations per label."""
+        size = 0 if self.similarity is None else len(self.similarity)
+        return np.bincount(self.coded.label, minlength=size).astype(np.float64)
 
     def around(self, totals: Floats) -> Floats:
         """Σ_k s(c, k) t_k per label."""
@@ -264,27 +265,19 @@ def influence(found: Pairable, made_of: Parts, statistic: Statistic) -> Influenc
     return Influence(items, people, annotations, found.equal_items, found.equal_annotators)
 
 
-def _totals(found: Pairable) -> tuple[Floats, Floats]:
-    """N_c per label and Σ_k s(c, k) N_k."""
-    totals = np.bincount(found.coded.label, minlength=found.labels).astype(np.float64)
-    return totals, found.around(totals)
-
-
 def _whole(found: Pairable) -> Sums:
     """O: Σ k P over Σ k. E: the share of agreeing pairs across different items (docs/mathematics.md §13)."""
-    totals, around = _totals(found)
     each = found.k / found.n
     above = np.sum(each * found.pairs / (found.n * (found.n - 1)))
-    same = totals @ around - np.sum(found.agree + 1)
+    same = found.totals @ found.around(found.totals) - np.sum(found.agree + 1)
     return Sums(*map(np.asarray, (above, np.sum(each), same, len(found.n) ** 2 - np.sum(found.n))))
 
 
 def _without_item(found: Pairable) -> Sums:
     """What leaving out each item removes: cross pairs of its annotations with those of all other items, twice."""
-    _, around = _totals(found)
     each = found.k / found.n
     above = found.per_item(each * found.pairs / (found.n * (found.n - 1)))
-    same = 2 * found.per_item(around[found.coded.label] - found.agree - 1)
+    same = 2 * found.per_item(found.around(found.totals)[found.coded.label] - found.agree - 1)
     return Sums(above, found.per_item(each), same, 2 * found.size * (len(found.n) - found.size))
 
 
@@ -308,10 +301,9 @@ def _without_unit(found: Pairable) -> Sums:
 
 def _without_annotation(found: Pairable) -> Sums:
     """What leaving out each annotation removes: its item goes from n to n − 1 annotations."""
-    _, around = _totals(found)
     before = found.pairs / (found.n * (found.n - 1))
     after = (found.pairs - 2 * found.agree) / np.maximum((found.n - 1) * (found.n - 2), 1)
-    same = 2 * (around[found.coded.label] - found.agree - 1)
+    same = 2 * (found.around(found.totals)[found.coded.label] - found.agree - 1)
     return Sums(found.k * before - found.less * after, found.k - found.less, same, 2 * (len(found.n) - found.n))
 
 

@@ -1,16 +1,12 @@
 """May a model annotate like a person? A model among people (docs/mathematics.md §19).
 
-For items with a model label and two or more people: m = how often a person on the item agrees with the model, P = how
-often two of its people agree. Δ = Σ k (m − P)/Σ k is how much more often a person agrees with the model than with
-another person, whatever the difficulty of the items; nobody needs more than one item.
-
 A model that always gives the most common label also agrees with people often, so the same is asked beyond chance.
 
-The alternative annotator test (Calderon, Reichart and Dror 2025) is exactly as the paper defines it. Each person is
-left out in turn: on how many of their items does the model agree with the remaining people at least as often as the
-person does (ρ of the model), and the person at least as often as the model (ρ of the person)? Each person with 30 or
-more items gets a t test of d = W_person − W_model against ε, with the Benjamini–Yekutieli correction over all of them;
-ω is the share of people the model beats, and the model passes if ω ≥ 0.5.
+The alternative annotator test (Calderon, Reichart and Dror 2025) leaves out each person in turn: on how many of their
+items does the model agree with the remaining people at least as often as the person does (ρ of the model), and the
+person at least as often as the model (ρ of the person)? Each person with 30 or more items gets a t test of
+d = W_person − W_model against ε, with the Benjamini–Yekutieli correction over all of them; ω is the share of people the
+model beats, and the model passes if ω ≥ 0.5.
 """
 
 from __future__ import annotations
@@ -176,9 +172,9 @@ class _Beside:
         place, label, similarity = self.people.place, self.people.coded.label, self.people.similarity
         found = np.zeros(len(label))
         for run in self.runs:
-            said = run[place]
-            equal = (said == label).astype(np.float64) if similarity is None else similarity[said, label]
-            found += np.where(said >= 0, equal, 0.0)
+            given = run[place]
+            equal = (given == label).astype(np.float64) if similarity is None else similarity[given, label]
+            found += np.where(given >= 0, equal, 0.0)
         return found / self.given[place]
 
     def totals(self) -> Floats:
@@ -377,6 +373,5 @@ def _self_agreement(runs: Sequence[Mapping[int, int]], similarity: Floats | None
 
 def _given(beside: _Beside, labels: Sequence[str]) -> dict[str, int]:
     """How often the model gave each label on the compared items."""
-    said = np.concatenate([run[run >= 0] for run in beside.runs])
-    codes, count = np.unique(said, return_counts=True)
+    codes, count = np.unique(np.concatenate([run[run >= 0] for run in beside.runs]), return_counts=True)
     return {labels[code]: int(size) for code, size in zip(codes.tolist(), count.tolist(), strict=True)}

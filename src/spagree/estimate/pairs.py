@@ -64,8 +64,8 @@ class Meetings:
     def block(self, start: int, end: int) -> Meetings:
         """Some of the pairs."""
         rows = slice(*np.searchsorted(self.pair, [start, end]))
-        said = (self.pair[rows] - start, self.one[rows], self.other[rows], self.count[rows])
-        return Meetings(self.left[start:end], self.right[start:end], self.shared[start:end], *said)
+        entries = (self.pair[rows] - start, self.one[rows], self.other[rows], self.count[rows])
+        return Meetings(self.left[start:end], self.right[start:end], self.shared[start:end], *entries)
 
 
 def pairs(codes: Coded, similarity: Floats | None, level: float, least: int = 1) -> polars.DataFrame:
@@ -184,9 +184,6 @@ class _Table:
         return np.minimum(1.0, 2 - both.max(axis=1, initial=0.0)), 1 - chance.min(axis=1, initial=1.0)
 
 
-# Who met whom --------------------------------------------------------------------------------
-
-
 def meetings(codes: Coded, least: int = 1) -> Meetings:
     """All pairs of annotations of an item by two known annotators, counted by annotators and labels."""
     if not isinstance(least, int) or least < 1:
@@ -194,14 +191,14 @@ def meetings(codes: Coded, least: int = 1) -> Meetings:
     people, labels = max(1, len(codes.annotators)), max(1, len(codes.labels))
     if (people * labels) ** 2 > LARGEST_KEY:
         raise DataError(f"{people:,} annotators and {labels:,} labels are too many to compare in pairs; group labels")
-    keys, count = merged([counted(_said(codes, rows, sizes)) for rows, sizes in _blocks(codes)])
-    who, said = np.divmod(keys, labels**2)
+    keys, count = merged([counted(_labelled(codes, rows, sizes)) for rows, sizes in _blocks(codes)])
+    who, given = np.divmod(keys, labels**2)
     starts, pair = run_starts(who), run_of_each(who)
     shared = sums(pair, count.astype(np.float64), len(starts))
     enough = shared >= least
     rows = enough[pair]
     left, right = np.divmod(who[starts[enough]], people)
-    one, other = np.divmod(said[rows], labels)
+    one, other = np.divmod(given[rows], labels)
     number = (np.cumsum(enough) - 1)[pair[rows]]
     return Meetings(left, right, shared[enough], number, one, other, count[rows].astype(np.float64))
 
@@ -246,11 +243,11 @@ def _blocks(codes: Coded) -> Iterator[tuple[Ints, Ints]]:
         yield known[starts[first] : starts[last - 1] + sizes[last - 1]], sizes[first:last]
 
 
-def _said(codes: Coded, rows: Ints, sizes: Ints) -> Ints:
+def _labelled(codes: Coded, rows: Ints, sizes: Ints) -> Ints:
     """Each meeting as one number: the two annotators, the lower code first, and their two labels."""
     first, second = pairs_within(sizes)
-    who, said = codes.annotator[rows].astype(np.int64), codes.label[rows].astype(np.int64)
+    who, given = codes.annotator[rows].astype(np.int64), codes.label[rows].astype(np.int64)
     swap = who[first] > who[second]
     first, second = np.where(swap, second, first), np.where(swap, first, second)
     people, labels = len(codes.annotators), len(codes.labels)
-    return np.asarray(((who[first] * people + who[second]) * labels + said[first]) * labels + said[second])
+    return np.asarray(((who[first] * people + who[second]) * labels + given[first]) * labels + given[second])

@@ -204,27 +204,25 @@ class Present:
         k, variance = self.k[n], self.variance(n)
         enough = start.weight > 0 and self.reached <= target
         items = 0 if enough else smallest(lambda size: self.width(start.plus(size, k, variance)) <= target)
-        more, ends = items * n, (None, None)  # type: int, tuple[float | None, float | None]
+        row = row_of(target, route, **_size(n, items, there, items * n), assumed=self.assumed(n))
         if items:
             after = start.plus(items, k, variance)
-            ends = self.range(after, n, items, 1 - start.noise / after.noise)
-        row = row_of(target, route, n=n, items=items, annotations=there + more, more=more, assumed=self.assumed(n))
-        return row | dict(zip(RANGE, ends, strict=True))
+            row |= dict(zip(RANGE, self.range(after, n, items, 1 - start.noise / after.noise), strict=True))
+        return row
 
     def _same(self, target: float) -> Row:
         """All items brought to n annotations, with the smallest sufficient n."""
         there = self.tally.annotations
         if self.reached <= target:
-            return row_of(target, SAME_ITEMS, items=0, annotations=there, more=0, assumed=False)
+            return row_of(target, SAME_ITEMS, **_size(None, 0, there, 0), assumed=False)
         # The measured standard error at the start; afterwards the predicted one, scaled to it.
         scale = self.standing.noise / self.after(0).noise
         for n in self.allowed:
             if self.width(self.after(n, scale)) <= target:
                 short = [(items, n - now) for now, items in self.tally.items_by_n.items() if now < n]
                 more, items = sum(size * gap for size, gap in short), sum(size for size, _ in short)
-                total, ends = there + more, self.range(self.after(n, scale), n, 0)
-                about: Row = {"n": n, "items": items, "annotations": total, "more": more, "assumed": self.assumed(n)}
-                return row_of(target, SAME_ITEMS, **about) | dict(zip(RANGE, ends, strict=True))
+                row = row_of(target, SAME_ITEMS, **_size(n, items, there, more), assumed=self.assumed(n))
+                return row | dict(zip(RANGE, self.range(self.after(n, scale), n, 0), strict=True))
         least = Standing().plus(self.tally.items, 1.0, scale * self.variance(ENDLESS))
         reason = FLOOR if self.width(least) > target else TOO_FEW
         return row_of(target, SAME_ITEMS, assumed=self.assumed(self.allowed[-1]), undefined=reason)
@@ -246,31 +244,19 @@ def smallest(enough: Callable[[int], bool]) -> int:
     return high
 
 
-def row_of(
-    target: float,
-    route: str | None = None,
-    *,
-    n: int | None = None,
-    items: int | None = None,
-    annotations: int | None = None,
-    more: int | None = None,
-    assumed: bool | None = None,
-    undefined: str | None = None,
-) -> Row:
-    """A row of a plan for a half-width."""
-    return {
-        "half_width": target,
-        "half_width_low": None,
-        "half_width_high": None,
-        "route": route,
-        "annotations_per_item": n,
-        "items": items,
-        "annotations": annotations,
-        "more_annotations": more,
-        "best": False,
-        "assumed": assumed,
-        "undefined": undefined,
-    }
+COLUMNS = (
+    "half_width", *RANGE, "route", "annotations_per_item", "items", "annotations", "more_annotations", "best",
+    "assumed", "undefined"
+)  # fmt: skip
+
+
+def row_of(target: float, route: str | None = None, **about: Any) -> Row:
+    """A row of a plan for a half-width, with every column."""
+    return dict.fromkeys(COLUMNS) | {"half_width": target, "route": route, "best": False} | about
+
+
+def _size(n: int | None, items: int, there: int, more: int) -> Row:
+    return {"annotations_per_item": n, "items": items, "annotations": there + more, "more_annotations": more}
 
 
 def cheapest(rows: list[Row]) -> list[Row]:

@@ -63,9 +63,6 @@ ratio, circular, linear, quadratic, jaccard, masi, options
         return _from_function(function, labels)
 
 
-# Distances on a scale ------------------------------------------------------------------------
-
-
 def _similar(distances: Floats) -> Floats:
     """1 − δ²/max δ²; identical labels agree fully."""
     largest = distances.max(initial=0.0)
@@ -151,9 +148,6 @@ def _places(metric: Metric, labels: Sequence[str], *, by_rank: bool = False) -> 
         )
     values = _numbers(metric, labels)
     return np.argsort(np.argsort(values)).astype(np.float64) if by_rank else values
-
-
-# Sets ----------------------------------------------------------------------------------------
 
 
 def as_set(label: str) -> frozenset[str]:

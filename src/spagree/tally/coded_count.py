@@ -26,8 +26,8 @@ def fetched_once(
 ) -> Coded | None:
     """The annotations as codes; None if they should be counted where they are.
 
-    That is so if a policy may change them, if somebody annotated an item twice, if they are in clusters or groups, or
-    if there are too many: a score fetches a few, and with ``in_full`` names and times are fetched with them.
+    That is so if a policy may change them, an annotator labelled an item twice, they have clusters or groups, or there
+    are too many: a score fetches a few, and with ``in_full`` names and times are fetched with them.
     """
     schema = frame.collect_schema()
     kinds = [schema.get(name) for name in (ITEM, ANNOTATOR, LABEL)]

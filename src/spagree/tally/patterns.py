@@ -325,12 +325,12 @@ def _items_in_python(found: Sequence[tuple[Any, ...]], width: int) -> list[Found
     counts: dict[Any, dict[Any, int]] = {}
     values: dict[Any, list[set[Any]]] = {}
     for item, *row in found:
-        key, count, said = row[:width], int(row[width]), row[width + 1 :]
+        key, count, about = row[:width], int(row[width]), row[width + 1 :]
         if count:
             counts.setdefault(item, {})[tuple(key) if width > 1 else key[0]] = count
-        seen = values.setdefault(item, [set() for _ in range(len(said) // 3)])
+        seen = values.setdefault(item, [set() for _ in range(len(about) // 3)])
         for place in range(len(seen)):
-            first, last, several = said[3 * place : 3 * place + 3]
+            first, last, several = about[3 * place : 3 * place + 3]
             seen[place] |= {first, last} | ({None} if several and first == last else set())
     return [
         Found(tuple(value for each in values[item] for value in (next(iter(each), None), int(len(each) > 1))), own, 1)

@@ -101,9 +101,6 @@ def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, 
     return clean
 
 
-# Repeats -------------------------------------------------------------------------------------
-
-
 def _settle_repeats(
     clean: Clean, annotations: Annotations, policy: DuplicatePolicy, labels: Mapping[Any, int]
 ) -> Clean:
@@ -247,9 +244,6 @@ def _conflict_lines(found: list[tuple[Any, ...]], source: str) -> list[str]:
 
 def _first_row(frame: nw.LazyFrame[Any]) -> list[nw.Expr]:
     return [nw.col(ROW).min()] if ROW in column_names(frame) else []
-
-
-# The first k in time -------------------------------------------------------------------------
 
 
 def _refuse_unknown_times(frame: nw.LazyFrame[Any], purpose: str) -> None:

@@ -127,8 +127,7 @@ def split_labels(
     caution = Caution(
         "separator", f"labels were split at {found!r} into sets of options; if that is wrong, say --separator"
     )
-    said = (caution,) if separator is None and found != BAR else ()
-    return replaced(frame, LABEL, changes), said
+    return replaced(frame, LABEL, changes), (caution,) if separator is None and found != BAR else ()
 
 
 def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
