@@ -57,7 +57,7 @@ def draw(standin: StandIn, seed: int) -> pl.DataFrame:
             found = simulate(
                 items=items, per_item=per_item, heterogeneity=standin.heterogeneity, seed=seed + number, **about
             )
-            drawn.append(found.frame.select(pl.lit(f"{name} ") + pl.col("item"), "label"))
+            drawn.append(found.frame.select(pl.col("item") + f" {name}", "label"))
     return pl.concat(drawn)
 
 

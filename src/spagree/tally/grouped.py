@@ -40,9 +40,13 @@ class Grouped:
         if (self.cluster, self.by) != (other.cluster, other.by):
             ways = f"{_named(self)} and {_named(other)}"
             raise UsageError(f"parts were counted by different columns ({ways}); count both the same way")
-        whole = Counter(self.items)
-        whole.update(other.items)
-        return replace(self, items=dict(whole), annotators=_added(self.annotators, other.annotators))
+        items, made = Counter(self.items), None
+        items.update(other.items)
+        if self.annotators is not None and other.annotators is not None:
+            made = {group: Counter(each) for group, each in self.annotators.items()}
+            for group, each in other.annotators.items():
+                made.setdefault(group, Counter()).update(each)
+        return replace(self, items=dict(items), annotators=made and {group: dict(made[group]) for group in made})
 
     @cached_property
     def of_annotators(self) -> bool:
@@ -104,14 +108,3 @@ def merged(votes: Iterable[tuple[str, str, int]]) -> Pattern:
 def _named(found: Grouped) -> str:
     columns = {"--cluster": found.cluster, "--by": found.by}
     return " ".join(f"{option} {column}" for option, column in columns.items() if column is not None)
-
-
-def _added(
-    left: Mapping[str, Mapping[str, int]] | None, right: Mapping[str, Mapping[str, int]] | None
-) -> dict[str, dict[str, int]] | None:
-    if left is None or right is None:
-        return None
-    whole = {group: Counter(made) for group, made in left.items()}
-    for group, made in right.items():
-        whole.setdefault(group, Counter()).update(made)
-    return {group: dict(made) for group, made in whole.items()}

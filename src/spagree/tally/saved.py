@@ -133,39 +133,36 @@ def tally_to_dict(tally: Tally) -> dict[str, Any]:
         "cells": [[*cell, count] for cell, count in sorted(tally.cells.items())],
         "labels": dict(tally.labels),
         "pairable_labels": dict(tally.pairable_labels),
-        "annotators": None if tally.annotators is None else dict(tally.annotators),
+        "annotators": _plain(tally.annotators),
         "left_out": dict(tally.left_out),
         "patterns": None if tally.patterns is None else [[*map(list, p), n] for p, n in sorted(tally.patterns.items())],
-        "counted": None if tally.counted is None else dict(tally.counted),
-        **({} if tally.grouped is None else {"grouped": _grouped_document(tally.grouped)}),
-    }
+        "counted": _plain(tally.counted),
+    } | _grouped_document(tally.grouped)
 
 
-def _grouped_document(grouped: Grouped) -> dict[str, Any]:
-    """Clusters and groups: one row per cluster and combination of votes."""
-    made = grouped.annotators
-    return {
-        "cluster": grouped.cluster,
-        "by": grouped.by,
-        "items": [[cluster, *map(list, votes), items] for (cluster, votes), items in sorted(grouped.items.items())],
-        "annotators": None if made is None else {group: dict(each) for group, each in made.items()},
-    }
+def _plain(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if found is None else dict(found)
+
+
+def _grouped_document(grouped: Grouped | None) -> dict[str, Any]:
+    """Clusters and groups, if there are any: one row per cluster and combination of votes."""
+    if grouped is None:
+        return {}
+    rows = [[cluster, *map(list, votes), items] for (cluster, votes), items in sorted(grouped.items.items())]
+    made = None if grouped.annotators is None else {group: dict(each) for group, each in grouped.annotators.items()}
+    return {"grouped": {"cluster": grouped.cluster, "by": grouped.by, "items": rows, "annotators": made}}
 
 
 def _signed(document: Mapping[str, Any]) -> dict[str, Any]:
     """The document with a checksum that reveals manual edits and disk errors."""
-    return {**document, CHECKSUM: _checksum(document)}
-
-
-def _checksum(document: Mapping[str, Any]) -> str:
     import hashlib
 
     plain = {name: value for name, value in document.items() if name != CHECKSUM}
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+    return {**document, CHECKSUM: hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()}
 
 
 def _require_checksum(document: Mapping[str, Any], source: str) -> None:
-    if document.get(CHECKSUM) != _checksum(document):
+    if document.get(CHECKSUM) != _signed(document)[CHECKSUM]:
         raise DataError(f"{source}: its checksum does not fit: it was changed after it was saved; count the data again")
 
 
@@ -179,8 +176,7 @@ def tally_from_dict(document: Any, source: str = "tally") -> Tally:
         labels, pairable = _counts(document["labels"]), _counts(document["pairable_labels"])
         annotators = None if document["annotators"] is None else _counts(document["annotators"])
         patterns = _patterns(document["patterns"])
-        counted = None if document["counted"] is None else dict(document["counted"])
-        grouped = _grouped(document.get("grouped"))
+        counted, grouped = _plain(document["counted"]), _grouped(document.get("grouped"))
         tally = Tally(cells, labels, pairable, annotators, _counts(document["left_out"]), patterns, counted, grouped)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise DataError(f"{source}: damaged tally: {error!r}; count the data again") from error
@@ -210,8 +206,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _require_format(document: Mapping[str, Any], source: str) -> None:
     found = document.get("format")
     if found != FORMAT:
-        is_old = isinstance(found, int) and found < FORMAT
-        remedy = "count the data again" if is_old else "upgrade spagree"
+        remedy = "count the data again" if isinstance(found, int) and found < FORMAT else "upgrade spagree"
         raise DataError(f"{source}: format {found!r}, but this version reads {FORMAT}; {remedy}")
 
 
@@ -252,10 +247,13 @@ def _counts(found: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _write_parquet(counts: ItemCounts, path: Path) -> None:
-    known = None if counts.annotators is None else dict(counts.annotators)
-    how = None if counts.counted is None else dict(counts.counted)
-    table = _table_checksum(counts.frame)
-    about = {"format": FORMAT, "annotators": known, "left_out": dict(counts.left_out), "counted": how, "table": table}
+    about = {
+        "format": FORMAT,
+        "annotators": _plain(counts.annotators),
+        "left_out": dict(counts.left_out),
+        "counted": _plain(counts.counted),
+        "table": _table_checksum(counts.frame),
+    }
     counts.frame.write_parquet(path, metadata={PARQUET_KEY: json.dumps(_signed(about))})
 
 
@@ -269,18 +267,14 @@ def _table_checksum(frame: polars.DataFrame) -> str:
     return found.hexdigest()
 
 
-def _parquet_metadata(path: Path) -> dict[str, str]:
+def _read_parquet(path: Path) -> ItemCounts:
     import polars
 
     try:
         with path.open("rb") as file:
-            return polars.read_parquet_metadata(file)
+            about = polars.read_parquet_metadata(file).get(PARQUET_KEY)
     except (polars.exceptions.PolarsError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: not a Parquet file, or a truncated one: {error}") from error
-
-
-def _read_parquet(path: Path) -> ItemCounts:
-    about = _parquet_metadata(path).get(PARQUET_KEY)
     if about is None:
         raise DataError(f"{path}: not saved item counts; to score a table use measure or spagree score")
     document = _parse(about, path)
@@ -289,8 +283,8 @@ def _read_parquet(path: Path) -> ItemCounts:
     _require_format(document, str(path))
     try:
         annotators = None if document["annotators"] is None else _counts(document["annotators"])
-        left_out, how = _counts(document["left_out"]), document["counted"]
-        counts = ItemCounts(_read_table(path), annotators, left_out, None if how is None else dict(how))
+        left_out, how = _counts(document["left_out"]), _plain(document["counted"])
+        counts = ItemCounts(_read_table(path), annotators, left_out, how)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: damaged item counts: {error!r}; count the data again") from error
     from spagree.tally.verified import refuse_impossible_counts

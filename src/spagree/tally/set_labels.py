@@ -107,7 +107,7 @@ def _split(labels: list[str], separator: str) -> int:
 
 
 def _is_number(options: set[str]) -> bool:
-    """Whether the parts form a number with a decimal comma, a fraction or a date: digits on both sides."""
+    """Whether the parts form a number with a decimal comma, a fraction or a date."""
     return len(options) <= 3 and all(option.lstrip("+-").isdigit() for option in options)
 
 
@@ -144,8 +144,8 @@ def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
     split = "" if is_list else f" --separator {found!r}"
     message = (
         f"labels look like sets of options (such as {example!r}), and are compared whole{written}. To give credit for "
+        f"shared options: --metric jaccard{split}"
     )
-    message += f"shared options: --metric jaccard{split}"
     message += f"; to ignore their order: --separator {found!r}" if orders or not is_list else ""
     is_json = is_list and example.startswith('["')
     message += "; in the export of a tool, --multi options asks yes or no about each option" if is_json else ""

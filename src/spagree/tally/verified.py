@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
@@ -51,15 +52,15 @@ def _faults(tally: Tally) -> Iterator[str]:
 def _faults_of_patterns(tally: Tally) -> Iterator[str]:
     if tally.patterns is None:
         return
-    names = [[label for label, size in pattern if size] for pattern in tally.patterns]
-    if any(
-        sorted(set(labels)) != labels or len(labels) < len(p) for labels, p in zip(names, tally.patterns, strict=True)
-    ):
-        yield "a pattern that no item can have"
+    for pattern in tally.patterns:
+        labels = [label for label, size in pattern if size]
+        if sorted(set(labels)) != labels or len(labels) < len(pattern):
+            yield "a pattern that no item can have"
     whole = Tally.from_patterns(tally.patterns)
     if whole.cells != tally.cells:
         yield "cells and patterns differ"
-    if not (_same(whole.labels, tally.labels) and _same(whole.pairable_labels, tally.pairable_labels)):
+    given = (whole.labels, tally.labels), (whole.pairable_labels, tally.pairable_labels)
+    if any(+Counter(ours) != +Counter(theirs) for ours, theirs in given):
         yield "labels and patterns differ"
 
 
@@ -76,12 +77,6 @@ def _faults_of_groups(tally: Tally) -> Iterator[str]:
     made = tally.grouped.annotators
     if made is not None and sum(sum(each.values()) for each in made.values()) > tally.annotations:
         yield "the annotators of the groups made more annotations than there are"
-
-
-def _same(left: Mapping[str, int], right: Mapping[str, int]) -> bool:
-    return {label: size for label, size in left.items() if size} == {
-        label: size for label, size in right.items() if size
-    }
 
 
 def possible(cell: Cell) -> bool:

@@ -96,7 +96,12 @@ class DuckDB(Engine):
             column: sorted(name for (name,) in native.project(column).distinct().fetchall() if name is not None)
             for column in columns
         }
-        known = {column: names for column, names in found.items() if _can_be_listed(names)}
+        # What fits in a query, which ends at a NUL
+        known = {
+            column: names
+            for column, names in found.items()
+            if 0 < len(names) <= MOST_ENUMERATED and not any("\0" in name for name in names)
+        }
         kinds = {column: "ENUM (" + ", ".join(map(sql_literal, names)) + ")" for column, names in known.items()}
         codes = [f"enum_code({name}::{kinds[name]}) AS {name}" if name in kinds else name for name in native.columns]
         return cast("Frame", nw.from_native(native.project(", ".join(codes)))), known
@@ -111,8 +116,3 @@ class DuckDB(Engine):
 
         native: Any = frame.to_native()
         return polars.DataFrame(native.project("*"))
-
-
-def _can_be_listed(names: Sequence[str]) -> bool:
-    """Whether the names fit in a query, which ends at a NUL."""
-    return 0 < len(names) <= MOST_ENUMERATED and not any("\0" in name for name in names)
