@@ -42,7 +42,10 @@ def actions(findings: Findings, grounds: Grounds) -> tuple[Action, ...]:
     """Everything worth doing: first whatever makes the number wrong, then by gain."""
     if not findings.data.pairable_items:
         return (Action(SECOND_ANNOTATION),)
-    first = list(_flaws(findings, grounds))
+    # First, problems that more annotation of the same kind would not fix
+    first = [Action(EARLY_ANNOTATIONS)] if findings.missingness.broken else []
+    if grounds.overlap is not None and len(grounds.overlap.teams) > 1:
+        first.append(Action(SHARED_ITEMS, figures={"teams": len(grounds.overlap.teams)}))
     ranked = sorted(_gains(findings, grounds), key=lambda action: -action.gain)
     half = half_interval(findings.spa)
     is_rough = half is None or half > ROUGH
@@ -51,14 +54,6 @@ def actions(findings: Findings, grounds: Grounds) -> tuple[Action, ...]:
         return (*first, Action(GUIDELINE), *ranked, *_third(grounds.annotators))
     more = [*_precision(findings, grounds), *_third(grounds.annotators)]
     return tuple([*first, *more, *ranked] if is_rough else [*first, *ranked, *more])
-
-
-def _flaws(findings: Findings, grounds: Grounds) -> Iterator[Action]:
-    """Problems that more annotation of the same kind would not fix."""
-    if findings.missingness.broken:
-        yield Action(EARLY_ANNOTATIONS)
-    if grounds.overlap is not None and len(grounds.overlap.teams) > 1:
-        yield Action(SHARED_ITEMS, figures={"teams": len(grounds.overlap.teams)})
 
 
 def _gains(findings: Findings, grounds: Grounds) -> Iterator[Action]:

@@ -7,7 +7,7 @@ two disjoint pairs both agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, fsum
@@ -94,30 +94,25 @@ def _shrunk_towards(prior: Shape, items: list[Agreeing], theta: float, *, by_met
     spread = theta * (1 - theta)
     if not spread:
         return prior
-    a = _shrunk(_triple_terms(items), theta, spread, prior.a)
-    b = _shrunk(_disjoint_terms(items), theta, spread, prior.b)
-    a = min(max(a, 0.0), 1.0)
+    # t3 of each item with n ≥ 3 and m2 of each with n ≥ 4, unbiased, weighted by 1 − 1/(n − 1) and 1 − 1/(n − 2)
+    t3 = [(m * (n - 2) / (n - 1), triples / (n * (n - 1) * (n - 2))) for m, n, _, _, triples in items if n > 2]
+    m2 = [(m * (n - 3) / (n - 2), _disjoint_pairs_agree(n, *sums)) for m, n, *sums in items if n > 3]
+    a = min(max(_shrunk(t3, theta, spread, prior.a), 0.0), 1.0)
+    b = _shrunk(m2, theta, spread, prior.b)
     return Shape(a, min(max(b, 0.0), a), _pair_variance(items, theta) / spread if by_metric else 1.0)
 
 
 def _agreeing(tally: Tally, found: LabelCounts | None) -> list[Agreeing]:
-    return list(_similar(found) if found else _nominal(tally))
-
-
-def _nominal(tally: Tally) -> Iterator[Agreeing]:
-    for (n, pairs, triples), items in tally.cells.items():
-        yield items, n, pairs, pairs, triples
-
-
-def _similar(found: LabelCounts) -> Iterator[Agreeing]:
-    """From the votes: for an annotation of label c, r_c and v_c are the sums of s and s² over the other annotations."""
+    """From the cells, or from the votes: ``first`` and ``second`` sum s and s² over an annotation's others."""
+    if found is None:
+        return [(items, n, pairs, pairs, triples) for (n, pairs, triples), items in tally.cells.items()]
     matrix = found.similarity
     first = found.smoothed(found.count, matrix) - 1
     second = found.smoothed(found.count, None if matrix is None else matrix**2) - 1
     pairs, squares = found.per_group(found.count * first), found.per_group(found.count * second)
     triples = found.per_group(found.count * (first**2 - second))
-    for group, items in enumerate(found.items):
-        yield int(items), int(found.n[group]), pairs[group], squares[group], triples[group]
+    columns = (found.items.astype(int).tolist(), found.n.astype(int).tolist(), pairs, squares, triples)
+    return list(zip(*columns, strict=True))
 
 
 def _pair_agreement(found: Iterable[Agreeing]) -> float:
@@ -136,26 +131,11 @@ def _pair_variance(found: Iterable[Agreeing], theta: float) -> float:
     )
 
 
-def _shrunk(terms: Iterable[tuple[float, float]], theta: float, spread: float, prior: float) -> float:
+def _shrunk(terms: list[tuple[float, float]], theta: float, spread: float, prior: float) -> float:
     """Pool (weight, probability) over the items and shrink the coordinate towards its prior."""
-    pairs = list(terms)
-    weight = fsum(w for w, _ in pairs)
-    pooled = fsum(w * (probability - theta * theta) for w, probability in pairs) / spread
+    weight = fsum(w for w, _ in terms)
+    pooled = fsum(w * (probability - theta * theta) for w, probability in terms) / spread
     return (pooled + PRIOR_ITEMS * prior) / (weight + PRIOR_ITEMS)
-
-
-def _triple_terms(found: Iterable[Agreeing]) -> Iterator[tuple[float, float]]:
-    """t3 of each item with n ≥ 3, unbiased, weighted by 1 − 1/(n − 1)."""
-    for items, n, _, _, triples in found:
-        if n > 2:
-            yield items * (n - 2) / (n - 1), triples / (n * (n - 1) * (n - 2))
-
-
-def _disjoint_terms(found: Iterable[Agreeing]) -> Iterator[tuple[float, float]]:
-    """m2 of each item with n ≥ 4, unbiased, weighted by 1 − 1/(n − 2)."""
-    for items, n, pairs, squares, triples in found:
-        if n > 3:
-            yield items * (n - 3) / (n - 2), _disjoint_pairs_agree(n, pairs, squares, triples)
 
 
 def _disjoint_pairs_agree(n: int, pairs: float, squares: float, triples: float) -> float:

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spagree.grouping import Floats
+from spagree.grouping import AnyInts, Floats, run_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-Codes: TypeAlias = "NDArray[np.integer]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +25,10 @@ class ClosedItems:
     the annotation that closed the item.
     """
 
-    item: Codes
-    annotator: Codes
-    label: Codes
-    closed_by: Codes
+    item: AnyInts
+    annotator: AnyInts
+    label: AnyInts
+    closed_by: AnyInts
 
     def agreement(self) -> Floats:
         """The share of agreeing pairs of each item."""
@@ -47,7 +45,7 @@ class ClosedItems:
             found[:, other] += equal
         return found
 
-    def of_class(self, label: int) -> tuple[Codes, Floats]:
+    def of_class(self, label: int) -> tuple[AnyInts, Floats]:
         """The items that got a class, and how likely another annotator gave it too."""
         given = (self.label == label).sum(1)
         rows = np.flatnonzero(given)
@@ -71,7 +69,7 @@ class ClosedItems:
         return found
 
 
-def closed_items(item: Codes, annotator: Codes, label: Codes, k: int) -> ClosedItems:
+def closed_items(item: AnyInts, annotator: AnyInts, label: AnyInts, k: int) -> ClosedItems:
     """The items with k annotations or more, by their first k; annotations are given in order of arrival.
 
     >>> codes = ([7, 8, 7, 8, 7], [0, 0, 1, 1, 2], [1, 1, 1, 0, 0])
@@ -80,10 +78,8 @@ def closed_items(item: Codes, annotator: Codes, label: Codes, k: int) -> ClosedI
     ([7, 8], [1.0, 0.0], [2, 3])
     """
     order = np.argsort(item, kind="stable")
-    ordered = item[order]
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(item) else np.zeros(0, int)
-    sizes = np.diff(np.append(first, len(item)))
-    starts = first[sizes >= k]
+    first = run_starts(item[order])
+    starts = first[np.diff(first, append=len(item)) >= k]
     places = order[starts[:, None] + np.arange(k)]
     places = places[np.argsort(places[:, -1], kind="stable")]
     return ClosedItems(item[places[:, 0]], annotator[places], label[places], places[:, -1])

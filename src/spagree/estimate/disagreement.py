@@ -150,22 +150,16 @@ class Disagreement:
         """The counts of candidate items: all under a metric, few if only equal labels agree."""
         if self.pairable.similarity is not None:
             return table.held.counts
-        agreement = nw.col("agreement")
-        chosen = [(nw.col("annotations") == n) & (agreement <= highest) for n, highest in self._highest(most).items()]
+        # For each number of annotations, the highest agreement a candidate may have
+        votes, added = self.pairable, self.added(self.pairable)
+        order = np.argsort(-added, kind="stable")
+        enough = int(np.searchsorted(np.cumsum(votes.items[order]), most))
+        least = max(float(added[order[min(enough, len(order) - 1)]]), ROUNDING)
+        sizes = np.unique(votes.n[added >= least - ROUNDING])
+        highest = {int(n): 1 - least / float(k) + ROUNDING for n, k in zip(sizes, self.weight(sizes), strict=True)}
+        chosen = [(nw.col("annotations") == n) & (nw.col("agreement") <= limit) for n, limit in highest.items()]
         found = table.agreement().filter(nw.any_horizontal(*chosen, ignore_nulls=True)).head(CANDIDATES * most)
         return table.held.counts.filter(nw.col("item").is_in(to_polars(found.select("item"))["item"].to_list()))
-
-    def _highest(self, most: int) -> dict[int, float]:
-        """For each number of annotations, the highest agreement a candidate item may have."""
-        found = self.pairable
-        added = self.added(found)
-        order = np.argsort(-added, kind="stable")
-        enough = int(np.searchsorted(np.cumsum(found.items[order]), most))
-        least = max(float(added[order[min(enough, len(order) - 1)]]), ROUNDING)
-        sizes = np.unique(found.n[added >= least - ROUNDING])
-        return {
-            int(n): 1 - least / float(weight) + ROUNDING for n, weight in zip(sizes, self.weight(sizes), strict=True)
-        }
 
     def _confusion_within(self, found: LabelCounts) -> Floats:
         """How common the confusions of an item are elsewhere: the mean share of its pairs of annotations."""

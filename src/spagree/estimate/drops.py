@@ -60,7 +60,8 @@ def drop_evidence(values: Floats, seed: int = 0, at: Sequence[int] | None = None
     ([False, True, True], [False, False, True])
     """
     places = [len(values)] if at is None else at
-    means = _means(values)
+    blocks = len(values) // BLOCK
+    means: Floats = values[: blocks * BLOCK].reshape(blocks, BLOCK).mean(axis=1)
     scores = _scores(means, np.random.default_rng([seed, TIES]).random(len(means)))
     running = _evidence(scores)
     ends = [items // BLOCK for items in places]
@@ -80,13 +81,6 @@ def steepest_drop(values: Floats) -> int:
     before = np.arange(1, n)
     fallen = values.cumsum()[:-1] - before * values.mean()
     return int(np.argmax(fallen / np.sqrt(before * (n - before)))) + 1
-
-
-def _means(values: Floats) -> Floats:
-    """The mean of each whole block."""
-    blocks = len(values) // BLOCK
-    means: Floats = values[: blocks * BLOCK].reshape(blocks, BLOCK).mean(axis=1)
-    return means
 
 
 def _scores(means: Floats, drawn: Floats) -> Floats:

@@ -8,12 +8,12 @@ its own cluster, and nothing else changes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import fsum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,11 +29,11 @@ ONE_CLUSTER = "all items are in one cluster: how clusters differ cannot be seen"
 
 
 class Clustered:
-    """Groups of identical items, ``items`` of each; ``cluster`` is their cluster, or None if all are independent.
-
-    A unit is a single item or a whole cluster.
+    """Groups of identical items, ``items`` of each with ``n`` annotations; ``cluster`` is their cluster, or None if all
+    are independent. A unit is a single item or a whole cluster.
     """
 
+    n: Any
     items: Floats
     cluster: Ints | None
 
@@ -130,8 +130,12 @@ def profile(tally: Tally) -> ItemGroups:
     >>> found.size, found.exact
     (3, {2: (2, 2), 3: (1, 6)})
     """
+    cells: Iterable[tuple[str, Cell, int]] = ((NO_VALUE, cell, count) for cell, count in tally.cells.items())
+    if tally.clusters is not None and tally.grouped is not None:
+        patterns = tally.grouped.by_cluster().items()
+        cells = ((cluster, Cell.of(size for _, size in own), count) for (cluster, own), count in patterns)
     groups: defaultdict[tuple[int, int, str], int] = defaultdict(int)
-    for cluster, cell, count in _cells(tally):
+    for cluster, cell, count in cells:
         if cell.n > 1:
             groups[cell.n, cell.pairs, cluster] += count
     exact: dict[int, tuple[int, int | float]] = {}
@@ -146,15 +150,6 @@ def profile(tally: Tally) -> ItemGroups:
         exact,
         None if tally.clusters is None else cluster_numbers([cluster for *_, cluster in ordered], NO_VALUE),
     )
-
-
-def _cells(tally: Tally) -> Iterator[tuple[str, Cell, int]]:
-    """Cluster, cell and items; an empty cluster if none were named."""
-    if tally.clusters is None or tally.grouped is None:
-        yield from ((NO_VALUE, cell, count) for cell, count in tally.cells.items())
-        return
-    for (cluster, pattern), count in tally.grouped.by_cluster().items():
-        yield cluster, Cell.of(size for _, size in pattern), count
 
 
 def exact_mean(found: ItemGroups, by_n: dict[int, Fraction]) -> float:

@@ -13,7 +13,7 @@ from spagree.estimate.item_groups import Clustered, ItemGroups, cluster_numbers,
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.grouping import Floats, Ints
 from spagree.tally.coded import Coded
-from spagree.tally.grouped import NO_VALUE, Pattern
+from spagree.tally.grouped import NO_VALUE
 from spagree.tally.items import spelled
 from spagree.tally.tally import Tally
 
@@ -129,15 +129,18 @@ def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False)
     """
     if tally.patterns is None:
         return None
-    names, ordered = _in_order(tally, clusters=clusters)
+    ordered, cluster = sorted(tally.patterns.items()), None  # in a fixed order
+    if clusters and tally.clusters is not None and tally.grouped is not None:
+        found = sorted(tally.grouped.by_cluster().items())
+        cluster = cluster_numbers([name for (name, _), _ in found], NO_VALUE)
+        ordered = [(pattern, items) for (_, pattern), items in found]
     labels = tuple(sorted(tally.labels))
     place = {label: number for number, label in enumerate(labels)}
-    entries = [(group, place[label], count) for group, (found, _) in enumerate(ordered) for label, count in found]
+    entries = [(group, place[label], count) for group, (own, _) in enumerate(ordered) for label, count in own]
     table = np.array(entries, dtype=np.int64).reshape(-1, 3)
     items = np.array([items for _, items in ordered], dtype=np.float64)
     totals = np.array([tally.pairable_labels.get(label, 0) for label in labels], dtype=np.float64)
     similarity = metric.matrix(labels, totals) if metric else None
-    cluster = cluster_numbers(names, NO_VALUE) if clusters and tally.clusters is not None else None
     return LabelCounts(labels, items, table[:, 0], table[:, 1], table[:, 2].astype(np.float64), similarity, cluster)
 
 
@@ -166,14 +169,6 @@ def votes_in_codes(codes: Coded) -> LabelCounts:
     return LabelCounts(codes.labels, each, item.astype(np.int64), label.astype(np.int64), count.astype(np.float64))
 
 
-def _in_order(tally: Tally, *, clusters: bool) -> tuple[list[str], list[tuple[Pattern, int]]]:
-    """Patterns with their number of items, in a fixed order, and the cluster of each on request."""
-    if not clusters or tally.clusters is None or tally.grouped is None:
-        return [], sorted((tally.patterns or {}).items())
-    found = sorted(tally.grouped.by_cluster().items())
-    return [cluster for (cluster, _), _ in found], [(pattern, items) for (_, pattern), items in found]
-
-
 def similar_votes(tally: Tally, metric: Metric | None, *, clusters: bool = False) -> LabelCounts | None:
     """The votes under a metric; None if only equal labels agree. Raises if the tally does not keep them."""
     if metric is None or metric.rule == NOMINAL:
@@ -189,12 +184,9 @@ def similar_votes(tally: Tally, metric: Metric | None, *, clusters: bool = False
 
 def item_groups_of(tally: Tally, similar: LabelCounts | None) -> ItemGroups:
     """What the estimates need: from the cells, or from the votes under a metric with partial credit."""
-    return profile(tally) if similar is None else similar_groups(similar)
-
-
-def similar_groups(found: LabelCounts) -> ItemGroups:
-    """What the estimates need, with the agreement of the metric in place of equality."""
-    pairable = found.pairable()
+    if similar is None:
+        return profile(tally)
+    pairable = similar.pairable()
     order = np.argsort(pairable.n, kind="stable")
     n, items = pairable.n[order].astype(np.int64), pairable.items[order]
     agreement = pairable.agreement[order]

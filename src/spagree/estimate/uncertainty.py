@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isfinite, sqrt
-from typing import TYPE_CHECKING, Any, Protocol
 from warnings import warn
 
 import numpy as np
@@ -12,11 +11,8 @@ import numpy as np
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.intervals import score_limits, two_sided
-from spagree.estimate.item_groups import ONE_CLUSTER, ItemGroups, total
+from spagree.estimate.item_groups import ONE_CLUSTER, Clustered, ItemGroups, total
 from spagree.grouping import Floats
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 NOT_PAIRABLE = "no item has two annotations, so agreement cannot be measured"
 ONE_ANNOTATOR = "only one annotator, so agreement cannot be measured"
@@ -113,26 +109,7 @@ def jackknife_error(value: float, found: ItemGroups, weights: Floats) -> float:
     return sqrt((units - 1) / units * total(found.unit_sizes * deviation**2)) / whole
 
 
-class CountedItems(Protocol):
-    """Items in groups: annotations per item and number of items of each group."""
-
-    @property
-    def n(self) -> NDArray[Any]:
-        """Annotations per item."""
-
-    @property
-    def items(self) -> Floats:
-        """Number of items."""
-
-    @property
-    def unit_sizes(self) -> Floats:
-        """Number of units, single items or clusters, of each kind."""
-
-    def per_unit(self, values: Floats) -> Floats:
-        """Sum within each unit."""
-
-
-def steadied(value: float, stderr: float, found: CountedItems, weights: Floats, shape: Shape) -> float:
+def steadied(value: float, stderr: float, found: Clustered, weights: Floats, shape: Shape) -> float:
     """The standard error behind the interval: with few items, not far below what agreement ``value`` implies.
 
     If a handful of heavy items decide, they may be alike by chance; near perfect agreement they usually all agree.
@@ -145,7 +122,7 @@ def steadied(value: float, stderr: float, found: CountedItems, weights: Floats, 
     return sqrt(stderr**2 + share * max(0.0, implied - stderr**2))
 
 
-def effective_items(found: CountedItems, weights: Floats) -> float:
+def effective_items(found: Clustered, weights: Floats) -> float:
     """(Σk)²/Σk²: how many equally weighted items, or clusters, would be as informative."""
     return total(found.items * weights) ** 2 / total(found.unit_sizes * found.per_unit(weights) ** 2)
 
