@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
+from math import fsum
 from typing import Any
 
 from spagree.errors import DataError
@@ -104,7 +105,7 @@ def _same_share(assigned: Counter[str], done: Counter[str]) -> float | None:
     from scipy.special import chdtrc
 
     share = missing / total
-    statistic = sum(
+    statistic = fsum(
         (count - done[name] - count * share) ** 2 / (count * share * (1 - share)) for name, count in assigned.items()
     )
     return float(chdtrc(len(assigned) - 1, statistic))
