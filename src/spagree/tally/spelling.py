@@ -59,18 +59,22 @@ def spelling_variants(names: Iterable[Any]) -> list[list[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def caution_variants(names: Iterable[Any], what: str = "label") -> tuple[Caution, ...]:
-    """Warn about names that look like one name written differently; they are kept separate."""
+def _message(names: Iterable[Any], what: str) -> str | None:
     groups = spelling_variants(names)
     if not groups:
-        return ()
+        return None
     shown = "; ".join(" / ".join(map(repr, group[:SHOWN_SPELLINGS])) for group in groups[:SHOWN_GROUPS])
     more = f" and {len(groups) - SHOWN_GROUPS} more groups" if len(groups) > SHOWN_GROUPS else ""
-    message = (
+    return (
         f"{what}s that differ only in spelling are counted as different {what}s: {shown}{more}. "
         "If they mean the same, use --normalize (normalize=True), or clean them first."
     )
-    return (Caution(f"{what}_variants", message),)
+
+
+def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
+    """Warn about labels that look like one label written differently; they are kept separate."""
+    message = _message(labels, "label")
+    return (Caution("label_variants", message),) if message else ()
 
 
 def caution_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Caution, ...]:
@@ -79,10 +83,15 @@ def caution_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Cauti
     Items split by spelling have fewer annotations than the others: if all have the same number, above one, there are
     none.
     """
+    found = []
     people = tally.annotators or {}
-    found = caution_variants(people, "annotator") if len(people) <= MOST_COMPARED else ()
+    message = _message(people, "annotator") if len(people) <= MOST_COMPARED else None
+    found += [Caution("annotator_variants", message)] if message else []
     is_even = len(tally.items_by_n) == 1 and 1 not in tally.items_by_n
-    return found + caution_variants(items(), "item") if tally.items and not is_even else found
+    if tally.items and not is_even:
+        message = _message(items(), "item")
+        found += [Caution("item_variants", message)] if message else []
+    return tuple(found)
 
 
 def item_names(frame: nw.LazyFrame[Any], items: int) -> list[Any]:
