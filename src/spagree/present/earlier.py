@@ -11,10 +11,9 @@ from typing import Any
 
 from spagree.errors import FileError, UsageError
 from spagree.estimate.since import change_of
-from spagree.present.wording import change, figure
+from spagree.present.wording import change, count, figure
 
 EMBEDDED = re.compile(r'<script type="application/json" id="figures">(.*?)</script>', re.DOTALL)
-COUNTED = (("annotations", "annotation"), ("items", "item"), ("annotators", "annotator"))
 SAME = ("weights", "interval_for")
 
 
@@ -54,9 +53,7 @@ def what_changed(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
     found = change_of(earlier["spa"], later["spa"])
     counts = _counts(earlier["data"], later["data"])
     if found is None:
-        return " ".join(
-            part for part in ("One of the two numbers has no interval, so they are not compared.", counts) if part
-        )
+        return f"One of the two numbers has no interval, so they are not compared. {counts}"
     clear = "more than chance would explain" if found.is_clear else "no more than chance would explain"
     ends = f"{change(found.low)} to {change(found.high)}"
     words = f"{figure(found.before)} → {figure(found.after)} ({change(found.value)}, interval {ends}): {clear}."
@@ -65,10 +62,9 @@ def what_changed(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
 
 def _counts(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
     """How much was added or taken away."""
-    said = []
-    for name, noun in COUNTED:
-        before, after = earlier.get(name), later.get(name)
+    changes = []
+    for noun in ("annotation", "item", "annotator"):
+        before, after = earlier.get(f"{noun}s"), later.get(f"{noun}s")
         if before is not None and after is not None and after != before:
-            more = "more" if after > before else "fewer"
-            said.append(f"{abs(after - before):,} {more} {noun if abs(after - before) == 1 else noun + 's'}")
-    return f"{', '.join(said)}." if said else "There are as many annotations, items and annotators as before."
+            changes.append(count(abs(after - before), f"{'more' if after > before else 'fewer'} {noun}"))
+    return f"{', '.join(changes)}." if changes else "There are as many annotations, items and annotators as before."

@@ -69,12 +69,8 @@ def _whisker(along: Spec, across: Spec, axis: str) -> Spec:
 
 def _dot(tips: Tips, **places: Spec) -> Spec:
     """Filled, or hollow if the figure rests on few items: colour is not the only sign."""
-    colour = {
-        "field": "kind",
-        "type": "nominal",
-        "scale": {"domain": [CHOSEN, OTHER, FEW], "range": "category"},
-        "legend": None,
-    }
+    scale = {"domain": [CHOSEN, OTHER, FEW], "range": "category"}
+    colour = {"field": "kind", "type": "nominal", "scale": scale, "legend": None}
     hollow = {"condition": {"test": "datum.kind == 'few'", "value": 0.0}, "value": 1.0}
     encoding = {**places, "stroke": colour, "fill": colour, "fillOpacity": hollow, "tooltip": tooltip(tips)}
     return layer("point", encoding, where="isValid(datum.value)", size=90, strokeWidth=2, filled=False, opacity=1)

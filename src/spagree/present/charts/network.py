@@ -21,7 +21,10 @@ def network(nodes: Rows, edges: Rows, tips: Tips, edge_tips: Tips) -> Spec:
     at = places([row["name"] for row in nodes], {(row["one"], row["other"]): row["shared"] for row in edges})
     placed = [{**row, "x": at[row["name"]][0], "y": at[row["name"]][1]} for row in nodes]
     most = max((row["shared"] for row in edges), default=1)
-    lines = [{**row, **_ends(at, row["one"], row["other"])} for row in edges]
+    ends = [(*at[row["one"]], *at[row["other"]]) for row in edges]
+    lines = [
+        {**row, **dict(zip(("x", "y", "x2", "y2"), end, strict=True))} for row, end in zip(edges, ends, strict=True)
+    ]
     scale = {"domain": [-0.14, 1.14], "nice": False, "zero": False}
     x, y = ({"field": each, "type": "quantitative", "axis": None, "scale": scale} for each in "xy")
     width = {"domain": [1, most], "range": [THIN_WIDTH, THICK_WIDTH], "type": "sqrt"}
@@ -41,11 +44,6 @@ def network(nodes: Rows, edges: Rows, tips: Tips, edge_tips: Tips) -> Spec:
         layer("text", named, dy=-14, fontSize=11, style="name", aria=False, limit=110),
     ]
     return layered(placed, layers, width=SIDE, height=SIDE)
-
-
-def _ends(at: Mapping[str, tuple[float, float]], one: str, other: str) -> dict[str, float]:
-    (x, y), (x2, y2) = at[one], at[other]
-    return {"x": x, "y": y, "x2": x2, "y2": y2}
 
 
 def places(names: Sequence[str], shared: Mapping[tuple[str, str], int]) -> dict[str, tuple[float, float]]:

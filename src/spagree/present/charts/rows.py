@@ -146,7 +146,8 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
     some = some.sort("annotations", "class", descending=[True, False])
     classes = {row["class"]: row for row in in_order(some.rows(named=True), breakdowns.findings.order)}
     names, keys = _class_names(classes), class_keys(breakdowns)
-    are_cut = any(shown != name for name, shown in names.items() if name != "[]")
+    wholes = {name: shown if name == "[]" else printable(name, WHOLE) for name, shown in names.items()}
+    are_cut = wholes != names
     both = known(breakdowns.confusion).join(some.select("class"), on="class", maintain_order="left")
     mixed = {(one, other): value for one, other, value in both.select("class", "other", "probability").rows()}
     # Not the agreement of the class: under a metric it also counts similar labels, and rows would exceed 100%.
@@ -161,7 +162,7 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
             place = {"down": names[given], "across": names[other], "same": given == other}
             words = "" if not value else percent(value) if value >= HALF_A_PERCENT else "<1%"
             shown = {"value": value, "words": words, "shown": "–" if value is None else percent(value)}
-            whole = {"first": printable(given, WHOLE), "second": printable(other, WHOLE)} if are_cut else {}
+            whole = {"first": wholes[given], "second": wholes[other]} if are_cut else {}
             rows.append(place | shown | whole | {"excess": excess, "pick": f"{keys[given]} {keys[other]}"})
     return rows
 

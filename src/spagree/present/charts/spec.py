@@ -52,13 +52,8 @@ def layer(mark: str, encoding: Spec, *, where: str = "", rows: Rows | None = Non
 
 def number(field: str, title: str | None, scale: Spec, **axis: Any) -> Spec:
     """A channel for figures."""
-    return {
-        "field": field,
-        "type": "quantitative",
-        "title": title,
-        "scale": scale,
-        "axis": {"tickCount": TICKS, **axis},
-    }
+    shown = {"tickCount": TICKS, **axis}
+    return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": shown}
 
 
 def name(field: str = "name", title: str | None = None, **axis: Any) -> Spec:

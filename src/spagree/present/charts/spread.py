@@ -49,20 +49,11 @@ def development(rows: Rows, volume: Rows, along: Timeline, tips: Tips) -> Spec:
 def _volume(volume: Rows, x: Spec) -> Spec:
     """The pace of annotation, as faint bars along the bottom with a separate scale."""
     most = max((row["rate"] for row in volume), default=1.0) or 1.0
-    high = {
-        "field": "rate",
-        "type": "quantitative",
-        "scale": {"domain": [0, most * VOLUME_SHARE], "nice": False},
-        "axis": None,
-    }
-    encoding = {
-        "x": {**x, "field": "start"},
-        "x2": {"field": "end"},
-        "y": high,
-        "y2": {"datum": 0},
-        "tooltip": tooltip({"period": "time", "words": "annotations"}),
-    }
-    return layer("rect", encoding, rows=volume, opacity=0.35, style="volume")
+    scale = {"domain": [0, most * VOLUME_SHARE], "nice": False}
+    along = {"x": {**x, "field": "start"}, "x2": {"field": "end"}}
+    high = {"y": {"field": "rate", "type": "quantitative", "scale": scale, "axis": None}, "y2": {"datum": 0}}
+    tips = tooltip({"period": "time", "words": "annotations"})
+    return layer("rect", {**along, **high, "tooltip": tips}, rows=volume, opacity=0.35, style="volume")
 
 
 def plan(rows: Rows, tips: Tips) -> Spec:

@@ -31,31 +31,20 @@ def theme(colours: Mapping[str, str] = PAPER) -> dict[str, Any]:
     ['var(--accent)', 'var(--quiet)', 'var(--warn)', 'var(--ink)']
     """
     words = {"labelColor": colours["ink"], "titleColor": colours["soft"], "labelFont": FONT, "titleFont": FONT}
+    faint = dict.fromkeys(("gridColor", "domainColor", "tickColor"), colours["line"])
     sizes = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
     return {
         "background": None if colours is PAGE else colours["page"],
         "font": FONT,
         "view": {"stroke": None},
-        "axis": {
-            **words,
-            **sizes,
-            "gridColor": colours["line"],
-            "domainColor": colours["line"],
-            "tickColor": colours["line"],
-            "titlePadding": 8,
-            "labelLimit": 150,
-        },
+        "axis": {**words, **sizes, **faint, "titlePadding": 8, "labelLimit": 150},
         "legend": {**words, **sizes, "orient": "top", "direction": "horizontal", "symbolOpacity": 1},
         "range": {
             "category": [colours["accent"], colours["quiet"], colours["warn"], colours["ink"]],
             "heatmap": {"scheme": RAMP},
         },
         "rule": {"color": colours["quiet"]},
-        "bar": {"color": colours["accent"]},
-        "line": {"color": colours["accent"]},
-        "area": {"color": colours["accent"]},
-        "point": {"color": colours["accent"]},
-        "circle": {"color": colours["accent"]},
+        **{mark: {"color": colours["accent"]} for mark in ("bar", "line", "area", "point", "circle")},
         "text": {"color": colours["ink"], "font": FONT},
         "style": {
             "reference": {"stroke": colours["soft"]},

@@ -27,16 +27,11 @@ def trend(rows: Rows, marks: Rows, target: float | None) -> Spec:
         layer("rule", {"x": x, "tooltip": tooltip(TIPS)}, opacity=0),
     ]
     if target is not None:
-        goal = [{"target": target}]
-        layers.append(
-            layer("rule", {"y": y("target")}, rows=goal, strokeDash=[2, 2], strokeWidth=1.5, style="reference")
-        )
+        goal, dots = [{"target": target}], [2, 2]
+        layers.append(layer("rule", {"y": y("target")}, rows=goal, strokeDash=dots, strokeWidth=1.5, style="reference"))
     if marks:
-        layers.append(
-            layer(
-                "rule", {"x": x, "tooltip": tooltip({"text": "mark"})}, rows=marks, strokeWidth=1.5, style="reference"
-            )
-        )
+        rule = {"x": x, "tooltip": tooltip({"text": "mark"})}
         words = {"x": x, "text": {"field": "text", "type": "nominal"}}
+        layers.append(layer("rule", rule, rows=marks, strokeWidth=1.5, style="reference"))
         layers.append(layer("text", words, rows=marks, align="left", dx=4, dy=-92, limit=160, style="name"))
     return layered(rows, layers, height=HEIGHT)

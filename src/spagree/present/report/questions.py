@@ -8,8 +8,7 @@ from typing import Any
 
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.present.report.page import Chapter, Page, render, template
-from spagree.present.verdicts import in_short
-from spagree.present.verdicts import verdicts as verdicts_of
+from spagree.present.verdicts import in_short, verdicts
 from spagree.present.wording import count, escape_controls, figure, interval, printable
 
 LONGEST = 60
@@ -45,7 +44,10 @@ class Question:
 
 def questions_page(title: str, found: Sequence[Question], failed: Mapping[str, str], figures: Mapping[str, Any]) -> str:
     """One page for all questions; ``failed`` maps those without figures to the reason."""
-    rows = [*(_row(each) for each in found), *(_failed(name, why) for name, why in failed.items())]
+    rows = [_row(each) for each in found]
+    for name, why in failed.items():
+        nothing = ("no number", "–", "–")
+        rows.append(Row("", printable(name, LONGEST), *nothing, checks="not measured", reason=escape_controls(why)))
     body = [template("overview.html.j2").render(rows=rows)]
     links: list[tuple[str, str]] = [("overview", "Overview")]
     specs: dict[str, Any] = {}
@@ -65,10 +67,9 @@ def _id(question: Question) -> str:
 
 def _row(question: Question) -> Row:
     findings = question.breakdowns.findings
-    spa, short = findings.spa, in_short(verdicts_of(question.breakdowns))
+    spa, short = findings.spa, in_short(verdicts(question.breakdowns))
     value = spa.value
-    ends = (spa.low, spa.high)
-    bar = None if value is None else tuple(100 * (value if end is None else end) for end in (ends[0], value, ends[1]))
+    bar = None if value is None else tuple(100 * (value if end is None else end) for end in (spa.low, value, spa.high))
     return Row(
         _id(question),
         printable(question.name, LONGEST),
@@ -82,10 +83,6 @@ def _row(question: Question) -> Row:
         _line(question.breakdowns),
         "" if value is not None else escape_controls(str(spa.undefined)),
     )
-
-
-def _failed(name: str, why: str) -> Row:
-    return Row("", printable(name, LONGEST), "no number", "–", "–", checks="not measured", reason=escape_controls(why))
 
 
 def _line(breakdowns: Breakdowns) -> str:
