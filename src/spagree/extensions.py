@@ -1,7 +1,7 @@
 """Readers and metrics that other packages add by entry points (docs/extending.md).
 
-They are used when they are named, ``--format NAME`` or ``--metric NAME``, and never otherwise: installing a package
-changes no number. The names of spagree's own cannot be taken.
+They are used only when named, with ``--format NAME`` or ``--metric NAME``, so installing a package changes no number.
+They cannot replace spagree's own.
 """
 
 from __future__ import annotations

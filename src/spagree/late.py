@@ -9,7 +9,7 @@ __all__ = ["nw"]
 
 
 class _Late:
-    """A package that is imported when somebody first looks into it."""
+    """A package that is imported on first use."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,3 +1,3 @@
-"""The version, alone, so that nothing else is loaded to know it."""
+"""The version, in a module that imports nothing."""
 
 __version__ = "0.1.0"

@@ -36,7 +36,7 @@ class Reconciled:
 def restored(store: Store) -> Ledger:
     """Every annotation of a store in memory.
 
-    They are kept as long as the server runs, so the collector of garbage need not look through them again and again.
+    They live as long as the server, so the garbage collector need not scan them.
     """
     ledger = Ledger()
     gc.disable()
@@ -101,7 +101,7 @@ class Hub:
         before = self.reconciled.get(name)
         self.reconciled[name] = Reconciled(time.time(), drift, drift + (before.total if before else 0))
         if drift:
-            log.warning("drift put right", extra={"about": f"{name}: {drift}"})
+            log.warning("drift corrected", extra={"about": f"{name}: {drift}"})
 
     def failed(self, source: str, fault: str) -> None:
         """A source could not be compared."""

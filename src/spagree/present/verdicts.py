@@ -253,8 +253,8 @@ def _single(findings: Findings) -> str:
     alone = findings.data.annotations - findings.data.pairable_annotations
     if not alone:
         return ""
-    stand = "is alone on its item and says" if alone == 1 else "are alone on their items and say"
-    return f"; {count(alone, 'annotation')} {stand} nothing about agreement"
+    says = "is alone on its item and says" if alone == 1 else "are alone on their items and say"
+    return f"; {count(alone, 'annotation')} {says} nothing about agreement"
 
 
 def _warning(found: Caution) -> Verdict:

@@ -19,7 +19,7 @@ from spagree.present.report.development_section import course
 from spagree.present.report.disagreement_section import where, who
 from spagree.present.report.group_section import group_section
 from spagree.present.report.method import following, method, source_name
-from spagree.present.report.page import Chapter, Page, render
+from spagree.present.report.page import Chapter, render
 from spagree.present.report.parts import Figure, Section
 from spagree.present.report.top import about, top
 from spagree.present.report.trust import chance, trust
@@ -47,8 +47,14 @@ def page(
 ) -> str:
     """The page as text; the same agreement gives the same bytes."""
     found = chapter(breakdowns, understood, options, target=target, since=since)
-    line = about(breakdowns, understood, options)
-    return render(Page(source_name(understood), line, found.links(), found.html(), found.specs(), figures))
+    return render(
+        title=source_name(understood),
+        about=about(breakdowns, understood, options),
+        links=found.links(),
+        body=found.html(),
+        specs=found.specs(),
+        figures=figures,
+    )
 
 
 def chapter(

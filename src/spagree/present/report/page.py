@@ -36,7 +36,8 @@ class Chapter:
 
     def html(self) -> list[str]:
         """The first screen and every section, as separate pieces."""
-        return [top_html(self.top, self.prefix), *(section_html(each, self.prefix) for each in self.sections)]
+        top = template("top.html.j2").render(top=self.top, prefix=self.prefix)
+        return [top, *(section_html(each, self.prefix) for each in self.sections)]
 
     def links(self) -> list[tuple[str, str]]:
         """The targets of the navigation."""
@@ -45,12 +46,6 @@ class Chapter:
     def specs(self) -> dict[str, Any]:
         """The charts by name."""
         return {self.prefix + name: spec for name, spec in specs(self.sections).items()}
-
-
-def top_html(top: Top, prefix: str = "") -> str:
-    """The first screen alone."""
-    html: str = template("top.html.j2").render(top=top, prefix=prefix)
-    return html
 
 
 def section_html(section: Section, prefix: str = "") -> str:
@@ -65,34 +60,33 @@ def specs(sections: Sequence[Section]) -> dict[str, Any]:
     return {each.id: each.spec for each in figures if each.spec is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """The parts of a page that differ between pages.
+def render(
+    *,
+    title: str,
+    about: str,
+    links: Sequence[tuple[str, str]],
+    body: Sequence[str],
+    specs: Mapping[str, Any],
+    figures: Mapping[str, Any],
+) -> str:
+    """The whole page, with embedded scripts and styles, whose hashes are in its policy.
 
     ``figures`` are those of the documented JSON, for programs and for later reports.
     """
-
-    title: str
-    about: str
-    links: Sequence[tuple[str, str]]
-    body: Sequence[str]
-    specs: Mapping[str, Any]
-    figures: Mapping[str, Any]
-
-
-def render(page: Page) -> str:
-    """The whole page, with embedded scripts and styles, whose hashes are in its policy."""
     style, script = own_file("style.css"), own_file("script.js")
     html: str = template("page.html.j2").render(
-        page=page,
+        title=title,
+        about=about,
+        links=links,
+        body=body,
         version=__version__,
         policy=policy([drawing_library(), script], style),
         style=style,
         script=script,
         library=packed_library(),
         licence=own_file("library-licence.txt"),
-        figures=in_script(page.figures),
-        specs=in_script(page.specs),
+        figures=in_script(figures),
+        specs=in_script(specs),
         theme=in_script(theme(PAGE)),
     )
     return html

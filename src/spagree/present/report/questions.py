@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spagree.estimate.breakdown_values import Breakdowns, known
-from spagree.present.report.page import Chapter, Page, render, template
+from spagree.present.report.page import Chapter, render, template
 from spagree.present.verdicts import in_short, verdicts
 from spagree.present.wording import count, escape_controls, figure, interval, printable
 
@@ -52,13 +52,12 @@ def questions_page(title: str, found: Sequence[Question], failed: Mapping[str, s
     links: list[tuple[str, str]] = [("overview", "Overview")]
     specs: dict[str, Any] = {}
     for each in found:
-        body.append(
-            template("question.html.j2").render(question=each, body=each.chapter.html(), links=each.chapter.links()[1:])
-        )
+        made = {"question": each, "body": each.chapter.html(), "links": each.chapter.links()[1:]}
+        body.append(template("question.html.j2").render(made))
         links.append((_id(each), printable(each.name, 30)))
         specs |= each.chapter.specs()
     about = f"{count(len(rows), 'question')}, measured separately"
-    return render(Page(title, about, links, body, specs, figures))
+    return render(title=title, about=about, links=links, body=body, specs=specs, figures=figures)
 
 
 def _id(question: Question) -> str:
