@@ -129,6 +129,12 @@ def test_the_gate_looks_at_the_lower_end(run: Run) -> None:
     assert f"lower end is {low:.3f}; 0.57 is required" in err
 
 
+def test_the_help_lists_every_scheme_of_the_registry(run: Run) -> None:
+    out = " ".join(run("score", "--help")[1].split())
+    default = ", ".join(f"{name} (default)" if name == "annotations_m1" else name for name in spagree.SCHEMES)
+    assert f"{default}, or your own weights" in out
+
+
 def test_own_weights_on_the_command_line(run: Run, good: Path) -> None:
     found = json.loads(run("score", good, "--json", "--weights", "2=1,3=2")[1])
     assert found["spa"]["value"] == spagree.measure(good, weights="annotations_m1").spa.value

@@ -480,3 +480,17 @@ def test_links_to_tasks_reach_the_cards_and_only_those_of_the_web() -> None:
         "https://tool.example/q0?a=1&amp;b=2"
     ]
     assert "javascript:" not in html.replace(packed_library(), "")
+
+
+def test_a_list_has_a_title_and_no_line_breaks_inside_its_dates() -> None:
+    rows = [(item, who, "yes", f"2024-03-0{item} 10:00") for item in (1, 2, 3) for who in ("ann", "bob")]
+    html = page_of(rows)
+    assert "<title>Annotator agreement: annotations in a Python list</title>" in html
+    assert '· <span class="date">2024-03-01</span> to <span class="date">2024-03-03</span></p>' in html
+
+
+def test_every_option_of_a_set_is_seen_on_the_axis_and_whole_in_the_tooltip() -> None:
+    long, other = "cleanliness of the rooms|location", "cleanliness of the rooms|price and value"
+    html = page_of([(item, who, (long, other)[(item + who) % 2]) for item in range(12) for who in range(2)])
+    assert '"across": "cleanli…|location"' in html and f'"second": "{long}"' in html
+    assert '"second"' not in page_of([(item, who, "ab"[who]) for item in range(12) for who in range(2)])
