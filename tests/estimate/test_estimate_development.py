@@ -120,7 +120,7 @@ def test_a_simulated_project_step_by_step(weights: str, at_once: int, monkeypatc
     monkeypatch.setattr(development, "ROWS_AT_ONCE", at_once)
     frame = spagree.simulate(items=120, per_item=(1, 6), annotators=8, classes=4, skew=1.0, seed=3).frame
     shuffled = frame.with_columns(pl.col("time").shuffle(seed=5))
-    check(shuffled.rows(), 17, weights=weights)
+    check(shuffled.rows(), 9, weights=weights)
 
 
 def test_steps_hold_about_as_many_annotations_each() -> None:

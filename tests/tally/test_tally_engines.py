@@ -238,7 +238,7 @@ def test_every_engine_needs_an_order_for_first_and_last(engine: str) -> None:
     *(each for each in ENGINES if each not in ("pyarrow", "dask")),
     spark=("tied, by annotator",),
     dask=(),
-    modin=("in time",),
+    modin=(),
 )
 def test_the_first_k_are_the_same_on_every_engine_that_can(case: str, engine: str) -> None:
     frame, policies = FIRST_K[case], Policies(first=2)
