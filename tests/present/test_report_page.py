@@ -494,3 +494,8 @@ def test_every_option_of_a_set_is_seen_on_the_axis_and_whole_in_the_tooltip() ->
     html = page_of([(item, who, (long, other)[(item + who) % 2]) for item in range(12) for who in range(2)])
     assert '"across": "cleanli…|location"' in html and f'"second": "{long}"' in html
     assert '"second"' not in page_of([(item, who, "ab"[who]) for item in range(12) for who in range(2)])
+
+
+def test_a_sentence_that_begins_with_a_name_does_not_capitalise_it() -> None:
+    html = page_of([(item, who, "yes") for item in range(12) for who in ("ann", "bob", "cyd")])
+    assert '<p class="absent">ann and bob share 12 items; ann and cyd share 12 items; ' in html

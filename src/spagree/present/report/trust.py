@@ -95,8 +95,10 @@ def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
         return
     found = known(breakdowns.overlap)
     grouped = len(found.teams) > 1 or bool(found.thin_bridges)
-    if found.annotators <= FEWEST_DRAWN or not grouped:
-        yield absent("overlap", title, _shared(breakdowns) if found.annotators <= FEWEST_DRAWN else _connected(found))
+    if found.annotators <= FEWEST_DRAWN:  # begins with a name, which stays as it is written
+        yield Figure("overlap", title, "", None, absent=_shared(breakdowns))
+    elif not grouped:
+        yield absent("overlap", title, _connected(found))
     elif found.annotators <= MOST_PEOPLE:
         reading = (
             "Dots are annotators; lines are shared items: the thicker, the more; dashed below five. Groups "
