@@ -15,6 +15,7 @@ import pytest
 
 from spagree.errors import ColumnError, DataError, SpagreeError, UsageError
 from spagree.read import read
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
 from spagree.read.files.json_text import Written, as_text
 from spagree.read.files.paths import File, with_kind
 from spagree.read.request import Request
@@ -311,11 +312,11 @@ def test_rules_leave_out_and_count() -> None:
         response("x", is_gold=True),
     ]
     export = gather(given, TOOL, Rules(), "source")
-    assert len(export.rows["q"].items) == 2 and export.left_out == {"q": {"rejected": 1, "other_status": 1, "empty": 3}}
+    assert len(export.rows["q"][ITEM]) == 2 and export.left_out == {"q": {"rejected": 1, "other_status": 1, "empty": 3}}
     strict = gather(given, TOOL, Rules(ground_truth="drop"), "source")
     assert strict.left_out["q"]["ground_truth"] == 1
     lenient = gather(given, TOOL, Rules(("bad", "good"), empty="keep"), "source")
-    assert lenient.rows["q"].labels == ["x", "x", "[]", "[]", "[]", "x"]
+    assert lenient.rows["q"][LABEL] == ["x", "x", "[]", "[]", "[]", "x"]
 
 
 def test_a_response_without_answers_concerns_every_question() -> None:
@@ -335,7 +336,7 @@ def test_a_question_nobody_answered_is_none() -> None:
 
 def test_numbers_of_rows_are_lines_where_there_are_lines() -> None:
     given = [response("x"), response("y", row=17), response("z")]
-    assert gather(given, TOOL, Rules(), "s").rows["q"].numbers == [1, 17, 3]
+    assert gather(given, TOOL, Rules(), "s").rows["q"][ROW] == [1, 17, 3]
 
 
 def test_options_become_questions_only_where_somebody_chose_several() -> None:
@@ -346,7 +347,7 @@ def test_options_become_questions_only_where_somebody_chose_several() -> None:
     ]
     export = gather(given, TOOL, Rules(multi="options"), "s")
     assert export.questions == ("q:x", "q:y", "r")
-    assert (export.rows["q:y"].annotators, export.rows["q:y"].labels) == (["a", "b"], ["yes", "no"])
+    assert (export.rows["q:y"][ANNOTATOR], export.rows["q:y"][LABEL]) == (["a", "b"], ["yes", "no"])
     assert export.left_out == {"q:x": {"empty": 1}, "q:y": {"empty": 1}, "r": {"empty": 1}}
     assert export.chosen("q", every=True, name="s") == ("q:x", "q:y") and export.chosen(
         "q:y", every=False, name="s"

@@ -86,12 +86,16 @@ def line_ending(file: File) -> str | None:
 
 def _ending_with_returns(file: File) -> str | None:
     """Whether the line breaks of a file with carriage returns are all CRLF, or all CR."""
+    import numpy
+
     returns = feeds = both = 0
     last = b""
     for block in _blocks(file):
-        feeds += block.count(b"\n")
-        returns += block.count(b"\r")
-        both += block.count(b"\r\n") + (last == b"\r" and block.startswith(b"\n"))
+        found = numpy.frombuffer(last + block, numpy.uint8)
+        is_return, is_feed = found == ord("\r"), found == ord("\n")
+        both += numpy.count_nonzero(is_return[:-1] & is_feed[1:])
+        returns += numpy.count_nonzero(is_return[len(last) :])
+        feeds += numpy.count_nonzero(is_feed[len(last) :])
         last = block[-1:]
     if returns == feeds == both:
         return "\r\n"

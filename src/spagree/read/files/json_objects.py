@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import mmap
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -20,17 +20,20 @@ from spagree.read.files.json_text import DECODER, Written, as_text, document
 from spagree.read.files.paths import File
 from spagree.read.tables import shown
 
-Entry = tuple[str, int, dict[str, Any]]  # place for messages, number, object
+Entry = tuple[str, int, Any]  # place for messages, number, object
 FAST = msgspec.json.Decoder(float_hook=Written)  # whole numbers of any length are exact anyway
 PARTS = msgspec.json.Decoder(list[msgspec.Raw])
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 DAMAGED = "the export seems to be truncated or damaged: export it again"
 
 
-def objects(file: File) -> Iterator[Entry]:
-    """The objects of an array, one per line, or the single object that is the whole file."""
+def objects(file: File, decode: Callable[[Any], Any] = FAST.decode) -> Iterator[Entry]:
+    """The objects of an array, one per line, or the single object that is the whole file.
+
+    ``decode``: what to make of each element of an array; for those it refuses, everything is read as usual.
+    """
     if file.kind == "json array":
-        for number, value in enumerate(_array(file), 1):
+        for number, value in enumerate(_array(file, decode), 1):
             place = f"{file.name}: object {number}"
             yield place, number, as_object(value, place)
         return
@@ -46,23 +49,23 @@ def objects(file: File) -> Iterator[Entry]:
                 yield place, number, as_object(_line(place, text), place)
 
 
-def _array(file: File) -> Iterator[Any]:
+def _array(file: File, decode: Callable[[Any], Any]) -> Iterator[Any]:
     done = 0
     try:
-        for value in _fast_values(file):
+        for value in _fast_values(file, decode):
             yield value
             done += 1
     except REFUSED:
         yield from islice(document(file, DAMAGED), done, None)
 
 
-def _fast_values(file: File) -> Iterator[Any]:
+def _fast_values(file: File, decode: Callable[[Any], Any]) -> Iterator[Any]:
     with file.path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         start = len(BOM_UTF8) if content[: len(BOM_UTF8)] == BOM_UTF8 else 0
         with memoryview(content) as view, view[start:] as text:
             parts = PARTS.decode(text)
             try:
-                yield from map(FAST.decode, parts)
+                yield from map(decode, map(bytes, parts))  # copies: a decoder that fails must not keep the file open
             finally:
                 parts.clear()  # they keep the file open
 
@@ -91,8 +94,8 @@ def _line(place: str, line: bytes) -> Any:
         raise DataError(f"{place}: not JSON: {error.msg} at character {error.pos + 1}; {DAMAGED}") from None
 
 
-def as_object(value: Any, place: str) -> dict[str, Any]:
+def as_object(value: Any, place: str) -> Any:
     """The value, which must be an object."""
-    if not isinstance(value, dict):
+    if not isinstance(value, (dict, msgspec.Struct)):
         raise DataError(f"{place}: expected an object {{…}}, found {shown(as_text(value))}; export it again")
     return value

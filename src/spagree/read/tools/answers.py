@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from sys import intern
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spagree.errors import ColumnError, DataError
+from spagree.read.annotations import ROW
 from spagree.read.files import csv_checks, delimited, duckdb_tables
 from spagree.read.files.delimited import TextFile
 from spagree.read.files.encodings import as_utf8, refuse_bad_bytes
-from spagree.read.files.json_objects import as_object, objects
+from spagree.read.files.json_objects import FAST, as_object, objects
 from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.files.paths import File
 from spagree.read.files.scratch import new_file
@@ -22,92 +24,103 @@ from spagree.read.tables import listed, shown
 from spagree.read.tools.source import Source
 from spagree.read.tools.tool import ReaderOptions, Value
 
+if TYPE_CHECKING:
+    import polars
+
 Record = Mapping[str, Any]
 SMALL = 64
-BLOCK = 10_000
 
 
 def records(
-    origin: Source, asked: ReaderOptions, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
+    origin: Source,
+    asked: ReaderOptions,
+    wanted: Callable[[str], bool] = bool,
+    decode: Callable[[Any], Any] = FAST.decode,
 ) -> Iterator[tuple[str, int, Record]]:
     """Every record of every file, with its location for messages and its number."""
     for file in origin.files:
-        yield from file_records(file, asked, wanted, omitted)
+        yield from file_records(file, asked, wanted, decode)
 
 
 def file_records(
-    file: File, asked: ReaderOptions, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
+    file: File,
+    asked: ReaderOptions,
+    wanted: Callable[[str], bool] = bool,
+    decode: Callable[[Any], Any] = FAST.decode,
 ) -> Iterator[tuple[str, int, Record]]:
     """The records of one file: rows of a table, or objects of a JSON file."""
     if file.path.stat().st_size < SMALL and not file.path.read_bytes().strip():
         return  # a member with no annotations
-    text, chosen = as_utf8(file, asked.encoding, asked.scratch), asked.where
-
-    def needed(name: str) -> bool:
-        return wanted(name) or asked.needs(name)
-
-    try:
-        found = objects(text) if file.kind.startswith("json") else rows(text, asked.scratch, needed, omitted)
+    chosen = asked.where
+    with _bad_bytes_refused(file):
+        text = as_utf8(file, asked.encoding, asked.scratch)
+        found = objects(text, decode) if file.kind.startswith("json") else _rows(text, asked, wanted)
         yield from found if chosen is None else chosen.some(found)
+
+
+@contextmanager
+def _bad_bytes_refused(file: File) -> Iterator[None]:
+    try:
+        yield
     except UnicodeDecodeError:
         refuse_bad_bytes(file)
         raise
 
 
-def rows(
-    file: File, scratch: Path, wanted: Callable[[str], bool] = bool, omitted: Sequence[str] = ()
-) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """The rows of a delimited file as records, with the wanted columns only.
-
-    Rows are numbered as in a spreadsheet. ``omitted``: final columns that rows may leave out.
-    """
-    for number, names, cells in _cells(file, scratch, wanted, omitted):
+def _rows(file: File, asked: ReaderOptions, wanted: Callable[[str], bool]) -> Iterator[tuple[str, int, Record]]:
+    """The rows of a delimited file as records, with the wanted columns only."""
+    numbers, table = _table(file, asked, wanted)
+    names = [intern(name) for name in table.columns]
+    for number, cells in zip(numbers, table.iter_rows(), strict=True):
         row = {name: intern(text) if text else "" for name, text in zip(names, cells, strict=True)}
         yield f"{file.name}:{number}", number, row
 
 
-def table_rows(
-    origin: Source, asked: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str] = ()
-) -> Iterator[tuple[int, Sequence[str], Sequence[str | None]]]:
-    """Number, names and cells of each row, for tables too long to make a record of each row; None is an empty cell."""
-    chosen = asked.where
-
-    def needed(name: str) -> bool:
-        return wanted(name) or asked.needs(name)
-
+def tables(
+    origin: Source, asked: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str]
+) -> Iterator[tuple[polars.Series, polars.DataFrame]]:
+    """Each file that has rows: their numbers, and the wanted columns, in which null is an empty cell."""
     for file in origin.files:
-        try:
-            found = _cells(as_utf8(file, asked.encoding, asked.scratch), asked.scratch, needed, omitted)
-            yield from found if chosen is None else chosen.some_rows(found)
-        except UnicodeDecodeError:
-            refuse_bad_bytes(file)
-            raise
+        with _bad_bytes_refused(file):
+            numbers, table = _table(as_utf8(file, asked.encoding, asked.scratch), asked, wanted, omitted)
+        if asked.where is not None:
+            rows = ((str(place), 0, row) for place, row in enumerate(table.iter_rows(named=True)))
+            kept = [int(place) for place, _, _ in asked.where.some(rows)]
+            numbers, table = numbers[kept], table[kept]
+        if len(numbers):
+            yield numbers, table
 
 
-def _cells(
-    file: File, scratch: Path, wanted: Callable[[str], bool], omitted: Sequence[str]
-) -> Iterator[tuple[int, Sequence[str], Sequence[str | None]]]:
-    """Number, names and wanted cells of each row, from the fast reader, which refuses malformed rows."""
-    opened = delimited.open_delimited(file, None, header=True, scratch=scratch)
+def _table(
+    file: File, asked: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str] = ()
+) -> tuple[polars.Series, polars.DataFrame]:
+    """The numbers of the rows, as in a spreadsheet, and the wanted columns; blank rows are left out.
+
+    ``omitted``: final columns that rows may leave out. The fast reader refuses malformed rows.
+    """
+    import polars
+
+    opened = delimited.open_delimited(file, None, header=True, scratch=asked.scratch)
     twice = [name for name in dict.fromkeys(opened.names) if name and opened.names.count(name) > 1]
     if twice:
         raise ColumnError(f"{file.name}: the column {shown(twice[0])} occurs twice; rename one of them")
-    positions = [i for i, name in enumerate(opened.names) if name and wanted(name)]
-    names = [intern(opened.names[i]) for i in positions]
-    if not positions:
+    columns = {name: i for i, name in enumerate(opened.names) if name and (wanted(name) or asked.needs(name))}
+    if not columns:
         raise ColumnError(f"{file.name}: none of the columns of such an export; columns: {listed(opened.names)}")
     if not opened.sample:
-        return
-    may_omit = bool(omitted) and opened.names[-len(omitted) :] == tuple(omitted)
+        return polars.Series(), polars.DataFrame()
+    positions, may_omit = [*columns.values()], bool(omitted) and opened.names[-len(omitted) :] == tuple(omitted)
     try:
-        relation = _loaded(_shortened(opened, omitted) if may_omit else opened, positions, scratch)
+        relation = _loaded(_shortened(opened, omitted) if may_omit else opened, positions, asked.scratch)
     except DataError:
         if not may_omit:
             raise
-        relation = _loaded(_filled_up(opened, omitted, scratch), positions, scratch)
-    relation.execute()
-    while block := relation.fetchmany(BLOCK):
-        yield from ((row[-1], names, cells) for row in block if any(cells := row[:-1]))
+        relation = _loaded(_filled_up(opened, omitted, asked.scratch), positions, asked.scratch)
+    frame = polars.DataFrame(relation)
+    frame = frame.filter(polars.any_horizontal(polars.exclude(ROW) != ""))
+    cells = frame.drop(ROW)
+    cells.columns = [*columns]
+    return frame[ROW], cells
 
 
 def _loaded(opened: TextFile, positions: Sequence[int], scratch: Path) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,6 @@ from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import listed, shown
 
 MOST_SHOWN = 10
-Row = tuple[int, Sequence[str], Sequence[str | None]]
 Placed = tuple[str, int, Mapping[str, Any]]
 
 
@@ -31,7 +30,7 @@ class Chosen:
     fields: dict[str, None] = field(default_factory=dict)
     values: dict[str, dict[str, None]] = field(default_factory=dict)
 
-    def some(self, records: Iterator[Placed] | Sequence[Placed]) -> Iterator[Placed]:
+    def some(self, records: Iterable[Placed]) -> Iterator[Placed]:
         """The records that have all these values."""
         for place, number, record in records:
             self.seen += 1
@@ -43,12 +42,6 @@ class Chosen:
             if all(found.get(name) == value for name, value in self.conditions):
                 self.kept += 1
                 yield place, number, record
-
-    def some_rows(self, rows: Iterator[Row]) -> Iterator[Row]:
-        """The same for rows of a table: number, names and cells."""
-        for number, names, cells in rows:
-            if any(True for _ in self.some([("", number, dict(zip(names, cells, strict=True)))])):
-                yield number, names, cells
 
     def names(self, column: str) -> bool:
         """Whether a condition is about this column."""

@@ -7,18 +7,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain, repeat
 from sys import intern
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spagree.errors import ColumnError, DataError
 from spagree.read.contents import names_link
 from spagree.read.files.json_text import DECODER
 from spagree.read.tables import listed, shown
 from spagree.read.tools import timestamps
-from spagree.read.tools.answers import Record, answer, from_text, one_or_more, table_rows
+from spagree.read.tools.answers import answer, from_text, one_or_more, tables
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
 from spagree.understood import Caution
+
+if TYPE_CHECKING:
+    import polars
 
 INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
 NUMBERED = re.compile(r"(.*?[^0-9])[._-]?([0-9]+)")
@@ -26,13 +30,9 @@ BOXES = {"true", "false", "on", "off"}
 OMITTED = ("Approve", "Reject")  # final columns that files from the website name in the header but leave out
 OLD = ("hitid", "workerid", "assignmentid")
 TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url")
-STATUSES = {"Submitted": "submitted", "Approved": "approved", "Rejected": "rejected"}
+BLOCK = 10_000  # cells of a column that are Python's at once
 MOST_SHARED = 10_000  # different answers of which each is stored once
 REGIONS = ("entities", "boundingBoxes", "polygons", "keypoints", "polylines", "cuboids", "labeledImage")
-
-Row = tuple[int, Sequence[str], Sequence[str | None]]  # line, names, cells
-# line, item, annotator, time, status, text of each item of the HIT, answers by field, other fields
-Assignment = tuple[int, str, str | None, str | None, str, dict[str, str | None], dict[str, Value], Record]
 
 
 def recognise(source: Source) -> bool:
@@ -51,96 +51,107 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     wanted = {"HITId", "WorkerId", "AssignmentStatus", options.time or "SubmitTime", options.item, options.text}
     texts = _texts(source, options)
     wanted.update(texts.values())
-    found = table_rows(
-        source, options, lambda name: name in wanted or name.startswith(ANSWER) or _is_link(name), OMITTED
-    )
-    given = list(_assignments(source, options, texts, found))
+    found = tables(source, options, lambda name: name in wanted or name.startswith(ANSWER) or _is_link(name), OMITTED)
+    batches = [_Batch(source.name, lines, cells, options, texts) for lines, cells in found]
     if options.item is None:
-        _tell_repeats(source, options, given)
-    kinds = _Boxes([each[6] for each in given])
+        _tell_repeats(source, options, batches)
+    kinds = _Boxes([fields for batch in batches for fields in batch.answers])
     numbers = _numbers(source, kinds.fields)
-    for line, item, who, time, status, seen, fields, others in given:
-        answers = kinds.ticked(fields)
-        if not numbers:
-            yield Response(item, who, answers, time, status, False, line, seen.get(""), False, others)  # noqa: FBT003
-            continue
-        for number, of_number in _by_item(answers, numbers):
-            of_item = f"{item} {number}" if number else item
-            text = seen.get(number, seen.get(""))
-            yield Response(of_item, who, of_number, time, status, row=line, text=text, fields=others)
+    for batch in batches:
+        yield from batch.responses(kinds, numbers)
 
 
-def _assignments(
-    source: Source, options: ReaderOptions, texts: Mapping[str, str], rows: Iterable[Row]
-) -> Iterator[Assignment]:
-    columns = None
-    for line, names, cells in rows:
-        if columns is None or columns.names is not names:  # the first row of a file
-            columns = _Columns(names, options, texts, f"{source.name}:{line}")
-        yield columns.assignment(source.name, line, cells)
+class _Batch:
+    """A file of results, column by column."""
+
+    def __init__(
+        self,
+        source: str,
+        lines: polars.Series,
+        cells: polars.DataFrame,
+        options: ReaderOptions,
+        texts: Mapping[str, str],
+    ) -> None:
+        self.lines, self.cells, names = lines, cells, cells.columns
+        self.item, self.time = options.item or "HITId", options.time or "SubmitTime"
+        if self.item not in names:
+            place = f"{source}:{lines[0]}"
+            raise ColumnError(f"{place}: there is no field {shown(self.item)}; fields: {listed(names)}")
+        self.texts = {number: name for number, name in texts.items() if name in names}
+        self.others = {name.removeprefix(INPUT): name for name in names if options.needs(name) or _is_link(name)}
+        self.others |= {name: name for name in names if name in (options.by, options.cluster)}
+        self.answers = [*self._answers(source)]
+
+    def _answers(self, source: str) -> Iterator[dict[str, Value]]:
+        """The answers of each assignment; equal ones are stored once."""
+        names = [name for name in self.cells.columns if name.startswith(ANSWER) and name != CROWD]
+        shared: dict[tuple[str | None, ...], dict[str, Value]] = {}
+        for line, crowd, *cells in zip(self.lines, self._column(CROWD), *map(self._column, names), strict=True):
+            found = shared.get(key := tuple(cells))
+            if found is None:
+                found = {name[len(ANSWER) :]: _cell(text) for name, text in zip(names, cells, strict=True)}
+                if len(shared) < MOST_SHARED:
+                    shared[key] = found
+            yield found | _crowd(f"{source}:{line}", crowd) if crowd else found
+
+    def _column(self, name: str | None) -> Iterable[Any]:
+        """The cells of a column; None for each row if there is none."""
+        if name not in self.cells.columns:
+            return repeat(None, len(self.lines))
+        starts = range(0, len(self.lines), BLOCK)
+        return chain.from_iterable(self.cells[name].slice(start, BLOCK).to_list() for start in starts)
+
+    def responses(self, kinds: _Boxes, numbers: Mapping[str, tuple[str, str]]) -> Iterator[Response]:
+        """One response per assignment, or one for each item of its HIT."""
+        column, others = self._column, [*map(self._column, self.others.values())]
+        given = map(
+            Response,
+            (intern(item or "") for item in column(self.item)),
+            (who and intern(who) for who in column("WorkerId")),
+            map(kinds.ticked, self.answers),
+            column(self.time),
+            map(_status, column("AssignmentStatus")),
+            repeat(False),  # noqa: FBT003
+            self.lines,
+            column(self.texts.get("")),
+            repeat(False),  # noqa: FBT003
+            (dict(zip(self.others, row, strict=True)) for row in zip(*others, strict=True))
+            if others
+            else repeat(NO_FIELDS),
+        )
+        return self._by_number(given, numbers) if numbers else given
+
+    def _by_number(self, responses: Iterator[Response], numbers: Mapping[str, tuple[str, str]]) -> Iterator[Response]:
+        for response, *texts in zip(responses, *map(self._column, self.texts.values()), strict=True):
+            shown = dict(zip(self.texts, texts, strict=True))
+            for number, answers in _by_item(response.answers, numbers):
+                item, text = f"{response.item} {number}" if number else response.item, shown.get(number, shown.get(""))
+                yield response._replace(item=item, answers=answers, text=text)
 
 
-class _Columns:
-    """The roles of a file's columns, the same for all its rows."""
-
-    def __init__(self, names: Sequence[str], options: ReaderOptions, texts: Mapping[str, str], place: str) -> None:
-        item, time = options.item or "HITId", options.time or "SubmitTime"
-        if item not in names:
-            raise ColumnError(f"{place}: there is no field {shown(item)}; fields: {listed(list(names))}")
-        at = {name: position for position, name in enumerate(names)}
-        self.names, self.item = names, at[item]
-        self.who, self.time, self.status = at.get("WorkerId"), at.get(time), at.get("AssignmentStatus")
-        self.crowd = at.get(CROWD)  # crowd elements write all answers to one cell
-        self.texts = [(number, at[name]) for number, name in texts.items() if name in at]
-        self.answers = [(name[len(ANSWER) :], at[name]) for name in names if name.startswith(ANSWER) and name != CROWD]
-        others = {name.removeprefix(INPUT): name for name in names if options.needs(name) or _is_link(name)}
-        others |= {name: name for name in names if name in (options.by, options.cluster)}
-        self.others = [(field, at[name]) for field, name in others.items()]
-        self.given: dict[tuple[str | None, ...], dict[str, Value]] = {}
-        self.last: tuple[str, dict[str, str | None]] = "", {}
-
-    def assignment(self, source: str, line: int, cells: Sequence[str | None]) -> Assignment:
-        """One row of the file; what equals earlier rows is stored once."""
-        last_item, last_texts = self.last
-        item, texts = cells[self.item] or "", {number: cells[position] for number, position in self.texts}
-        item = last_item if item == last_item else item
-        texts = last_texts if texts == last_texts else texts
-        self.last = item, texts
-        who = None if self.who is None else cells[self.who]
-        time = None if self.time is None else cells[self.time]
-        status = (None if self.status is None else cells[self.status]) or "Submitted"
-        others = {field: cells[position] for field, position in self.others} if self.others else NO_FIELDS
-        fields = self._fields(cells)
-        if self.crowd is not None and (crowd := cells[self.crowd]):
-            fields = fields | _crowd(f"{source}:{line}", crowd)
-        return line, item, who and intern(who), time, STATUSES.get(status) or status.lower(), texts, fields, others
-
-    def _fields(self, cells: Sequence[str | None]) -> dict[str, Value]:
-        """The answers in cells of their own."""
-        key = tuple([cells[position] for _, position in self.answers])
-        found = self.given.get(key)
-        if found is None:
-            found = {field: _cell(text) for (field, _), text in zip(self.answers, key, strict=True)}
-            if len(self.given) < MOST_SHARED:
-                self.given[key] = found
-        return found
+@lru_cache(maxsize=100)
+def _status(text: str | None) -> str:
+    return (text or "submitted").lower()
 
 
-def _tell_repeats(source: Source, options: ReaderOptions, given: Sequence[Assignment]) -> None:
+def _tell_repeats(source: Source, options: ReaderOptions, batches: Sequence[_Batch]) -> None:
     """Warn if one input occurs in several HITs: it is one item, but HIT ids do not show it."""
-    hits: dict[str, str] = {}  # the first HIT of each input
-    if all(hits.setdefault(text, each[1]) == each[1] for each in given if (text := each[5].get(""))):
+    import polars
+
+    texts = [batch.cells.select(text=batch.texts[""], hit=batch.item) for batch in batches if "" in batch.texts]
+    if not texts or polars.concat(texts).drop_nulls("text").unique()["text"].is_unique().all():
         return
     inputs: defaultdict[tuple[str | None, ...], set[str | None]] = defaultdict(set)
-    names: Sequence[str] = ()
-    everything = replace(options, where=None)
-    for _, names, cells in table_rows(source, everything, lambda name: name.startswith(("HITId", INPUT)), OMITTED):
-        row = dict(zip(names, cells, strict=True))
-        inputs[tuple(row[name] for name in names if name != "HITId")].add(row["HITId"])
+    columns: Sequence[str] = ()
+    for _, cells in tables(
+        source, replace(options, where=None), lambda name: name.startswith(("HITId", INPUT)), OMITTED
+    ):
+        columns = [name for name in cells.columns if name != "HITId"]
+        for hit, *row in cells.select("HITId", *columns).iter_rows():
+            inputs[tuple(row)].add(hit)
     repeated = sum(len(found) > 1 for found in inputs.values())
     if not repeated:
         return
-    columns = [name for name in names if name != "HITId"]
     alone = [name for place, name in enumerate(columns) if len({key[place] for key in inputs}) == len(inputs)]
     remedy = f"say --item {shown(alone[0])}" if alone else "give each its own id in an Input column, for --item"
     message = f"{repeated:,} inputs occur in several HITs, and each HIT counts as a separate item; to join them, "
