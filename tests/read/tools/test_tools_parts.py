@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import random
 import sys
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import polars as pl
 import pytest
 
 from spagree.errors import ColumnError, DataError, SpagreeError, UsageError
-from spagree.read import read
+from spagree.read import read, read_all
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
 from spagree.read.files.json_text import Written, as_text
 from spagree.read.files.paths import File, with_kind
@@ -440,3 +442,57 @@ def test_json_with_a_long_head_is_read_as_one_document(save: Save, tmp_path: Pat
     document = {"answers": [{"workerId": "w", "answerContent": {"q": {"label": "x"}}}], "more": "y" * 10}
     for text in (json.dumps(document), json.dumps(document, indent=2), "\n\n" + json.dumps(document, indent=2)):
         assert len(objects(save("a.json", text), tmp_path)) == 1
+
+
+ODD_MOMENTS = [
+    "2026-02-30T00:00:00Z", "2026-02-03T24:00:00Z", "2026-02-03T23:59:60Z", "0000-02-03T23:59:00Z", "soon",
+    "1694858483", "1694858483.25", "2026-10-01", "2026-10-01T06:00:00.1234567Z", "2026-10-01T06:00:00+02:00",
+    "Mon Feb 30 10:00:00 PST 2026", "Mon FEB 20 10:00:00 PST 2026", "Mon Feb 20 24:00:00 PST 2026",
+    "Mon Feb 20 23:59:60 PST 2026", "Mon Feb 20 10:00:00 XYZ 2026", "Mon Feb 2 10:00:00 PST 2026", None,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("clock", [timestamps.usual, timestamps.mturk, timestamps.american])
+def test_times_read_all_at_once_are_those_read_one_by_one(clock: Callable[[str], float | None]) -> None:
+    chance, start = random.Random(1), datetime(1902, 1, 1)  # noqa: DTZ001 - its zone is written below
+    moments = [start + timedelta(microseconds=chance.randrange(6 * 10**15)) for _ in range(2_000)]
+    forms = ["{:%Y-%m-%dT%H:%M:%S.%f}Z", "{:%Y-%m-%dT%H:%M:%S}Z", "{:%a %b %d %H:%M:%S} PST {:%Y}", "{}"]
+    texts = [chance.choice(forms).format(moment, moment) for moment in moments] + ODD_MOMENTS
+    found = timestamps.seconds(pl.Series("time", texts, pl.String), clock)
+    assert found.to_list() == [None if text is None else clock(text) for text in texts]
+    assert found.null_count() < len(texts)
+
+
+def test_usual_tasks_are_read_as_others_are(tmp_path: Path) -> None:
+    result = {"value": {"choices": ["a"]}, "from_name": "mood", "to_name": "text", "type": "choices"}
+    several = [result, {**result, "value": {"choices": ["b", "a", "b"]}}, {**result, "from_name": "topic"}]
+    changes: list[dict[str, Any]] = [
+        {}, {"result": several}, {"result": []}, {"result": [{**result, "value": {"choices": []}}]},
+        {"was_cancelled": True}, {"ground_truth": True}, {"updated_by": 9}, {"updated_by": None}, {"id": "77"},
+        {"created_at": None}, {"completed_by": {"id": 4, "email": "d@x"}}, {"result": [{**result, "item_index": 2}]},
+        {"result": [{**result, "value": {"rating": 3}}]}, {"result": [{**result, "from_name": ""}]}, {"result": None},
+        {"result": [{**result, "value": {"choices": ["a"], "start": 0}}]}, {"was_cancelled": None},
+    ]  # fmt: skip
+    usual = {"completed_by": 1, "created_at": "2026-10-01T06:00:00.5Z", "result": [result]}
+    tasks = [
+        {"id": n, "data": {"text": f"é{n}"}, "annotations": [{"id": n, **usual, **change}], "drafts": [{}] * (n % 2)}
+        for n, change in enumerate([each for each in changes for _ in range(2)], 1)
+    ]
+    found = []
+    for more in ({}, {"source": "http"}):  # tasks with an address are read whole
+        path = tmp_path / "tasks.json"
+        path.write_text(json.dumps([{**task, **more} for task in tasks], ensure_ascii=False), "utf-8")
+        every = read_all(path)
+        frames = {name: each.frame.collect().to_native() for name, each in every.items()}
+        told = {name: (each.understood, each.cautions, each.left_out) for name, each in every.items()}
+        found.append((told, {name: frame.rows() for name, frame in frames.items()}))
+    assert found[0] == found[1]
+    assert {"mood", "topic"} <= found[0][1].keys()
+
+
+def test_a_bad_byte_in_a_field_that_is_not_read_is_refused(tmp_path: Path) -> None:
+    task = {"id": 1, "data": {"text": "x"}, "annotations": [], "note": "caf?"}
+    path = tmp_path / "tasks.json"
+    path.write_bytes(json.dumps([task]).encode().replace(b"?", b"\xe9"))
+    with pytest.raises(DataError, match="not UTF-8: byte 0xe9"):
+        read(path)

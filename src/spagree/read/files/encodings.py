@@ -93,9 +93,9 @@ def _ending_with_returns(file: File) -> str | None:
     for block in _blocks(file):
         found = numpy.frombuffer(last + block, numpy.uint8)
         is_return, is_feed = found == ord("\r"), found == ord("\n")
-        both += numpy.count_nonzero(is_return[:-1] & is_feed[1:])
-        returns += numpy.count_nonzero(is_return[len(last) :])
-        feeds += numpy.count_nonzero(is_feed[len(last) :])
+        both += int(numpy.count_nonzero(is_return[:-1] & is_feed[1:]))
+        returns += int(numpy.count_nonzero(is_return[len(last) :]))
+        feeds += int(numpy.count_nonzero(is_feed[len(last) :]))
         last = block[-1:]
     if returns == feeds == both:
         return "\r\n"

@@ -70,7 +70,7 @@ def _fast_values(file: File, decode: Callable[[Any], Any]) -> Iterator[Any]:
                 parts.clear()  # they keep the file open
 
 
-def _one_object(file: File) -> dict[str, Any] | None:
+def _one_object(file: File) -> Any:
     """The single object of the file, if its first line is not an object by itself."""
     with file.path.open(encoding="utf-8-sig", newline="\n") as stream:
         first = next((line for line in stream if line.strip()), "")
