@@ -154,7 +154,8 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
     offsets = _parquet_offsets(connection, files, name)
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        cells = ", ".join(f"{_identifier(names[p])} AS {cell(p)}" for p in positions)
+        quoted = {p: '"' + names[p].replace('"', '""') + '"' for p in positions}
+        cells = ", ".join(f"{name} AS {cell(p)}" for p, name in quoted.items())
         # Evaluated only if the row number is needed; the list is a constant.
         row = f"file_row_number + 1 + list_extract({offsets}::BIGINT[], file_index::BIGINT + 1)"
         query = f"SELECT {cells}, {row} AS {ROW} FROM {_scan(*files)}"
@@ -174,11 +175,6 @@ def _scan(*files: File) -> str:
 
 def _listed(files: Sequence[File]) -> str:
     return f"[{', '.join(literal_path(file.path) for file in files)}]"
-
-
-def _identifier(name: str) -> str:
-    """A name as an SQL identifier: in quotes, with inner quotes doubled."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def literal_path(path: Path) -> str:

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,14 +22,11 @@ from spagree.read.files.scratch import new_file
 URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 PARQUET, ARROW = b"PAR1", b"ARROW1"
 ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
-NO_TABLES = {
-    b"\x80\x02": "a Python pickle .pkl .pickle .p",
-    b"\x80\x03": "a Python pickle",
-    b"\x80\x04": "a Python pickle",
-    b"\x80\x05": "a Python pickle",
-    b"\x93NUMPY": "a numpy array .npy",
-    b"\x89HDF": "an HDF5 file .h5 .hdf5",
-    b"$FL2": "an SPSS file .sav",
+NO_TABLES = {  # how they start, and what they are called
+    "a Python pickle": ((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), (".pkl", ".pickle", ".p")),
+    "a numpy array": ((b"\x93NUMPY",), (".npy",)),
+    "an HDF5 file": ((b"\x89HDF",), (".h5", ".hdf5")),
+    "an SPSS file": ((b"$FL2",), (".sav",)),
 }
 SQLITE = b"SQLite format 3\x00"
 BINARY_KINDS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
@@ -219,7 +217,7 @@ def with_kind(file: File) -> File:
     start = head(file, 4096)
     if not start:
         raise DataError(f"{file.name}: the file is empty (0 bytes); check that the export finished")
-    return replace(file, kind=_kind_by_magic(file, start) or _kind_by_extension(file) or _kind_by_content(start))
+    return replace(file, kind=_kind_by_magic(file, start) or _kind_of_text(file, start))
 
 
 def _kind_by_magic(file: File, start: bytes) -> str | None:
@@ -232,26 +230,20 @@ def _kind_by_magic(file: File, start: bytes) -> str | None:
         raise FileError(f"{file.name}: a zip archive, not a table; unpack it and name the file inside")
     if start.startswith(SQLITE):
         raise addresses.needed(file.name, ())
-    for magic, kind in NO_TABLES.items():
-        if start.startswith(magic) or file.extension in kind.split():
-            raise FileError(
-                f"{file.name}: {kind.partition(' .')[0]}, which spagree does not read; save the table as CSV or Parquet"
-            )
+    for what, (starts, extensions) in NO_TABLES.items():
+        if start.startswith(starts) or file.extension in extensions:
+            raise FileError(f"{file.name}: {what}, which spagree does not read; save the table as CSV or Parquet")
     return None
 
 
-def _kind_by_extension(file: File) -> str | None:
+def _kind_of_text(file: File, start: bytes) -> str:
     wanted = BINARY_KINDS.get(file.extension)
     if wanted:
         raise FileError(
             f"{file.name}: named {file.extension}, but its content is not {wanted}: damaged or misnamed; "
             "copy it again, or give it the right extension"
         )
-    return JSON_KINDS.get(file.extension)
-
-
-def _kind_by_content(start: bytes) -> str:
-    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"{"):
-        return "json lines"
-    return "json array" if re.match(rb"\[\s*(\{|\]|$)", text) else "delimited"
+    text = start.removeprefix(BOM_UTF8).lstrip()
+    is_array = re.match(rb"\[\s*(\{|\]|$)", text)
+    by_content = "json lines" if text.startswith(b"{") else "json array" if is_array else "delimited"
+    return JSON_KINDS.get(file.extension, by_content)

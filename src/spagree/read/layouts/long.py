@@ -26,11 +26,10 @@ HAS_ZONE = f"regexp_matches({TIME}, ':.*([zZ]|[+-][0-9:]+)$')"
 WITH_ZONE, WITHOUT_ZONE = (f"epoch(try_cast({TIME} AS {kind}))" for kind in ("TIMESTAMPTZ", "TIMESTAMP"))
 DATE = f"CASE WHEN {HAS_ZONE} THEN {WITH_ZONE} ELSE {WITHOUT_ZONE} END"
 SECONDS = f"coalesce(CASE WHEN isfinite({NUMBER}) THEN {NUMBER} END, CASE WHEN isfinite({DATE}) THEN {DATE} END)"
-DAY_FIRST, MONTH_FIRST = "day", "month"
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", ", %H:%M", ", %H:%M:%S")
 DATES = {
-    DAY_FIRST: ("%d/%m/%Y", "%d-%m-%Y", "%d.%m.%Y", "%d/%m/%y", "%d.%m.%y", "%d %b %Y", "%d %B %Y"),
-    MONTH_FIRST: ("%m/%d/%Y", "%m-%d-%Y", "%m/%d/%y", "%b %d, %Y", "%B %d, %Y"),
+    "day": ("%d/%m/%Y", "%d-%m-%Y", "%d.%m.%Y", "%d/%m/%y", "%d.%m.%y", "%d %b %Y", "%d %B %Y"),
+    "month": ("%m/%d/%Y", "%m-%d-%Y", "%m/%d/%y", "%b %d, %Y", "%B %d, %Y"),
 }
 
 
