@@ -133,8 +133,8 @@ def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[st
     known = layouts.recognised(table, request) if request.format == "auto" and wanted == "long" else None
     read_as = known or Recognised(wanted, request)
     if every and read_as.format == "long" and (several := layouts.several_questions(table, request)):
-        each_asked = (replace(read_as, request=replace(request, question=name)) for name in several)
-        return {name: _annotations(table, each, rules) for name, each in zip(several, each_asked, strict=True)}
+        each_asked = {name: replace(read_as, request=replace(request, question=name)) for name in several}
+        return {name: _annotations(table, each, rules) for name, each in each_asked.items()}
     annotations = _annotations(table, read_as, rules)
     return {annotations.understood.columns.get(LABEL, LABEL): annotations}
 

@@ -23,9 +23,11 @@ def triples_table(source: Iterable[Any]) -> Table:
     """Triples (item, annotator, label), or quadruples with a time, as a table in polars."""
     import polars
 
+    rows = _checked(source)
     cautions: list[Caution] = []
     series = []
-    for name, values in zip(COLUMNS, zip(*_checked(source), strict=True), strict=False):
+    for position, name in enumerate(COLUMNS[: len(rows[0])]):
+        values = [row[position] for row in rows]
         typed = _times(values) if name == TIME else _one_type(values, name, cautions)
         series.append(polars.Series(name, typed, strict=True))
     table = frame_table(polars.DataFrame(series), "triples")

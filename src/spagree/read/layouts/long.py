@@ -54,11 +54,11 @@ def seconds_from_text(
         cautions = (Caution("time_format", message),)
     elif total:
         numbered = f', "{ROW}"' if ROW in relation.columns else ""
-        first_ones = wrong.project(f"{TIME}{numbered}").limit(SHOWN_PROBLEMS).fetchall()
+        examples = wrong.project(f"{TIME}{numbered}").limit(SHOWN_PROBLEMS).fetchall()
         wanted = "neither a number (unix seconds) nor an ISO 8601 date"
         wanted = wanted if written is None else f"not in the format of --time-format {shown(written)}"
         remedy = "say how they are written with --time-format, correct them, or name another column with --time"
-        problems = [wrong_cell(source, column, value, row) for value, *row in first_ones]
+        problems = [wrong_cell(source, column, value, row) for value, *row in examples]
         raise DataError(f"{total:,} values of the time column are {wanted}; {remedy}", problems, total)
     read: nw.LazyFrame[Any] = nw.from_native(relation.project(f"* REPLACE ({seconds} AS {TIME})"))
     return read, cautions
