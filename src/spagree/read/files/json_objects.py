@@ -30,7 +30,7 @@ DAMAGED = "the export seems to be truncated or damaged: export it again"
 def objects(file: File, decode: Callable[[Any], Any] = FAST.decode) -> Iterator[Entry]:
     """The objects of an array, one per line, or the single object that is the whole file.
 
-    ``decode``: what to make of each element of an array; for those it refuses, everything is read as usual.
+    ``decode`` reads the bytes of one element of an array; from the first that it refuses, the careful parser goes on.
     """
     if file.kind == "json array":
         for number, value in enumerate(_array(file, decode), 1):

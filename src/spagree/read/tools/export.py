@@ -70,9 +70,8 @@ class Export:
         import polars
 
         columns = self.rows[question]
-        known = {
-            role: values for role, values in columns.items() if role not in ROLES or not all(map(_is_none, values))
-        }
+        empty = {role for role in ROLES if all(value is None for value in columns[role])}
+        known = {role: values for role, values in columns.items() if role not in empty}
         try:
             frame = polars.DataFrame(known, schema={**dict.fromkeys(known, polars.String), ROW: polars.Int64})
         except UnicodeEncodeError as error:
@@ -114,10 +113,6 @@ def quoted(name: str) -> str:
     ('mood', '"main issue"')
     """
     return name if name.replace("_", "").replace("-", "").isalnum() else json.dumps(name, ensure_ascii=False)
-
-
-def _is_none(value: Any) -> bool:
-    return value is None
 
 
 def gather(
