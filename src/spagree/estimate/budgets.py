@@ -20,6 +20,7 @@ from spagree.estimate.label_counts import similar_votes
 from spagree.estimate.leave_one_out import TOO_FEW as TOO_FEW_PEOPLE
 from spagree.estimate.leave_one_out import TwoWay
 from spagree.estimate.planning import (
+    FINEST,
     FRESH,
     NEW_ITEMS,
     NO_SPREAD,
@@ -30,7 +31,6 @@ from spagree.estimate.planning import (
     Standing,
     allowed_per_item,
     cheapest,
-    check_half_width,
     round_targets,
     row_of,
     smallest,
@@ -230,7 +230,9 @@ def _asked(wanted: Mapping[str, Any]) -> dict[str, Any]:
     asked = {name: value for name, value in wanted.items() if value is not None}
     if len(asked) > 1:
         raise UsageError(f"{' and '.join(asked)}: ask for one of them at a time")
-    check_half_width(asked.get("half_width"))
+    half_width = asked.get("half_width", FINEST)
+    if not (isinstance(half_width, int | float) and FINEST <= half_width < WIDEST):
+        raise UsageError(f"half_width {half_width!r}: half the width of an interval, below 0.5; for example 0.02")
     budget = asked.get("budget", 1)
     if not (isinstance(budget, int) and budget > 0):
         raise UsageError(f"budget {budget!r}: how many more annotations can be made, a whole number from 1 on")

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars
 
 from spagree.estimate.disagreement import Disagreement
 from spagree.estimate.intervals import wilson_each
@@ -22,9 +23,6 @@ from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.similarity import as_set
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.grouping import Floats, Ints, counted, pairs_within, run_of_each, sums
-
-if TYPE_CHECKING:
-    import polars
 
 
 def are_sets(labels: tuple[str, ...]) -> bool:
@@ -48,8 +46,6 @@ def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars
     >>> option_agreement(found, {2: Fraction(1)}).select("option", "annotations", "agreement").rows()
     [('b', 1, 0.6666666666666666), ('a', 4, 1.0)]
     """
-    import polars
-
     sets = [as_set(label) for label in votes.labels]
     options = sorted(frozenset[str]().union(*sets))
     found = votes.pairable()
@@ -88,8 +84,6 @@ def classes(found: LabelCounts, level: float) -> polars.DataFrame:
     >>> classes(data, 0.95).select("class", "annotations", "items", "agreement").rows()
     [('b', 3, 2, 0.3333333333333333), ('a', 4, 3, 0.5)]
     """
-    import polars
-
     annotations = found.per_label(found.count)
     value, stderr, effective, units = _agreement(found.pairable())
     low, high = wilson_each(value, stderr, effective, level)
@@ -141,8 +135,6 @@ def confusion(found: LabelCounts) -> polars.DataFrame:
     >>> confusion(data).rows()
     [('a', 'b', 3, 2, 0.5), ('b', 'a', 3, 2, 0.6666666666666666)]
     """
-    import polars
-
     pairable = found.pairable()
     key, pairs, items, weight = _together(pairable)
     one, other = key // len(found.labels), key % len(found.labels)

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars
 
 from spagree.grouping import Floats
-
-if TYPE_CHECKING:
-    import polars
 
 NODES = 96
 LEAST_ALPHA, MOST_ALPHA = 0.05, 1000.0
@@ -38,8 +35,6 @@ def consensus(counts: polars.DataFrame, agreement: float | None, equal_items: fl
     >>> [kept and round(kept, 2) for kept in found["kept"]]
     [0.9, None]
     """
-    import polars
-
     label, count = polars.col("label"), polars.col("count")
     ordered = counts.with_columns(label.cast(polars.String), count.cast(polars.Int64)).sort("item", "label")
     leading = label.filter(count == count.max())
@@ -87,8 +82,6 @@ class Prior:
     @classmethod
     def of(cls, counts: polars.DataFrame, agreement: float | None, equal_items: float) -> Prior | None:
         """From the votes of all items and their agreement; None if agreement is unknown."""
-        import polars
-
         if agreement is None:
             return None
         totals = counts.group_by("label").agg(polars.col("count").sum()).sort("label")

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars
 
 from spagree.estimate.label_counts import LabelCounts, votes_of_items
 from spagree.grouping import Floats, counted, pairs_within, sums
@@ -22,9 +23,6 @@ from spagree.late import nw
 from spagree.tally.coded import CodedTable
 from spagree.tally.engines import to_polars
 from spagree.tally.items import ItemTable, items_in_codes
-
-if TYPE_CHECKING:
-    import polars
 
 ROUNDING = 1e-9
 ALARM = 0.05
@@ -87,8 +85,6 @@ class Disagreement:
         >>> Disagreement(items, {2: Fraction(1)}).classes().select("class", "other", "share").rows()
         [('a', 'b', 0.6666666666666666), ('b', 'c', 0.3333333333333333)]
         """
-        import polars
-
         found, (keys, share) = self.pairable, self.confused
         size = len(found.labels)
         one, other = keys // max(size, 1), keys % max(size, 1)
@@ -124,8 +120,6 @@ class Disagreement:
         Unanimous items contribute nothing and are never listed. Ties go to the items whose labels are confused most
         often elsewhere. ``agreement`` follows the metric in use.
         """
-        import polars
-
         if not self.total:
             nothing = to_polars(table.agreement().head(0))
             return nothing.with_columns(polars.lit(0.0).alias("share"))

@@ -64,12 +64,6 @@ class Standing:
         return (high - low) / 2
 
 
-def check_half_width(given: float | None) -> None:
-    """Refuse an invalid half-width."""
-    if given is not None and not (isinstance(given, int | float) and FINEST <= given < WIDEST):
-        raise UsageError(f"half_width {given!r}: half the width of an interval, below 0.5; for example 0.02")
-
-
 def allowed_per_item(tally: Tally, weights: str | CustomWeights, most: int | None) -> list[int]:
     """Annotations per item to consider: no more than there are annotators, unless requested."""
     if most is not None and not (isinstance(most, int) and 2 <= most <= LARGEST_MOST):
