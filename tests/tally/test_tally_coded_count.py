@@ -28,7 +28,7 @@ from spagree.tally.tally import text
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fetch few annotations with names and times, too."""
-    monkeypatch.setattr(coded_count, "FEWEST_IN_POLARS", 0)
+    monkeypatch.setattr(coded_count, "FEW", 0)
 
 
 def on_engine(path: Path, **options: Any) -> spagree.Agreement:
@@ -184,9 +184,8 @@ def test_very_many_are_counted_by_the_engine(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "labels.parquet"
     annotations().write_parquet(path)
     assert type(counted_in_full(path)) is Coded
-    monkeypatch.setattr(coded_count, "FEWEST_IN_POLARS", 599)
-    assert isinstance(counted_in_full(path), CodedTable)
     monkeypatch.setattr(coded_count, "FEW", 599)
+    assert isinstance(counted_in_full(path), CodedTable)
     assert codes_of(spagree.measure(path)) is None
     monkeypatch.setattr(coded_count, "MOST", 599)
     assert counted_in_full(path) is None

@@ -17,8 +17,7 @@ from spagree.tally.patterns import BITS, MOST_CLASSES, MOST_PATTERNS, MOST_ROWS_
 from spagree.tally.policies import Policies
 from spagree.tally.tally import Cell, Tally, refuse_overflow, text
 
-FEWEST_IN_POLARS = 100_000  # annotations: fewer are coded before it is imported
-FEW, MOST = 500_000, 20_000_000  # annotations: more than ``MOST`` may not fit beside their names
+FEW, MOST = 100_000, 20_000_000  # annotations: a few are coded before polars is imported; more than MOST may not fit
 
 
 def fetched_once(
@@ -39,7 +38,7 @@ def fetched_once(
     if not (are_plain and countable and is_here and is_simple):
         return None
     progress.stage("fetching annotations")
-    codes = coded(frame) if in_full and size > FEWEST_IN_POLARS else coded_in_python(frame)
+    codes = coded(frame) if size > FEW else coded_in_python(frame)
     return None if _has_repeats(codes) else codes
 
 
