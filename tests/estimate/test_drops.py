@@ -183,35 +183,16 @@ def test_no_drop_is_seldom_called_one_in_batches(length: int) -> None:
     assert called <= 2
 
 
-def test_evidence_for_batches_never_exceeds_that_in_random_order() -> None:
-    """So it keeps the error rate that is exact there."""
-    for seed in range(10):
-        found = ever(in_batches(seed, 1000, 50), seed)
-        assert (found.batches <= found.random_order).all()
-
-
-def test_no_drop_is_seldom_called_one_in_random_order() -> None:
-    called = sum(ever(coins(0.8, 800, seed), seed).random_order.max() >= LIMIT for seed in range(80))
-    assert called <= 5  # 5% at most, and about 1% as measured
-
-
-@pytest.mark.parametrize("length", [20, 50, 100, 200])
-def test_no_drop_is_seldom_called_one_in_batches(length: int) -> None:
-    """Batches whose agreement has a standard deviation of 0.14: in many of these the latest items do agree less."""
-    called = sum(ever(in_batches(seed, 1500, length), seed).batches.max() >= LIMIT for seed in range(30))
-    assert called <= 2
-
-
 def test_one_hard_batch_is_no_drop() -> None:
     """After twelve easy batches nothing tells a hard one from a change until the next begins."""
     called = {"random_order": 0, "batches": 0}
-    for seed in range(15):
+    for seed in range(30):
         found = ever(
             np.concatenate([coins(0.85, 2400, seed), coins(0.5, 200, seed + 500), coins(0.85, 600, seed + 900)]), seed
         )
         for name in called:
             called[name] += int(getattr(found, name).max() >= LIMIT)
-    assert called["random_order"] == 15 and called["batches"] <= 1
+    assert called["random_order"] == 30 and called["batches"] <= 1
 
 
 def test_evidence_for_batches_has_to_last() -> None:
