@@ -20,14 +20,18 @@ AnyInts: TypeAlias = "NDArray[np.integer[Any]]"
 Floats: TypeAlias = "NDArray[np.float64]"
 
 
-def run_starts(keys: AnyInts) -> Ints:
-    """Where runs of equal values begin.
+def run_starts(keys: AnyInts, *further: AnyInts) -> Ints:
+    """Where runs of equal values begin, in one column or in several.
 
     >>> run_starts(np.array([3, 3, 5, 9, 9])).tolist()
     [0, 2, 3]
+    >>> run_starts(np.array([3, 3, 5, 9, 9]), np.array([1, 2, 2, 2, 2])).tolist()
+    [0, 1, 2, 3]
     """
     new = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    for column in further:
+        new[1:] |= column[1:] != column[:-1]
     return np.flatnonzero(new)
 
 

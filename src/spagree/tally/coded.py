@@ -62,9 +62,7 @@ class Coded:
     @cached_property
     def counts(self) -> tuple[Codes, Codes, NDArray[np.int64]]:
         """How often each item got each label: items, labels and counts, in code order."""
-        new = np.ones(len(self.item), dtype=np.bool_)
-        new[1:] = (self.item[1:] != self.item[:-1]) | (self.label[1:] != self.label[:-1])
-        starts = np.flatnonzero(new)
+        starts = run_starts(self.item, self.label)
         return self.item[starts], self.label[starts], np.diff(starts, append=len(self.item))
 
     def users_of_own_labels(self) -> list[tuple[str, str]]:

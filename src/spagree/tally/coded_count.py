@@ -76,6 +76,7 @@ def _patterns(codes: Coded) -> dict[Pattern, int] | None:
     """Items per combination of label counts, packed into words as on an engine; None if there are too many."""
     item, label, count = codes.counts
     first = run_starts(item)
+    last = np.append(first[1:], len(item))
     bits = int(count.max(initial=1)).bit_length()
     words = []
     for start in range(0, len(codes.labels), BITS // bits):
@@ -83,13 +84,12 @@ def _patterns(codes: Coded) -> dict[Pattern, int] | None:
         is_here = (place >= 0) & (place < BITS // bits)
         words.append(np.add.reduceat(np.where(is_here, count << (place * bits * is_here), 0), first))
     order = np.lexsort(words)
-    new = np.any([word[order[1:]] != word[order[:-1]] for word in words], axis=0)
-    groups = np.flatnonzero(np.append(True, new))
+    groups = run_starts(*(word[order] for word in words))
     if len(groups) > MOST_PATTERNS:
         return None
     found = {}
     for one, items in zip(order[groups].tolist(), np.diff(groups, append=len(order)).tolist(), strict=True):
-        entries = slice(first[one], first[one + 1] if one + 1 < len(first) else None)
+        entries = slice(first[one], last[one])
         names = [codes.labels[place] for place in label[entries]]
         found[tuple(zip(names, count[entries].tolist(), strict=True))] = items
     return found
