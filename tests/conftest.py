@@ -13,6 +13,7 @@ from hypothesis import settings
 import postgres as servers
 from command import Run
 from examples import examples
+from spagree.read.files import duckdb_tables
 
 # A run in the background may have been told to ignore Ctrl-C, and so would every command that the tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -61,6 +62,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from distribution import rank
 
         items.sort(key=rank)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_database() -> Iterator[None]:
+    """Connections that are open at the same time share a database, and making one takes longer than most tests."""
+    with duckdb_tables.connect():
+        yield
 
 
 @pytest.fixture

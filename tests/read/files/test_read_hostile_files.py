@@ -46,20 +46,46 @@ def rather(path: Path) -> None:
 
 def test_two_connections_that_spill_keep_their_rows_apart() -> None:
     connections = [connect(), connect()]
-    for number, connection in enumerate(connections):
-        connection.execute("SET memory_limit = '60MB'; SET threads = 2")
-        text = f"i::VARCHAR || '-abcdefghijklmnop-{number}'"
-        connection.execute(f"CREATE TABLE cells AS SELECT {text} AS x FROM range(1500000) t(i)")
-    for number, connection in enumerate(connections):
-        own = connection.execute(f"SELECT count(*) FROM cells WHERE x LIKE '%-{number}'").fetchall()
-        assert own == [(1_500_000,)]
+    connections[0].execute("SET memory_limit = '60MB'; SET threads = 2")
+    try:
+        for number, connection in enumerate(connections):
+            text = f"i::VARCHAR || '-abcdefghijklmnop-{number}'"
+            connection.execute(f"CREATE TEMP TABLE cells AS SELECT {text} AS x FROM range(1500000) t(i)")
+        assert any(spill_folder().iterdir())
+        for number, connection in enumerate(connections):
+            own = connection.execute(f"SELECT count(*) FROM cells WHERE x LIKE '%-{number}'").fetchall()
+            assert own == [(1_500_000,)]
+    finally:
+        connections[0].execute("RESET memory_limit; RESET threads")  # of the database, which other tests share
 
 
-def test_each_connection_spills_to_a_private_folder_of_its_own() -> None:
-    one, other = spill_folder(), spill_folder()
-    assert one != other
-    assert one.parent.stat().st_mode & 0o777 == 0o700
-    assert str(os.getpid()) != one.parent.name.rpartition("-")[2]
+def test_the_folder_for_spilled_rows_is_private() -> None:
+    assert spill_folder().parent.stat().st_mode & 0o777 == 0o700
+    assert str(os.getpid()) != spill_folder().parent.name.rpartition("-")[2]
+
+
+FORKED = """
+import multiprocessing, sys
+import spagree
+from spagree.read.files.duckdb_tables import connect
+from spagree.read.files.scratch import spill_folder
+
+def in_a_fork(path):
+    return spill_folder(), spagree.measure(path, engine="duckdb").spa.value
+
+kept = connect()
+kept.execute("CREATE TEMP TABLE cells AS SELECT 1 AS x")
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    folder, agreement = pool.apply(in_a_fork, sys.argv[1:])
+print(folder != spill_folder(), agreement, kept.execute("SELECT x FROM cells").fetchall())
+"""
+
+
+def test_a_fork_has_a_database_and_a_folder_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text(CSV)
+    command = [sys.executable, "-c", FORKED, str(tmp_path / "labels.csv")]  # forks before any library starts threads
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "True 0.5 [(1,)]\n"
 
 
 def ended_by(running: subprocess.Popen[bytes], end: signal.Signals) -> None:

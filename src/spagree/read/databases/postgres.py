@@ -194,7 +194,7 @@ def _load(store: Any, path: Path, types: dict[str, str], name: str) -> None:
     for longest in (USUAL_LINE, LONGEST_LINE):
         scan = f"read_csv({literal_path(path)}, {options}, max_line_size={longest})"
         try:
-            store.execute(f"CREATE TABLE cells AS SELECT * FROM {scan}")
+            store.execute(f"CREATE TEMP TABLE cells AS SELECT * FROM {scan}")
         except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
             reason = error
         else:

@@ -69,7 +69,7 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
     names = columns(query)
     every = ", ".join(map(cell, range(len(names))))
     select = f"WITH q({every}) AS ({query.body}) SELECT {', '.join(map(cell, wanted))} FROM q"
-    store.execute(f"CREATE TABLE cells ({', '.join(f'{cell(p)} VARCHAR' for p in wanted)})")
+    store.execute(f"CREATE TEMP TABLE cells ({', '.join(f'{cell(p)} VARCHAR' for p in wanted)})")
     kinds: list[Kind] = [None] * len(wanted)
     with opened(query.place, query.name) as connection:
         cursor = connection.execute(select)

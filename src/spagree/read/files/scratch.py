@@ -30,17 +30,17 @@ _made: dict[int, Path] = {}  # by process: a fork must neither share nor remove 
 
 
 def spill_folder() -> Path:
-    """A path for one connection of duckdb, inside a folder that only this user can enter.
+    """A path for this process's database in duckdb, inside a folder that only this user can enter.
 
-    duckdb gives its files the same names in every process: two connections with one folder would read each other's
-    rows. It creates the folder when memory runs out and removes it with the connection; anything left is removed with
+    duckdb gives its files the same names in every process: two databases with one folder would read each other's
+    rows. It creates the folder when memory runs out and removes it with the database; anything left is removed with
     the parent folder when the process ends.
     """
     process = os.getpid()
     if process not in _made or not _made[process].is_dir():
         _made[process] = Path(tempfile.mkdtemp(prefix="spagree-spill-"))
         atexit.register(_remove, _made[process], process)
-    return _made[process] / os.urandom(8).hex()
+    return _made[process] / "duckdb"
 
 
 def _remove(folder: Path, process: int) -> None:
