@@ -41,8 +41,10 @@ def connect() -> DuckDBPyConnection:
 
     without_pandas.install()
     spill = spill_folder()
-    config = {"temp_directory": str(spill), "autoinstall_known_extensions": False}
-    connection = duckdb.connect(f":memory:{spill.parent.name}", config=config)
+    connection = duckdb.connect(
+        f":memory:{spill.parent.name}",
+        config={"temp_directory": str(spill), "autoinstall_known_extensions": False},
+    )
     if progress.is_watched():
         # duckdb reports progress only with its progress bar on
         connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
