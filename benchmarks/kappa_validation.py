@@ -226,8 +226,8 @@ settings in which enough data sets have a kappa count. "Plain" is Wilson's inter
 data sets; those without one count as missed. Made by `make rare-study` (`benchmarks/kappa_validation.py`); all rows are in
 [kappa-validation.csv](kappa-validation.csv).
 
-The exception is Cohen's kappa near or below 0 with few items: where one of the two gives one label throughout, kappa is 0
-whatever the other does, and so is its lower limit; a truth just below 0 is then missed, by little.
+Coverage is lowest for Cohen's kappa near or below 0 with few items: if one of the two gives one label throughout, kappa
+is 0 whatever the other does, and so is its lower limit, which narrowly misses a truth just below 0.
 """
 WIDTHS = """Ordinary settings, in which no class has more than 60% of the annotations (for Cohen's kappa 90%):
 """

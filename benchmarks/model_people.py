@@ -92,7 +92,7 @@ it) and how many people have the 30 items it asks for. Made by `benchmarks/model
 |---|---|--:|--:|---|---|--:|
 {table}
 
-- The person is called *worse* in {worse} of {people} comparisons; the interval of Δ holds 0 in {held} of {people}. *Cannot tell*
+- The person is called *worse* in {worse} of {people} comparisons; the interval of Δ contains 0 in {held} of {people}. *Cannot tell*
   means that there are too few items or people to rule out a difference of 0.05.
 - The most common label and the coin are called *as good* in {bots} of {bot_cases}.
 - The majority of the very people it is compared with agrees with them more than any one of them can. It has seen their answers: this
