@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +37,8 @@ class _Decoder(json.JSONDecoder):
             value, end = super().raw_decode(s, idx)
         except RecursionError:
             raise json.JSONDecodeError("nested too deeply", s, idx) from None
-        if "\\ud" in s or "\\uD" in s:  # perhaps half a character, where a text was cut: no file or engine can hold it
+        # perhaps half a character, where a text was cut: no file or engine can hold it
+        if any(s.find(escape, idx, end) >= 0 for escape in ("\\ud", "\\uD")):
             try:
                 json.dumps(value, ensure_ascii=False).encode()
             except (UnicodeEncodeError, RecursionError):
@@ -45,6 +47,7 @@ class _Decoder(json.JSONDecoder):
 
 
 DECODER = _Decoder()
+NOT_BLANK = re.compile(r"\S")
 MOST_KEYS = 4_096
 
 
@@ -164,10 +167,9 @@ def _spread(source: File) -> list[Any]:
     text = source.path.read_text(encoding="utf-8-sig")
     values, place = [], 0
     try:
-        while rest := text[place:].lstrip():
-            value, end = DECODER.raw_decode(rest)
+        while start := NOT_BLANK.search(text, place):
+            value, place = DECODER.raw_decode(text, start.start())
             values.append(value)
-            place = len(text) - len(rest) + end
     except json.JSONDecodeError:
         return []
     return values
