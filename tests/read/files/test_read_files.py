@@ -700,6 +700,6 @@ def test_an_example_is_located_by_name_and_knows_its_layout() -> None:
 
 def test_objects_that_span_lines_are_read_in_one_pass(tmp_path: Path) -> None:
     """As jq writes them; searching the rest of the file after each object would take ten minutes here."""
-    rows = [{"item": f"q{i // 2}", "annotator": "ab"[i % 2], "label": "x"} for i in range(20_000)]
-    (tmp_path / "labels.json").write_text("\n".join(json.dumps(row, indent=2) for row in rows))
+    objects = [{"item": f"q{i // 2}", "annotator": "ab"[i % 2], "label": "x"} for i in range(20_000)]
+    (tmp_path / "labels.json").write_text("\n".join(json.dumps(each, indent=2) for each in objects))
     assert rows(read(tmp_path / "labels.json"), "item")[-1] == ("q9999",)
