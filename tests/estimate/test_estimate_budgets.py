@@ -84,8 +84,10 @@ def test_the_best_row_of_each_route_is_the_narrowest() -> None:
 
 def test_items_that_have_enough_annotations_are_not_brought_to_more() -> None:
     rows = project(40, 2, 3) + [(40 + item, *rest) for item, *rest in project(60, 3, 5)]
-    brought = row(spend(present(rows), 500), "same_items", 3)
-    assert (brought["items"], brought["more_annotations"]) == (40, 40)
+    for budget in (500, 40):
+        brought = row(spend(present(rows), budget), "same_items", 3)
+        assert (brought["items"], brought["more_annotations"]) == (40, 40)
+    assert not any(each["route"] == "same_items" for each in spend(present(rows), 39))
 
 
 def test_a_budget_too_small_for_a_pair() -> None:

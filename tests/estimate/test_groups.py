@@ -130,7 +130,8 @@ def test_teams_that_share_no_item_or_only_one_have_no_interval() -> None:
     assert found.between[0].agreement.undefined == groups_module.ONE_SHARED
     other = frame.with_columns(team=pl.when(pl.col("annotator") == "a1").then(pl.lit("new")).otherwise("team"))
     apart = {(each.a, each.b): each for each in (spagree.measure(other, by="team").groups or found).between}
-    assert apart["crowd", "new"].agreement.undefined == groups_module.NO_SHARED_ITEM
+    nothing = apart["crowd", "new"].agreement
+    assert (nothing.undefined, nothing.level) == (groups_module.NO_SHARED_ITEM, 0.95)
 
 
 def test_differences_of_shared_items_use_their_covariance() -> None:

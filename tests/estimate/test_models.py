@@ -9,7 +9,7 @@ from scipy import stats
 from spagree.estimate.comparison import Difference, Figure, Limits, difference
 from spagree.estimate.influence import AnnotationCodes, Sums, pairable
 from spagree.estimate.models import NO_ITEMS, _Beside, alternative_test, among_people, model_verdict
-from spagree.estimate.uncertainty import ITEMS
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 
 LABELS = ["a", "b", "c"]
 
@@ -95,6 +95,7 @@ def test_a_model_that_says_what_a_person_says_is_that_person() -> None:
     agree = np.mean([labels[:, 3] == labels[:, other] for other in range(3)])
     rest = np.mean([labels[:, one] == labels[:, other] for one, other in ((0, 1), (0, 2), (1, 2))])
     assert found.difference.value == pytest.approx(agree - rest)
+    assert found.difference.interval_for == ANNOTATORS
 
 
 def test_runs_are_averaged_and_agree_with_themselves() -> None:
@@ -167,6 +168,7 @@ def gap(low: float, high: float) -> Difference:
     [
         ((-0.04, 0.02), (-0.1, 0.1), 0.2, "as_good"),
         ((-0.06, 0.02), (-0.1, 0.1), 0.2, "cannot_tell"),
+        ((-0.05, 0.02), (-0.1, 0.1), 0.2, "cannot_tell"),
         ((-0.04, 0.02), (-0.3, -0.06), 0.2, "worse"),
         ((-0.09, -0.06), (-0.1, 0.1), 0.2, "worse"),
         ((-0.04, 0.02), (-0.1, 0.1), -0.01, "cannot_tell"),

@@ -64,6 +64,8 @@ def test_rows_reach_the_half_width_and_one_item_less_does_not(pilot: spagree.Agr
 
 
 def test_more_people_need_fewer_annotations(pilot: spagree.Agreement) -> None:
+    modest = pilot.plan(half_width=0.2, interval_for="annotators")
+    assert modest["annotators"].min() < 12 and 0 in modest["more_annotators"]
     rows = pilot.plan(half_width=0.05, interval_for="annotators").sort("annotators")
     assert rows["annotators"].is_sorted() and rows["annotations"].is_sorted(descending=True)
     assert (rows["more_annotators"] == (rows["annotators"] - 12).clip(0)).all()

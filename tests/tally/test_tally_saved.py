@@ -206,7 +206,16 @@ def test_a_damaged_tally_is_refused(document: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "cell",
-    [[0, 0, 0, 1], [2, 3, 0, 1], [1, 1, 0, 1], [3, 6, 7, 1], [2, 2, 1, 1], [1, 0, 0, 0]],
+    [
+        [0, 0, 0, 1],
+        [2, 3, 0, 1],
+        [1, 1, 0, 1],
+        [3, 6, 7, 1],
+        [2, 2, 1, 1],
+        [1, 0, 0, 0],
+        [12, 2, 12, 1],  # within the bounds, but no partition of twelve
+        [13, 2, 24, 1],  # a pair is part of at most n - 2 triples
+    ],
     ids=str,
 )
 def test_cells_that_no_item_can_have_are_refused(cell: list[int]) -> None:
@@ -217,7 +226,7 @@ def test_cells_that_no_item_can_have_are_refused(cell: list[int]) -> None:
     assert str(caught.value) == "tally: damaged tally: a cell that no item can have; count the data again"
 
 
-@pytest.mark.parametrize("cell", [[1, 0, 0, 1], [2, 2, 0, 1], [2, 0, 0, 4], [3, 6, 6, 1]], ids=str)
+@pytest.mark.parametrize("cell", [[1, 0, 0, 1], [2, 2, 0, 1], [2, 0, 0, 4], [3, 6, 6, 1], [12, 6, 6, 1]], ids=str)
 def test_cells_that_some_item_can_have_are_accepted(cell: list[int]) -> None:
     size = cell[0] * cell[3]
     pairable = {"x": size if cell[0] > 1 else 0}
@@ -482,7 +491,7 @@ PATTERNED = tally_to_dict(Tally.from_items([{"a": 2, "b": 1}, {"b": 2}, {"a": 1}
     ],
 )
 def test_tallies_that_no_annotations_have_are_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=f"damaged tally: {message}"):
         tally_from_dict({**PATTERNED, **changes})
 
 
