@@ -73,6 +73,13 @@ def test_sets() -> None:
     assert Metric("options").matrix(["[]"], np.ones(1)) == np.ones((1, 1))
 
 
+@pytest.mark.parametrize(("metric", "values"), [("jaccard", (1 / 3, 1, 0)), ("masi", (1 / 9, 1, 0))])
+def test_two_annotators_agree_as_much_as_their_sets(metric: str, values: tuple[float, ...]) -> None:
+    pairs = [("a|b", "b|c"), ("a|b", "b|a"), ("a", "c|d")]
+    rows = [(item, who, label) for item, pair in enumerate(pairs) for who, label in enumerate(pair)]
+    assert spagree.measure(rows, metric=metric).spa.value == pytest.approx(sum(values) / 3)
+
+
 def test_options_equal_the_mean_of_yes_no_questions() -> None:
     """The share of options on which two sets agree is the mean of one yes/no SPA per option."""
     rows = [("i1", "r1", "a|b"), ("i1", "r2", "b"), ("i2", "r1", "c"), ("i2", "r2", "c"), ("i2", "r3", "a|c")]
