@@ -274,3 +274,45 @@ def test_a_pandas_column_of_mixed_types_is_refused_with_the_remedy(column: str) 
     with pytest.raises(DataError, match=f"column '{column}' holds values of different types.*astype"):
         read(frame)
     assert read(frame.astype(str)).frame.collect().shape == (2, 4)
+
+
+LONG = pd.DataFrame({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": list("xyxx")})
+
+
+def test_columns_of_several_levels_are_refused_with_names_that_work() -> None:
+    frame = LONG.set_index(["item", "annotator"]).unstack()
+    with pytest.raises(DataError, match=r"several levels, such as \('label', 'a'\)"):
+        read(frame, format="wide")
+    frame.columns = pd.Index(["_".join(map(str, name)) for name in frame.columns])  # as advised
+    assert len(read(frame, format="wide").frame.collect()) == 4
+
+
+def test_columns_in_the_index_are_looked_for_there() -> None:
+    with pytest.raises(ColumnError, match=r"if the index holds them: frame.reset_index\(\)"):
+        read(LONG.set_index(["item", "annotator"]))
+    with pytest.raises(DataError, match=r"series.reset_index\(\)"):
+        read(LONG.set_index(["item", "annotator"])["label"])
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        (LONG.to_dict("list"), "pandas.DataFrame(it)"),
+        (LONG.to_dict("records"), "pandas.DataFrame(rows)"),
+        ([("x", "y"), ("x", "x")], 'numpy.array(rows), with format="wide"'),
+    ],
+)
+def test_plain_data_in_other_shapes_is_refused_with_the_way(source: Any, advice: str) -> None:
+    with pytest.raises((DataError, UsageError)) as refused:
+        read(source)
+    assert advice in str(refused.value)
+
+
+def test_triples_that_begin_with_the_annotator_are_suspected() -> None:
+    triples = [(item, annotator, "xy"[item % 2]) for item in range(12) for annotator in "abc"]
+    turned = [(annotator, item, label) for item, annotator, label in triples]
+    assert [each.code for each in read(turned).cautions] == ["annotator_first"]
+    assert "put the item first" in read(turned).cautions[0].message
+    assert not read(triples).cautions
+    crowd = [(item, 3 * item + n, "x") for item in range(8) for n in range(3)]
+    assert not read(crowd).cautions

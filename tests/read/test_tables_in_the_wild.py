@@ -6,6 +6,7 @@ from the annotations the file was made of), words of the refusal, or codes of wa
 
 from __future__ import annotations
 
+import gzip
 import json
 import pickle
 import re
@@ -396,6 +397,12 @@ CASES = (
         suffix=".json",
     ),
     Case("a pickle", pickle.dumps([1, 2]), refused="a Python pickle", suffix=".pkl"),
+    Case("Stata", b"<stata_dta><header>", refused="a Stata file", suffix=".dat"),
+    Case("R", gzip.compress(b"RDX3\nX\n"), refused="a file of R", suffix=".rda"),
+    Case("a web page called Excel", b"<html><table>", refused="a web page", suffix=".xls"),
+    Case("XML", b"<rows><row><item>1</item></row></rows>", refused="an XML file", suffix=".xml"),
+    Case("YAML", b"- item: 1\n  label: a\n", refused="a YAML file", suffix=".yaml"),
+    Case("JSON of lists", json.dumps([list(row) for row in DATA]), refused="expected an object", suffix=".json"),
     Case("a pickle by any name", pickle.dumps({"a": 1}), refused="a Python pickle", suffix=".csv"),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import narwhals as nw
 import polars as pl
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from examples import examples
 from oracle import BARS, annotations, counted, long_frame, no_zeros, parse, tally_of
 from spagree.errors import DataError
+from spagree.read import read
 from spagree.read.annotations import Annotations
 from spagree.tally.count import count, item_agreement, item_sums, tally_counts
 from spagree.tally.engines import rows
@@ -230,3 +232,18 @@ def test_a_tally_without_some_labels_equals_one_of_the_other_rows(keeps_patterns
     for labels in (["c"], ["a", "c"], ["a", "b", "c"]):
         left, wanted = found.without(labels), counted(frame.filter(~pl.col("label").is_in(labels))).tally
         assert (left.cells, left.labels, left.pairable_labels) == (wanted.cells, wanted.labels, wanted.pairable_labels)
+
+
+@pytest.mark.parametrize("rows", [2, 200_000])
+def test_a_header_inside_the_data_is_named(rows: int, tmp_path: Path) -> None:
+    lines = [f"{n},{who},yes" for n in range(rows // 2) for who in ("ann", "bob")]
+    path = tmp_path / "joined.csv"
+    path.write_text("\n".join(["item,annotator,label", *lines, "item,annotator,label", ""]), encoding="utf-8")
+    told = {each.code: each.message for each in count(read(path)).cautions}
+    assert "'label' and the annotator 'annotator' are the names of their columns" in told["header_again"]
+
+
+def test_a_label_called_like_its_column_is_a_label(tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("item,annotator,label\n1,ann,label\n1,bob,none\n", encoding="utf-8")
+    assert "header_again" not in {each.code for each in count(read(path)).cautions}

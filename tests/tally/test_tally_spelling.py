@@ -118,3 +118,13 @@ def test_ids_that_differ_in_spelling_are_named_with_what_they_are() -> None:
     assert [caution.code for caution in caution_ids(crowd, lambda: ["q1", "q2"])] == []
     even = spagree.tally([("q1", "ann", "x"), ("q1", "bob", "x")])
     assert caution_ids(even, lambda: pytest.fail("nothing to look up")) == ()
+
+
+@pytest.mark.parametrize("invisible", ["\u00ad", "\u200b", "\u200e", "\u200f", "\u2060", "\ufeff", "\ufe0e", "\ufe0f"])
+def test_invisible_characters_do_not_make_another_label(invisible: str) -> None:
+    assert canonical(f"yes{invisible}") == canonical("yes") == "yes"
+    assert spelling_variants(["yes", f"yes{invisible}", "no"]) == [sorted(["yes", f"yes{invisible}"])]
+
+
+def test_emoji_that_are_joined_stay_others() -> None:
+    assert canonical("\U0001f468\u200d\U0001f4bb") != canonical("\U0001f468\U0001f4bb")

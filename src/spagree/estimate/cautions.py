@@ -162,7 +162,9 @@ def _labels(tally: Tally, weights: Weights, metric: str) -> Iterator[Caution]:
         yield Caution("weights_fallback", f"{weights.scheme}: {weights.fallback}")
     if len(tally.pairable_labels) == 1:
         yield Caution(
-            "one_class", "all annotations of pairable items carry the same label; agreement is 1 by necessity"
+            "one_class",
+            "all annotations of pairable items carry the same label; agreement is 1 by necessity. If an empty cell "
+            "means another label, such as no, write that label into it",
         )
     if metric == NOMINAL:
         yield from _kinds(tally)

@@ -20,6 +20,7 @@ TIME = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T,].*)?|\d{1,2}:\d{2}(:\d{2})?( ?[AP]
 EMAIL = r"[^@\s]+@[^@\s]+\.[a-zA-Z]+"
 ADDRESS = r"\d{1,3}(\.\d{1,3}){3}|[a-z]+://\S+"
 ELSEWHERE = re.compile(f"{TIME}|{EMAIL}|{ADDRESS}")
+TIMES = "times or addresses"
 
 
 def words(text: str) -> frozenset[str]:
@@ -222,7 +223,12 @@ def sort_out(columns: Mapping[int, Held], *, of_forms: bool = False) -> Sorted:
     """
     reasons = {position: _reason(column, of_forms) for position, column in columns.items()}
     aside = {position: reason for position, reason in reasons.items() if reason}
+    if aside.keys() == columns.keys():  # dates that were asked for
+        aside = {position: reason for position, reason in aside.items() if reason != TIMES}
     left = {position: column for position, column in columns.items() if position not in aside}
+    companions = _companions(left)
+    aside |= dict.fromkeys(companions, "named after another column")
+    left = {p: column for p, column in left.items() if p not in companions}
     derived = [p for p in left if left[p].is_derived]
     if len(left) - len(derived) > 1:
         aside |= dict.fromkeys(derived, "named like a figure computed from the others")
@@ -277,10 +283,26 @@ def _reason(column: Held, of_forms: bool) -> str:
     if not column.values:
         return "empty"
     if column.is_elsewhere:
-        return "times or addresses"
+        return TIMES
     if of_forms and (column.plain_name in OF_FORMS or CONSENT.search(column.name)):
         return "added by the form"
     return ""
+
+
+def _companions(columns: Mapping[int, Held]) -> list[int]:
+    """Columns named like several others with the same addition: "R1 conf" and "R2 conf" beside "R1" and "R2".
+
+    >>> names = ["R1", "R1 conf", "R2", "R2 conf", "R3"]
+    >>> _companions({p: Held(p, name, ()) for p, name in enumerate(names)})
+    [1, 3]
+    """
+    names = {column.name for column in columns.values()}
+    additions: defaultdict[str, list[int]] = defaultdict(list)
+    for position, column in columns.items():
+        starts = (found.start() for found in re.finditer(r"[\W_]+", column.name))
+        if place := next((place for place in starts if place and column.name[:place] in names), 0):
+            additions[column.name[place:]].append(position)
+    return sorted(p for group in additions.values() if len(group) > 1 for p in group)
 
 
 def _is_stranger(column: Held, others: Iterable[Held]) -> bool:

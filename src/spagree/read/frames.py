@@ -78,7 +78,13 @@ def _wrapped(source: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     """The frame in narwhals; column names that are not text (numbers, in pandas) become text."""
     try:
         frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(nw.to_native(source, pass_through=True))
-        if any(not isinstance(name, str) for name in frame.collect_schema().names()):
+        columns = list(frame.collect_schema().names())
+        if any(isinstance(name, tuple) for name in columns):
+            raise DataError(
+                f"the columns of the frame have several levels, such as {columns[0]!r}; give each column one name: "
+                'frame.columns = ["_".join(map(str, name)) for name in frame.columns]'
+            )
+        if any(not isinstance(name, str) for name in columns):
             frame = nw.from_native(nw.to_native(frame).rename(columns=str))
     except nw.exceptions.NarwhalsError as error:
         raise DataError(f"the frame cannot be used ({error}); give each column its own name") from error

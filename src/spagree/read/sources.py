@@ -191,8 +191,9 @@ def _table(source: Any, files: Sequence[File], request: Request, scratch: Path) 
     if frames.is_frame(source):
         return frames.frame_table(source)
     if isinstance(source, dict) or not isinstance(source, Iterable):
+        frame = " (such as pandas.DataFrame(it))" if isinstance(source, dict) else ""
         raise UsageError(
-            f"cannot read annotations from {type(source).__name__}; give a path, a data frame, "
+            f"cannot read annotations from {type(source).__name__}; give a path, a data frame{frame}, "
             "triples (item, annotator, label) or a 2-D count matrix"
         )
     return triples.triples_table(source)

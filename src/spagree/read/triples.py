@@ -17,6 +17,7 @@ from spagree.understood import Caution
 
 COLUMNS = (ITEM, ANNOTATOR, LABEL, TIME)
 MATRIX_DIMENSIONS = 2
+MOST_FIRST = 10  # annotators who may be in the place of items
 
 
 def triples_table(source: Iterable[Any]) -> Table:
@@ -30,8 +31,20 @@ def triples_table(source: Iterable[Any]) -> Table:
         values = [row[position] for row in rows]
         typed = _times(values) if name == TIME else _one_type(values, name, cautions)
         series.append(polars.Series(name, typed, strict=True))
-    table = frame_table(polars.DataFrame(series), "triples")
-    return replace(table, is_positional=True, cautions=tuple(cautions))
+    frame = polars.DataFrame(series)
+    cautions += _annotator_first(frame)
+    return replace(frame_table(frame, "triples"), is_positional=True, cautions=tuple(cautions))
+
+
+def _annotator_first(frame: Any) -> Iterator[Caution]:
+    """A caution for a handful of items that many more annotators labelled: perhaps the annotator comes first."""
+    items, annotators = frame[ITEM].n_unique(), frame[ANNOTATOR].n_unique()
+    if items <= MOST_FIRST and annotators > 2 * items and len(frame) > 2 * annotators:
+        yield Caution(
+            "annotator_first",
+            f"{items} items and {annotators:,} annotators: if the triples are (annotator, item, label), as for nltk, "
+            "put the item first",
+        )
 
 
 def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
@@ -45,11 +58,20 @@ def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
         problems = [f"row {i}: {shown(repr(rows[i - 1]))}" for i in wrong[:SHOWN_PROBLEMS]]
         raise DataError(
             f"{len(wrong):,} rows are not (item, annotator, label) or (item, annotator, label, time); "
-            "every row needs three values, or every row four",
+            f"every row needs three values, or every row four{_remedy(source, rows[0])}",
             problems,
             len(wrong),
         )
     return rows
+
+
+def _remedy(source: Any, row: Any) -> str:
+    """What to pass instead of a list of dicts, a Series, or rows of labels."""
+    if isinstance(row, dict):
+        return "; rows with names belong in a data frame, such as pandas.DataFrame(rows)"
+    if hasattr(source, "reset_index"):
+        return "; a Series with its index is a frame: series.reset_index()"
+    return '; labels of an item in each row: numpy.array(rows), with format="wide"' if _is_row(row) else ""
 
 
 def _is_row(row: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -231,7 +231,8 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     refuse_changed(annotations.watched)
     names = partial(item_names, clean.frame, tally.items)
     users = codes.users_of_own_labels if codes is not None else partial(label_users, clean.frame)
-    cautions = annotations.cautions + _cautions(tally, totals, names, clean.cautions, users)
+    cautions = (*annotations.cautions, *_header_again(tally, annotations.understood.columns))
+    cautions += _cautions(tally, totals, names, clean.cautions, users)
     return Counted(tally, held, cautions if chosen.of_sets or chosen.separator else cautions + caution_sets(totals))
 
 
@@ -251,6 +252,17 @@ def _cautions(
     )
 
 
+def _header_again(tally: Tally, columns: Mapping[str, str]) -> Iterator[Caution]:
+    """A caution if the names of the columns were counted as an annotation."""
+    annotator, label = columns.get(ANNOTATOR), columns.get(LABEL)
+    if label in tally.labels and annotator in (tally.annotators or {}):
+        yield Caution(
+            "header_again",
+            f"the label {label!r} and the annotator {annotator!r} are the names of their columns: a header inside the "
+            "data was counted as an annotation; delete it (files that were joined each bring one)",
+        )
+
+
 def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
     """Count the annotations of a small file in memory; None if it takes an engine."""
     if not isinstance(annotations.rows, FewRows) or policies != Policies(policies.duplicates):
@@ -263,7 +275,8 @@ def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
     cautions = _cautions(
         tally, tally.labels, lambda: set(usable.cells[ITEM]), (), lambda: set(zip(people, labels, strict=True))
     )
-    return Counted(tally, Held(usable), annotations.cautions + cautions + caution_sets(tally.labels))
+    again = tuple(_header_again(tally, annotations.understood.columns))
+    return Counted(tally, Held(usable), annotations.cautions + again + cautions + caution_sets(tally.labels))
 
 
 def _counted_on_engine(

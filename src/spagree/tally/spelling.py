@@ -16,6 +16,8 @@ from spagree.tally.tally import Tally, text
 from spagree.understood import Caution
 
 NUMBER = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII)
+# Soft hyphen, zero-width space, marks of direction, word joiner, byte order mark, variants of emoji.
+INVISIBLE = dict.fromkeys((0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, 0xFE0E, 0xFE0F))
 MOST_RESPELLED = 2_000_000  # distinct items, whose names are compared on this machine
 MOST_COMPARED = 5_000  # items, annotators
 SHOWN_GROUPS, SHOWN_SPELLINGS = 3, 4
@@ -24,12 +26,12 @@ FEWEST_OWN, MOST_OWN = 10, 0.5  # annotations of such an annotator; distinct lab
 
 
 def normal_form(label: str) -> str:
-    r"""The common spelling of variants in case, whitespace and Unicode form.
+    r"""The common spelling of variants in case, whitespace, invisible characters and Unicode form.
 
-    >>> normal_form("  Yes "), normal_form("Cafe\u0301") == normal_form("CAFÉ")
-    ('yes', True)
+    >>> normal_form("  Yes "), normal_form("Cafe\u0301") == normal_form("CAFÉ"), normal_form("no\u200b")
+    ('yes', True, 'no')
     """
-    return " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+    return " ".join(unicodedata.normalize("NFKC", label).translate(INVISIBLE).casefold().split())
 
 
 def canonical(label: str) -> str:

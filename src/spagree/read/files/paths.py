@@ -27,6 +27,12 @@ NO_TABLES = {  # how they start, and what they are called
     "a numpy array": ((b"\x93NUMPY",), (".npy",)),
     "an HDF5 file": ((b"\x89HDF",), (".h5", ".hdf5")),
     "an SPSS file": ((b"$FL2",), (".sav",)),
+    "a Stata file": ((b"<stata_dta>",), (".dta",)),
+    "a SAS file": ((), (".sas7bdat", ".xpt")),
+    "a file of R": ((b"RDX", b"RDA"), (".rds", ".rda", ".rdata")),
+    "a web page": ((b"<!DOCTYPE html", b"<!doctype html", b"<html", b"<table"), (".html", ".htm")),
+    "an XML file": ((b"<?xml",), (".xml",)),
+    "a YAML file": ((), (".yaml", ".yml")),
 }
 SQLITE = b"SQLite format 3\x00"
 BINARY_KINDS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
@@ -244,6 +250,6 @@ def _kind_of_text(file: File, start: bytes) -> str:
             "copy it again, or give it the right extension"
         )
     text = start.removeprefix(BOM_UTF8).lstrip()
-    is_array = re.match(rb"\[\s*(\{|\]|$)", text)
+    is_array = re.match(rb"\[\s*(\{|\]|$)", text) or (file.extension == ".json" and text.startswith(b"["))
     by_content = "json lines" if text.startswith(b"{") else "json array" if is_array else "delimited"
     return JSON_KINDS.get(file.extension, by_content)

@@ -24,6 +24,7 @@ SURELY_PEOPLE = PEOPLE_WORDS - {"r", "a"}  # a response or an answer, for exampl
 ANSWER_WORDS = words("label labels rating score answer annotation judgement judgment class category code vote")
 FEW_ITEMS, FEW_ROWS = 20, 20
 FEWEST_SHARES, ROUNDING = 5, 0.011
+PANDAS = "pandas frame"
 MOST_TRIED = 8  # columns that may be the item or the annotator
 SURELY_ITEMS = words("item itemid")
 USUAL_ITEMS = frozenset(name for group in COMMON_NAMES[ITEM] for name in group.split())
@@ -82,12 +83,39 @@ def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles) -> Colum
     options = " and ".join(f"--{role}" for role in lacking)
     hints = _layouts(table, roles) if LABEL in lacking or len(table.columns) > len(lacking) + 1 else []
     hints.append(f"name the column of the {' and of the '.join(lacking)} with {options}")
-    if table.is_text:
-        hints.append("if the first line holds data, not names: --no-header")
+    hints += _header_hints(table)
+    if table.name == PANDAS and len(table.columns) <= len(lacking) + 1:
+        hints.append("if the index holds them: frame.reset_index()")
     hints += [caution.message for caution in table.cautions]
     wanted = " or the ".join(lacking)
     found = listed(table.columns)
     return ColumnError(f"{table.name}: no column looks like the {wanted}; columns: {found}", hints)
+
+
+def _header_hints(table: Table) -> Iterator[str]:
+    """Where the header may be, and how cells may be separated."""
+    if not table.is_text or is_numbered(table.columns):
+        return
+    row = _title_rows(table)
+    if row is not None:
+        names = listed([str(value) for value in table.sample[row] if value not in (None, "")], 5)
+        yield f"if {names} are the names of the columns: delete the lines above them"
+    elif len(table.columns) == 1:
+        yield "if a line holds several cells: separate them with commas or tabs"
+    yield "if the first line holds data, not names: --no-header"
+
+
+def is_numbered(names: Sequence[str]) -> bool:
+    """Whether columns are called 1, 2, 3 …, as --no-header calls them."""
+    return list(names) == [str(n) for n in range(1, len(names) + 1)]
+
+
+def _title_rows(table: Table) -> int | None:
+    """The first full row below a header that names one column: the header, if a title is above it."""
+    if len(table.columns) < 2 or sum(map(bool, table.columns)) > 1:  # noqa: PLR2004
+        return None
+    full = (i for i, row in enumerate(table.sample[:MOST_TRIED]) if all(value not in (None, "") for value in row))
+    return next((i for i in full if len(table.sample[i]) == len(table.columns)), None)
 
 
 def _layouts(table: Table, roles: Roles) -> list[str]:
@@ -124,7 +152,8 @@ def _as_list(table: Table, roles: Roles, held: Mapping[int, Held]) -> str:
     """The columns of a list of annotations under unusual names: item and annotator together identify the rows."""
     rows = len(table.sample)
     known = roles.positions
-    again = [p for p in held if 1 < len(held[p].values) < rows and not held[p].is_elsewhere][:MOST_TRIED]
+    repeated = [p for p in held if 1 < len(held[p].values) < rows]
+    again = sorted(repeated, key=lambda p: held[p].is_elsewhere)[:MOST_TRIED]  # an item may be an address
     items, people = ([known[role]] if role in known else again for role in (ITEM, ANNOTATOR))
     for item, person in product(items, people):
         sizes = len(held[item].values), len(held[person].values)

@@ -15,8 +15,9 @@ from spagree.read import cells, columns, contents
 from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME
 from spagree.read.contents import Held, held_by
 from spagree.read.frames import is_spark
-from spagree.read.layouts.advice import ANSWER_WORDS, ITEM_WORDS, PEOPLE_WORDS, is_person, named_like
+from spagree.read.layouts.advice import ANSWER_WORDS, ITEM_WORDS, PEOPLE_WORDS, is_numbered, is_person, named_like
 from spagree.read.layouts.long import joined
+from spagree.read.layouts.odd_rows import refuse_second_header, summaries
 from spagree.read.request import Request
 from spagree.read.tables import Layout, Table, cell, listed, shown, sql_literal
 from spagree.understood import Caution
@@ -72,6 +73,7 @@ def wide(table: Table, request: Request) -> Layout:
     labels, cautions = broad.labels(ANNOTATOR, request)
     held = list(held_by(table, broad.others).values())
     cautions += (*_looks_like_counts(held), *_looks_transposed(broad, request))
+    cautions += tuple(summaries(table, broad.keys, held, are_counts=False))
     return Layout(labels, "wide", broad.names(ANNOTATOR), broad.guessed, cautions)
 
 
@@ -100,7 +102,8 @@ def counts(table: Table, request: Request) -> Layout:
         cells.refuse_text_counts(frame, table, broad.others)
         frame, _ = cells.in_one_type(frame, broad.others)
     checked = cells.whole_counts(broad.tall(frame, LABEL, COUNT), table)
-    cautions = (*broad.cautions, *_looks_like_labels(list(held_by(table, broad.others).values())))
+    held = list(held_by(table, broad.others).values())
+    cautions = (*broad.cautions, *_looks_like_labels(held), *summaries(table, broad.keys, held, are_counts=True))
     return Layout(checked, "counts", broad.names(LABEL), broad.guessed, cautions)
 
 
@@ -184,8 +187,10 @@ def _sorted(
     """The columns to compare, judged by their contents; cautions list the others."""
     # The index that pandas writes has no name.
     every = [p for p in free if table.columns[p] and not table.columns[p].startswith("Unnamed: ")]
-    nameless = tuple(_nameless(table, [p for p in free if p not in every], what))
+    unnamed = [p for p in free if p not in every]
+    nameless = tuple(_nameless(table, unnamed, what))
     held = held_by(table, every)
+    refuse_second_header(table, held.values(), held_by(table, unnamed).values())
     if not has_key:
         _refuse_hidden_keys(table, held, key, what)
     if what == "class":
@@ -274,8 +279,7 @@ def _header_as_data(table: Table, positions: Sequence[int]) -> Iterator[Caution]
     held = held_by(table, positions)
     first = [contents.plain_text(column.cells[0]) for column in held.values() if column.cells]
     again = Counter(value for column in held.values() for value in column.values.elements())
-    is_numbered = list(table.columns) == [str(n) for n in range(1, len(table.columns) + 1)]
-    if is_numbered and len(table.sample) >= FEWEST_ROWS and all(again[value] == 1 for value in first):
+    if is_numbered(table.columns) and len(table.sample) >= FEWEST_ROWS and all(again[value] == 1 for value in first):
         yield Caution(
             "looks_like_header",
             f"the first line ({listed(first, 4)}) holds nothing that occurs below: if it is a header, leave out "
