@@ -19,7 +19,6 @@ from spagree.estimate import (
 from spagree.estimate.breakdown_values import BREAKDOWNS, Absent, Breakdowns
 from spagree.estimate.breakdowns import Measurement
 from spagree.estimate.overlap import Overlap
-from spagree.present.wording import figure, interval
 from spagree.read.annotations import ANNOTATOR
 from spagree.tally.engines import column_names, to_polars, write_table
 from spagree.understood import Caution, Understood
@@ -360,6 +359,8 @@ class Agreement:
         return to_json(self.to_dict(), indent)
 
     def __repr__(self) -> str:
+        from spagree.present.wording import figure, interval
+
         data, spa = self.findings.data, self.findings.spa
         used = f"{data.pairable_items:,} of {data.items:,} items, {data.annotations:,} annotations"
         return f"<Agreement: SPA {figure(spa.value)} ({interval(spa)}), {used}>"

@@ -29,6 +29,7 @@ from spagree.read.tables import SHOWN_EXAMPLES, Table
 from spagree.understood import Understood
 
 if TYPE_CHECKING:
+    from spagree.read.files.delimited import TextFile
     from spagree.read.files.paths import File
 
 
@@ -170,8 +171,6 @@ def _shown(value: object) -> str:
 
 def _table(source: Any, files: Sequence[File], request: Request, scratch: Path) -> Table:
     """The table behind any kind of source."""
-    from spagree.read import frames, triples
-
     if request.query is not None:
         from spagree.read.databases import query_tables
 
@@ -186,6 +185,8 @@ def _table(source: Any, files: Sequence[File], request: Request, scratch: Path) 
         return file_table(files or paths.gather(_paths(source), scratch), request, scratch)
     if request.engine is not None:
         raise UsageError(f"--engine {request.engine} is for files; a data frame is counted by its own engine")
+    from spagree.read import frames, triples
+
     if triples.is_matrix(source):
         return triples.matrix_table(source, request)
     if frames.is_frame(source):
@@ -225,8 +226,7 @@ def _example(name: str) -> tuple[Path, str]:
 
 def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Table:
     """All files as one table: text, Parquet or Arrow, but not a mixture."""
-    from spagree.read import frames
-    from spagree.read.files import delimited, duckdb_tables, json_text, spreadsheet
+    from spagree.read.files import duckdb_tables
 
     name = gathered[0].name if len(gathered) == 1 else f"{gathered[0].name} and others, {len(gathered)} files in all"
     kinds = {file.kind if file.kind in ("parquet", "arrow") else "text" for file in gathered}
@@ -238,15 +238,25 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Tab
     if kind not in reads[request.engine]:
         raise UsageError(f"--engine {request.engine} does not read {name} ({kind}); leave it out, or use Parquet")
     if kind == "arrow" or request.engine == POLARS:
+        from spagree.read import frames
+
         return frames.scanned_table(gathered, name)
     if kind == "parquet":
-        return duckdb_tables.parquet_table(gathered, name)
-    encoding, header = request.encoding, request.header
-    openers = {
-        "delimited": lambda file: delimited.open_delimited(file, encoding, header, scratch),
-        "json lines": lambda file: json_text.open_json(file, encoding, scratch),
-        "json array": lambda file: json_text.open_json(file, encoding, scratch),
-        "excel": lambda file: spreadsheet.open_excel(file, header, request.sheet, scratch),
-    }
-    opened = [openers[file.kind](file) for file in gathered]
+        return duckdb_tables.parquet_table(gathered, name, in_memory=request.engine is None)
+    opened = [_opened(file, request, scratch) for file in gathered]
     return duckdb_tables.text_table(opened, scratch, name, in_memory=request.engine is None)
+
+
+def _opened(file: File, request: Request, scratch: Path) -> TextFile:
+    """A file of text, JSON or a workbook as delimited text."""
+    if file.kind == "excel":
+        from spagree.read.files.spreadsheet import open_excel
+
+        return open_excel(file, request.header, request.sheet, scratch)
+    if file.kind == "delimited":
+        from spagree.read.files.delimited import open_delimited
+
+        return open_delimited(file, request.encoding, request.header, scratch)
+    from spagree.read.files.json_text import open_json
+
+    return open_json(file, request.encoding, scratch)

@@ -16,6 +16,25 @@ SAMPLE_ROWS = 1_000  # looked at to find out what columns hold
 SHOWN_EXAMPLES = 3
 
 
+class Small:
+    """How to load a table that may be small enough to be counted in memory, which takes less time than an engine."""
+
+    __slots__ = ()
+
+    def __call__(self, positions: Sequence[int]) -> nw.LazyFrame[Any]:
+        """The columns at these positions, on an engine."""
+        raise NotImplementedError
+
+    def rows(
+        self, places: Mapping[str, int], finish: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
+    ) -> FewRows | None:
+        """The columns of these roles; None where they are left to an engine.
+
+        ``finish`` turns loaded columns into annotations, should somebody want them on an engine later.
+        """
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Named columns and a way to get some of them.
@@ -71,6 +90,15 @@ def sql_literal(text: str) -> str:
     'it''s'
     """
     return "'" + text.replace("'", "''") + "'"
+
+
+def sql_name(name: str) -> str:
+    """A column name, quoted for SQL.
+
+    >>> print(sql_name('a "label" column'))
+    "a ""label"" column"
+    """
+    return '"' + name.replace('"', '""') + '"'
 
 
 def cell(position: int) -> str:

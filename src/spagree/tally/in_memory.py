@@ -13,7 +13,7 @@ from spagree.tally.patterns import pattern
 from spagree.tally.spelling import MOST_COMPARED
 from spagree.tally.tally import Tally, refuse_overflow
 
-MOST_ROWS = 2 * MOST_COMPARED  # with more items, the engine compares the names of a sample
+MOST_ITEMS = 2 * MOST_COMPARED  # of as many or more, the engine compares the names of a sample
 
 
 def usable_rows(few: FewRows) -> tuple[FewRows, dict[str, int]]:
@@ -32,9 +32,9 @@ def drop_missing(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 def tally_rows(few: FewRows, left_out: Mapping[str, int]) -> Tally | None:
-    """The tally of usable rows; None if there are none, too many, or an annotator labelled an item twice."""
+    """The tally of usable rows; None if there are none, too many items, or an annotator labelled an item twice."""
     items, labels, people = few.cells[ITEM], few.cells[LABEL], few.cells.get(ANNOTATOR)
-    if not 0 < len(items) < MOST_ROWS or (people is not None and _has_repeats(items, people)):
+    if not 0 < len(set(items)) < MOST_ITEMS or (people is not None and _has_repeats(items, people)):
         return None
     counts: defaultdict[str | None, Counter[str | None]] = defaultdict(Counter)
     for item, label in zip(items, labels, strict=True):

@@ -172,9 +172,9 @@ def test_breakdowns_load_the_same_rows_later_even_if_the_file_is_gone(tmp_path: 
     assert read(saved(tmp_path, PLAIN)).frame.to_native().fetchall()[0] == ("q1", "ann", "yes", 2)
 
 
-def test_large_files_and_many_rows_are_counted_by_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_and_many_items_are_counted_by_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, PLAIN)
-    monkeypatch.setattr(in_memory, "MOST_ROWS", 6)
+    monkeypatch.setattr(in_memory, "MOST_ITEMS", 3)
     COMPARED.clear()
     assert in_memory_rows(path) and outcome(path)["spa"]["value"] == pytest.approx(2 / 3)
     assert COMPARED == []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,7 +18,6 @@ BLOCK, ZSTD_BLOCK = 1 << 20, 1 << 12
 # was made to fill a disk.
 USUAL_SIZE, USUAL_RATIO = 1 << 30, 100
 LIMIT = "SPAGREE_MAX_UNPACKED"
-BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
 
 
 def unpacked(path: Path, name: str, scratch: Path) -> Path:
@@ -54,18 +51,9 @@ def refuse_bomb(name: str, packed: int, unpacked: int) -> None:
         )
 
 
-def zip_members(path: Path, name: str) -> list[str]:
-    """The names in an archive; refuses one that is damaged or would unpack to too much."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-    except BROKEN_ZIP as error:
-        raise FileError(f"{name}: truncated or damaged ({error}); copy or download it again") from error
-    refuse_bomb(name, path.stat().st_size, sum(member.file_size for member in members))
-    return [member.filename for member in members]
-
-
 def _gzip_blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    import gzip
+
     with gzip.GzipFile(fileobj=stream) as decoded:
         while block := decoded.read(BLOCK):
             yield block
@@ -97,6 +85,8 @@ def _decompressed(
     path: Path, name: str, scratch: Path, blocks: Callable[[IO[bytes]], Iterator[bytes]], packed: int
 ) -> Path:
     """A decompressed copy; a damaged archive is an error, never a shorter file."""
+    import gzip
+
     copy = new_file(scratch)
     written = 0
     try:

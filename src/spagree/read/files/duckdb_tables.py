@@ -18,15 +18,15 @@ from spagree import progress
 from spagree.errors import DataError, FileError
 from spagree.late import nw
 from spagree.read.annotations import ROW, Stamp
-from spagree.read.files import delimited, without_pandas
-from spagree.read.files.delimited import TextFile
+from spagree.read.files import without_pandas
 from spagree.read.files.paths import File, refuse_changed, stamps
 from spagree.read.files.scratch import spill_folder
-from spagree.read.files.small_text import SmallText
-from spagree.read.tables import SAMPLE_ROWS, Table, cell, listed, sql_literal
+from spagree.read.tables import SAMPLE_ROWS, Table, cell, listed, sql_literal, sql_name
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+    from spagree.read.files.delimited import TextFile
 
 USUAL_LINE, LONGEST_LINE = 1 << 21, 1 << 28  # buffers grow with it: try the small one first
 
@@ -65,6 +65,8 @@ def _share(connection: DuckDBPyConnection) -> float | None:
 
 def text_table(files: Sequence[TextFile], scratch: Path, name: str, *, in_memory: bool = False) -> Table:
     """Delimited files with the same columns as one table of text; ``in_memory``: without duckdb if small and plain."""
+    from spagree.read.files.small_text import SmallText
+
     first, before = files[0], stamps([file.file for file in files])
     order = [_matching(file.names, first.names, file.file.name, first.file.name) for file in files]
 
@@ -107,6 +109,8 @@ def _loaded(
 def _insert(connection: Any, file: TextFile, positions: Sequence[int], scratch: Path) -> None:
     """Append the rows of one file; if duckdb refuses it, explain why, or tidy the file and read it again."""
     import duckdb
+
+    from spagree.read.files import delimited
 
     try:
         try:
@@ -154,16 +158,20 @@ def _matching(names: Sequence[str], wanted: Sequence[str], name: str, first: str
     )
 
 
-def parquet_table(files: Sequence[File], name: str) -> Table:
-    """Parquet files as one table, scanned in place; ids and labels keep their types."""
+def parquet_table(files: Sequence[File], name: str, *, in_memory: bool = False) -> Table:
+    """Parquet files as one table, scanned in place; ids and labels keep their types.
+
+    ``in_memory``: the texts of a small table are fetched at once.
+    """
+    from spagree.read.files.small_parquet import MOST_ROWS, SmallParquet
+
     connection = connect()
     watched = stamps(files)
-    names = [column for column, _ in common_schema(connection, files)]
-    offsets = _parquet_offsets(connection, files, name)
+    schema = common_schema(connection, files)
+    *offsets, total = _parquet_offsets(connection, files, name)
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        quoted = {p: '"' + names[p].replace('"', '""') + '"' for p in positions}
-        cells = ", ".join(f"{name} AS {cell(p)}" for p, name in quoted.items())
+        cells = ", ".join(f"{sql_name(schema[p][0])} AS {cell(p)}" for p in positions)
         # Evaluated only if the row number is needed; the list is a constant.
         row = f"file_row_number + 1 + list_extract({offsets}::BIGINT[], file_index::BIGINT + 1)"
         query = f"SELECT {cells}, {row} AS {ROW} FROM {_scan(*files)}"
@@ -173,7 +181,9 @@ def parquet_table(files: Sequence[File], name: str) -> Table:
         return nw.from_native(connection.sql(query))
 
     sample = connection.execute(f"SELECT * FROM {_scan(files[0])} LIMIT {SAMPLE_ROWS}").fetchall()
-    return Table(name, tuple(names), load, sample=tuple(sample), watched=watched)
+    is_small = in_memory and total <= MOST_ROWS and len(watched) == len(files)
+    small = SmallParquet(connection, _scan(*files), schema, watched, load) if is_small else None
+    return Table(name, tuple(column for column, _ in schema), small or load, sample=tuple(sample), watched=watched)
 
 
 def _scan(*files: File) -> str:
@@ -233,11 +243,11 @@ def refuse_other_types(
 
 
 def _parquet_offsets(connection: Any, files: Sequence[File], name: str) -> list[int]:
-    """How many rows precede each file: the row number then costs nothing and runs in parallel."""
+    """How many rows precede each file, and how many there are: row numbers then cost nothing and run in parallel."""
     query = f"SELECT file_name, num_rows FROM parquet_file_metadata({_listed(files)})"
     sizes = dict(_asked_of(connection, query, files))
     totals = [0, *accumulate(int(sizes[str(file.path)]) for file in files)]
-    if not totals.pop():
+    if not totals[-1]:
         raise DataError(f"{name}: has columns but no data rows; check that the export finished")
     return totals
 

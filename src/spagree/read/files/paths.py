@@ -231,7 +231,9 @@ def _kind_by_magic(file: File, start: bytes) -> str | None:
         if start.startswith(magic):
             return kind
     if start.startswith(ZIP):
-        if any(name.startswith("xl/") for name in compressed.zip_members(file.path, file.name)):
+        from spagree.read.files.archives import zip_members
+
+        if any(name.startswith("xl/") for name in zip_members(file.path, file.name)):
             return "excel"
         raise FileError(f"{file.name}: a zip archive, not a table; unpack it and name the file inside")
     if start.startswith(SQLITE):

@@ -18,13 +18,14 @@ from spagree.read.annotations import FewRows, Stamp
 from spagree.read.files.delimited import TextFile
 from spagree.read.files.paths import refuse_changed
 from spagree.read.files.scratch import new_file
+from spagree.read.tables import Small
 
 MOST_BYTES = 1 << 19
 AMBIGUOUS = (b'"', b"\r", b"\0")
 
 
 @dataclass(frozen=True, slots=True)
-class SmallText:
+class SmallText(Small):
     """How to load a delimited file: on an engine when called, or as rows in memory if it is small and plain.
 
     ``before`` is what the file was like when its header was looked at; ``load_copy`` loads columns of a copy of it,
@@ -43,10 +44,7 @@ class SmallText:
     def rows(
         self, places: Mapping[str, int], finish: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
     ) -> FewRows | None:
-        """The columns of these roles; None where the file is not small and plain.
-
-        ``finish`` turns loaded columns into annotations, should somebody want them on an engine later.
-        """
+        """The columns of these roles; None where the file is not small and plain."""
         content = _plain_content(self.file)
         rows = _split(content, self.file)
         refuse_changed(self.before)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from spagree.errors import DataError, FileError, MissingExtraError, UsageError
-from spagree.read.files.compressed import BROKEN_ZIP
+from spagree.read.files.archives import BROKEN_ZIP
 from spagree.read.files.delimited import TextFile, column_names
 from spagree.read.files.paths import ZIP, File, head
 from spagree.read.files.scratch import delimited_copy

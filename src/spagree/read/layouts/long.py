@@ -13,10 +13,9 @@ from spagree.late import nw
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows
 from spagree.read.contents import held_by, link_column, plain_name, values_by_item, words
-from spagree.read.files.small_text import SmallText
 from spagree.read.layouts import advice, question_column
 from spagree.read.request import Request
-from spagree.read.tables import Layout, Table, cell, listed, shown, sql_literal, wrong_cell
+from spagree.read.tables import Layout, Small, Table, cell, listed, shown, sql_literal, wrong_cell
 from spagree.understood import Caution
 
 # Seconds since 1970 (UTC): numbers stay as they are, and a date without a zone is in UTC, whatever the
@@ -160,8 +159,8 @@ def long(table: Table, request: Request) -> Layout:
 
 
 def _few_rows(table: Table, places: Mapping[str, Sequence[int]], request: Request) -> FewRows | None:
-    """The rows in memory, if the file is small and a score needs nothing but who gave which item which label."""
-    if not isinstance(table.load, SmallText) or request.missing or request.time_format is not None:
+    """The rows in memory, if the table is small and a score needs nothing but who gave which item which label."""
+    if not isinstance(table.load, Small) or request.missing or request.time_format is not None:
         return None
     if not places.keys() <= {ITEM, ANNOTATOR, LABEL} or any(len(positions) > 1 for positions in places.values()):
         return None

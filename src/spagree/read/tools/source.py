@@ -9,19 +9,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spagree.errors import FileError, SpagreeError
 from spagree.read.databases import addresses
-from spagree.read.files.compressed import BROKEN_ZIP, zip_members
 from spagree.read.files.encodings import as_utf8
 from spagree.read.files.json_text import DECODER
 from spagree.read.files.paths import SQLITE, ZIP, File, gather, head, refuse_equal, with_kind
 from spagree.read.files.scratch import new_file
+
+if TYPE_CHECKING:
+    import zipfile
 
 HEAD = 1 << 20
 SHOWN_OBJECTS = 20
@@ -39,7 +40,8 @@ class Source:
     """A source and what a first look shows.
 
     ``keys``: columns (with their types, if known), keys of the first objects, names of files or tables; ``objects``:
-    the first objects of a JSON file; ``path``: set unless it is a plain file.
+    the first objects of a JSON file; ``path``: set unless it is a plain file; ``connection``: what looked into a
+    Parquet file; while it is open, others share its database.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Source:
     files: tuple[File, ...] = ()
     objects: tuple[Mapping[str, Any], ...] = ()
     path: str = ""
+    connection: Any = None
 
     def has(self, *names: str) -> bool:
         """Whether all these keys are present."""
@@ -125,6 +128,10 @@ def _special(file: File, scratch: Path) -> Source | None:
 
 def _archive(file: File, scratch: Path) -> Source | None:
     """A flat zip archive of text files, unpacked; for other archives except spreadsheets, only the names."""
+    import zipfile
+
+    from spagree.read.files.archives import BROKEN_ZIP, zip_members
+
     members = [name for name in zip_members(file.path, file.name) if not name.endswith("/")]
     if any(name.startswith("xl/") for name in members):
         return None
@@ -147,16 +154,21 @@ def _unpacked(archive: zipfile.ZipFile, name: str, file: File, scratch: Path) ->
 
 
 def _peeked(origin: Source, encoding: str | None, scratch: Path) -> Source:
-    from spagree.read.files import delimited
-
     file = origin.files[0]
     if origin.shape == TABLE:
+        from spagree.read.files import delimited
+
         opened = delimited.open_delimited(file, encoding, header=True, scratch=scratch)
         return replace(origin, keys=dict.fromkeys(opened.names, ""))
     if origin.shape == OBJECTS:
         objects = first_objects(as_utf8(file, encoding, scratch))
         return replace(origin, keys={key: "" for each in objects for key in each}, objects=objects)
-    return replace(origin, keys=_column_types(file)) if origin.shape == COLUMNS else origin
+    if file.kind == "parquet":
+        from spagree.read.files import duckdb_tables
+
+        connection = duckdb_tables.connect()
+        return replace(origin, keys=dict(duckdb_tables.parquet_schema(connection, file)), connection=connection)
+    return replace(origin, keys=_arrow_types(file)) if origin.shape == COLUMNS else origin
 
 
 def first_objects(file: File) -> tuple[Mapping[str, Any], ...]:
@@ -180,11 +192,7 @@ def _decoded(text: str) -> Iterator[Any]:
         yield value
 
 
-def _column_types(file: File) -> dict[str, str]:
-    from spagree.read.files import duckdb_tables
-
-    if file.kind == "parquet":
-        return {name: str(kind) for name, kind in duckdb_tables.parquet_schema(duckdb_tables.connect(), file)}
+def _arrow_types(file: File) -> dict[str, str]:
     import polars
 
     try:
