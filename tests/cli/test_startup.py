@@ -67,7 +67,7 @@ def test_help_loads_neither_numbers_nor_options() -> None:
 def test_scoring_a_table_loads_only_what_it_shows(table: Path, arguments: tuple[str, ...]) -> None:
     heavy = {"pandas", "pyarrow", "scipy", "polars", "altair", "asyncio", "msgspec", "sqlite3", "jinja2"}
     heavy |= {"numpy.ma", "numpy.typing", "duckdb", "narwhals"}
-    heavy |= {"difflib", "hashlib", "hmac", "spagree.read.pseudonyms"}
+    heavy |= {"difflib", "hashlib", "hmac", "gzip", "zipfile", "rich._emoji_codes", "spagree.read.pseudonyms"}
     heavy |= {"spagree.tally.state", "spagree.tally.verified", "spagree.tally.annotation_rows"}
     breakdowns = {"actions", "annotators", "budgets", "comparison", "consensus", "development", "groups", "since"}
     unasked = {f"spagree.estimate.{name}" for name in (*breakdowns, "disagreement", "option_agreement", "planning")}

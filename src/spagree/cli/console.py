@@ -117,7 +117,7 @@ def draw(*parts: Any, least: int = 0) -> None:
 
     terminal, page = Console(), StringIO()
     width = terminal.width if terminal.is_terminal else max(terminal.width, least)
-    drawn = Console(file=page, width=width, force_terminal=terminal.is_terminal, highlight=False)
+    drawn = Console(file=page, width=width, force_terminal=terminal.is_terminal, highlight=False, emoji=False)
     drawn.print(*parts, sep="\n")
     text = page.getvalue()
     plain = "".join(f"{line.rstrip()}\n" for line in text.splitlines())

@@ -173,5 +173,5 @@ def bare(*titles: str, left: Collection[str] = ()) -> Table:
 def rendered(shown: RenderableType, width: int = 100) -> str:
     """The terminal's output as plain text."""
     page = StringIO()
-    Console(width=width, color_system=None, file=page).print(shown)
+    Console(width=width, color_system=None, file=page, emoji=False).print(shown)
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines())

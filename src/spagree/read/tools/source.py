@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from spagree.errors import FileError, SpagreeError
 from spagree.read.databases import addresses
 from spagree.read.files.encodings import as_utf8
-from spagree.read.files.json_text import DECODER
 from spagree.read.files.paths import SQLITE, ZIP, File, gather, head, refuse_equal, with_kind
 from spagree.read.files.scratch import new_file
 
@@ -181,6 +180,8 @@ def first_objects(file: File) -> tuple[Mapping[str, Any], ...]:
 
 
 def _decoded(text: str) -> Iterator[Any]:
+    from spagree.read.files.json_text import DECODER
+
     position = 0
     for _ in range(SHOWN_OBJECTS):
         while position < len(text) and text[position] in "[, \t\r\n":
