@@ -20,7 +20,7 @@ def page(found: dict[str, float]) -> str:
     alarms = {
         "safe": "the bounds that are safe to watch, 95%",
         "fixed": "the ordinary 95% interval",
-        "notice": "notice: the latest items agree less",
+        "notice": "notice: people agree less on the latest items",
         "drop": "alert `drop`",
         "class": "alert `class_drop`",
         "named": "alert `annotator_apart`",
@@ -75,7 +75,7 @@ so far.
 {quiet_rows}
 
 At the end the safe bounds are ± {found["0 half"]:.3f}, the ordinary interval ± {found["0 fixed_half"]:.3f}. The notice says only
-that the latest items agree less than random order allows. In batches that is true, since a harder batch does agree less; it
+that people agree less on the latest items than random order allows. In batches that is true, since people do agree less on a harder batch; it
 is false in random order alone. The alert says that they agree less than batches differ.
 
 What is proven, and what is only measured: for labels that are not changed afterwards, the safe bounds exclude the truth

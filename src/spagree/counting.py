@@ -36,7 +36,7 @@ def refuse_late(reading: Reading) -> None:
     """Refuse counting options for data that is already counted."""
     names = [f"--{'no-' if name == 'header' else ''}{name.replace('_', '-')}" for name in given(reading)]
     if names:
-        raise UsageError(f"{', '.join(names)} has no effect on a tally; say it when the annotations are counted")
+        raise UsageError(f"{', '.join(names)} has no effect on a tally; give it when counting the annotations")
 
 
 def policies(reading: Reading) -> Policies:

@@ -112,7 +112,7 @@ def measure(
         normalize: Ignore differences in case, blanks and Unicode form, and between 1 and 1.0, in labels and names.
         duplicates: When an annotator relabels an item: ``"error"``, ``"first"``, ``"last"``, ``"set"``, ``"keep"``.
         first: Use only the first k annotations of each item, by time.
-        pseudonymise: Replace annotators' names by stable pseudonyms; a text is used as their secret.
+        pseudonymise: Replace annotators' names with stable pseudonyms; a text is used as their secret.
         question: Which question, if a table or a tool's export has several.
         status: The status or statuses that count in a tool's export.
         ground_truth: Whether to ``"keep"`` or ``"drop"`` ground truth in a tool's export.

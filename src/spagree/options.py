@@ -21,7 +21,7 @@ CustomWeights = Mapping[int, float] | Callable[[int], float]
 Similarity = Callable[[str, str], float]
 
 WHAT, COLUMNS, CLEANING, TOOLS, DATABASES, STATISTICS, OUTPUT = GROUPS = (
-    "What it is",
+    "Input",
     "Columns",
     "Cleaning",
     "Exports of annotation tools",
@@ -123,7 +123,7 @@ class Reading:
         None, CLEANING, "K", "Use only the first K annotations of each item, by time.", Kind.WHOLE
     )
     pseudonymise: bool | str | Path = _option(
-        False, CLEANING, None, "Replace annotators' names by stable pseudonyms.", Kind.FLAG, is_secret=True
+        False, CLEANING, None, "Replace annotators' names with stable pseudonyms.", Kind.FLAG, is_secret=True
     )
     question: str | None = _option(None, COLUMNS, "NAME", "Which question, if a table or a tool's export has several.")
     status: str | Sequence[str] = _option(

@@ -186,8 +186,8 @@ def _refuse_too_large(items: int, annotators: int, classes: int, most: int) -> N
     if needed > min(memory, LARGEST):
         raise UsageError(
             f"{annotations:,} annotations of {items:,} items by {annotators:,} annotators in {classes:,} classes "
-            f"need about {needed / 1e9:,.0f} GB of memory, and {memory / 1e9:,.0f} GB are "
-            "there; make them smaller, or in parts with different seeds"
+            f"need about {needed / 1e9:,.0f} GB of memory, and this machine has {memory / 1e9:,.0f} GB; "
+            "simulate less, or in parts with different seeds"
         )
 
 

@@ -123,10 +123,11 @@ def test_errors_name_options_as_the_caller_writes_them(run: Run, tmp_path: Path)
         spagree.measure(late, header=False)
 
 
-GROUPS = ["What it is", "Columns", "Cleaning", "Exports of annotation tools", "Databases", "Statistics", "Output"]
+GROUPS = ["Input", "Columns", "Cleaning", "Exports of annotation tools", "Databases", "Statistics", "Output"]
 
 
 def test_help_shows_options_in_groups(run: Run) -> None:
     out = run("score", "--help")[1]
     assert [line.rstrip(":") for line in out.splitlines() if line.endswith(":") and line[0] != " "] == GROUPS
     assert out.index("Columns:") < out.index("--item") < out.index("Cleaning:") < out.index("--missing")
+    assert "Options:\n" in run("assign", "--help")[1] and "Output:" not in run("assign", "--help")[1]

@@ -136,8 +136,8 @@ def test_a_broken_assumption_is_said_with_its_direction(items: list[list[str]], 
     found = find(tally_of(items))
     assert found.missingness.broken
     assert cautions(found)["missingness"] == (
-        f"items with more annotations agree {direction}, beyond chance: SPA's assumption that the number of "
-        f"annotations is independent of agreement does not hold here. {spelled(REMEDY)}"
+        f"annotators agree {direction} on items with more annotations, by more than chance explains: SPA's assumption "
+        f"that the number of annotations is independent of agreement does not hold here. {spelled(REMEDY)}"
     )
     assert found.warnings[0].code == "missingness"
 
@@ -187,8 +187,8 @@ def test_a_few_items_that_outweigh_the_rest_are_named() -> None:
     rest = [["a", "a"], ["a", "b"], ["b", "b"]] * 19
     found = cautions(find(tally_of(often + rest)))
     assert found["few_items_decide"] == (
-        "3 of 60 items, with 50 annotations or more, carry 72% of the weight: the interval rests on no more than 6 items, "
-        'and is wide for that reason; let every item count the same (weights="flat"), or annotate more items as often'
+        "3 of 60 items, with 50 annotations or more, carry 72% of the weight, so the interval is as wide as for 6 "
+        'equally weighted items; weight all items equally (weights="flat"), or annotate more items as often'
     )
     assert "few_items_decide" not in cautions(find(tally_of(often + rest), "flat"))
     assert "few_items_decide" not in codes(often * 4 + rest)  # twelve of them are enough

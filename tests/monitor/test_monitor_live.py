@@ -89,11 +89,11 @@ def test_what_may_be_a_harder_batch_is_a_notice_and_no_alert() -> None:
     live = live_of(found, target=0.5)
     words = notice(live)
     assert "drop" not in codes(live) and "on the latest" in words and "harder items" in words
-    assert verdict(live, []) == Verdict("look", "…", "No alert is open, but the latest items agree less.")
+    assert verdict(live, []) == Verdict("look", "…", "No alert is open, but people agree less on the latest items.")
     told = Alert("p", "q", "annotator_apart", "ann answers differently", "", "")
     assert (
         verdict(live, [told]).words
-        == "One thing needs a look: ann answers differently. The latest items agree less, too."
+        == "One thing needs a look: ann answers differently. People also agree less on the latest items."
     )
     assert "too" not in verdict(live_of(project(540, [0.97])), [told]).words
     assert notice(live_of(project(540, [0.97]))) == "" == notice(live_of(columns([])))

@@ -47,7 +47,7 @@ def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -
     place = resolve(table.columns, {role: key}, [role]).positions.get(role) if key or len(table.columns) > 1 else 0
     if place is None:
         raise ColumnError(
-            f"{table.name}: which column names the {role}? Say --{role} COLUMN; columns: {listed(table.columns)}"
+            f"{table.name}: which column is the {role}? Name it with --{role} COLUMN; columns: {listed(table.columns)}"
         )
     named = [row for row in table.rows if row[place]]
     if not named:

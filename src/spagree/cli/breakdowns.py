@@ -139,7 +139,7 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
 @click.command(cls=Command)
 @reading_options(without=("text",))
 @options_of(Estimating, only=("metric", "order", "level"))
-@option("--least", type=int, default=1, metavar="M", help="Only pairs that share M items.  [default: 1]")
+@option("--least", type=int, default=1, metavar="M", help="Only pairs that share at least M items.  [default: 1]")
 @_worst("pairs")
 @rows_as_json
 def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:

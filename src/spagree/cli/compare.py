@@ -38,7 +38,7 @@ WIDE = 120
     help="A model among the annotators of one SOURCE, or a file with its labels (item, label); may be repeated. "
     "With * the runs of one model: 'gpt-*'.",
 )
-@option("--margin", type=float, metavar="E", help="Agreement this much lower still counts as good.  [default: 0.05]")
+@option("--margin", type=float, metavar="E", help="How much less a model may agree.  [default: 0.05]")
 @option(
     "--no-worse-than",
     type=float,

@@ -70,16 +70,16 @@ class Command(PrintedHelp):
     """A command whose help shows options by group."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """One section for each group that has options."""
+        """One section for each group that has options; a single group needs no name."""
         rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
                 rows[getattr(parameter, "group", OUTPUT)].append(record)
-        for group, records in rows.items():
-            if records:
-                with formatter.section(group):
-                    formatter.write_dl(records)
+        used = {group: records for group, records in rows.items() if records}
+        for group, records in used.items():
+            with formatter.section(group if len(used) > 1 else "Options"):
+                formatter.write_dl(records)
 
 
 def option(*names: str, group: str = OUTPUT, **settings: Any) -> Callable[[F], F]:

@@ -96,7 +96,7 @@ def _from_pilot(options: dict[str, Any], wanted: dict[str, Any], most: int | Non
 @click.command(cls=Command)
 @reading_options(without=("text",))
 @options_of(Estimating, only=NEEDED)
-@option("--steps", type=click.IntRange(min=1), default=20, metavar="K", help="How many steps.  [default: 20]")
+@option("--steps", type=click.IntRange(min=1), default=20, metavar="K", help="Number of steps in time.  [default: 20]")
 @rows_as_json
 def development(*, steps: int, as_json: bool, **options: Any) -> None:
     """Print how agreement changed over time: overall, and on the items finished in the latest eighth."""

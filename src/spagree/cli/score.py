@@ -26,7 +26,7 @@ SPA = "spa"
 @click.command(cls=Command)
 @reading_options()
 @options_of(Estimating)
-@option("--all-questions", is_flag=True, group=TOOLS, help="Score each question of a tool's export.")
+@option("--all-questions", is_flag=True, group=TOOLS, help="Score each question of a table or of a tool's export.")
 @option(
     "--require",
     multiple=True,

@@ -44,9 +44,9 @@ def near_chance(tally: Tally, kappa: Corrected) -> tuple[Caution, ...]:
         return ()
     if tally.pairable_items < FEW_ITEMS or kappa.low > 0 or kappa.value >= NEAR_CHANCE:
         return ()
-    blindly = "labels picked blindly, each as often as it was used here, would agree"
-    found = f"agreement is {kappa.observed:.3f}, and {blindly} {kappa.expected:.3f} as well"
-    return (Caution("near_chance", f"{found}: people hardly agree beyond chance; report a coefficient beside it"),)
+    blindly = "labels picked blindly, each as often as it was used here, would reach"
+    found = f"agreement is {kappa.observed:.3f}, and {blindly} {kappa.expected:.3f}"
+    return (Caution("near_chance", f"{found}: people hardly agree beyond chance; report a coefficient alongside SPA"),)
 
 
 def _assumption(schemes: Mapping[str, Estimate], test: Missingness) -> Iterator[Caution]:
@@ -54,8 +54,8 @@ def _assumption(schemes: Mapping[str, Estimate], test: Missingness) -> Iterator[
         direction = "less" if (test.z or 0) < 0 else "more"
         yield Caution(
             "missingness",
-            f"items with more annotations agree {direction}, beyond chance: SPA's assumption that the "
-            f"number of annotations is independent of agreement does not hold here. {REMEDY}",
+            f"annotators agree {direction} on items with more annotations, by more than chance explains: SPA's "
+            f"assumption that the number of annotations is independent of agreement does not hold here. {REMEDY}",
         )
     apart = _apart(schemes)
     if apart:
@@ -91,8 +91,8 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
     if lost and lost >= tally.annotations:
         yield Caution(
             "many_left_out",
-            f"{lost:,} rows have no label or no item, and only {tally.annotations:,} have: are the columns right? "
-            "Cells that a spreadsheet merged are empty but for the first: fill them down",
+            f"{lost:,} rows lack a label or an item, and only {tally.annotations:,} have both: are the columns right? "
+            "In merged spreadsheet cells only the first has a value: fill them down",
         )
     if has_one_annotator(tally):
         yield Caution("one_annotator", f"only one annotator ({people[0]!r}): nobody to agree with")
@@ -101,7 +101,8 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
         named = ", ".join(map(repr, decided))
         option = " ".join(f"--exclude-annotator {name!r}" for name in decided)
         yield Caution(
-            "not_a_person", f"{named} is named like a decision, not like an annotator, and counts as one: {option}"
+            "not_a_person",
+            f"{named} sounds like a decision rather than an annotator, but counts as one; to leave it out: {option}",
         )
     if tally.items == 1:
         yield Caution("one_item", "all annotations belong to one item; is the item column right?")
@@ -130,8 +131,8 @@ def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:
     yield Caution(
         "few_items_decide",
         f"{size:,} of {tally.pairable_items:,} items, with {most[-1][0]:,} annotations or more, carry "
-        f"{float(share):.0%} of the weight: the interval rests on no more than {float(whole**2 / squares):.0f} items, "
-        "and is wide for that reason; let every item count the same (--weights flat), or annotate more items as often",
+        f"{float(share):.0%} of the weight, so the interval is as wide as for {float(whole**2 / squares):.0f} equally "
+        "weighted items; weight all items equally (--weights flat), or annotate more items as often",
     )
 
 
@@ -148,7 +149,8 @@ def _clusters(tally: Tally) -> Iterator[Caution]:
     if tally.clusters < FEW_ITEMS:
         yield Caution(
             "few_clusters",
-            f"only {tally.clusters} clusters in {column!r}: how much they differ is hardly known; the interval is wide",
+            f"only {tally.clusters} clusters in {column!r}: they say little about how clusters differ, so the interval "
+            "is wide",
         )
     if len(tally.grouped.items) > LARGE_TALLY:
         yield Caution(
@@ -187,5 +189,5 @@ def _kinds(tally: Tally) -> Iterator[Caution]:
         yield Caution(
             "number_labels",
             "the labels are numbers, and are compared as names: 1 and 2 differ as much as 1 and 5. If they are points "
-            "on a scale, say --metric ordinal (or interval)",
+            "on a scale, use --metric ordinal (or interval)",
         )

@@ -1,8 +1,8 @@
 """Has agreement dropped? Evidence that is valid after every item, however items are batched.
 
-There are two questions. Do the latest items agree less than earlier ones? If items come in random order, people
-changed; if batches differ in difficulty, it may just be a harder batch. So the second question is whether the drop
-exceeds the usual differences between stretches of the project, and outlasts a batch.
+There are two questions. Do people agree less on the latest items than on earlier ones? If items come in random order,
+people changed; if batches differ in difficulty, it may just be a harder batch. So the second question is whether the
+drop exceeds the usual differences between stretches of the project, and outlasts a batch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TIES = 0x7135  # seed of a separate stream for breaking ties, which no simulated
 
 @dataclass(frozen=True, slots=True)
 class DropEvidence:
-    """Log e-values of a drop: beyond chance in random order, and beyond the usual differences of stretches.
+    """Log e-values of a drop: given random order, and given the usual differences between stretches of items.
 
     The first is an e-value if items close in random order and are not changed afterwards; the second only
     approximately, for batches of up to 200 items (docs/studies/watching.md has measured rates).

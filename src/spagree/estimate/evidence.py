@@ -64,8 +64,8 @@ class Evidence:
             return coded_columns([held.few.cells[role] for role in (ITEM, ANNOTATOR, LABEL)])
         if self.tally.annotations > MOST_FROM_A_CLUSTER and self.is_cluster:
             raise UsageError(
-                f"breakdowns by annotator bring all {self.tally.annotations:,} annotations to this machine, which "
-                f"is done from a cluster up to {MOST_FROM_A_CLUSTER:,}; measure a sample of the items instead"
+                f"breakdowns by annotator fetch all {self.tally.annotations:,} annotations to this machine, more than "
+                f"the {MOST_FROM_A_CLUSTER:,} fetched from a cluster; measure a sample of the items instead"
             )
         return coded_in_python(held.frame) if is_small(self.tally.annotations) and not self.is_cluster else self.table
 

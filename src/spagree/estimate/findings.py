@@ -211,5 +211,5 @@ def caution_missing(counted: Counted, weights: str | CustomWeights, metric: Metr
     shown = ", ".join(f"{label!r} ×{labels[label]:,}" for label in looks)
     option = " ".join(f"--missing {label!r}" for label in looks)
     then = "nothing that could be compared" if value is None else f"an agreement of {value:.4f}"
-    message = f"labels that look like missing cells were counted as labels: {shown}. If they are, {option} gives {then}"
+    message = f"these labels look like missing values but were counted: {shown}. If they are, {option} gives {then}"
     return (Caution("looks_missing", message),)

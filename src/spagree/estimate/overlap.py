@@ -151,14 +151,14 @@ def overlap_cautions(found: Overlap) -> Iterator[Caution]:
         yield Caution(
             "disconnected_teams",
             f"the annotators form {len(found.teams):,} teams (of {sizes}{more}) that never annotated an item together: "
-            "SPA averages over what happens inside each, and nothing says whether the teams agree with one another. "
-            "Let some items be annotated across teams, or measure each team on its own.",
+            "SPA averages the agreement within teams, and nothing shows whether the teams agree with each other. "
+            "Have some items annotated across teams, or measure each team separately.",
         )
     if found.thin_bridges:
         bridge = found.thin_bridges[-1]
         yield Caution(
             "thin_bridge",
             f"a team of {len(bridge.team.annotators):,} annotators shares only {bridge.items} "
-            f"{'item' if bridge.items == 1 else 'items'} with all the others: whether they agree with one another "
-            "depends on these. Let more items be annotated across teams.",
+            f"{'item' if bridge.items == 1 else 'items'} with all the others, which alone can show whether they agree "
+            "with each other. Have more items annotated across teams.",
         )

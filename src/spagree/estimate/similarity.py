@@ -144,7 +144,7 @@ def _places(metric: Metric, labels: Sequence[str], *, by_rank: bool = False) -> 
         wrong = next(label for label in labels if not is_number(label))
         raise DataError(
             f"metric {metric.name}: the order of the labels is not known ({wrong!r} is not a number); "
-            "say it from low to high with --order low,middle,high"
+            "give it from low to high with --order low,middle,high"
         )
     values = _numbers(metric, labels)
     return np.argsort(np.argsort(values)).astype(np.float64) if by_rank else values
@@ -171,7 +171,7 @@ def _sets(metric: Metric, labels: Sequence[str]) -> list[frozenset[str]]:
         len(options) > 1 or label.startswith("[") for label, options in zip(labels, sets, strict=True)
     ):
         raise DataError(
-            f"metric {metric.name}: no label holds two options (such as {labels[0]!r}); say what separates them with "
+            f"metric {metric.name}: no label holds two options (such as {labels[0]!r}); name what separates them with "
             "--separator, or use the metric nominal"
         )
     return sets
@@ -218,9 +218,9 @@ def _from_function(similarity: Similarity, labels: Sequence[str]) -> Floats:
     """The user's own function; refused if its values are not agreements."""
     matrix = np.array([[float(similarity(one, other)) for other in labels] for one in labels])
     if not ((matrix >= 0) & (matrix <= 1)).all():
-        raise UsageError("metric: your function gave a value outside 0 to 1; 1 is full agreement, 0 none")
+        raise UsageError("metric: your function returned a value outside 0 to 1; 1 is full agreement, 0 none")
     if not (matrix.diagonal() == 1).all() or not np.allclose(matrix, matrix.T, rtol=0, atol=1e-12):
-        raise UsageError("metric: your function must give 1 for equal labels, and the same both ways round")
+        raise UsageError("metric: your function must return 1 for equal labels, and be symmetric")
     return matrix
 
 

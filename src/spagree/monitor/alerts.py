@@ -80,13 +80,13 @@ def _below_target(live: Live) -> Iterator[Alert]:
 
 
 def notice(live: Live) -> str:
-    """Where the latest items agree less, but no more so than a batch of harder items would: a hint, and no alert."""
+    """Where people agree less on the latest items, but a harder batch could explain it: a hint, not an alert."""
     drop = live.drop
     if drop is None or drop.in_random_order < math.log(1 / ALPHA) or drop.evidence >= math.log(1 / ALPHA):
         return ""
     return (
         f"{_fell(drop)} on the latest {count(drop.items, 'item')}. It may be a batch of harder items, or people "
-        "changed: look at a few of them. An alert opens if it lasts and exceeds how batches differ."
+        "changed: look at a few of them. An alert opens if the drop lasts and exceeds the differences between batches."
     )
 
 

@@ -88,7 +88,7 @@ def top(hub: Hub, live: Live) -> Top:
 def verdict(live: Live, found: Sequence[Alert]) -> Verdict:
     """Whether to intervene: the open alerts, or whether the target is certainly reached."""
     if len(found) == 1:
-        also = " The latest items agree less, too." if notice(live) else ""
+        also = " People also agree less on the latest items." if notice(live) else ""
         return Verdict("problem", "✕", f"One thing needs a look: {found[0].title}.{also}")
     if found:
         titles = " · ".join(alert.title for alert in found[:SHOWN_TITLES])
@@ -104,7 +104,7 @@ def _without_alert(live: Live) -> tuple[bool, str]:
     if live.safe.value is None:
         return False, "Too early to tell: no item has two annotations yet."
     if notice(live):
-        return False, "No alert is open, but the latest items agree less."
+        return False, "No alert is open, but people agree less on the latest items."
     if target is None:
         return True, "No alert is open. Set --target to be told when agreement falls below it."
     if low is not None and low >= target:

@@ -220,8 +220,8 @@ def _connected(found: Overlap, annotations: int) -> str:
     if found.thin_bridges:
         team = found.thin_bridges[-1]
         return (
-            f"A team of {len(team.team.annotators):,} shares only {count(team.items, 'item')} with everybody else: "
-            "whether they agree depends on these."
+            f"A team of {len(team.team.annotators):,} shares only {count(team.items, 'item')} with everybody else, "
+            "too few to show whether they agree."
         )
     if found.alone:
         share = percent(found.alone_annotations / annotations)

@@ -204,7 +204,7 @@ def test_breakdowns_by_annotator_fetch_only_a_limited_number_of_annotations(
     monkeypatch.setattr(evidence, "MOST_FROM_A_CLUSTER", VOTES.height - 1)
     monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 0)
     again = spagree.measure(session("local[2]").createDataFrame(VOTES.to_arrow()))
-    with pytest.raises(UsageError, match=f"bring all {VOTES.height} annotations to this machine"):
+    with pytest.raises(UsageError, match=f"fetch all {VOTES.height} annotations to this machine"):
         again.pairs()
     assert spagree.measure(VOTES).pairs().height
 
