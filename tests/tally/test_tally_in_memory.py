@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, FewRows
-from spagree.tally.in_memory import MOST_ROWS, tally_rows, usable_rows
+from spagree.tally.in_memory import MOST_ITEMS, tally_rows, usable_rows
 from spagree.tally.tally import Cell
 
 Row = tuple[str | None, str | None, str | None]
@@ -41,9 +41,9 @@ def test_rows_without_a_label_or_an_item_are_counted_and_left_out() -> None:
 def test_repeats_nothing_and_too_much_are_left_to_an_engine() -> None:
     assert tally_rows(few(("q1", "ann", "x"), ("q1", "ann", "x")), {}) is None
     assert tally_rows(FewRows({ITEM: [], LABEL: []}, few(("q", "a", "x")).load), {}) is None
-    for size, is_counted in ((MOST_ROWS - 1, True), (MOST_ROWS, False)):
-        cells = {ITEM: ["q1"] * size, LABEL: ["x"] * size}
+    for size, is_counted in ((MOST_ITEMS - 1, True), (MOST_ITEMS, False)):
+        cells = {ITEM: [f"q{i}" for i in range(size)] * 2, LABEL: ["x"] * size * 2}
         found = tally_rows(FewRows(cells, few(("q", "a", "x")).load), {})
         assert (found is not None) == is_counted
         if found is not None:
-            assert (found.annotations, found.annotators) == (size, None)
+            assert (found.annotations, found.annotators) == (2 * size, None)
