@@ -73,7 +73,7 @@ class Browser:
 
     def __init__(self, chromium: Any) -> None:
         self._chromium = chromium
-        self._shared = self._context()
+        self._shared = self._context(permissions=["clipboard-read", "clipboard-write"])
         self._left: list[Any] = []
 
     def _context(self, **options: Any) -> Any:
