@@ -17,8 +17,7 @@ from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import shown
 from spagree.read.tools.answers import one_or_more, part
 from spagree.read.tools.export import label as label_of
-from spagree.read.tools.label_studio import person
-from spagree.read.tools.label_studio_results import Aliases, Seen, aliases, answers
+from spagree.read.tools.label_studio_results import Aliases, Seen, aliases, answers, person
 from spagree.read.tools.timestamps import usual
 from spagree.read.tools.tool import ReaderOptions, Value
 

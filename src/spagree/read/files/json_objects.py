@@ -1,7 +1,7 @@
 """The objects of a JSON file one by one, each with its place.
 
 A fast parser reads them; what it refuses (NaN, lone surrogates, faults) the careful one reads or explains.
-Only the current object is parsed: an array is first cut into its elements, which stay bytes of the file.
+Only a few objects are parsed at once: an array is first cut into its elements, which stay bytes of the file.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ from spagree.read.tables import shown
 
 Entry = tuple[str, int, Any]  # place for messages, number, object
 FAST = msgspec.json.Decoder(float_hook=Written)  # whole numbers of any length are exact anyway
+SOME = msgspec.json.Decoder(list[Any], float_hook=Written)
+TOGETHER = 100  # elements of an array that are decoded at once
 PARTS = msgspec.json.Decoder(list[msgspec.Raw])
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 DAMAGED = "the export seems to be truncated or damaged: export it again"
 
 
-def objects(file: File, decode: Callable[[Any], Any] = FAST.decode) -> Iterator[Entry]:
+def objects(file: File, decode: Callable[[bytes], list[Any]] = SOME.decode) -> Iterator[Entry]:
     """The objects of an array, one per line, or the single object that is the whole file.
 
-    ``decode`` reads the bytes of one element of an array; from the first that it refuses, the careful parser goes on.
+    ``decode`` reads some elements of an array, itself an array; from the first that it refuses, the careful parser
+    goes on.
     """
     if file.kind == "json array":
         for number, value in enumerate(_array(file, decode), 1):
@@ -49,7 +52,7 @@ def objects(file: File, decode: Callable[[Any], Any] = FAST.decode) -> Iterator[
                 yield place, number, as_object(_line(place, text), place)
 
 
-def _array(file: File, decode: Callable[[Any], Any]) -> Iterator[Any]:
+def _array(file: File, decode: Callable[[bytes], list[Any]]) -> Iterator[Any]:
     done = 0
     try:
         for value in _fast_values(file, decode):
@@ -59,13 +62,14 @@ def _array(file: File, decode: Callable[[Any], Any]) -> Iterator[Any]:
         yield from islice(document(file, DAMAGED), done, None)
 
 
-def _fast_values(file: File, decode: Callable[[Any], Any]) -> Iterator[Any]:
+def _fast_values(file: File, decode: Callable[[bytes], list[Any]]) -> Iterator[Any]:
     with file.path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         start = len(BOM_UTF8) if content[: len(BOM_UTF8)] == BOM_UTF8 else 0
         with memoryview(content) as view, view[start:] as text:
             parts = PARTS.decode(text)
             try:
-                yield from map(decode, map(bytes, parts))  # copies: a decoder that fails must not keep the file open
+                for start in range(0, len(parts), TOGETHER):  # copied: a decoder that fails must not keep the file open
+                    yield from decode(b"[" + b",".join(parts[start : start + TOGETHER]) + b"]")
             finally:
                 parts.clear()  # they keep the file open
 

@@ -16,7 +16,7 @@ from spagree.read.annotations import ROW
 from spagree.read.files import csv_checks, delimited, duckdb_tables
 from spagree.read.files.delimited import TextFile
 from spagree.read.files.encodings import as_utf8, refuse_bad_bytes
-from spagree.read.files.json_objects import FAST, as_object, objects
+from spagree.read.files.json_objects import SOME, as_object, objects
 from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.files.paths import File
 from spagree.read.files.scratch import new_file
@@ -35,7 +35,7 @@ def records(
     origin: Source,
     asked: ReaderOptions,
     wanted: Callable[[str], bool] = bool,
-    decode: Callable[[Any], Any] = FAST.decode,
+    decode: Callable[[bytes], list[Any]] = SOME.decode,
 ) -> Iterator[tuple[str, int, Record]]:
     """Every record of every file, with its location for messages and its number."""
     for file in origin.files:
@@ -46,7 +46,7 @@ def file_records(
     file: File,
     asked: ReaderOptions,
     wanted: Callable[[str], bool] = bool,
-    decode: Callable[[Any], Any] = FAST.decode,
+    decode: Callable[[bytes], list[Any]] = SOME.decode,
 ) -> Iterator[tuple[str, int, Record]]:
     """The records of one file: rows of a table, or objects of a JSON file."""
     if file.path.stat().st_size < SMALL and not file.path.read_bytes().strip():
@@ -170,7 +170,10 @@ def item_text(record: Record, asked: ReaderOptions, place: str, *names: str) -> 
     """The text of the item: the field the user named, or the first of the usual ones."""
     if asked.text is not None:
         return known(cell(record, asked.text, place))
-    return next((text for name in names if name in record and (text := known(record[name]))), None)
+    for name in names:
+        if name in record and (text := known(record[name])):
+            return text
+    return None
 
 
 def known(value: Any) -> str | None:

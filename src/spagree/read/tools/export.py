@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, islice
-from operator import not_
+from itertools import compress, groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import ColumnError, DataError, UsageError, unknown_name
@@ -16,7 +15,7 @@ from spagree.read.tables import listed, shown
 from spagree.read.tools import timestamps
 from spagree.read.tools.fields import field_in, fields_of
 from spagree.read.tools.rules import Rules
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Responses, Tool, Value
 from spagree.understood import Caution
 
 if TYPE_CHECKING:
@@ -116,20 +115,35 @@ def quoted(name: str) -> str:
 
 
 def gather(
-    responses: Iterable[Response], tool: Tool, rules: Rules, name: str, named: Mapping[str, str] | None = None
+    responses: Iterable[Response | Responses],
+    tool: Tool,
+    rules: Rules,
+    name: str,
+    named: Mapping[str, str] | None = None,
 ) -> Export:
     """Apply the rules to all responses, streaming if possible; ``named``: the fields for --cluster and --by."""
     options: Mapping[str, Sequence[str]] = {}
+    found: Iterable[Responses] = _together(responses)
     if rules.empty == "keep":
-        responses = _filled(list(responses))
+        found = _filled(list(found))
     if rules.multi == "options":
-        responses = list(responses)
-        options = _options(responses)
-        _refuse_too_many(len(responses), options, name)
-    gathering, remaining = _Gathering(tool, rules, named or {}), iter(responses)
-    while some := list(islice(remaining, TOGETHER)):
+        found = list(found)
+        options = _options(found)
+        _refuse_too_many(sum(len(some.items) for some in found), options, name)
+    gathering = _Gathering(tool, rules, named or {})
+    for some in found:
         gathering.add(some, options)
     return gathering.export(name)
+
+
+def _together(responses: Iterable[Response | Responses]) -> Iterator[Responses]:
+    """All responses by column."""
+    for kind, found in groupby(responses, type):
+        if kind is Responses:
+            yield from found
+            continue
+        while some := list(islice(found, TOGETHER)):
+            yield Responses(*zip(*some, strict=True))
 
 
 def _refuse_too_many(responses: int, options: Mapping[str, Sequence[str]], name: str) -> None:
@@ -161,17 +175,15 @@ class _Gathering:
         self.known: dict[str, None] = {}
         self.labels = _Labels()
 
-    def add(self, responses: Sequence[Response], options: Mapping[str, Sequence[str]]) -> None:
+    def add(self, found: Responses, options: Mapping[str, Sequence[str]]) -> None:
         """Add some responses, column by column: one by one takes three times as long."""
-        items, annotators, given, times, statuses, golds, lines, texts, completes, fields = zip(*responses, strict=True)
-        answers: Sequence[Mapping[str, Value]] = given
-        if options:
-            answers = [_split(each, options, self.rules) for each in given]
-        reasons = [*map(self.reasons.__getitem__, zip(statuses, golds, strict=True))]
-        complete = [is_complete or not each for is_complete, each in zip(completes, given, strict=True)]
+        answers = [_split(each, options, self.rules) for each in found.answers] if options else found.answers
+        reasons = [*map(self.reasons.__getitem__, zip(found.statuses, found.golds, strict=True))]
+        complete = [is_complete or not each for is_complete, each in zip(found.completes, found.answers, strict=True)]
         self.complete.update(compress(reasons, complete))
-        numbers = [number if line is None else line for number, line in enumerate(lines, self.seen + 1)]
-        columns = {ITEM: items, ANNOTATOR: annotators, TIME: times, ROW: numbers, **self._named(fields)}
+        numbers = [number if row is None else row for number, row in enumerate(found.rows, self.seen + 1)]
+        columns = {ITEM: found.items, ANNOTATOR: found.annotators, TIME: found.times, ROW: numbers}
+        columns |= self._named(found.fields)
         for question, places in _asked(answers).items():
             values = [answers[place][question] for place in places]
             outcomes = [
@@ -180,23 +192,24 @@ class _Gathering:
             ]
             self.answered[question].update([reasons[place] for place in places if complete[place]])
             self.left_out[question].update(filter(None, outcomes))
-            rows, kept = self.rows[question], [*compress(places, map(not_, outcomes))]
-            is_whole = len(kept) == len(responses)
+            counts = [not outcome for outcome in outcomes]
+            rows, kept = self.rows[question], [*compress(places, counts)]
+            is_whole = len(kept) == len(answers)
             for role, cells in columns.items():
                 rows.setdefault(role, []).extend(cells if is_whole else [cells[place] for place in kept])
-            rows[LABEL].extend([self.labels[value] for value in compress(values, map(not_, outcomes))])
-        self._describe(items, texts, fields)
-        self.seen += len(responses)
+            rows[LABEL].extend(map(self.labels.__getitem__, compress(values, counts)))
+        self._describe(found)
+        self.seen += len(answers)
 
-    def _describe(
-        self, items: Sequence[str | None], texts: Sequence[str | None], records: Sequence[Mapping[str, Any]]
-    ) -> None:
+    def _describe(self, found: Responses) -> None:
         """Record each item's text and address from its first responses."""
-        for item, text, record in zip(items, texts, records, strict=True):
+        for item, text in dict.fromkeys(zip(found.items, found.texts, strict=True)):
             if text is not None and item is not None and item not in self.texts:
                 self.texts[item] = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
-            if record and item is not None and item not in self.links:
-                self.links[item] = self.tool.link(record)
+        if any(found.fields):
+            for item, record in zip(found.items, found.fields, strict=True):
+                if record and item is not None and item not in self.links:
+                    self.links[item] = self.tool.link(record)
 
     def _named(self, records: Sequence[Mapping[str, Any]]) -> dict[str, list[str | None]]:
         """The clusters and groups of some responses, if requested."""
@@ -246,13 +259,16 @@ class _Gathering:
         return DataError(f"{name}: a {self.tool.title} export without annotations that count: {found}")
 
 
-def _asked(answers: Sequence[Mapping[str, Value]]) -> dict[str, list[int]]:
+def _asked(answers: Sequence[Mapping[str, Value]]) -> dict[str, Sequence[int]]:
     """Which of the responses answer each question."""
+    asked = set(map(tuple, answers))
+    if len(asked) == 1:
+        return dict.fromkeys(asked.pop(), range(len(answers)))
     found: defaultdict[str, list[int]] = defaultdict(list)
     for place, each in enumerate(answers):
         for question in each:
             found[question].append(place)
-    return found
+    return {**found}
 
 
 class _Reasons(dict[tuple[str, bool], str]):
@@ -280,23 +296,26 @@ class _Labels(dict[Value, str]):
         return made
 
 
-def _filled(found: Sequence[Response]) -> list[Response]:
+def _filled(found: Sequence[Responses]) -> list[Responses]:
     """Complete responses with an empty answer to each question that they leave out."""
-    questions = dict.fromkeys(question for response in found for question in response.answers)
+    empty = dict.fromkeys(question for some in found for answers in some.answers for question in answers)
     return [
-        response._replace(answers={**dict.fromkeys(questions), **response.answers})
-        if response.is_complete or not response.answers
-        else response
-        for response in found
+        some._replace(
+            answers=[
+                {**empty, **answers} if is_complete or not answers else answers
+                for is_complete, answers in zip(some.completes, some.answers, strict=True)
+            ]
+        )
+        for some in found
     ]
 
 
-def _options(found: Iterable[Response]) -> dict[str, list[str]]:
+def _options(found: Iterable[Responses]) -> dict[str, list[str]]:
     """The options of the questions with several answers in some response."""
     given: defaultdict[str, set[str]] = defaultdict(set)
     multiple: set[str] = set()
-    for response in found:
-        for question, value in response.answers.items():
+    for answers in (each for some in found for each in some.answers):
+        for question, value in answers.items():
             given[question].update((value,) if isinstance(value, str) else value or ())
             multiple.update({question} if isinstance(value, tuple) and len(value) > 1 else ())
     return {question: sorted(options) for question, options in given.items() if question in multiple}

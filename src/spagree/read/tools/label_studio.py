@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
-
-import msgspec
+from typing import Any
 
 from spagree.errors import DataError
-from spagree.read.files.json_objects import FAST
-from spagree.read.files.json_text import DECODER, Written, as_text
+from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import shown
 from spagree.read.tools import guess, label_studio_database
-from spagree.read.tools.answers import Record, answer, cell, item_text, known, one_or_more, part, records
+from spagree.read.tools.answers import Record, answer, cell, item_text, known, part, records
 from spagree.read.tools.fields import address_in
 from spagree.read.tools.label_studio_results import (
     AFTER_ALL,
@@ -24,43 +21,14 @@ from spagree.read.tools.label_studio_results import (
     answers,
     both,
     given_aliases,
+    person,
     simple_value,
 )
+from spagree.read.tools.label_studio_tasks import Usual, UsualTasks, decoder
 from spagree.read.tools.source import DATABASE, OBJECTS, SERVER, TABLE, Source
-from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import ReaderOptions, Response, Responses, Tool, Value
 from spagree.understood import Caution
 
-
-class _Choices(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    choices: list[str]
-
-
-class _Result(msgspec.Struct, gc=False):
-    value: _Choices
-    from_name: Annotated[str, msgspec.Meta(min_length=1)]
-    item_index: None = None
-
-
-class _Annotation(msgspec.Struct, gc=False):
-    id: int
-    completed_by: int
-    created_at: Annotated[str, msgspec.Meta(min_length=1)]
-    result: list[_Result]
-    updated_by: int | None = None
-    was_cancelled: bool = False
-    ground_truth: bool = False
-
-
-class _Task(msgspec.Struct, gc=False):
-    """A task as most exports hold it: choices for the whole task, no drafts. Other fields are skipped."""
-
-    id: int | str
-    data: dict[str, Any]
-    annotations: list[_Annotation]
-    drafts: Annotated[list[Any], msgspec.Meta(max_length=0)] | None = None
-
-
-USUAL = msgspec.json.Decoder(_Task, float_hook=Written)
 UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")
 OWN = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})
 
@@ -74,7 +42,7 @@ def recognise(source: Source) -> bool:
     return is_tasks or is_rows
 
 
-def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response | Responses]:
     """All annotations, numbered as Label Studio numbers them; drafts come last."""
     seen = Seen()
     if source.shape in (DATABASE, SERVER):
@@ -84,59 +52,23 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     _tell(seen, options, source)
 
 
-def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response]:
+def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response | Responses]:
     named = given_aliases(options)
     flat: list[tuple[str, Record]] = []
-    needs_all = any((options.where, options.cluster, options.by, options.time, options.config))
-    for place, _, record in records(source, options, decode=FAST.decode if needs_all else _task):
-        if isinstance(record, _Task):
-            yield from _usual_responses(place, record, options, seen)
+    usual = UsualTasks(options, named, seen)
+    for place, _, record in records(source, options, decode=decoder(options)):
+        if isinstance(record, Usual):
+            yield from usual.add(place, record)
         elif "annotations" in record:
+            yield from usual.waiting()
             yield from task_responses(place, record, options, named, seen)
         else:
             flat.append((place, record))
+    yield from usual.waiting()
     controls = _controls([row for _, row in flat], options.question) if flat else ()
     for place, row in flat:
         if known(row.get("annotation_id")):  # unannotated tasks have a row without one
             yield _row_response(place, row, options, named, controls, seen)
-
-
-def _task(content: bytes) -> Any:
-    """A task; a usual one without the fields that are not needed, in a third of the time.
-
-    A task with an address is decoded whole, because any field may hold it.
-    """
-    text = str(content, "utf-8")  # refuses bad bytes, also in the fields that are skipped
-    if "http" not in text:
-        try:
-            return USUAL.decode(text)
-        except msgspec.DecodeError:
-            pass
-    return FAST.decode(text)
-
-
-def _usual_responses(place: str, task: _Task, options: ReaderOptions, seen: Seen) -> list[Response]:
-    item = cell(task.data, options.item, place) if options.item else as_text(task.id)
-    text = item_text(task.data, options, place, *TEXTS)
-    responses: list[Response] = []
-    for found in task.annotations:
-        given: dict[str, Value] = {}
-        for result in found.result:
-            choices, control = result.value.choices, result.from_name
-            value = choices[0] if len(choices) == 1 else one_or_more(choices)
-            if control in given:
-                seen.repeated += 1
-                value = both(given[control], value)
-            given[control] = value
-        seen.controls.update(given)
-        by, editor, is_cancelled = found.completed_by, found.updated_by, found.was_cancelled
-        if editor is not None and editor != by:
-            seen.edited += 1
-        status, is_gold = "cancelled" if is_cancelled else "submitted", found.ground_truth
-        responses.append(
-            Response(item, str(by), given, found.created_at, status, is_gold, found.id, text, not is_cancelled)
-        )
-    return responses
 
 
 def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
@@ -256,13 +188,6 @@ def _number(text: Any) -> int:
     if type(text) is int:
         return text
     return int(text) if isinstance(text, int) or (isinstance(text, str) and text.isdecimal()) else 0
-
-
-def person(who: Any, options: ReaderOptions) -> str | None:
-    """The user's number, which all formats share; snapshots also have ``--annotator email``."""
-    if type(who) is int:
-        return str(who)
-    return known(who.get(options.annotator or "id")) if isinstance(who, dict) else known(who)
 
 
 def _row_response(  # noqa: PLR0917 - called for each annotation, as above

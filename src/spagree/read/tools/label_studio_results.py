@@ -12,7 +12,7 @@ from typing import Any
 from spagree.errors import DataError, FileError
 from spagree.read.files.json_text import as_text
 from spagree.read.tables import shown
-from spagree.read.tools.answers import Record, answer, one_or_more, part
+from spagree.read.tools.answers import Record, answer, known, one_or_more, part
 from spagree.read.tools.tool import ReaderOptions, Value
 
 AFTER_ALL = 2**62  # the number of every draft, so drafts sort last
@@ -126,6 +126,13 @@ def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> di
         if "rating" in value:
             seen.ratings.add(control)
     return found
+
+
+def person(who: Any, options: ReaderOptions) -> str | None:
+    """The user's number, which all formats share; snapshots also have ``--annotator email``."""
+    if type(who) is int:
+        return str(who)
+    return known(who.get(options.annotator or "id")) if isinstance(who, dict) else known(who)
 
 
 def both(first: Value, second: Value) -> Value:

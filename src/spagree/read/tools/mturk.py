@@ -18,7 +18,7 @@ from spagree.read.tables import listed, shown
 from spagree.read.tools import timestamps
 from spagree.read.tools.answers import answer, from_text, one_or_more, tables
 from spagree.read.tools.source import TABLE, Source
-from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Tool, Value
+from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Responses, Tool, Value
 from spagree.understood import Caution
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def recognise(source: Source) -> bool:
     return source.shape == TABLE and (source.has("HITId", "WorkerId") or source.has(*OLD))
 
 
-def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
+def responses(source: Source, options: ReaderOptions) -> Iterator[Response | Responses]:
     """One response per assignment, or one for each item of its HIT."""
     if source.has(*OLD):
         raise DataError(
@@ -80,19 +80,20 @@ class _Batch:
         self.texts = {number: name for number, name in texts.items() if name in names}
         self.others = {name.removeprefix(INPUT): name for name in names if options.needs(name) or _is_link(name)}
         self.others |= {name: name for name in names if name in (options.by, options.cluster)}
-        self.answers = [*self._answers(source)]
+        self.answers = self._answers(source)
 
-    def _answers(self, source: str) -> Iterator[dict[str, Value]]:
+    def _answers(self, source: str) -> list[dict[str, Value]]:
         """The answers of each assignment; equal ones are stored once."""
         names = [name for name in self.cells.columns if name.startswith(ANSWER) and name != CROWD]
-        shared: dict[tuple[str | None, ...], dict[str, Value]] = {}
-        for line, crowd, *cells in zip(self.lines, self._column(CROWD), *map(self._column, names), strict=True):
-            found = shared.get(key := tuple(cells))
-            if found is None:
-                found = {name[len(ANSWER) :]: _cell(text) for name, text in zip(names, cells, strict=True)}
-                if len(shared) < MOST_SHARED:
-                    shared[key] = found
-            yield found | _crowd(f"{source}:{line}", crowd) if crowd else found
+        shared = _Shared([name[len(ANSWER) :] for name in names])
+        found = [*map(shared.__getitem__, zip(*map(self._column, names), strict=True))] if names else []
+        found = found or [{} for _ in self.lines]
+        if CROWD not in self.cells.columns:
+            return found
+        return [
+            fields | _crowd(f"{source}:{line}", crowd) if crowd else fields
+            for line, fields, crowd in zip(self.lines, found, self._column(CROWD), strict=True)
+        ]
 
     def _column(self, name: str | None) -> Iterable[Any]:
         """The cells of a column; None for each row if there is none."""
@@ -101,32 +102,57 @@ class _Batch:
         starts = range(0, len(self.lines), BLOCK)
         return chain.from_iterable(self.cells[name].slice(start, BLOCK).to_list() for start in starts)
 
-    def responses(self, kinds: _Boxes, numbers: Mapping[str, tuple[str, str]]) -> Iterator[Response]:
+    def responses(self, kinds: _Boxes, numbers: Mapping[str, tuple[str, str]]) -> Iterator[Response | Responses]:
         """One response per assignment, or one for each item of its HIT."""
-        column, others = self._column, [*map(self._column, self.others.values())]
-        given = map(
-            Response,
-            (intern(item or "") for item in column(self.item)),
-            (who and intern(who) for who in column("WorkerId")),
-            map(kinds.ticked, self.answers),
-            column(self.time),
-            map(_status, column("AssignmentStatus")),
-            repeat(False),  # noqa: FBT003
-            self.lines,
-            column(self.texts.get("")),
-            repeat(False),  # noqa: FBT003
-            (dict(zip(self.others, row, strict=True)) for row in zip(*others, strict=True))
-            if others
-            else repeat(NO_FIELDS),
-        )
-        return self._by_number(given, numbers) if numbers else given
+        blocks = (self._block(start, kinds) for start in range(0, len(self.lines), BLOCK))
+        return self._by_number(blocks, numbers) if numbers else blocks
 
-    def _by_number(self, responses: Iterator[Response], numbers: Mapping[str, tuple[str, str]]) -> Iterator[Response]:
+    def _block(self, start: int, kinds: _Boxes) -> Responses:
+        """Some assignments, by column."""
+        lines = self.lines[start : start + BLOCK].to_list()
+
+        def column(name: str | None) -> list[Any]:
+            return (
+                self.cells[name][start : start + BLOCK].to_list() if name in self.cells.columns else [None] * len(lines)
+            )
+
+        others, false = [column(name) for name in self.others.values()], [False] * len(lines)
+        return Responses(
+            [intern(item or "") for item in column(self.item)],
+            [who and intern(who) for who in column("WorkerId")],
+            [*map(kinds.ticked, self.answers[start : start + BLOCK])],
+            column(self.time),
+            [*map(_status, column("AssignmentStatus"))],
+            false,
+            lines,
+            column(self.texts.get("")),
+            false,
+            [dict(zip(self.others, row, strict=True)) for row in zip(*others, strict=True)]
+            if others
+            else [NO_FIELDS] * len(lines),
+        )
+
+    def _by_number(self, blocks: Iterable[Responses], numbers: Mapping[str, tuple[str, str]]) -> Iterator[Response]:
+        responses = (Response(*row) for block in blocks for row in zip(*block, strict=True))
         for response, *texts in zip(responses, *map(self._column, self.texts.values()), strict=True):
             shown = dict(zip(self.texts, texts, strict=True))
             for number, answers in _by_item(response.answers, numbers):
                 item, text = f"{response.item} {number}" if number else response.item, shown.get(number, shown.get(""))
                 yield response._replace(item=item, answers=answers, text=text)
+
+
+class _Shared(dict[tuple[str | None, ...], dict[str, Value]]):
+    """The answers that some cells hold; equal ones are stored once."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__()
+        self.names = names
+
+    def __missing__(self, cells: tuple[str | None, ...]) -> dict[str, Value]:
+        found = {name: _cell(text) for name, text in zip(self.names, cells, strict=True)}
+        if len(self) < MOST_SHARED:
+            self[cells] = found
+        return found
 
 
 @lru_cache(maxsize=100)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -39,6 +39,21 @@ class Response(NamedTuple):
     text: str | None = None
     is_complete: bool = False
     fields: Mapping[str, Any] = NO_FIELDS
+
+
+class Responses(NamedTuple):
+    """Many responses, column by column: what a reader yields for a large export, to save an object per response."""
+
+    items: Sequence[str | None]
+    annotators: Sequence[str | None]
+    answers: Sequence[Mapping[str, Value]]
+    times: Sequence[str | None]
+    statuses: Sequence[str]
+    golds: Sequence[bool]
+    rows: Sequence[int | None]
+    texts: Sequence[str | None]
+    completes: Sequence[bool]
+    fields: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +98,7 @@ class Tool:
     title: str
     fields: Mapping[str, str]
     recognise: Callable[[Source], bool]
-    responses: Callable[[Source, ReaderOptions], Iterator[Response]]
+    responses: Callable[[Source, ReaderOptions], Iterator[Response | Responses]]
     statuses: Mapping[str, str] = field(default_factory=dict)
     counted: tuple[str, ...] = ()
     renames: frozenset[str] = frozenset({"item"})
