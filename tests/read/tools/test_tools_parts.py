@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from spagree.errors import ColumnError, DataError, SpagreeError, UsageError
-from spagree.read import read, read_all
+from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
 from spagree.read.files.json_text import Written, as_text
 from spagree.read.files.paths import File, with_kind
@@ -461,33 +461,6 @@ def test_times_read_all_at_once_are_those_read_one_by_one(clock: Callable[[str],
     found = timestamps.seconds(pl.Series("time", texts, pl.String), clock)
     assert found.to_list() == [None if text is None else clock(text) for text in texts]
     assert found.null_count() < len(texts)
-
-
-def test_usual_tasks_are_read_as_others_are(tmp_path: Path) -> None:
-    result = {"value": {"choices": ["a"]}, "from_name": "mood", "to_name": "text", "type": "choices"}
-    several = [result, {**result, "value": {"choices": ["b", "a", "b"]}}, {**result, "from_name": "topic"}]
-    changes: list[dict[str, Any]] = [
-        {}, {"result": several}, {"result": []}, {"result": [{**result, "value": {"choices": []}}]},
-        {"was_cancelled": True}, {"ground_truth": True}, {"updated_by": 9}, {"updated_by": None}, {"id": "77"},
-        {"created_at": None}, {"completed_by": {"id": 4, "email": "d@x"}}, {"result": [{**result, "item_index": 2}]},
-        {"result": [{**result, "value": {"rating": 3}}]}, {"result": [{**result, "from_name": ""}]}, {"result": None},
-        {"result": [{**result, "value": {"choices": ["a"], "start": 0}}]}, {"was_cancelled": None},
-    ]  # fmt: skip
-    usual = {"completed_by": 1, "created_at": "2026-10-01T06:00:00.5Z", "result": [result]}
-    tasks = [
-        {"id": n, "data": {"text": f"é{n}"}, "annotations": [{"id": n, **usual, **change}], "drafts": [{}] * (n % 2)}
-        for n, change in enumerate([each for each in changes for _ in range(2)], 1)
-    ]
-    found = []
-    for more in ({}, {"source": "http"}):  # tasks with an address are read whole
-        path = tmp_path / "tasks.json"
-        path.write_text(json.dumps([{**task, **more} for task in tasks], ensure_ascii=False), "utf-8")
-        every = read_all(path)
-        frames = {name: each.frame.collect().to_native() for name, each in every.items()}
-        told = {name: (each.understood, each.cautions, each.left_out) for name, each in every.items()}
-        found.append((told, {name: frame.rows() for name, frame in frames.items()}))
-    assert found[0] == found[1]
-    assert {"mood", "topic"} <= found[0][1].keys()
 
 
 def test_a_bad_byte_in_a_field_that_is_not_read_is_refused(tmp_path: Path) -> None:

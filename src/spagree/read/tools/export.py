@@ -140,8 +140,7 @@ def _together(responses: Iterable[Response | Responses]) -> Iterator[Responses]:
     """All responses by column."""
     for kind, found in groupby(responses, type):
         if kind is Responses:
-            yield from found
-            continue
+            yield from (some for some in found if isinstance(some, Responses))
         while some := list(islice(found, TOGETHER)):
             yield Responses(*zip(*some, strict=True))
 
@@ -261,7 +260,7 @@ class _Gathering:
 
 def _asked(answers: Sequence[Mapping[str, Value]]) -> dict[str, Sequence[int]]:
     """Which of the responses answer each question."""
-    asked = set(map(tuple, answers))
+    asked = {*map(tuple, {id(each): each for each in answers}.values())}  # equal answers are often one object
     if len(asked) == 1:
         return dict.fromkeys(asked.pop(), range(len(answers)))
     found: defaultdict[str, list[int]] = defaultdict(list)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice, repeat
-from operator import attrgetter
+from itertools import chain, repeat
 from typing import Annotated, Any
 
 import msgspec
@@ -22,7 +21,7 @@ from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Response
 TOGETHER = 100  # tasks that are added at once
 MOST_SHARED = 10_000  # different results of which each is understood once
 
-Key = tuple[tuple[str, bytes], ...]  # a result: controls and what they hold, as written
+Key = tuple[Any, ...]  # a result: control, its value as written, the next control …
 Filled = Annotated[str, msgspec.Meta(min_length=1)]
 
 
@@ -61,10 +60,8 @@ class Usual(msgspec.Struct, gc=False):
     fields: Record
 
 
-TASK = msgspec.json.Decoder(_Task, float_hook=Written)
 TASKS = msgspec.json.Decoder(list[_Task], float_hook=Written)
 OUTER = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
-COLUMNS = attrgetter("completed_by", "created_at", "was_cancelled", "ground_truth", "id", "updated_by", "result")
 
 
 def decoder(options: ReaderOptions) -> Callable[[bytes], list[Any]]:
@@ -94,6 +91,11 @@ def _fields(task: dict[str, msgspec.Raw]) -> Record:
     return {name: FAST.decode(value) for name, value in parts if not value.startswith(b"[")}
 
 
+def _repeated(cells: Iterable[Any], sizes: Iterable[int]) -> list[Any]:
+    """Each cell as often as its size says."""
+    return [*chain.from_iterable(map(repeat, cells, sizes))]
+
+
 class UsualTasks:
     """Usual tasks, which are yielded together."""
 
@@ -114,29 +116,23 @@ class UsualTasks:
             return
         places, usual = zip(*tasks, strict=True)
         items, texts = zip(*map(self._shown, places, usual), strict=True)
-        found = [each.task.annotations for each in usual]
-        if any(found):
-            sizes = [*map(len, found)]
-
-            def each(cells: Iterable[Any]) -> list[Any]:
-                return [*chain.from_iterable(map(repeat, cells, sizes))]
-
-            columns = map(COLUMNS, chain.from_iterable(found))
-            people, times, cancelled, golds, numbers, editors, results = zip(*columns, strict=True)
-            edited = [editor is not None and editor != by for editor, by in zip(editors, people, strict=True)]
-            self.seen.edited += sum(edited)
-            names = {by: str(by) for by in set(people)}
+        found = [annotation for each in usual for annotation in each.task.annotations]
+        if found:
+            sizes = [len(each.task.annotations) for each in usual]
+            repeated = partial(_repeated, sizes=sizes)
+            names = {by: str(by) for by in {each.completed_by for each in found}}
+            self.seen.edited += sum([each.updated_by not in (None, each.completed_by) for each in found])
             yield Responses(
-                each(items),
-                [names[by] for by in people],
-                self._answers(each(places), results),
-                times,
-                ["cancelled" if is_cancelled else "submitted" for is_cancelled in cancelled],
-                golds,
-                numbers,
-                each(texts),
-                [not is_cancelled for is_cancelled in cancelled],
-                each([each.fields for each in usual]),
+                repeated(items),
+                [names[each.completed_by] for each in found],
+                self._answers(repeated(places), [each.result for each in found]),
+                [each.created_at for each in found],
+                ["cancelled" if each.was_cancelled else "submitted" for each in found],
+                [each.ground_truth for each in found],
+                [each.id for each in found],
+                repeated(texts),
+                [not each.was_cancelled for each in found],
+                repeated([each.fields for each in usual]),
             )
         for draft in usual[-1].task.drafts or ():
             given, who = self._answers(places[-1:], [draft.result])[0], person(draft.user, self.options)
@@ -150,8 +146,12 @@ class UsualTasks:
 
     def _answers(self, places: Sequence[str], results: Sequence[list[_Result]]) -> list[dict[str, Value]]:
         """The answers of annotations; equal results are understood once."""
-        parts = iter([(part.from_name, bytes(part.value)) for part in chain.from_iterable(results)])
-        keys = [*map(tuple, map(islice, repeat(parts), map(len, results)))]
+        keys: list[Key] = [
+            (result[0].from_name, bytes(result[0].value))
+            if len(result) == 1
+            else tuple([each for part in result for each in (part.from_name, bytes(part.value))])
+            for result in results
+        ]
         known = [*map(self.shared.get, keys)]
         return [
             self._understood(place, key) if found is None else found
@@ -159,9 +159,11 @@ class UsualTasks:
         ]
 
     def _understood(self, place: str, key: Key) -> dict[str, Value]:
-        seen, whole = self.seen, [{"from_name": name, "value": FAST.decode(value)} for name, value in key]
+        parts = zip(key[::2], key[1::2], strict=True)
+        result = [{"from_name": control, "value": FAST.decode(value)} for control, value in parts]
+        seen = self.seen
         before = seen.regions, seen.repeated
-        found = answers(place, whole, self.named, seen)[""]
+        found = answers(place, result, self.named, seen)[""]
         if before == (seen.regions, seen.repeated) and len(self.shared) < MOST_SHARED:  # nothing to count again
             self.shared[key] = found
         return found

@@ -1,0 +1,155 @@
+"""Label Studio's usual tasks, read by column: the same annotations as the reader of any task finds."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spagree.errors import DataError
+from spagree.read import read_all
+from spagree.read.files.json_objects import SOME
+from spagree.read.tools import label_studio
+from spagree.read.tools.label_studio_tasks import Usual, decoder
+from spagree.read.tools.tool import ReaderOptions
+
+MOODS = ("good", "bad", "mixed")
+
+
+def result(control: str, **value: Any) -> dict[str, Any]:
+    return {"from_name": control, "to_name": "text", "value": value}
+
+
+def annotation(number: int, by: int, results: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    made = f"2026-11-15T06:{number // 60 % 60:02}:{number % 60:02}Z"
+    return {"id": number, "completed_by": by, "created_at": made, "result": results, **more}
+
+
+def odd_parts(draw: random.Random) -> list[dict[str, Any]]:
+    """Results of every kind."""
+    one = result("mood", choices=[draw.choice(MOODS)])
+    kinds = [
+        [one],
+        [],
+        [one, result("mood", choices=["mixed"])],
+        [one, result("stars", rating=draw.randrange(1, 6))],
+        [result("place", taxonomy=[["Europe", "Spain"], ["Asia"]])],
+        [result("mood", choices=["good", "bad"])],
+        [one, result("box", x=1.5, y=2, rectanglelabels=["cat"])],
+        [{**one, "item_index": 2}, {**one, "item_index": 3}],
+    ]
+    return draw.choice(kinds)
+
+
+def odd_task(number: int, draw: random.Random) -> dict[str, Any]:
+    """A task with whatever a project may hold."""
+    made = [annotation(9 * number + by, by, odd_parts(draw)) for by in draw.sample(range(1, 8), draw.randrange(5))]
+    for each in made:
+        each.update(draw.choice([{}, {}, {"was_cancelled": True}, {"ground_truth": True}, {"updated_by": 99}]))
+        each.update(draw.choice([{}] * 9 + [{"completed_by": {"id": 5, "email": "dee@example.org"}}]))
+    draft = {"user": 9, "result": [result("later", choices=["yes"])]}
+    data = draw.choice(
+        [
+            {"text": f"Größe {number}"},
+            {"text": f"No. {number}", "url": f"https://example.org/{number}"},
+            {"image": f"http://localhost:8080/data/upload/2/{number}.jpg", "language": draw.choice(["en", "de"])},
+        ]
+    )
+    return {
+        "id": number,
+        "project": number % 3,
+        "data": data,
+        "annotations": made,
+        "drafts": draw.choice([[], [], None, [draft], [draft, draft]]),
+        "meta": draw.choice([{}, {"link": "https://example.org/meta"}]),
+    }
+
+
+def read_as_text(path: Path, options: dict[str, Any]) -> Iterator[str]:
+    """Everything a read gives, question by question."""
+    for question, found in read_all(str(path), **options).items():
+        rows = found.frame.collect().to_native().rows(named=True)
+        yield f"{question} {rows} {found.understood} {found.cautions} {found.left_out}"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"empty": "keep"},
+        {"multi": "options"},
+        {"ground_truth": "drop"},
+        {"status": ("submitted", "draft")},
+        {"by": "project"},
+        {"cluster": "data.language"},
+        {"annotator": "email"},
+    ],
+    ids=str,
+)
+def test_columns_hold_what_the_reader_of_any_task_finds(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw, path = random.Random(7), tmp_path / "tasks.json"
+    path.write_text(json.dumps([odd_task(number, draw) for number in range(1, 351)], ensure_ascii=False))
+    by_column = [*read_as_text(path, options)]
+    monkeypatch.setattr(label_studio, "decoder", lambda _: SOME.decode)
+    assert by_column == [*read_as_text(path, options)]
+    assert len(by_column) >= 3
+
+
+def test_every_change_of_a_usual_annotation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    choice = {"value": {"choices": ["a"]}, "from_name": "mood", "to_name": "text", "type": "choices"}
+    several = [choice, {**choice, "value": {"choices": ["b", "a", "b"]}}, {**choice, "from_name": "topic"}]
+    changes: list[dict[str, Any]] = [
+        {}, {"result": several}, {"result": []}, {"result": [{**choice, "value": {"choices": []}}]},
+        {"was_cancelled": True}, {"ground_truth": True}, {"updated_by": 9}, {"updated_by": None}, {"id": "77"},
+        {"created_at": None}, {"completed_by": {"id": 4, "email": "d@x"}}, {"result": [{**choice, "item_index": 2}]},
+        {"result": [{**choice, "value": {"rating": 3}}]}, {"result": [{**choice, "from_name": ""}]}, {"result": None},
+        {"result": [{**choice, "value": {"choices": ["a"], "start": 0}}]}, {"was_cancelled": None},
+    ]  # fmt: skip
+    usual = {"completed_by": 1, "created_at": "2026-10-01T06:00:00.5Z", "result": [choice]}
+    tasks = [
+        {"id": n, "data": {"text": f"é{n}"}, "annotations": [{"id": n, **usual, **change}], "drafts": [{}] * (n % 2)}
+        for n, change in enumerate([each for each in changes for _ in range(2)], 1)
+    ]
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps(tasks, ensure_ascii=False), "utf-8")
+    by_column = [*read_as_text(path, {})]
+    monkeypatch.setattr(label_studio, "decoder", lambda _: SOME.decode)
+    assert by_column == [*read_as_text(path, {})]
+    assert len(by_column) == 2  # mood and topic
+
+
+def test_aliases_hold_in_columns_too(tmp_path: Path) -> None:
+    path, config = tmp_path / "tasks.json", tmp_path / "config.xml"
+    config.write_text('<Choices name="mood" toName="t"><Choice value="Good" alias="g"/></Choices>')
+    made = [annotation(by, by, [result("mood", choices=["g"])]) for by in (1, 2)]
+    path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": made}]))
+    rows = read_all(str(path), config=str(config))["mood"].frame.collect().to_native()
+    assert rows["label"].to_list() == ["Good", "Good"]
+
+
+def decoded(tasks: list[Any], **options: Any) -> list[Any]:
+    return decoder(ReaderOptions(Path(), **options))(json.dumps(tasks).encode())
+
+
+def test_one_unusual_task_leaves_the_others_usual() -> None:
+    usual: dict[str, Any] = {"id": 1, "data": {}, "annotations": []}
+    found = decoded([usual, {**usual, "id": 2.5}, {**usual, "data": {"url": "https://example.org"}}])
+    assert [type(each) for each in found] == [Usual, dict, Usual]
+    assert [found[0].fields, found[2].fields] == [{}, {"id": 1, "data": {"url": "https://example.org"}}]
+
+
+def test_a_value_that_is_no_object_is_refused_with_its_place(tmp_path: Path) -> None:
+    made = [[{"from_name": "mood", "value": value}] for value in ({"choices": ["good"]}, ["good"])]
+    tasks = [
+        {"id": number, "data": {}, "annotations": [annotation(number, 1, each)]} for number, each in enumerate(made, 1)
+    ]
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps(tasks))
+    with pytest.raises(DataError, match="object 2: 'value' should be an object"):
+        read_all(str(path))
