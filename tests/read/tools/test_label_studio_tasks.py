@@ -50,7 +50,8 @@ def odd_task(number: int, draw: random.Random) -> dict[str, Any]:
     made = [annotation(9 * number + by, by, odd_parts(draw)) for by in draw.sample(range(1, 8), draw.randrange(5))]
     for each in made:
         each.update(draw.choice([{}, {}, {"was_cancelled": True}, {"ground_truth": True}, {"updated_by": 99}]))
-        each.update(draw.choice([{}] * 9 + [{"completed_by": {"id": 5, "email": "dee@example.org"}}]))
+        if draw.random() < 0.1:
+            each["completed_by"] = {"id": 5, "email": "dee@example.org"}
     draft = {"user": 9, "result": [result("later", choices=["yes"])]}
     data = draw.choice(
         [

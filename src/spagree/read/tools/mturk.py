@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, repeat
 from sys import intern
 from typing import TYPE_CHECKING, Any
@@ -86,8 +86,8 @@ class _Batch:
         """The answers of each assignment; equal ones are stored once."""
         names = [name for name in self.cells.columns if name.startswith(ANSWER) and name != CROWD]
         shared = _Shared([name[len(ANSWER) :] for name in names])
-        found = [*map(shared.__getitem__, zip(*map(self._column, names), strict=True))] if names else []
-        found = found or [{} for _ in self.lines]
+        rows = zip(*map(self._column, names), strict=True) if names else repeat((), len(self.lines))
+        found = [*map(shared.__getitem__, rows)]
         if CROWD not in self.cells.columns:
             return found
         return [
@@ -95,12 +95,15 @@ class _Batch:
             for line, fields, crowd in zip(self.lines, found, self._column(CROWD), strict=True)
         ]
 
-    def _column(self, name: str | None) -> Iterable[Any]:
-        """The cells of a column; None for each row if there is none."""
+    def _column(self, name: str) -> Iterable[Any]:
+        """The cells of a column, of which one block at a time is in memory."""
+        return chain.from_iterable(self._cells(name, start) for start in range(0, len(self.lines), BLOCK))
+
+    def _cells(self, name: str | None, start: int) -> list[Any]:
+        """The cells of a column in a block; None for each row if there is no such column."""
         if name not in self.cells.columns:
-            return repeat(None, len(self.lines))
-        starts = range(0, len(self.lines), BLOCK)
-        return chain.from_iterable(self.cells[name].slice(start, BLOCK).to_list() for start in starts)
+            return [None] * min(BLOCK, len(self.lines) - start)
+        return self.cells[name].slice(start, BLOCK).to_list()
 
     def responses(self, kinds: _Boxes, numbers: Mapping[str, tuple[str, str]]) -> Iterator[Response | Responses]:
         """One response per assignment, or one for each item of its HIT."""
@@ -109,13 +112,7 @@ class _Batch:
 
     def _block(self, start: int, kinds: _Boxes) -> Responses:
         """Some assignments, by column."""
-        lines = self.lines[start : start + BLOCK].to_list()
-
-        def column(name: str | None) -> list[Any]:
-            return (
-                self.cells[name][start : start + BLOCK].to_list() if name in self.cells.columns else [None] * len(lines)
-            )
-
+        column, lines = partial(self._cells, start=start), self.lines.slice(start, BLOCK).to_list()
         others, false = [column(name) for name in self.others.values()], [False] * len(lines)
         return Responses(
             [intern(item or "") for item in column(self.item)],
