@@ -10,7 +10,7 @@ import json
 import mmap
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -67,9 +67,11 @@ def _fast_values(file: File, decode: Callable[[bytes], list[Any]]) -> Iterator[A
         start = len(BOM_UTF8) if content[: len(BOM_UTF8)] == BOM_UTF8 else 0
         with memoryview(content) as view, view[start:] as text:
             parts = PARTS.decode(text)
+            starts = range(0, len(parts), TOGETHER)
+            # Copied, because a decoder that fails must not keep the file open.
+            some = (b"[" + b",".join(parts[start : start + TOGETHER]) + b"]" for start in starts)
             try:
-                for start in range(0, len(parts), TOGETHER):  # copied: a decoder that fails must not keep the file open
-                    yield from decode(b"[" + b",".join(parts[start : start + TOGETHER]) + b"]")
+                yield from chain.from_iterable(map(decode, some))
             finally:
                 parts.clear()  # they keep the file open
 
