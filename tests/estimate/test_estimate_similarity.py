@@ -210,7 +210,7 @@ REFUSED = [
     (lambda: Metric("ratio").matrix(["-1", "2"], np.ones(2)), DataError, "-1 is below 0"),
     (lambda: Metric(lambda x, y: 2.0).matrix(["a"], np.ones(1)), UsageError, "outside 0 to 1"),
     (lambda: Metric(lambda x, y: 0.5).matrix(["a"], np.ones(1)), UsageError, "1 for equal labels"),
-    (lambda: Metric(lambda x, y: float(x <= y)).matrix(["a", "b"], np.ones(2)), UsageError, "both ways"),
+    (lambda: Metric(lambda x, y: float(x <= y)).matrix(["a", "b"], np.ones(2)), UsageError, "be symmetric"),
     (
         lambda: Metric("masi").matrix([str(n) for n in range(MOST_SIMILAR_CLASSES + 1)], np.ones(1)),
         DataError,
