@@ -96,7 +96,7 @@ def load_all(paths: Sequence[str | Path]) -> Tally | ItemCounts:
         if twin is not None:
             raise DataError(
                 f"{twin} and {path} hold the same counts of the same items, which would count twice; name one of "
-                "them. If other people gave exactly the same labels, count the parts with --annotator, which tells"
+                "them. If other people gave the very same labels, count the parts with --annotator to tell them apart"
             )
     return merge(parts)
 
