@@ -186,13 +186,14 @@ drawing-library: $(READY)
 # on two cores. In an environment of its own: mutmut 3.8 does not work with pytest 9. Its first call only makes mutants
 # and learns which tests reach them, then fails because none has that name.
 SEED ?= 1
-MUTANTS ?= 400
+MUTANTS ?= 250
 mutation:
 	$(PYTHON) -m venv .venv-mutation
 	.venv-mutation/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venv-mutation/bin/python -m pip install --quiet --editable '.[all]' --group test 'mutmut>=3.8' 'pytest<9'
 	rm -rf mutants
-	.venv-mutation/bin/mutmut run --max-children 2 none > /dev/null 2>&1; test -s mutants/mutmut-stats.json
+	.venv-mutation/bin/mutmut run --max-children 2 none > .venv-mutation/first.log 2>&1; \
+		test -s mutants/mutmut-stats.json || { tail -c 3000 .venv-mutation/first.log; exit 1; }
 	.venv-mutation/bin/mutmut run --max-children 2 $$(.venv-mutation/bin/python tests/mutants.py sample $(SEED) $(MUTANTS))
 	.venv-mutation/bin/python tests/mutants.py score
 
