@@ -79,10 +79,10 @@ coverage: $(READY) system
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include='*/spagree/tally/*,*/spagree/estimate/*' --fail-under=99
 
-# Spark, dask and modin in every case; `make test` runs the richest.
+# Spark, dask and modin in every case, and two executors; `make test` runs the richest cases, and one executor.
 .PHONY: test-engines
 test-engines: $(READY)
-	EVERY_CASE=1 $(BIN)/python -m pytest $(WORKERS) tests/tally/test_tally_engines.py tests/tally/test_tally_groups.py
+	EVERY_CASE=1 $(BIN)/python -m pytest $(WORKERS) tests/tally/test_tally_engines.py tests/tally/test_tally_groups.py tests/read/spark
 
 # Every law on twenty times as many examples as in `make test`.
 .PHONY: test-laws

@@ -31,6 +31,7 @@ from spagree.read.spark.session import session
 pytestmark = pytest.mark.slow
 
 SPAGREE = Path(sys.executable).parent / "spagree"
+EXECUTORS = 2 if "EVERY_CASE" in os.environ else 1  # each is another Java
 VOTES = spagree.simulate(items=300, annotators=12, per_item=4, missing=0.3, classes=4, seed=5).frame
 
 
@@ -168,10 +169,10 @@ def test_annotators_whose_text_differs_between_engines_get_no_pseudonyms(tmp_pat
 
 
 def test_a_cluster_of_separate_processes_with_the_java_that_the_extra_carries(votes: Path, tmp_path: Path) -> None:
-    """A master, two workers and their executors, each a process of its own: what is counted crosses between them."""
+    """A master, a worker and its executor, each a process of its own; two of them in ``make test-engines``."""
     path = without_java(tmp_path / "bin")
     assert shutil.which("java", path=path) is None
-    cluster = ("--engine", "spark", "--spark-master", "local-cluster[2,1,1024]")
+    cluster = ("--engine", "spark", "--spark-master", f"local-cluster[{EXECUTORS},1,1024]")
     done = spagree_command("tally", without_annotators(votes), "-o", tmp_path / "tally.json", *cluster, path=path)
     assert done.returncode == 0, done.stderr  # what a cluster says when it is told to end is not ours
     assert spagree.load(tmp_path / "tally.json") == spagree.tally(VOTES.select("item", "label"))
