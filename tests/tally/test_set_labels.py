@@ -72,7 +72,7 @@ def split(labels: list[str], separator: str | None) -> tuple[list[str], list[tup
 
 
 def test_guessed_splits_are_named() -> None:
-    message = "labels were split at ';' into sets of options; if that is wrong, say separator="
+    message = "labels were split at ';' into sets of options; if that is wrong, name another with separator="
     assert split(["b;a", "a", "b"], None) == (["a|b", "a", "b"], [("separator", message)])
     assert split(["b|a", "a", "b"], None) == (["a|b", "a", "b"], [])
     assert split(["b;a", "a", "b"], ";") == (["a|b", "a", "b"], [])

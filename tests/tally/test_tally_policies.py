@@ -136,9 +136,9 @@ def test_different_labels_are_refused_with_source_rows_and_labels() -> None:
     with pytest.raises(DuplicateError) as caught:
         counted(CONFLICT)
     assert str(caught.value) == (
-        '1 time an annotator gave one item different labels; say which counts with duplicates="first" or '
-        'duplicates="last" (set joins them, keep counts each), or check that item, annotator and label are the right '
-        "columns\n"
+        '1 time an annotator gave one item different labels; choose one with duplicates="first" or '
+        'duplicates="last" (set combines them, keep counts each), or check that item, annotator and label are the '
+        "right columns\n"
         "  votes.csv:3: annotator 'ann' labelled item 'q1' 'x' (row 1) and 'y' (row 3)"
     )
     assert caught.value.total == 1

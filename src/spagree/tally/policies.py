@@ -221,8 +221,8 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
     near = labels.filter(nw.col(ITEM).is_in(items), nw.col(ANNOTATOR).is_in(annotators)).sort(order)
     problems = _conflict_lines([row for row in rows(near) if row[:2] in keys], annotations.understood.source)
     remedy = annotations.understood.apart or (
-        "say which counts with --duplicates first or --duplicates last (set joins them, keep counts each), or check "
-        "that item, annotator and label are the right columns"
+        "choose one with --duplicates first or --duplicates last (set combines them, keep counts each), or check that "
+        "item, annotator and label are the right columns"
     )
     message = f"{total:,} {'time' if total == 1 else 'times'} an annotator gave one item different labels; {remedy}"
     return DuplicateError(message, problems, total)

@@ -125,7 +125,8 @@ def split_labels(
         raise DataError(f"--separator {separator!r}: no label holds two options; leave it out, or name another")
     changes = {label: new for label in known if (new := set_label(options_of(label, found))) != label}
     caution = Caution(
-        "separator", f"labels were split at {found!r} into sets of options; if that is wrong, say --separator"
+        "separator",
+        f"labels were split at {found!r} into sets of options; if that is wrong, name another with --separator",
     )
     return replaced(frame, LABEL, changes), (caution,) if separator is None and found != BAR else ()
 
