@@ -132,3 +132,40 @@ def test_an_address_may_be_the_item(tmp_path: Path) -> None:
     rows = [[f"https://x.org/{n // 2}", "ab"[n % 2], "yn"[n % 3 == 0]] for n in range(30)]
     path = written(tmp_path / "t.csv", ["page", "rater", "answer"], *rows)
     assert "item='page'" in refusal(path).replace('"', "'")
+
+
+def test_percentages_are_no_counts(tmp_path: Path) -> None:
+    quarters = [["1", 75, 25], ["2", 100, 0], ["3", 0, 100], ["4", 50, 50], ["5", 25, 75]]
+    found = codes(spagree.measure(written(tmp_path / "t.csv", ["id", "yes", "no"], *quarters)))
+    assert (
+        "percentages of 4 annotations" in found["looks_like_shares"]
+        and "multiply them by 4" in found["looks_like_shares"]
+    )
+    hundred = [["1", 71, 29], ["2", 100, 0], ["3", 3, 97], ["4", 50, 50], ["5", 26, 74]]
+    assert "looks_like_shares" not in codes(spagree.measure(written(tmp_path / "u.csv", ["id", "yes", "no"], *hundred)))
+    signed = [[item, f"{yes}%", f"{no}%"] for item, yes, no in quarters]
+    assert "like shares: multiply them by the number of annotations" in refusal(
+        written(tmp_path / "v.csv", ["id", "yes", "no"], *signed)
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "gone", "kept"),
+    [("deleted", "true", "false"), ("is_deleted", "1", "0"), ("status", "Draft", "submitted"), ("Skipped", "x", "")],
+)
+def test_withdrawn_annotations_are_named_with_the_way_to_leave_them_out(
+    column: str, gone: str, kept: str, tmp_path: Path
+) -> None:
+    rows = [["1", "ann", "a", kept], ["1", "bob", "a", kept], ["1", "cyd", "b", gone]]
+    table = written(tmp_path / "t.csv", ["item", "annotator", "label", column], *rows)
+    told = codes(spagree.measure(table))["withdrawn"]
+    assert "1 of the first 3" in told and f"{column}={kept}" in told
+    found = spagree.measure(table, where=f"{column}={kept}")
+    assert found.spa.value == 1 and "withdrawn" not in codes(found)
+
+
+def test_a_status_that_withdraws_nothing_is_no_reason_to_warn(tmp_path: Path) -> None:
+    rows = [["1", "ann", "a", "submitted"], ["1", "bob", "a", "approved"]]
+    assert "withdrawn" not in codes(
+        spagree.measure(written(tmp_path / "t.csv", ["item", "annotator", "label", "status"], *rows))
+    )

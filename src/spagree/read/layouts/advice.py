@@ -8,7 +8,7 @@ from itertools import product
 from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES, Roles
-from spagree.read.contents import OTHER_PEOPLE, Held, held_by, plain_name, sort_out, whole_rows, words, words_of
+from spagree.read.contents import ON, OTHER_PEOPLE, Held, held_by, plain_name, sort_out, whole_rows, words, words_of
 from spagree.read.layouts.question_column import Asked
 from spagree.read.tables import Table, listed, shown
 from spagree.understood import Caution
@@ -22,6 +22,10 @@ PEOPLE_WORDS = words(
 )
 SURELY_PEOPLE = PEOPLE_WORDS - {"r", "a"}  # a response or an answer, for example
 ANSWER_WORDS = words("label labels rating score answer annotation judgement judgment class category code vote")
+WITHDRAWN = words(
+    "deleted isdeleted cancelled canceled wascancelled skipped isskipped rejected discarded isdiscarded withdrawn draft"
+)
+STATES = words("status state annotationstatus")
 FEW_ITEMS, FEW_ROWS = 20, 20
 FEWEST_SHARES, ROUNDING = 5, 0.011
 PANDAS = "pandas frame"
@@ -218,11 +222,20 @@ def _broad(table: Table, roles: Roles, held: Mapping[int, Held], others: Sequenc
 def _are_shares(held: Sequence[Held]) -> bool:
     """Whether numbers add up to 1 in every row."""
     try:
-        rows = [[float(str(value)) for value in row] for row in zip(*(column.cells for column in held), strict=True)]
+        rows = [[_share(str(value)) for value in row] for row in zip(*(column.cells for column in held), strict=True)]
     except ValueError:
         return False
     are_shares = len(rows) >= FEWEST_SHARES and all(abs(sum(row) - 1) < ROUNDING for row in rows)
     return are_shares and any(value % 1 for row in rows for value in row)
+
+
+def _share(text: str) -> float:
+    """A number, or a percentage as a share.
+
+    >>> _share("0.25"), _share("25%")
+    (0.25, 0.25)
+    """
+    return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
 
 
 def _may_be_counts(held: Sequence[Held]) -> bool:
@@ -310,6 +323,23 @@ def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> I
             "item_unique",
             f"column {item} has a different value in each row; if column {other} is the item, use --item {other}",
         )
+
+
+def caution_withdrawn(table: Table, places: Mapping[str, Sequence[int]], chosen: Collection[str]) -> Iterator[Caution]:
+    """A caution for annotations that a column calls deleted, skipped or a draft, unless --where names the column."""
+    named = [p for p in table.free(places) if table.columns[p] not in chosen]
+    asked = [p for p in named if plain_name(table.columns[p]) in WITHDRAWN | STATES]
+    for column in held_by(table, asked).values() if table.sample else ():
+        words = WITHDRAWN if column.plain_name in STATES else ON
+        lost = sum(n for value, n in column.values.items() if value.casefold() in words)
+        rest = [value for value, _ in column.values.most_common() if value.casefold() not in words]
+        if 0 < lost < len(column.cells):
+            condition = shown(f"{column.name}={rest[0] if rest else ''}")
+            yield Caution(
+                "withdrawn",
+                f"column {shown(column.name)} says that annotations were withdrawn ({lost:,} of the first "
+                f"{len(column.cells):,}), and they were counted; to leave them out: --where {condition}",
+            )
 
 
 def refuse_few_items(

@@ -24,6 +24,7 @@ from spagree.understood import Caution
 
 FEWEST_ROWS = 5
 FEWEST_CLASSES = 3
+MOST_STEPS = 20  # annotations per item whose percentages are recognised
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,12 @@ def counts(table: Table, request: Request) -> Layout:
         frame, _ = cells.in_one_type(frame, broad.others)
     checked = cells.whole_counts(broad.tall(frame, LABEL, COUNT), table)
     held = list(held_by(table, broad.others).values())
-    cautions = (*broad.cautions, *_looks_like_labels(held), *summaries(table, broad.keys, held, are_counts=True))
+    cautions = (
+        *broad.cautions,
+        *_looks_like_labels(held),
+        *_looks_like_shares(held),
+        *summaries(table, broad.keys, held, are_counts=True),
+    )
     return Layout(checked, "counts", broad.names(LABEL), broad.guessed, cautions)
 
 
@@ -356,6 +362,22 @@ def _looks_like_labels(held: Sequence[Held]) -> Iterator[Caution]:
             "looks_like_labels",
             "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are "
             "ratings, use --format wide",
+        )
+
+
+def _looks_like_shares(held: Sequence[Held]) -> Iterator[Caution]:
+    """A caution for percentages: rows that add up to 100, in steps that a few annotations have."""
+    if not all(column.is_whole for column in held) or len(held[0].cells) < FEWEST_ROWS:
+        return
+    rows = contents.whole_rows(held)
+    found = {value for row in rows for value in row}
+    steps = (n for n in range(2, MOST_STEPS + 1) if found <= {round(100 * k / n) for k in range(n + 1)})
+    size = next(steps, None)
+    if size is not None and all(abs(sum(row) - 100) <= 1 for row in rows):
+        yield Caution(
+            "looks_like_shares",
+            f"every row adds up to 100, as percentages of {size} annotations do: if they are, multiply them by {size} "
+            "and divide by 100 to get counts",
         )
 
 

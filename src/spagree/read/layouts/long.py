@@ -153,6 +153,7 @@ def long(table: Table, request: Request) -> Layout:
     if asked is not None and asked.value is not None:
         names["question"] = f"{table.columns[asked.position]} = {asked.value}"
     cautions += () if CLUSTER in places else tuple(_caution_clusters(table, places))
+    cautions += tuple(advice.caution_withdrawn(table, places, [name for name, _ in request.conditions()]))
     cautions += tuple(advice.caution_unique_items(table, places)) if ITEM in roles.guessed else ()
     kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())
     return Layout(rows, "long", names, kept, cautions, places, advice.apart(table, places))
