@@ -46,6 +46,7 @@ def rather(path: Path) -> None:
 
 def test_two_connections_that_spill_keep_their_rows_apart() -> None:
     connections = [connect(), connect()]
+    before = connections[0].execute("SELECT current_setting('memory_limit')").fetchall()[0][0]
     connections[0].execute("SET memory_limit = '60MB'; SET threads = 2")
     try:
         for number, connection in enumerate(connections):
@@ -56,7 +57,10 @@ def test_two_connections_that_spill_keep_their_rows_apart() -> None:
             own = connection.execute(f"SELECT count(*) FROM cells WHERE x LIKE '%-{number}'").fetchall()
             assert own == [(1_500_000,)]
     finally:
-        connections[0].execute("RESET memory_limit; RESET threads")  # of the database, which other tests share
+        # other tests share the database; RESET would report the old limit and keep the new one
+        connections[0].execute(f"SET memory_limit = '{before}'; RESET threads")
+        for connection in connections:
+            connection.close()
 
 
 def test_the_folder_for_spilled_rows_is_private() -> None:
