@@ -20,7 +20,7 @@ from spagree.cli.options import (
     to_python,
 )
 from spagree.errors import UsageError
-from spagree.options import Estimating
+from spagree.options import STATISTICS, Estimating
 
 GATE_NOT_MET = 1
 WIDE = 120
@@ -29,19 +29,26 @@ WIDE = 120
 @click.command(cls=Command)
 @reading_options(without=("text",))
 @options_of(Estimating, only=("weights", "metric", "order", "level", "interval_for"))
-@option("--before", metavar="DATE", help="Compare one SOURCE's annotations before DATE with those from DATE on.")
+@option(
+    "--before",
+    group=STATISTICS,
+    metavar="DATE",
+    help="Compare one SOURCE's annotations before DATE with those from DATE on.",
+)
 @option(
     "--model",
     "models",
     multiple=True,
+    group=STATISTICS,
     metavar="NAME",
     help="A model among the annotators of one SOURCE, or a file with its labels (item, label); may be repeated. "
     "With * the runs of one model: 'gpt-*'.",
 )
-@option("--margin", type=float, metavar="E", help="How much less a model may agree.  [default: 0.05]")
+@option("--margin", type=float, group=STATISTICS, metavar="E", help="How much less a model may agree.  [default: 0.05]")
 @option(
     "--no-worse-than",
     type=float,
+    group=STATISTICS,
     metavar="X",
     help="Exit with 1 unless every other source is shown to be less than X worse than the first.",
 )
