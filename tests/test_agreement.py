@@ -113,7 +113,7 @@ def test_options_that_come_too_late_for_a_tally_are_refused() -> None:
     for options in ({"first": 2}, {"missing": ["no"]}, {"item": "x"}, {"duplicates": "last"}, {"format": "wide"}):
         with pytest.raises(spagree.UsageError, match=f"{next(iter(options))}= has no effect on a tally"):
             spagree.measure(counted, **options)
-        with pytest.raises(spagree.UsageError, match="when the annotations are counted"):
+        with pytest.raises(spagree.UsageError, match="when counting the annotations"):
             spagree.tally(counted, **options)
 
 
