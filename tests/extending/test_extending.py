@@ -159,7 +159,7 @@ def test_a_metric_that_is_no_agreement_is_refused(tmp_path: Path, monkeypatch: p
     pretend(tmp_path, "wrong", extensions.METRICS, "operator:eq", "same")
     pretend(tmp_path, "worse", extensions.METRICS, "operator:ne", "different")
     assert Metric("same").matrix(["a", "b"], np.ones(2)).tolist() == [[1, 0], [0, 1]]
-    with pytest.raises(UsageError, match="must give 1 for equal labels"):
+    with pytest.raises(UsageError, match="must return 1 for equal labels"):
         Metric("different").matrix(["a", "b"], np.ones(2))
 
 

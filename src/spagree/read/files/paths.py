@@ -31,7 +31,6 @@ NO_TABLES = {  # how they start, and what they are called
     "a SAS file": ((), (".sas7bdat", ".xpt")),
     "a file of R": ((b"RDX", b"RDA"), (".rds", ".rda", ".rdata")),
     "a web page": ((b"<!DOCTYPE html", b"<!doctype html", b"<html", b"<table"), (".html", ".htm")),
-    "an XML file": ((b"<?xml",), (".xml",)),
     "a YAML file": ((), (".yaml", ".yml")),
 }
 SQLITE = b"SQLite format 3\x00"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from spagree.errors import DataError
+from spagree.errors import DataError, FileError
 from spagree.read.files.paths import head
 from spagree.read.tools.source import ARCHIVE, FOLDER, OBJECTS, TABLE, Source
 
@@ -76,6 +76,8 @@ def _refuse_text(source: Source) -> None:
     text = head(source.files[0], START).decode("utf-8-sig", errors="replace")
     if text.lstrip().startswith("<") and CVAT.search(text):
         _no_classes(source, "CVAT", CVAT_HOLDS)
+    if text.lstrip().startswith("<?xml") or source.files[0].extension == ".xml":
+        raise FileError(f"{source.name}: an XML file, which spagree does not read; save the table as CSV or Parquet")
     if BRAT.match(text) and Path(source.files[0].name).suffix in (".ann", ".txt", ""):
         _no_classes(source, "brat", "spans and relations")
     if text.startswith("#FORMAT=WebAnno"):
