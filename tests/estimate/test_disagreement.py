@@ -162,6 +162,15 @@ def test_an_option_that_all_choose_has_no_kappa() -> None:
     assert (row["agreement"], row["kappa"], row["few"]) == (1.0, None, True)
 
 
+def test_chance_agreement_on_an_option_by_hand() -> None:
+    """Of six annotations one chose b and four chose a."""
+    found = votes(Tally.from_items([{'["a"]': 1, '["a", "b"]': 1}, {'["a"]': 2}, {"[]": 2}]))
+    assert found is not None
+    b, a = option_agreement(found, {2: Fraction(1)}).rows(named=True)
+    assert (b["expected"], b["kappa"]) == pytest.approx((26 / 36, (24 - 26) / (36 - 26)))
+    assert (a["expected"], a["kappa"]) == pytest.approx((20 / 36, 1))
+
+
 # Ranges of numbers -----------------------------------------------------------------------------
 
 

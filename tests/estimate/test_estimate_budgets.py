@@ -90,6 +90,13 @@ def test_items_that_have_enough_annotations_are_not_brought_to_more() -> None:
     assert not any(each["route"] == "same_items" for each in spend(present(rows), 39))
 
 
+def test_one_annotation_more_hardly_changes_the_interval() -> None:
+    """Whatever a model of the items expects, the plan starts from the width that was measured."""
+    rows = project(150, 3, 4, spread=3.0)[:-1]
+    brought = row(spend(present(rows), 1), "same_items", 3)
+    assert brought["half_width"] == pytest.approx(half(rows), rel=0.01)
+
+
 def test_a_budget_too_small_for_a_pair() -> None:
     fresh = row(spend(present(project(30, 3, 4)), 1), "fresh", 2)
     assert (fresh["half_width"], fresh["undefined"]) == (None, TOO_SMALL)

@@ -127,7 +127,8 @@ def test_teams_that_share_no_item_or_only_one_have_no_interval() -> None:
     found = spagree.measure(frame, by="team").groups
     assert found is not None
     assert found.between[0].agreement.value == 1.0
-    assert found.between[0].agreement.undefined == groups_module.ONE_SHARED
+    once = found.between[0].agreement
+    assert (once.undefined, once.level) == (groups_module.ONE_SHARED, 0.95)
     other = frame.with_columns(team=pl.when(pl.col("annotator") == "a1").then(pl.lit("new")).otherwise("team"))
     apart = {(each.a, each.b): each for each in (spagree.measure(other, by="team").groups or found).between}
     nothing = apart["crowd", "new"].agreement

@@ -82,7 +82,8 @@ def test_delta_by_hand() -> None:
     assert found.with_humans.value == pytest.approx(with_humans)
     assert found.humans.value == pytest.approx(humans)
     assert found.difference.value == pytest.approx(with_humans - humans)
-    assert (found.items, found.humans_count, dict(found.labels)) == (3, 3, {"a": 1, "b": 2})
+    assert (found.name, found.items, found.humans_count) == ("bot", 3, 3)
+    assert dict(found.labels) == {"a": 1, "b": 2}
     assert dict(found.left_out) == {"no_model_label": 1, "fewer_than_two_people": 1}
 
 

@@ -189,6 +189,16 @@ def test_only_conflicting_annotators_of_an_item_are_named() -> None:
     )
 
 
+def test_conflicts_are_named_in_the_order_of_the_file() -> None:
+    rows = [("q2", "ann", "x"), ("q1", "ann", "y"), ("q2", "ann", "y"), ("q1", "ann", "x")]
+    with pytest.raises(DuplicateError) as caught:
+        counted(votes(*rows))
+    assert caught.value.problems == (
+        "votes.csv:3: annotator 'ann' labelled item 'q2' 'x' (row 1) and 'y' (row 3)",
+        "votes.csv:4: annotator 'ann' labelled item 'q1' 'y' (row 2) and 'x' (row 4)",
+    )
+
+
 def test_an_annotator_with_very_many_labels_does_not_fill_the_screen() -> None:
     with pytest.raises(DuplicateError) as caught:
         counted(votes(*[("q1", "ann", f"{i}") for i in range(1, 8)]).drop("row"))

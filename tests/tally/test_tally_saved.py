@@ -439,7 +439,7 @@ def resaved(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
 def test_a_saved_tally_that_was_changed_consistently_is_refused(tmp_path: Path) -> None:
     save(FULL, tmp_path / "part.json")
     path = resaved(tmp_path / "part.json", lambda document: document.update(left_out={}))
-    with pytest.raises(DataError, match="its checksum does not fit: it was changed after it was saved"):
+    with pytest.raises(DataError, match=r"part\.json: its checksum does not fit: it was changed after it was saved"):
         load(path)
 
 
