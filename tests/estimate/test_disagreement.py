@@ -257,3 +257,11 @@ def test_classes_that_are_never_confused_make_an_empty_table_of_the_same_kind() 
     rows = [("q1", "ann", "a"), ("q1", "bob", "a"), ("q2", "ann", "b"), ("q2", "bob", "b")]
     none, some = (known(spagree.measure(each).breakdowns(["confused"]).confused) for each in (rows, ROWS))
     assert len(none) == 0 < len(some) and none.schema == some.schema
+
+
+def test_classes_that_agree_in_full_are_not_confused() -> None:
+    rows = [
+        (item, who, label) for item, pair in enumerate((("a|b", "b|a"), ("a|b", "c"))) for who, label in enumerate(pair)
+    ]
+    confused = known(spagree.measure(rows, metric="jaccard").breakdowns(["confused"]).confused)
+    assert confused.select("class", "other").rows() == [("a|b", "c")]

@@ -251,6 +251,7 @@ def test_two_classes_are_named_where_they_meet_more_often_than_their_sizes_bring
     spa = spagree.measure(rows).spa.value
     merged = spagree.measure([(item, who, label.replace("q", "p")) for item, who, label in rows]).spa.value
     assert (found.figures["spa"], found.figures["spa_merged"]) == pytest.approx((spa, merged))
+    assert found.gain == pytest.approx(merged - spa)
     large = {f"{one}{other}": 20 for one, other in combinations("wxyz", 2)}
     assert "classes" not in kinds(mixed_up(large | dict.fromkeys(("ww", "xx", "yy", "zz"), 20)))
 
