@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from spagree.read.annotations import Annotations
+import spagree
+from spagree.read import read
+from spagree.read.annotations import Annotations, FewRows
 from spagree.tally import coded_count
 from spagree.tally import count as counting
 from spagree.tally.count import Counted
@@ -44,4 +47,17 @@ def both_ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(counting, "_count_few", compared)
 
 
-__all__ = ["COMPARED", "both_ways"]
+def in_memory_rows(source: Any, **options: Any) -> bool:
+    """Whether the rows of a source stay in memory."""
+    return isinstance(read(source, **options).rows, FewRows)
+
+
+def outcome(source: Any, **options: Any) -> Any:
+    """The whole document, or the refusal."""
+    try:
+        return spagree.measure(source, **options).to_dict()
+    except spagree.SpagreeError as error:
+        return type(error), str(error)
+
+
+__all__ = ["COMPARED", "both_ways", "in_memory_rows", "outcome"]

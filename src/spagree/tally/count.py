@@ -231,8 +231,7 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     refuse_changed(annotations.watched)
     names = partial(item_names, clean.frame, tally.items)
     users = codes.users_of_own_labels if codes is not None else partial(label_users, clean.frame)
-    cautions = (*annotations.cautions, *_header_again(tally, annotations.understood.columns))
-    cautions += _cautions(tally, totals, names, clean.cautions, users)
+    cautions = _cautions(tally, totals, names, users, annotations, settled=clean.cautions)
     return Counted(tally, held, cautions if chosen.of_sets or chosen.separator else cautions + caution_sets(totals))
 
 
@@ -240,11 +239,15 @@ def _cautions(
     tally: Tally,
     labels: Mapping[Any, int],
     item_names: Callable[[], Iterable[Any]],
-    settled: tuple[Caution, ...],
     label_users: Callable[[], Iterable[tuple[Any, ...]]],
+    annotations: Annotations,
+    *,
+    settled: tuple[Caution, ...] = (),
 ) -> tuple[Caution, ...]:
-    """Labels and names that look alike, what the policies ``settled``, and labels that only one annotator uses."""
+    """Those of reading, a header among the rows, names that look alike, what the policies ``settled``, own labels."""
     return (
+        *annotations.cautions,
+        *_header_again(tally, annotations.understood.columns),
         *caution_variants(labels),
         *caution_ids(tally, item_names),
         *settled,
@@ -273,10 +276,9 @@ def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
         return None
     people, labels = usable.cells.get(ANNOTATOR, ()), usable.cells[LABEL]
     cautions = _cautions(
-        tally, tally.labels, lambda: set(usable.cells[ITEM]), (), lambda: set(zip(people, labels, strict=True))
+        tally, tally.labels, lambda: set(usable.cells[ITEM]), lambda: set(zip(people, labels, strict=True)), annotations
     )
-    again = tuple(_header_again(tally, annotations.understood.columns))
-    return Counted(tally, Held(usable), annotations.cautions + again + cautions + caution_sets(tally.labels))
+    return Counted(tally, Held(usable), cautions + caution_sets(tally.labels))
 
 
 def _counted_on_engine(

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import spagree
-from both_ways import COMPARED
+from both_ways import COMPARED, in_memory_rows, outcome
 from examples import examples
 from spagree.read import read
-from spagree.read.annotations import FewRows
 from spagree.read.files import small_parquet
 from spagree.tally import count as counting
 
@@ -30,18 +29,6 @@ def saved(folder: Path, rows: Any = ROWS, columns: Any = COLUMNS, name: str = "l
     path = folder / name
     pl.DataFrame(rows, schema=columns, orient="row").write_parquet(path)
     return path
-
-
-def in_memory_rows(source: Any, **options: Any) -> bool:
-    return isinstance(read(source, **options).rows, FewRows)
-
-
-def outcome(source: Any, **options: Any) -> Any:
-    """The whole document, or the refusal."""
-    try:
-        return spagree.measure(source, **options).to_dict()
-    except spagree.SpagreeError as error:
-        return type(error), str(error)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import spagree
-from both_ways import COMPARED
+from both_ways import COMPARED, in_memory_rows, outcome
 from examples import examples
 from spagree.read import read
-from spagree.read.annotations import FewRows
 from spagree.read.files import small_text
 from spagree.tally import in_memory
 
@@ -27,18 +26,6 @@ def saved(folder: Path, content: str | bytes, name: str = "labels.csv") -> Path:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
-
-
-def in_memory_rows(path: Path, **options: Any) -> bool:
-    return isinstance(read(path, **options).rows, FewRows)
-
-
-def outcome(path: Path, **options: Any) -> Any:
-    """The whole document, or the refusal."""
-    try:
-        return spagree.measure(path, **options).to_dict()
-    except spagree.SpagreeError as error:
-        return type(error), str(error)
 
 
 @pytest.mark.parametrize(

@@ -239,8 +239,13 @@ def _kind_by_magic(file: File, start: bytes) -> str | None:
         raise addresses.needed(file.name, ())
     for what, (starts, extensions) in NO_TABLES.items():
         if start.startswith(starts) or file.extension in extensions:
-            raise FileError(f"{file.name}: {what}, which spagree does not read; save the table as CSV or Parquet")
+            raise no_table(file.name, what)
     return None
+
+
+def no_table(name: str, what: str) -> FileError:
+    """The refusal of a kind of file that is not read."""
+    return FileError(f"{name}: {what}, which spagree does not read; save the table as CSV or Parquet")
 
 
 def _kind_of_text(file: File, start: bytes) -> str:

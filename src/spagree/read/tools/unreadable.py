@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from spagree.errors import DataError, FileError
-from spagree.read.files.paths import head
+from spagree.errors import DataError
+from spagree.read.files.paths import head, no_table
 from spagree.read.tools.source import ARCHIVE, FOLDER, OBJECTS, TABLE, Source
 
 START = 4096
@@ -77,7 +77,7 @@ def _refuse_text(source: Source) -> None:
     if text.lstrip().startswith("<") and CVAT.search(text):
         _no_classes(source, "CVAT", CVAT_HOLDS)
     if text.lstrip().startswith("<?xml") or source.files[0].extension == ".xml":
-        raise FileError(f"{source.name}: an XML file, which spagree does not read; save the table as CSV or Parquet")
+        raise no_table(source.name, "an XML file")
     if BRAT.match(text) and Path(source.files[0].name).suffix in (".ann", ".txt", ""):
         _no_classes(source, "brat", "spans and relations")
     if text.startswith("#FORMAT=WebAnno"):
