@@ -102,7 +102,11 @@ class Reading:
         "Read the result of this SELECT; SOURCE is then postgresql://USER@HOST/DATABASE or an SQLite file.",
     )
     where: str | Sequence[str] | Mapping[str, Any] = _option(
-        (), CLEANING, "COLUMN=VALUE", "Use only rows with this value in a column; may be repeated.", Kind.REPEATED
+        (),
+        CLEANING,
+        "COLUMN=VALUE",
+        "Use only rows with this value in a column (COLUMN!=VALUE: without it); may be repeated.",
+        Kind.REPEATED,
     )
     exclude_annotator: str | Sequence[str] = _option(
         (), CLEANING, "NAME", "Leave out this annotator; may be repeated.", Kind.REPEATED

@@ -127,7 +127,7 @@ def test_exports_of_tools_are_filtered_by_their_fields(tmp_path: Path) -> None:
     kept = FRAME.filter(polars.col("language") == "de")
     assert german.data.annotations == kept.height and german.spa.value == spagree.measure(kept).spa.value
     assert f"only records with Input.language = de: {kept.height} of {FRAME.height}" in str(german)
-    with pytest.raises(spagree.DataError, match=r"no record has it; field 'Input\.language' holds 'de', 'en'"):
+    with pytest.raises(spagree.DataError, match=r"no record matches; field 'Input\.language' holds 'de', 'en'"):
         spagree.measure(path, where={"Input.language": "fr"})
     groups = spagree.measure(path, by="Input.language").to_dict()["groups"]
     assert groups["de"]["spa"]["value"] == german.spa.value

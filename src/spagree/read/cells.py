@@ -75,7 +75,7 @@ def whole_counts(frame: nw.LazyFrame[Any], table: Table) -> nw.LazyFrame[Any]:
         at_least = "at least " if len(wrong) > SHOWN_PROBLEMS else ""
         raise DataError(
             f"{table.name}: {at_least}{len(problems)} cells are not counts (whole numbers from 0); "
-            "correct them, and write 0 if nobody chose the class",
+            "correct them, and write 0 if nobody chose the class (PivotTable Options in Excel: for empty cells show 0)",
             problems,
         )
     if table.is_text:

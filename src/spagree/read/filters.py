@@ -1,4 +1,4 @@
-"""Rows with certain values, or without certain annotators. What is left out is counted."""
+"""Rows with or without certain values, or without certain annotators. What is left out is counted."""
 
 from __future__ import annotations
 
@@ -9,33 +9,48 @@ from typing import Any
 from spagree.errors import DataError, UsageError
 from spagree.late import nw
 from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, Annotations
+from spagree.read.annotations import ANNOTATOR, Annotations, is_missing
+from spagree.read.conditions import Condition
 from spagree.read.frames import collected
 from spagree.read.tables import Table, cell, listed, shown
 
 MOST_SHOWN = 10
 
 
-def with_values(table: Table, asked: Sequence[tuple[str, str]], rules: list[str]) -> Table:
-    """Only the rows with these values; a sentence on how many remain is added to ``rules``."""
-    wanted = [(columns.find(table.columns, column, "--where"), value) for column, value in asked]
+def with_values(table: Table, asked: Sequence[Condition], rules: list[str]) -> Table:
+    """Only the rows that fulfil the conditions; a sentence on how many remain is added to ``rules``."""
+    wanted = [(columns.find(table.columns, each.column, "--where"), each) for each in asked]
     needed = [position for position, _ in wanted]
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         frame = table.load(list(dict.fromkeys([*positions, *needed])))
         before = size(frame)
-        for position, value in wanted:
-            chosen = nw.col(cell(position)).cast(nw.String) == value
-            kept = frame.filter(chosen if value else nw.col(cell(position)).is_null() | chosen)
+        for position, each in wanted:
+            kept = frame.filter(_fulfilled(frame, cell(position), each))
             if not size(kept):
                 column, known = table.columns[position], listed(distinct(frame, cell(position)), MOST_SHOWN)
-                raise DataError(f"--where {column}={value}: no row matches; column {shown(column)} holds {known}")
+                raise DataError(f"--where {each}: no row matches; column {shown(column)} holds {known}")
             frame = kept
-        told = " and ".join(f"{table.columns[position]} = {value}" for position, value in wanted)
+        told = " and ".join(replace(each, column=table.columns[position]).in_words() for position, each in wanted)
         rules.append(f"only rows with {told}: {size(frame):,} of {before:,}")
         return frame.drop([cell(position) for position in dict.fromkeys(needed) if position not in positions])
 
-    return replace(table, load=load)
+    sample = [row for row in table.sample if all(p < len(row) and _is_seen(row[p], each) for p, each in wanted)]
+    return replace(table, load=load, sample=sample)
+
+
+def _fulfilled(frame: nw.LazyFrame[Any], name: str, asked: Condition) -> nw.Expr:
+    """Whether a row fulfils a condition; an empty cell is an empty text, and engines spell true in several ways."""
+    text, value = nw.col(name).cast(nw.String).fill_null(""), asked.value
+    if frame.collect_schema()[name] == nw.Boolean:
+        text, value = text.str.to_lowercase(), value.lower()
+    return text == value if asked.is_equal else text != value
+
+
+def _is_seen(value: object, asked: Condition) -> bool:
+    """The same for one of the first rows."""
+    text = "" if is_missing(value) else str(value)
+    return replace(asked, value=asked.value.capitalize()).holds(text) if isinstance(value, bool) else asked.holds(text)
 
 
 def distinct(frame: nw.LazyFrame[Any], name: str) -> list[str]:

@@ -10,6 +10,7 @@ from spagree import extensions
 from spagree.errors import UsageError, unknown_name
 from spagree.options import TOOLS, Reading, declared, given
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEXT, TIME
+from spagree.read.conditions import Condition, written
 from spagree.understood import LAYOUTS
 
 if TYPE_CHECKING:
@@ -49,19 +50,17 @@ class Request(Reading):
         """The labels that mean missing."""
         return _several(self.missing)
 
-    def conditions(self) -> list[tuple[str, str]]:
-        """Columns and the values that rows must have there.
+    def conditions(self) -> list[Condition]:
+        """What --where asks of the rows.
 
-        >>> Request(where="language=en").conditions(), Request(where={"batch": 3}).conditions()
-        ([('language', 'en')], [('batch', '3')])
+        >>> print(*Request(where=["language=en", "status!=draft"]).conditions())
+        language=en status!=draft
+        >>> print(*Request(where={"batch": 3}).conditions())
+        batch=3
         """
         if isinstance(self.where, Mapping):
-            return [(column, str(value)) for column, value in self.where.items()]
-        parts = [text.partition("=") for text in _several(self.where)]
-        for column, sign, _ in parts:
-            if not sign:
-                raise UsageError(f"--where {column}: write a column and its value as COLUMN=VALUE")
-        return [(column, value) for column, _, value in parts]
+            return [Condition(column, str(value)) for column, value in self.where.items()]
+        return [written(text) for text in _several(self.where)]
 
     @property
     def may_be_export(self) -> bool:

@@ -298,7 +298,8 @@ def test_several_questions_need_a_choice(tmp_path: Path) -> None:
 
 def test_an_edit_by_somebody_else_is_said(tmp_path: Path) -> None:
     for make in (json_export, database):
-        assert [caution.code for caution in read(make(tmp_path), question="mood").cautions] == ["edited_by_others"]
+        found = read(make(tmp_path), question="mood", ground_truth="drop")
+        assert [caution.code for caution in found.cautions] == ["edited_by_others"]
 
 
 def test_times_are_kept_for_the_first_k(tmp_path: Path) -> None:

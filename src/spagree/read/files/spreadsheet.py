@@ -38,7 +38,10 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
     if len(rows) <= header:
         remedy = f"choose another with --sheet: {listed(sheets)}" if others else "fill it"
         raise DataError(f"{file.name}: sheet {shown(chosen)} has no rows; {remedy}")
-    message = f"{file.name}: sheet {shown(chosen)} was read; --sheet NAME reads another: {listed(others)}"
+    message = (
+        f"{file.name}: sheet {shown(chosen)} was read; --sheet NAME reads another: {listed(others)}; if each sheet is "
+        "one annotator: --format per-annotator"
+    )
     return TextFile(
         replace(file, path=delimited_copy(rows, scratch), is_temporary=True),
         ",",
@@ -48,6 +51,18 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
         sample=tuple(map(tuple, rows[header : header + SAMPLE_ROWS])),
         cautions=(Caution("sheets", message),) if others and sheet is None else (),
     )
+
+
+def open_sheets(file: File, scratch: Path) -> list[File]:
+    """Delimited copies of all sheets that have rows, each with the name of its sheet."""
+    found = {name: [row for row in _rows(file, name) if any(row)] for name in _sheets(file)}
+    return [
+        replace(
+            file, path=delimited_copy(rows, scratch), name=f"{file.name}/{name}", kind="delimited", is_temporary=True
+        )
+        for name, rows in found.items()
+        if rows
+    ]
 
 
 def _sheets(file: File) -> list[str]:

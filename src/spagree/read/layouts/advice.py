@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
-from spagree.errors import ColumnError, DataError
+from spagree.errors import ColumnError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES, Roles
-from spagree.read.contents import ON, OTHER_PEOPLE, Held, held_by, plain_name, sort_out, whole_rows, words, words_of
+from spagree.read.contents import (
+    OTHER_PEOPLE,
+    Held,
+    held_by,
+    plain_name,
+    plain_text,
+    sort_out,
+    whole_rows,
+    without_sums,
+    words,
+    words_of,
+)
+from spagree.read.layouts.lookalikes import is_object
 from spagree.read.layouts.question_column import Asked
 from spagree.read.tables import Table, listed, shown
 from spagree.understood import Caution
@@ -22,23 +34,12 @@ PEOPLE_WORDS = words(
 )
 SURELY_PEOPLE = PEOPLE_WORDS - {"r", "a"}  # a response or an answer, for example
 ANSWER_WORDS = words("label labels rating score answer annotation judgement judgment class category code vote")
-WITHDRAWN = words(
-    "deleted isdeleted cancelled canceled wascancelled skipped isskipped rejected discarded isdiscarded withdrawn draft"
-)
-STATES = words("status state annotationstatus")
 FEW_ITEMS, FEW_ROWS = 20, 20
 FEWEST_SHARES, ROUNDING = 5, 0.011
 PANDAS = "pandas frame"
 MOST_TRIED = 8  # columns that may be the item or the annotator
 SURELY_ITEMS = words("item itemid")
 USUAL_ITEMS = frozenset(name for group in COMMON_NAMES[ITEM] for name in group.split())
-SPANS = (("start", "end"), ("begin", "end"), ("from", "to"), ("startoffset", "endoffset"), ("startchar", "endchar"),
-         ("spanstart", "spanend"), ("startindex", "endindex"), ("startposition", "endposition"), ("startpos", "endpos"),
-         ("beginoffset", "endoffset"), ("offsetstart", "offsetend"), ("startidx", "endidx"), ("tokenstart", "tokenend"),
-         ("starttoken", "endtoken"), ("charstart", "charend"), ("onset", "offset"))  # fmt: skip
-BOXES = (("x", "y", "w", "h"), ("x", "y", "width", "height"), ("left", "top", "width", "height"),
-         ("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("bboxx", "bboxy", "bboxw", "bboxh"))  # fmt: skip
-MOST_OFFSET = 1e8  # larger numbers are times, not places in a text
 
 
 def named_like(name: str, words: Collection[str]) -> bool:
@@ -115,8 +116,8 @@ def is_numbered(names: Sequence[str]) -> bool:
 
 
 def _title_rows(table: Table) -> int | None:
-    """The first full row below a header that names one column: the header, if a title is above it."""
-    if len(table.columns) < 2 or sum(map(bool, table.columns)) > 1:  # noqa: PLR2004
+    """The first full row below a header that names at most half of the columns: the header, if a title is above."""
+    if 2 * sum(map(bool, table.columns)) > len(table.columns):
         return None
     full = (i for i, row in enumerate(table.sample[:MOST_TRIED]) if all(value not in (None, "") for value in row))
     return next((i for i in full if len(table.sample[i]) == len(table.columns)), None)
@@ -135,7 +136,7 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
         free = [p for p in others if not _follows(table, roles.positions[ITEM], p)]
         names = [shown(held[p].name) for p in _labels(held, free)]
         return [f"if {name} holds the labels: --label {name}" for name in names]
-    nested = next((held[p].name for p in others if held[p].values and all(map(_is_object, held[p].values))), None)
+    nested = next((held[p].name for p in others if held[p].values and all(map(is_object, held[p].values))), None)
     if nested is not None:
         return [f"column {shown(nested)} holds objects: write one row per annotation, with its parts as columns"]
     if found := _as_list(table, roles, held):
@@ -200,8 +201,9 @@ def _broad(table: Table, roles: Roles, held: Mapping[int, Held], others: Sequenc
     if len(others) < 2:  # noqa: PLR2004
         return []
     free = [held[p] for p in others if not held[p].is_elsewhere and len(held[p].values) == len(held[p].cells) > 0]
-    ids = (column.position for column in free if not column.shared(held[p] for p in others))
-    item = roles.positions.get(ITEM, next(ids, None))
+    ids = [column.position for column in free if not column.shared(held[p] for p in others)]
+    ids += [column.position for column in free[:1] if column.position == 0 and column.is_id]
+    item = roles.positions.get(ITEM, next(iter(ids), None))
     rated = [held[p] for p in others if p != item]
     key = "" if item is None else shown(table.columns[item])
     as_item, as_annotator = (f" --{role} {key}" if key else "" for role in (ITEM, ANNOTATOR))
@@ -214,9 +216,16 @@ def _broad(table: Table, roles: Roles, held: Mapping[int, Held], others: Sequenc
         ]
     if all(named_like(column.name, PEOPLE_WORDS) for column in rated):
         return [wide]
-    if len(rated) > 1 and all(column.is_whole for column in rated) and _may_be_counts(rated):
+    filled = [_filled(column) for column in rated]
+    has_sums = len(without_sums({column.position: column for column in filled})) < len(rated)
+    if len(rated) > 1 and (_may_be_counts(rated) or (has_sums and _may_be_counts(filled))):
         return [counts, wide]
     return [turned, wide] if all(named_like(column.name, ITEM_WORDS) for column in rated) else [wide, turned]
+
+
+def _filled(column: Held) -> Held:
+    """A column with 0 in its empty cells, as pivot tables mean them."""
+    return Held(column.position, column.name, tuple(plain_text(value) or "0" for value in column.cells))
 
 
 def _are_shares(held: Sequence[Held]) -> bool:
@@ -240,74 +249,12 @@ def _share(text: str) -> float:
 
 def _may_be_counts(held: Sequence[Held]) -> bool:
     """Whether all rows have the same sum, or some cells are 0 while others exceed 1."""
+    if not all(column.is_whole for column in held):
+        return False
     rows = whole_rows(held)
     sums = {sum(row) for row in rows}
     is_even = len(sums) == 1 and len(rows) > 1 and sums != {len(held)}
     return is_even or (any(0 in row for row in rows) and any(max(row) > 1 for row in rows))
-
-
-def refuse_marks(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Refuse spans and boxes: columns of positions that vary within an item."""
-    plain = {plain_name(name): p for p, name in enumerate(table.columns)}
-    items = places[ITEM]
-    for what, shapes in (("spans", SPANS), ("boxes", BOXES)):
-        for names in shapes:
-            found = [plain[name] for name in names if name in plain]
-            if len(found) < len(names):
-                continue
-            is_free = set(found) <= set(table.free(places))
-            is_varying = table.different([*items, *found]) > table.different(items)
-            if is_varying and (what == "boxes" or (is_free and _are_spans(table, items, *found))):
-                raise DataError(
-                    f"{table.name}: columns {listed([table.columns[p] for p in found])} mark {what}, and spagree "
-                    f"measures agreement on classes: which {what} two annotators share is another question, which "
-                    f"needs a measure for {what}"
-                )
-
-
-def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool:
-    """Whether these are numbers, each start before its end, that differ between the rows of an item."""
-    places: dict[tuple[object, ...], set[tuple[float, float]]] = {}
-    for row in table.sample:
-        try:
-            found = (float(str(row[start])), float(str(row[end])))
-        except (ValueError, IndexError):
-            if row[start : start + 1] in ((None,), ("",), ()):
-                continue
-            return False
-        if found[0] > found[1] or found[1] > MOST_OFFSET:
-            return False
-        places.setdefault(tuple(row[p] for p in items), set()).add(found)
-    return any(len(found) > 1 for found in places.values())
-
-
-def refuse_nested(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Refuse labels that are JSON objects (a tool's whole answers), or lists of all labels of an item."""
-    column = held_by(table, places[LABEL])[places[LABEL][0]] if table.sample else None
-    if column is None or not column.values:
-        return
-    first = shown(next(iter(column.values)))
-    if all(map(_is_object, column.values)):
-        raise DataError(
-            f"{table.name}: column {shown(column.name)} holds objects, such as {first}, not labels; write the field "
-            "that is the label into a separate column"
-        )
-    is_one_each = len(table.sample) >= FEW_ROWS and table.different(places[ITEM]) == len(table.sample)
-    are_lists = all(text.startswith("[") and text.endswith("]") for text in column.values)
-    if ANNOTATOR not in places and is_one_each and are_lists:
-        raise DataError(
-            f"{table.name}: one row per item, and column {shown(column.name)} holds lists, such as {first}; if these "
-            "are the labels of several annotators, write one row per label (in pandas: explode)"
-        )
-
-
-def _is_object(text: str) -> bool:
-    """Whether a text is a JSON object or a list of them.
-
-    >>> _is_object('{"a": 1}'), _is_object('{"'), _is_object('[{"a": 1}]')
-    (True, False, True)
-    """
-    return (text.startswith('{"') and text.endswith("}")) or (text.startswith('[{"') and text.endswith("}]"))
 
 
 def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> Iterator[Caution]:
@@ -323,23 +270,6 @@ def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> I
             "item_unique",
             f"column {item} has a different value in each row; if column {other} is the item, use --item {other}",
         )
-
-
-def caution_withdrawn(table: Table, places: Mapping[str, Sequence[int]], chosen: Collection[str]) -> Iterator[Caution]:
-    """A caution for annotations that a column calls deleted, skipped or a draft, unless --where names the column."""
-    named = [p for p in table.free(places) if table.columns[p] not in chosen]
-    asked = [p for p in named if plain_name(table.columns[p]) in WITHDRAWN | STATES]
-    for column in held_by(table, asked).values() if table.sample else ():
-        words = WITHDRAWN if column.plain_name in STATES else ON
-        lost = sum(n for value, n in column.values.items() if value.casefold() in words)
-        rest = [value for value, _ in column.values.most_common() if value.casefold() not in words]
-        if 0 < lost < len(column.cells):
-            condition = shown(f"{column.name}={rest[0] if rest else ''}")
-            yield Caution(
-                "withdrawn",
-                f"column {shown(column.name)} says that annotations were withdrawn ({lost:,} of the first "
-                f"{len(column.cells):,}), and they were counted; to leave them out: --where {condition}",
-            )
 
 
 def refuse_few_items(

@@ -13,7 +13,8 @@ from spagree.late import nw
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows
 from spagree.read.contents import held_by, link_column, plain_name, values_by_item, words
-from spagree.read.layouts import advice, question_column
+from spagree.read.layouts import advice, lookalikes, question_column
+from spagree.read.layouts.marked_rows import caution_marked
 from spagree.read.request import Request
 from spagree.read.tables import Layout, Small, Table, cell, listed, shown, sql_literal, wrong_cell
 from spagree.understood import Caution
@@ -128,8 +129,10 @@ def long(table: Table, request: Request) -> Layout:
             "column per annotator), --format counts or --format one-hot (one column per class)"
         )
     roles, places = _roles(table, request)
-    advice.refuse_marks(table, places)
-    advice.refuse_nested(table, places)
+    lookalikes.refuse_marks(table, places)
+    lookalikes.refuse_nested(table, places)
+    if LABEL in roles.guessed:
+        lookalikes.refuse_side_by_side(table, places)
     places |= _count_column(table, places)
     asked = question_column.column(table, places, request.question)
     advice.refuse_few_items(table, places, roles.guessed, asked)
@@ -153,7 +156,7 @@ def long(table: Table, request: Request) -> Layout:
     if asked is not None and asked.value is not None:
         names["question"] = f"{table.columns[asked.position]} = {asked.value}"
     cautions += () if CLUSTER in places else tuple(_caution_clusters(table, places))
-    cautions += tuple(advice.caution_withdrawn(table, places, [name for name, _ in request.conditions()]))
+    cautions += tuple(caution_marked(table, places, [each.column for each in request.conditions()]))
     cautions += tuple(advice.caution_unique_items(table, places)) if ITEM in roles.guessed else ()
     kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())
     return Layout(rows, "long", names, kept, cautions, places, advice.apart(table, places))

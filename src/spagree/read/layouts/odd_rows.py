@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from spagree.errors import DataError
+from spagree.read.conditions import Condition
 from spagree.read.contents import Held, plain_text, whole_rows, words, words_of
 from spagree.read.tables import SAMPLE_ROWS, Table, listed, shown
 from spagree.understood import Caution
@@ -28,10 +29,12 @@ def summaries(table: Table, keys: Sequence[int], held: Collection[Held], *, are_
     if not found and are_counts and _adds_up(held):
         found = named[-1:]
     if found:
+        asked = [Condition(table.columns[p], name, is_equal=False) for p in keys for name in found]
+        options = " ".join(f"--where {shown(str(each))}" for each in asked) if len(keys) == 1 else ""
         yield Caution(
             "summary_rows",
             f"the last rows ({listed(found, 4)}) look like figures computed from the rows above, and were counted as "
-            "items; if they are, delete them from the table",
+            f"items; if they are, delete them from the table{options and ', or use '}{options}",
         )
 
 

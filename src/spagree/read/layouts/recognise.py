@@ -19,6 +19,7 @@ from spagree.read.tables import Table, listed
 from spagree.understood import Caution
 
 FORM_COLUMNS = contents.words("timestamp respondentid collectorid responseid")
+MICROSOFT_FORMS = contents.words("id starttime completiontime")
 FEWEST_ROWS, FEWEST_ITEMS, FEWEST_PEOPLE = 5, 3, 2
 MOST_LABELS = 1 / 3  # distinct labels per cell: more mean measurements
 OFTEN_SHARED = 0.5
@@ -43,6 +44,12 @@ class _Sight:
     request: Request
     roles: Mapping[str, int]
     held: Mapping[int, Held]
+
+    @property
+    def respondents(self) -> int | None:
+        """The column of Microsoft Forms that numbers the respondents, who may all be called anonymous."""
+        names = {column.plain_name: position for position, column in self.held.items()}
+        return names["id"] if names.keys() >= MICROSOFT_FORMS and self.request.item is None else None
 
     def others(self, *roles: str) -> dict[int, Held]:
         """The columns without these roles."""
@@ -83,6 +90,8 @@ def recognised(table: Table, request: Request) -> Recognised | None:
     sight = _Sight(table, request, roles, seen)
     if is_list:
         return _wide(sight) if seen[roles[ITEM]].is_id else None
+    if sight.respondents is not None and (form := _transposed(sight)):
+        return form
     return _one_hot(sight) or _wide(sight) or _transposed(sight) or _counts(sight)
 
 
@@ -137,10 +146,11 @@ def _are_labels(held: Collection[Held]) -> bool:
 
 def _transposed(sight: _Sight) -> Recognised | None:
     """A person in every row, and columns that share their labels, as in forms and surveys."""
-    if ITEM in sight.roles:
+    if ITEM in sight.roles and sight.respondents is None:
         return None
     person = sight.roles.get(ANNOTATOR) if sight.request.annotator else None
     person = _person(sight) if person is None else person
+    person = sight.respondents if person is None else person
     forms = [column for column in sight.held.values() if column.plain_name in FORM_COLUMNS]
     found = contents.sort_out({p: column for p, column in sight.held.items() if p != person}, of_forms=True)
     rated = [sight.held[p] for p in found.rated]

@@ -1,4 +1,4 @@
-"""--where on tool exports: only the records with a given value in a field."""
+"""--where on tool exports: only the records with, or without, a given value in a field."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spagree.errors import ColumnError, DataError, UsageError
+from spagree.read.conditions import Condition
 from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import listed, shown
 
@@ -16,40 +17,40 @@ Placed = tuple[str, int, Mapping[str, Any]]
 
 @dataclass(slots=True)
 class Chosen:
-    """Fields and the values they must have; counts records as it filters them.
+    """Conditions on fields; counts records as it filters them.
 
-    >>> chosen = Chosen([("lang", "en")])
+    >>> chosen = Chosen([Condition("lang", "en")])
     >>> records = [("", 1, {"id": 1, "data": {"lang": "en"}}), ("", 2, {"id": 2, "lang": "de"})]
     >>> [record["id"] for _, _, record in chosen.some(records)], chosen.in_words()
     ([1], 'only records with lang = en: 1 of 2')
     """
 
-    conditions: Sequence[tuple[str, str]]
+    conditions: Sequence[Condition]
     seen: int = 0
     kept: int = 0
     fields: dict[str, None] = field(default_factory=dict)
     values: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def some(self, records: Iterable[Placed]) -> Iterator[Placed]:
-        """The records that have all these values."""
+        """The records that fulfil all conditions."""
         for place, number, record in records:
             self.seen += 1
             found = _flat(record)
             self.fields.update(dict.fromkeys(found))
-            for name, _ in self.conditions:
+            for name in (each.column for each in self.conditions):
                 if name in found and len(self.values.setdefault(name, {})) <= MOST_SHOWN:
                     self.values[name].setdefault(found[name])
-            if all(found.get(name) == value for name, value in self.conditions):
+            if all(each.holds(found.get(each.column)) for each in self.conditions):
                 self.kept += 1
                 yield place, number, record
 
     def names(self, column: str) -> bool:
         """Whether a condition is about this column."""
-        return any(name == column for name, _ in self.conditions)
+        return any(each.column == column for each in self.conditions)
 
     def in_words(self) -> str:
         """What was chosen, and how much that leaves."""
-        told = " and ".join(f"{name} = {value}" for name, value in self.conditions)
+        told = " and ".join(each.in_words() for each in self.conditions)
         return f"only records with {told}: {self.kept:,} of {self.seen:,}"
 
     def refuse_nothing(self, tool: str) -> None:
@@ -59,14 +60,15 @@ class Chosen:
                 f"--where names a field of the records of an export, and this {tool} export has no records to choose; "
                 "leave it out"
             )
-        for name, value in self.conditions:
+        for each in self.conditions:
+            name = each.column
             if name not in self.values:
                 raise ColumnError(
                     f"--where {shown(name)}: no record has this field; fields: {listed(list(self.fields))}"
                 )
             if not self.kept:
                 known = listed(list(self.values[name])[:MOST_SHOWN])
-                raise DataError(f"--where {name}={value}: no record has it; field {shown(name)} holds {known}")
+                raise DataError(f"--where {each}: no record matches; field {shown(name)} holds {known}")
 
 
 def _flat(record: Mapping[str, Any]) -> dict[str, str]:

@@ -31,7 +31,7 @@ LONGEST_TEXT = 2_000  # characters of an item's text, enough to recognise it
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The columns of each question, how many annotations each rule left out, and the items' texts."""
+    """The columns of each question, the items' texts, and how many annotations were left out or are ground truth."""
 
     tool: Tool
     rows: Mapping[str, Columns]
@@ -39,6 +39,7 @@ class Export:
     texts: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     statuses: frozenset[str] = frozenset()
+    golds: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -167,6 +168,7 @@ class _Gathering:
         self.left_out: defaultdict[str, Counter[str]] = defaultdict(Counter)  # reasons by question
         self.complete: Counter[str] = Counter()  # complete responses, by the reason why they do not count
         self.answered: defaultdict[str, Counter[str]] = defaultdict(Counter)  # those that answer a question
+        self.golds: Counter[str] = Counter()  # annotations of ground truth that count, by question
         self.texts: dict[str, str] = {}
         self.links: dict[str, str | None] = {}
         self.named = named
@@ -193,6 +195,7 @@ class _Gathering:
             self.left_out[question].update(filter(None, outcomes))
             counts = [not outcome for outcome in outcomes]
             rows, kept = self.rows[question], [*compress(places, counts)]
+            self.golds[question] += sum(found.golds[place] for place in kept) if any(found.golds) else 0
             is_whole = len(kept) == len(answers)
             for role, cells in columns.items():
                 rows.setdefault(role, []).extend(cells if is_whole else [cells[place] for place in kept])
@@ -239,7 +242,7 @@ class _Gathering:
             raise self._nothing(left_out, name)
         links = {item: link for item, link in self.links.items() if link}
         statuses = frozenset(status for status, _ in self.reasons if status)
-        return Export(self.tool, answered, left_out, self.texts, links, statuses)
+        return Export(self.tool, answered, left_out, self.texts, links, statuses, +self.golds)
 
     def _left_out(self, question: str) -> dict[str, int]:
         """What the rules left out; complete responses without an answer to this question left it empty."""

@@ -1,4 +1,4 @@
-"""Any tool that writes one table per annotator: the file name is the annotator."""
+"""Any tool that writes one table per annotator: the name of the file, or of the sheet, is the annotator."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 TEXTS = ("text", "sentence", "content")
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
+EXTENSIONS = (*TABLES, ".txt", ".arrow", ".feather", ".gz", ".zst", ".xlsx")
 
 
 def recognise(source: Source) -> bool:
@@ -29,7 +30,10 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The rows of each file by its annotator; columns are found as in any long table."""
     files = _files(source, options)
     if len(files) < 2:  # noqa: PLR2004
-        raise DataError(f"{source.name}: one file is one annotator; name several files, or their folder")
+        raise DataError(
+            f"{source.name}: one file is one annotator; name several files, their folder, or a workbook with one sheet "
+            "per annotator"
+        )
     people = [_who(file) for file in files]
     twice = next((name for name in people if people.count(name) > 1), None)
     if twice:
@@ -48,6 +52,10 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 
 
 def _files(source: Source, options: ReaderOptions) -> Sequence[File]:
+    if len(source.files) == 1 and source.files[0].kind == "excel":
+        from spagree.read.files.spreadsheet import open_sheets
+
+        return open_sheets(source.files[0], options.scratch)
     if source.shape != FOLDER:
         return source.files
     names = [Path(source.path) / name for name in source.keys if name.endswith(TABLES)]
@@ -55,7 +63,15 @@ def _files(source: Source, options: ReaderOptions) -> Sequence[File]:
 
 
 def _who(file: File) -> str:
-    return Path(file.name).name.partition(".")[0]
+    """The name of the file without its extensions, but with other dots.
+
+    >>> _who(File(Path("x"), "labels/anna.smith.csv.gz")), _who(File(Path("x"), "book.xlsx/J. Doe"))
+    ('anna.smith', 'J. Doe')
+    """
+    path = Path(Path(file.name).name)
+    while path.suffix.lower() in EXTENSIONS:
+        path = path.with_suffix("")
+    return path.name
 
 
 def _records(file: File, source: Source, options: ReaderOptions) -> Iterator[tuple[str, int, Record]]:

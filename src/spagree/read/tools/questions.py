@@ -16,7 +16,7 @@ from spagree.read.tools.export import Export, gather
 from spagree.read.tools.rules import Rules
 from spagree.read.tools.source import SPECIAL, Source
 from spagree.read.tools.tool import ReaderOptions, Tool
-from spagree.understood import Understood
+from spagree.understood import Caution, Understood
 
 
 def read_export(
@@ -85,7 +85,7 @@ def _annotations(
 ) -> Annotations:
     before = len(options.cautions)
     frame = export.frame(question, options)
-    cautions = tuple(options.cautions)
+    cautions = (*options.cautions, *_control_questions(export.golds.get(question, 0)))
     del options.cautions[before:]  # they concern this question only
     lazy: nw.LazyFrame[Any] = cells.with_missing(nw.from_native(frame.lazy()), missing)
     present = {role: name for role, name in understood.columns.items() if role in frame.columns}
@@ -93,6 +93,13 @@ def _annotations(
     examples = tuple(tuple(str(each) for each in row) for row in frame.select(shown).head(SHOWN_EXAMPLES).rows())
     complete = replace(understood, columns=present, examples=examples)
     return Annotations(lazy, complete, cautions, export.left_out.get(question, {}))
+
+
+def _control_questions(size: int) -> Iterator[Caution]:
+    """A caution for ground truth that counts."""
+    if size:
+        told = f"{size:,} annotations are marked as ground truth, as control questions are: they were counted; "
+        yield Caution("control_questions", told + "to leave them out: --ground-truth drop")
 
 
 def _understood(source: Source, export: Export, question: str, options: ReaderOptions, rules: Rules) -> Understood:

@@ -1,0 +1,101 @@
+"""Tables that look like a list of annotations and are none: they are refused, with what to do instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from spagree.errors import ColumnError, DataError
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
+from spagree.read.contents import held_by, plain_name
+from spagree.read.tables import Table, listed, shown
+
+FEW_ROWS = 20
+SPANS = (("start", "end"), ("begin", "end"), ("from", "to"), ("startoffset", "endoffset"), ("startchar", "endchar"),
+         ("spanstart", "spanend"), ("startindex", "endindex"), ("startposition", "endposition"), ("startpos", "endpos"),
+         ("beginoffset", "endoffset"), ("offsetstart", "offsetend"), ("startidx", "endidx"), ("tokenstart", "tokenend"),
+         ("starttoken", "endtoken"), ("charstart", "charend"), ("onset", "offset"))  # fmt: skip
+BOXES = (("x", "y", "w", "h"), ("x", "y", "width", "height"), ("left", "top", "width", "height"),
+         ("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("bboxx", "bboxy", "bboxw", "bboxh"))  # fmt: skip
+MOST_OFFSET = 1e8  # larger numbers are times, not places in a text
+
+
+def refuse_marks(table: Table, places: Mapping[str, Sequence[int]]) -> None:
+    """Refuse spans and boxes: columns of positions that vary within an item."""
+    plain = {plain_name(name): p for p, name in enumerate(table.columns)}
+    items = places[ITEM]
+    for what, shapes in (("spans", SPANS), ("boxes", BOXES)):
+        for names in shapes:
+            found = [plain[name] for name in names if name in plain]
+            if len(found) < len(names):
+                continue
+            is_free = set(found) <= set(table.free(places))
+            is_varying = table.different([*items, *found]) > table.different(items)
+            if is_varying and (what == "boxes" or (is_free and _are_spans(table, items, *found))):
+                raise DataError(
+                    f"{table.name}: columns {listed([table.columns[p] for p in found])} mark {what}, and spagree "
+                    f"measures agreement on classes: which {what} two annotators share is another question, which "
+                    f"needs a measure for {what}"
+                )
+
+
+def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool:
+    """Whether these are numbers, each start before its end, that differ between the rows of an item."""
+    places: dict[tuple[object, ...], set[tuple[float, float]]] = {}
+    for row in table.sample:
+        try:
+            found = (float(str(row[start])), float(str(row[end])))
+        except (ValueError, IndexError):
+            if row[start : start + 1] in ((None,), ("",), ()):
+                continue
+            return False
+        if found[0] > found[1] or found[1] > MOST_OFFSET:
+            return False
+        places.setdefault(tuple(row[p] for p in items), set()).add(found)
+    return any(len(found) > 1 for found in places.values())
+
+
+def refuse_nested(table: Table, places: Mapping[str, Sequence[int]]) -> None:
+    """Refuse labels that are JSON objects (a tool's whole answers), or lists of all labels of an item."""
+    column = held_by(table, places[LABEL])[places[LABEL][0]] if table.sample else None
+    if column is None or not column.values:
+        return
+    first = shown(next(iter(column.values)))
+    if all(map(is_object, column.values)):
+        raise DataError(
+            f"{table.name}: column {shown(column.name)} holds objects, such as {first}, not labels; write the field "
+            "that is the label into a separate column"
+        )
+    is_one_each = len(table.sample) >= FEW_ROWS and table.different(places[ITEM]) == len(table.sample)
+    are_lists = all(text.startswith("[") and text.endswith("]") for text in column.values)
+    if ANNOTATOR not in places and is_one_each and are_lists:
+        raise DataError(
+            f"{table.name}: one row per item, and column {shown(column.name)} holds lists, such as {first}; if these "
+            "are the labels of several annotators, write one row per label (in pandas: explode)"
+        )
+
+
+def refuse_side_by_side(table: Table, places: Mapping[str, Sequence[int]]) -> None:
+    """Refuse one row per item with several label columns: label, label.1 … as pandas calls repeated columns."""
+    (label,), items = places[LABEL], places[ITEM]
+    again = re.compile(re.escape(table.columns[label]) + r"[._ ]?\d+", re.IGNORECASE)
+    more = [p for p in table.free(places) if again.fullmatch(table.columns[p])]
+    held = held_by(table, [label, *more]) if table.sample else {}
+    if not any(held[p].shared([held[label]]) for p in more) or table.different(items) < len(table.sample):
+        return
+    named = [
+        f"--{role} {shown(table.columns[p])}" for role, found in ((ITEM, items), (LABEL, (label, *more))) for p in found
+    ]
+    raise ColumnError(
+        f"{table.name}: one row per item, and several columns of labels ({listed([table.columns[p] for p in held])}); "
+        f"to compare them: --format wide {' '.join(named)}; to know who gave which label, write one row per label"
+    )
+
+
+def is_object(text: str) -> bool:
+    """Whether a text is a JSON object or a list of them.
+
+    >>> is_object('{"a": 1}'), is_object('{"'), is_object('[{"a": 1}]')
+    (True, False, True)
+    """
+    return (text.startswith('{"') and text.endswith("}")) or (text.startswith('[{"') and text.endswith("}]"))

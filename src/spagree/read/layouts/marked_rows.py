@@ -1,0 +1,57 @@
+"""Rows of a list of annotations that a column marks: withdrawn annotations and control questions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from spagree.read.conditions import Condition
+from spagree.read.contents import ON, Held, held_by, plain_text, words
+from spagree.read.tables import Table, shown
+from spagree.understood import Caution
+
+WITHDRAWN = words(
+    "deleted isdeleted cancelled canceled wascancelled skipped isskipped rejected discarded isdiscarded withdrawn draft"
+)
+STATES = words("status state annotationstatus")
+CONTROLS = words(
+    "gold isgold golden isgolden goldquestion goldenquestion goldlabel goldenlabel goldanswer goldenanswer istest "
+    "testquestion istestquestion control iscontrol controlquestion iscontrolquestion honeypot ishoneypot "
+    "attentioncheck isattentioncheck isgroundtruth istraining isqualification"
+)
+
+
+def caution_marked(table: Table, places: Mapping[str, Sequence[int]], chosen: Collection[str]) -> Iterator[Caution]:
+    """A caution for each column that marks some of the annotations, unless --where names the column."""
+    named = [p for p in table.free(places) if table.columns[p] not in chosen]
+    held = held_by(table, named).values() if table.sample else ()
+    for column in (each for each in held if each.plain_name in WITHDRAWN | STATES | CONTROLS):
+        marked = _marked(column)
+        lost = sum(column.values[value] for value in marked)
+        if not 0 < lost < len(column.cells):
+            continue
+        size = f"({lost:,} of the first {len(column.cells):,})"
+        remedy = f"to leave them out: {_without(column, marked)}"
+        name = shown(column.name)
+        if column.plain_name in CONTROLS:
+            told = f"column {name} marks control questions, whose answers are known {size}: they were counted; {remedy}"
+            yield Caution("control_questions", told)
+        else:
+            told = f"column {name} says that annotations were withdrawn {size}, and they were counted; {remedy}"
+            yield Caution("withdrawn", told)
+
+
+def _marked(column: Held) -> set[str]:
+    """The values that mark a row: words such as true; the known answers, if the other rows have none."""
+    if column.plain_name in CONTROLS and not column.is_switch:
+        return set(column.values)
+    marks = WITHDRAWN if column.plain_name in STATES else ON
+    return {value for value in column.values if value.casefold() in marks}
+
+
+def _without(column: Held, marked: Collection[str]) -> str:
+    """The options that choose the other rows."""
+    others = {plain_text(value) for value in column.cells} - set(marked)
+    asked = [Condition(column.name, value) for value in others]
+    if len(asked) > 1:
+        asked = [Condition(column.name, value, is_equal=False) for value in sorted(marked)]
+    return " ".join(f"--where {shown(str(each))}" for each in asked)
