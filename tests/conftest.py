@@ -1,6 +1,8 @@
 """Settings all tests share."""
 
+import atexit
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +24,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Machines are shared and noisy: no time limits. Derandomised, so that a failure can be repeated.
 settings.register_profile("spagree", examples(25), derandomize=True)
 settings.load_profile("spagree")
+
+# Temporary files, databases and Spark's shuffles stay in memory if there is plenty: a disk makes the tests wait. Workers
+# use their starter's folder. Set TMPDIR to keep the files of a failed test.
+MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and MEMORY.is_dir():
+    room = os.statvfs(MEMORY)
+    if room.f_bavail * room.f_frsize > 4 << 30 and not room.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="spagree-tests-", dir=MEMORY)
+        Path(tempfile.tempdir).chmod(0o711)  # a database server that does not run as root has to get through
+        atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
 
 # A key for pseudonyms that is made by a test is not kept in the home of whoever runs it.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="spagree-tests-")

@@ -49,11 +49,6 @@ def test_a_script_that_fails_ends_with_its_own_error(script: Path) -> None:
     assert (code, seen.strip()) == (7, value(script))
 
 
-@pytest.mark.slow
-def test_many_scripts_end_in_order(script: Path) -> None:
-    assert {on_a_terminal(sys.executable, script)[0] for _ in range(2)} == {0}
-
-
 # How duckdb recognises the kernel of a notebook; without ipywidgets it refuses to change its progress bar there.
 KERNEL = """
 import sys, types
