@@ -36,7 +36,7 @@ COMMON_NAMES: Mapping[str, tuple[str, ...]] = {
         "workerids annotatorids raterids amtworkerids amtworkerid",
         "ratername workername codername judgename labelername labellername",
         "worker rater coder judge labeler labeller labeledby labelledby",
-        "userid participantid",
+        "userid participantid prolificpid prolificid",
         "user username participant email",
         "grader reader reviewer evaluator assessor screener moderator curator expert turker respondent rateremail",
     ),

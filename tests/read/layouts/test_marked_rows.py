@@ -101,3 +101,19 @@ def test_control_questions_of_an_export_are_named_and_can_be_left_out(tool: str,
     assert told(kept)["control_questions"].startswith("6 annotations")
     found = spagree.measure(path, ground_truth="drop")
     assert found.spa.value == pytest.approx(AGREEMENT) and "control_questions" not in told(found)
+
+
+@pytest.mark.parametrize(("column", "kept", "gone"), [("Finished", "True", "False"), ("Status", "IP Address", "Spam")])
+def test_unfinished_answers_and_previews_of_a_survey_are_named(
+    column: str, kept: str, gone: str, tmp_path: Path
+) -> None:
+    header = [column, "ResponseId", *(f"Q{n}" for n in range(6))]
+    rows = [[kept, f"R_{n}", *("yes" if (n + k) % 3 else "no" for k in range(6))] for n in range(8)]
+    paths = [tmp_path / name for name in ("all.csv", "finished.csv")]
+    for path, more in zip(paths, ([[gone, "R_9", *["no"] * 6]], []), strict=True):
+        path.write_text("\n".join(",".join(row) for row in [header, *rows, *more]) + "\n", encoding="utf-8")
+    message = told(spagree.measure(paths[0]))["unfinished"]
+    assert "1 of the first 9 rows" in message
+    found, wanted = spagree.measure(paths[0], where=asked(message)), spagree.measure(paths[1])
+    assert found.spa.value == wanted.spa.value and found.data.annotations == wanted.data.annotations == 48
+    assert "unfinished" not in told(found) and "unfinished" not in told(wanted)

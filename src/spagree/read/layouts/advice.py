@@ -20,7 +20,7 @@ from spagree.read.contents import (
     words,
     words_of,
 )
-from spagree.read.layouts.lookalikes import is_object
+from spagree.read.layouts.lookalikes import is_list, is_object
 from spagree.read.layouts.question_column import Asked
 from spagree.read.tables import Table, listed, shown
 from spagree.understood import Caution
@@ -136,9 +136,8 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
         free = [p for p in others if not _follows(table, roles.positions[ITEM], p)]
         names = [shown(held[p].name) for p in _labels(held, free)]
         return [f"if {name} holds the labels: --label {name}" for name in names]
-    nested = next((held[p].name for p in others if held[p].values and all(map(is_object, held[p].values))), None)
-    if nested is not None:
-        return [f"column {shown(nested)} holds objects: write one row per annotation, with its parts as columns"]
+    if nested := _nested([held[p] for p in others if held[p].values]):
+        return nested
     if found := _as_list(table, roles, held):
         return [found]
     people = [p for p in held if held[p].is_people and len(held[p].values) == len(held[p].cells)]
@@ -151,6 +150,17 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
     if plain_name(name) in OTHER_PEOPLE:  # who may also be what was rated
         hints.append(f"if each row is an item and each column an annotator: --format wide --item {shown(name)}")
     return hints if len(rated) > 1 else []
+
+
+def _nested(held: Sequence[Held]) -> list[str]:
+    """What to do with columns that hold objects or lists."""
+    for column in held:
+        if all(map(is_object, column.values)):
+            return [
+                f"column {shown(column.name)} holds objects: write one row per annotation, with its parts as columns"
+            ]
+    told = "holds lists: if they are the labels of several annotators, write one row per label (in pandas: explode)"
+    return [f"column {shown(column.name)} {told}" for column in held if all(map(is_list, column.values))]
 
 
 def _as_list(table: Table, roles: Roles, held: Mapping[int, Held]) -> str:

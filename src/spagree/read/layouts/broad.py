@@ -17,6 +17,7 @@ from spagree.read.contents import Held, held_by
 from spagree.read.frames import is_spark
 from spagree.read.layouts.advice import ANSWER_WORDS, ITEM_WORDS, PEOPLE_WORDS, is_numbered, is_person, named_like
 from spagree.read.layouts.long import joined
+from spagree.read.layouts.marked_rows import caution_trials
 from spagree.read.layouts.odd_rows import refuse_second_header, summaries
 from spagree.read.request import Request
 from spagree.read.tables import Layout, Table, cell, listed, shown, sql_literal
@@ -88,6 +89,7 @@ def transposed(table: Table, request: Request) -> Layout:
     names = tuple(f"{n} (column {i})" if n.casefold() in twice else n for i, n in enumerate(table.columns, 1))
     broad = _broad(replace(table, columns=names), request, ANNOTATOR, "item")
     labels, cautions = broad.labels(ITEM, request)
+    cautions += tuple(caution_trials(table, [each.column for each in request.conditions()]))
     if twice:
         same = sum(sizes[name] for name in twice)
         message = f"{same} columns have the same name as another: they were numbered"

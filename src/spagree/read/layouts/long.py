@@ -133,6 +133,7 @@ def long(table: Table, request: Request) -> Layout:
     lookalikes.refuse_nested(table, places)
     if LABEL in roles.guessed:
         lookalikes.refuse_side_by_side(table, places)
+        lookalikes.refuse_item_text(table, places)
     places |= _count_column(table, places)
     asked = question_column.column(table, places, request.question)
     advice.refuse_few_items(table, places, roles.guessed, asked)

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
-from spagree.read.contents import held_by, plain_name
+from spagree.read.contents import held_by, plain_name, words
 from spagree.read.tables import Table, listed, shown
 
 FEW_ROWS = 20
+FEWEST_ITEMS, NEARLY = 10, 0.8
+OTHERWISE = words("response answer judgement judgment annotation")  # a model's answer, or the number of an annotation
 SPANS = (("start", "end"), ("begin", "end"), ("from", "to"), ("startoffset", "endoffset"), ("startchar", "endchar"),
          ("spanstart", "spanend"), ("startindex", "endindex"), ("startposition", "endposition"), ("startpos", "endpos"),
          ("beginoffset", "endoffset"), ("offsetstart", "offsetend"), ("startidx", "endidx"), ("tokenstart", "tokenend"),
@@ -67,11 +69,27 @@ def refuse_nested(table: Table, places: Mapping[str, Sequence[int]]) -> None:
             "that is the label into a separate column"
         )
     is_one_each = len(table.sample) >= FEW_ROWS and table.different(places[ITEM]) == len(table.sample)
-    are_lists = all(text.startswith("[") and text.endswith("]") for text in column.values)
-    if ANNOTATOR not in places and is_one_each and are_lists:
+    if ANNOTATOR not in places and is_one_each and all(map(is_list, column.values)):
         raise DataError(
             f"{table.name}: one row per item, and column {shown(column.name)} holds lists, such as {first}; if these "
             "are the labels of several annotators, write one row per label (in pandas: explode)"
+        )
+
+
+def refuse_item_text(table: Table, places: Mapping[str, Sequence[int]]) -> None:
+    """Refuse a guessed label that is part of the item: one value for each item, nearly all of them different."""
+    label, items, rows = places[LABEL], places[ITEM], len(table.sample)
+    if table.different(items) < FEWEST_ITEMS:
+        return
+    few, values = table.different(items), table.different(label)
+    is_one_each = table.different([*items, *label]) == few < rows and values > NEARLY * few
+    is_text = plain_name(table.columns[label[0]]) in OTHERWISE and rows >= FEW_ROWS and values > NEARLY * rows
+    if is_one_each or is_text:
+        found = "for each item, the same from all its annotators" if is_one_each else "in nearly every row"
+        raise ColumnError(
+            f"{table.name}: column {shown(table.columns[label[0]])} has another value {found}, so it does "
+            f"not look like the label; name the column of the label with --label (columns: "
+            f"{listed(table.columns)})"
         )
 
 
@@ -90,6 +108,15 @@ def refuse_side_by_side(table: Table, places: Mapping[str, Sequence[int]]) -> No
         f"{table.name}: one row per item, and several columns of labels ({listed([table.columns[p] for p in held])}); "
         f"to compare them: --format wide {' '.join(named)}; to know who gave which label, write one row per label"
     )
+
+
+def is_list(text: str) -> bool:
+    """Whether a text is written like a list.
+
+    >>> is_list('["yes", "no"]'), is_list("yes")
+    (True, False)
+    """
+    return text.startswith("[") and text.endswith("]")
 
 
 def is_object(text: str) -> bool:

@@ -1,17 +1,19 @@
-"""Rows of a list of annotations that a column marks: withdrawn annotations and control questions."""
+"""Rows that a column marks: withdrawn annotations, control questions, unfinished answers to a survey."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from spagree.read.conditions import Condition
-from spagree.read.contents import ON, Held, held_by, plain_text, words
+from spagree.read.contents import OFF, ON, Held, held_by, plain_text, words
 from spagree.read.tables import Table, shown
 from spagree.understood import Caution
 
 WITHDRAWN = words(
     "deleted isdeleted cancelled canceled wascancelled skipped isskipped rejected discarded isdiscarded withdrawn draft"
 )
+UNFINISHED = words("finished completed iscomplete complete")
+TRIALS = frozenset({"survey preview", "survey test", "preview", "spam", "incomplete"})
 STATES = words("status state annotationstatus")
 CONTROLS = words(
     "gold isgold golden isgolden goldquestion goldenquestion goldlabel goldenlabel goldanswer goldenanswer istest "
@@ -38,6 +40,22 @@ def caution_marked(table: Table, places: Mapping[str, Sequence[int]], chosen: Co
         else:
             told = f"column {name} says that annotations were withdrawn {size}, and they were counted; {remedy}"
             yield Caution("withdrawn", told)
+
+
+def caution_trials(table: Table, chosen: Collection[str]) -> Iterator[Caution]:
+    """A caution for answers to a survey that are unfinished or previews, unless --where names the column."""
+    named = [p for p in table.free({}) if table.columns[p] not in chosen]
+    held = held_by(table, named).values() if table.sample else ()
+    for column in (each for each in held if each.plain_name in UNFINISHED | STATES):
+        marks = TRIALS if column.plain_name in STATES else OFF
+        marked = {value for value in column.values if value.casefold() in marks}
+        lost = sum(column.values[value] for value in marked)
+        if 0 < lost < len(column.cells):
+            yield Caution(
+                "unfinished",
+                f"column {shown(column.name)} says that answers are unfinished or previews ({lost:,} of the first "
+                f"{len(column.cells):,} rows), and they were counted; to leave them out: {_without(column, marked)}",
+            )
 
 
 def _marked(column: Held) -> set[str]:

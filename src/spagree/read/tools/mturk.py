@@ -28,6 +28,7 @@ INPUT, ANSWER, CROWD = "Input.", "Answer.", "Answer.taskAnswers"
 NUMBERED = re.compile(r"(.*?[^0-9])[._-]?([0-9]+)")
 BOXES = {"true", "false", "on", "off"}
 OMITTED = ("Approve", "Reject")  # final columns that files from the website name in the header but leave out
+BATCH = ("Answer.", "AssignmentStatus")
 OLD = ("hitid", "workerid", "assignmentid")
 TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url")
 BLOCK = 10_000  # cells of a column that are Python's at once
@@ -36,8 +37,9 @@ REGIONS = ("entities", "boundingBoxes", "polygons", "keypoints", "polylines", "c
 
 
 def recognise(source: Source) -> bool:
-    """Amazon's column names, and those of its old command-line tools."""
-    return source.shape == TABLE and (source.has("HITId", "WorkerId") or source.has(*OLD))
+    """Amazon's column names, and those of its old command-line tools; data sets made of such results keep some."""
+    is_batch = source.has("HITId", "WorkerId") and any(name.startswith(BATCH) for name in source.keys)
+    return source.shape == TABLE and (is_batch or source.has(*OLD))
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response | Responses]:
