@@ -201,12 +201,13 @@ class Agreement:
         """
         return self.measurement.annotators(self.spa.value)
 
-    def pairs(self, least: int = 1, busiest: int | None = None) -> polars.DataFrame:
+    def pairs(self, least: int = 1, busiest: int | None = None, worst: int | None = None) -> polars.DataFrame:
         """Agreement, Cohen's kappa and Scott's pi of pairs of annotators who share ``least`` items, least first.
 
-        ``busiest`` limits it to the annotators with the most annotations.
+        ``busiest`` limits it to the annotators with the most annotations, ``worst`` to the pairs that agree least:
+        five thousand people who answered one survey form 12.5 million pairs.
         """
-        return self.measurement.pairs(least, busiest)
+        return self.measurement.pairs(least, busiest, worst)
 
     def overlap(self) -> Overlap:
         """Who annotated items together: teams without shared items, thin bridges, annotators who share no item.

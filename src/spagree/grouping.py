@@ -83,22 +83,6 @@ def numbered(*columns: Ints) -> tuple[Ints, Ints]:
     return first[first >= 0], number[keys]
 
 
-def merged(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Counts of several parts, merged.
-
-    >>> [each.tolist() for each in merged([counted(np.array([5, 3])), counted(np.array([5]))])]
-    [[3, 5], [1, 2]]
-    """
-    if len(parts) == 1:
-        return parts[0]
-    empty = np.zeros(0, dtype=np.int64)
-    keys, counts = (np.concatenate([empty, *each]) for each in zip(*parts, strict=True)) if parts else (empty, empty)
-    order = np.argsort(keys, kind="stable")
-    keys, counts = keys[order], counts[order]
-    starts = run_starts(keys)
-    return keys[starts], np.add.reduceat(counts, starts) if len(starts) else empty
-
-
 def sums(groups: AnyInts, values: Floats, size: int) -> Floats:
     """Σ of values per group."""
     return np.asarray(np.bincount(groups, values, size), dtype=np.float64)

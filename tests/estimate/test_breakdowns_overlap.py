@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import spagree
 from breakdown_oracle import Rows, by_item, rows_of
 from examples import examples
+from spagree.estimate.meetings import acquaintances
 from spagree.estimate.overlap import Bridge, Overlap, Team
-from spagree.estimate.pairs import acquaintances
 from spagree.read import read
 from spagree.tally.coded import coded_in_python
 
@@ -177,9 +177,9 @@ def test_acquaintances_are_the_pairs_who_share_enough_items(rows: Rows, least: i
         for left, right, shared in spagree.measure(rows).pairs().select("annotator", "other", "shared").rows()
         if shared >= least
     ]
-    for cells in (1_000, 1):
+    for at_once in (1_000, 1):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("spagree.estimate.pairs.MOST_CELLS", cells)
+            patch.setattr("spagree.estimate.meetings.MEETINGS_AT_ONCE", at_once)
             left, right = acquaintances(codes, least)
         named = [(codes.annotators[one], codes.annotators[other]) for one, other in zip(left, right, strict=True)]
         assert named == sorted(expected)

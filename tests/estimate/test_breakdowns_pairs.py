@@ -16,6 +16,7 @@ The values of the peers come from this script (scikit-learn 1.9.1, statsmodels 0
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from itertools import combinations
 from math import exp, log, sqrt
@@ -24,12 +25,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import spagree
 from breakdown_oracle import Rows, close, cohen, rows_of, scott, shared
 from examples import examples
+from spagree.estimate import meetings as counting
 from spagree.estimate import pairs as module
 from spagree.estimate.uncertainty import wilson
+from spagree.read import read
+from spagree.tally.coded import coded_in_python
 
 Shares = tuple[dict[str, float], dict[str, float]]
 
@@ -138,12 +143,51 @@ def test_an_annotator_who_always_says_the_same_has_a_steady_interval(size: int) 
 
 @given(rows_of(8, 5))
 @examples(10)
-def test_blocks_of_items_and_of_pairs_change_nothing(rows: Rows) -> None:
+def test_blocks_of_annotators_and_of_pairs_change_nothing(rows: Rows) -> None:
     whole = spagree.measure(rows).pairs()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MEETINGS_AT_ONCE", 5)
-        patch.setattr(module, "CELLS_AT_ONCE", 6)
+        patch.setattr(counting, "MEETINGS_AT_ONCE", 5)
+        patch.setattr(counting, "CELLS_AT_ONCE", 6)
         assert spagree.measure(rows).pairs().equals(whole)
+        assert spagree.measure(rows).pairs(worst=3).equals(whole.head(3))
+
+
+@given(rows_of(8, 5), st.integers(1, 12), st.integers(1, 3), st.sampled_from(["nominal", "interval"]))
+@examples(30)
+def test_the_worst_pairs_are_the_first_rows_of_all_to_the_last_bit(
+    rows: Rows, worst: int, least: int, metric: str
+) -> None:
+    numbers = [(item, who, str(ord(label[0]))) for item, who, label in rows]
+    measured = spagree.measure(numbers, metric=metric)
+    assert measured.pairs(least, worst=worst).equals(measured.pairs(least).head(worst))
+
+
+@pytest.mark.parametrize("metric", ["nominal", "interval"])
+def test_the_worst_of_a_survey(metric: str) -> None:
+    """Many annotators on the same items: ties in agreement go by name, whichever block they are counted in."""
+    draw = random.Random(5)
+    rows = [(f"q{i}", f"a{j}", str(draw.choice([1, 1, 2, 4]))) for i in range(12) for j in range(120)]
+    measured = spagree.measure(rows, metric=metric)
+    whole = measured.pairs()
+    assert whole.height == 120 * 119 // 2
+    for worst in (1, 20, 500):
+        assert measured.pairs(worst=worst).equals(whole.head(worst))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "MEETINGS_AT_ONCE", 20_000)
+        assert spagree.measure(rows, metric=metric).pairs(worst=20).equals(whole.head(20))
+
+
+@given(rows_of(8, 5))
+@examples(30)
+def test_counts_of_a_pair_are_exact(rows: Rows) -> None:
+    codes = coded_in_python(read(rows).frame)
+    found = [each for block in counting.agreeing(codes) for each in zip(*block, strict=True)]
+    for left, right, both, alike in found:
+        said = shared(rows, codes.annotators[left], codes.annotators[right])
+        assert (both, alike) == (len(said), sum(one == other for one, other in said))
+    people = range(len(codes.annotators))
+    met = {pair for pair in combinations(people, 2) if shared(rows, *(codes.annotators[each] for each in pair))}
+    assert {(left, right) for left, right, *_ in found} == met and len(found) == len(met)
 
 
 def test_only_pairs_that_share_enough() -> None:
@@ -152,8 +196,10 @@ def test_only_pairs_that_share_enough() -> None:
     assert [measured.pairs(least).height for least in (1, 2, 3, 11)] == [3, 3, 1, 0]
     assert measured.pairs(3).rows() == measured.pairs().rows()[:1]
     for wrong in (0, 1.5, "2"):
-        with pytest.raises(spagree.UsageError, match="whole number"):
+        with pytest.raises(spagree.UsageError, match=f"least {wrong!r}: a whole number"):
             measured.pairs(wrong)  # type: ignore[arg-type]
+        with pytest.raises(spagree.UsageError, match=f"worst {wrong!r}: a whole number"):
+            measured.pairs(worst=wrong)  # type: ignore[arg-type]
 
 
 def test_small_ones_are_marked_and_come_last() -> None:
@@ -172,17 +218,21 @@ def test_nobody_met() -> None:
 
 
 def test_too_many_meetings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_MEETINGS", 9)
-    with pytest.raises(spagree.DataError, match="annotators met 10 times, up to 2 of them"):
+    monkeypatch.setattr(counting, "MOST_MEETINGS", 9)
+    with pytest.raises(spagree.DataError, match=r"annotators met 10 times.*first="):
         spagree.measure(TEN).pairs()
-    monkeypatch.setattr(module, "MOST_MEETINGS", 10)
+    monkeypatch.setattr(counting, "MOST_MEETINGS", 10)
     assert spagree.measure(TEN).pairs().height == 1
-    monkeypatch.setattr(module, "MOST_AT_ONE_ITEM", 1)
-    with pytest.raises(spagree.DataError, match="first="):
-        spagree.measure(TEN).pairs()
-    monkeypatch.setattr(module, "LARGEST_KEY", 35)
-    with pytest.raises(spagree.DataError, match="2 annotators and 3 labels"):
-        spagree.measure(TEN).pairs()
+
+
+def test_too_many_pairs_for_a_table_are_refused_with_three_remedies(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [*TEN, ("q0", "cyd", "a"), ("q1", "cyd", "b")]
+    monkeypatch.setattr(module, "MOST_PAIRS", 2)
+    measured = spagree.measure(rows)
+    with pytest.raises(spagree.DataError, match=r"more than 2 pairs .*worst=20.*least=5.*busiest=1000"):
+        measured.pairs()
+    assert measured.pairs(worst=2).height == 2
+    assert measured.pairs(least=5).height == measured.pairs(busiest=2).height == 1
 
 
 def test_row_order_does_not_matter_and_renaming_turns_a_pair_around() -> None:

@@ -147,7 +147,7 @@ def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
     from spagree.present.tables import plain_rows
 
     with working("counting annotations"):
-        rows = _measured(options, in_full=True).pairs(least).head(worst).rows(named=True)
+        rows = _measured(options, in_full=True).pairs(least, worst=worst).rows(named=True)
     if as_json:
         print_json({"pairs": plain_rows(rows)})
         return

@@ -209,14 +209,14 @@ class Measurement(Evidence):
 
         return self._once("annotators", lambda: annotators(self.codes, self.peers, self.by_n(), spa, self.level))
 
-    def pairs(self, least: int = 1, busiest: int | None = None) -> polars.DataFrame:
+    def pairs(self, least: int = 1, busiest: int | None = None, worst: int | None = None) -> polars.DataFrame:
         """Agreement and kappa of pairs of annotators who share at least ``least`` items, among the busiest."""
 
         def make() -> polars.DataFrame:
             codes = self.codes if busiest is None else self.codes.of_busiest(busiest)
-            return pairs(codes, self.similarity, self.level, least)
+            return pairs(codes, self.similarity, self.level, least, worst)
 
-        return self._once(("pairs", least, busiest), make)
+        return self._once(("pairs", least, busiest, worst), make)
 
     def distribution(self) -> polars.DataFrame:
         """Pairable items by their number of annotations and their agreement."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spagree.estimate.pairs import acquaintances
+from spagree.estimate.meetings import acquaintances
 from spagree.grouping import AnyInts, Ints, counted, run_starts
 from spagree.tally.coded import Coded
 from spagree.understood import Caution

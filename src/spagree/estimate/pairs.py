@@ -1,7 +1,4 @@
-"""Agreement, Cohen's kappa and Scott's pi of each pair of annotators who share items.
-
-Only pairs that met are examined: the work is Σ n(n−1)/2 over the items, whatever the number of annotators.
-"""
+"""Agreement, Cohen's kappa and Scott's pi of each pair of annotators who share items."""
 
 from __future__ import annotations
 
@@ -14,83 +11,73 @@ import numpy as np
 
 from spagree.errors import DataError, UsageError
 from spagree.estimate.intervals import Informing, kappa_limits, mean_error, unseen_share, wilson_each, with_differing
+from spagree.estimate.meetings import Meetings, agreeing, meetings
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.grouping import (
-    LARGEST_KEY,
-    MOST_CELLS,
-    Floats,
-    Ints,
-    counted,
-    merged,
-    pairs_within,
-    run_of_each,
-    run_starts,
-    sums,
-)
+from spagree.grouping import Floats, Ints, sums
 from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
     import polars
 
-MOST_MEETINGS = 1_000_000_000
-MOST_AT_ONE_ITEM = 5_000
-MEETINGS_AT_ONCE = 1_000_000
-CELLS_AT_ONCE = 4_000_000
-MANY_CLASSES = 2_000
+MOST_PAIRS = 20_000_000  # rows of a table: about 3 GB
 CERTAIN = 1e-12
 ONE_CLASS = "both gave one label to all they share, so agreement by chance is certain"
 ONE_ITEM = "they share only one item, too few to show how items differ"
 
 
-@dataclass(frozen=True)
-class Meetings:
-    """Who met whom with which labels: ``count`` shared items on which a pair gave ``one`` and ``other``.
+def pairs(
+    codes: Coded, similarity: Floats | None, level: float, least: int = 1, worst: int | None = None
+) -> polars.DataFrame:
+    """One row per pair of annotators with ``least`` shared items, lowest agreement first, few shared items last.
 
-    ``pair`` is sorted; ``left`` and ``right`` are the two annotators of each pair.
+    ``worst`` keeps only the first rows; coefficients and intervals are computed for these alone.
     """
-
-    left: Ints
-    right: Ints
-    shared: Floats
-    pair: Ints
-    one: Ints
-    other: Ints
-    count: Floats
-
-    def per_pair(self, values: Floats) -> Floats:
-        """Sum over the shared items of each pair."""
-        return sums(self.pair, values * self.count, len(self.left))
-
-    def block(self, start: int, end: int) -> Meetings:
-        """Some of the pairs."""
-        rows = slice(*np.searchsorted(self.pair, [start, end]))
-        entries = (self.pair[rows] - start, self.one[rows], self.other[rows], self.count[rows])
-        return Meetings(self.left[start:end], self.right[start:end], self.shared[start:end], *entries)
-
-
-def pairs(codes: Coded, similarity: Floats | None, level: float, least: int = 1) -> polars.DataFrame:
-    """One row per pair of annotators with ``least`` shared items, lowest agreement first, few shared items last."""
     import polars
 
-    found = meetings(codes, least)
-    step = max(1, CELLS_AT_ONCE // max(1, min(len(codes.labels), MANY_CLASSES)))
-    starts = range(0, max(1, len(found.left)), step)
-    blocks = [_figures(found.block(start, start + step), similarity, level) for start in starts]
+    for name, given in (("least", least), ("worst", worst)):
+        if given is not None and (not isinstance(given, int) or given < 1):
+            raise UsageError(f"{name} {given!r}: a whole number from 1 on")
+    chosen = None if worst is None else _worst(codes, similarity, least, worst)
     names = polars.Series(codes.annotators, dtype=polars.String)
-    columns = {"annotator": names.gather(found.left), "other": names.gather(found.right)}
-    figures = {name: np.concatenate([block.pop(name) for block in blocks]) for name in list(blocks[0])}
-    frame = polars.DataFrame({**columns, "shared": found.shared.astype(np.int64), **figures}).fill_nan(None)
-    shared = polars.col("shared")
-    certain = polars.col("cohen_kappa").is_null()
+    frames, size = [], 0
+    for all_ in meetings(codes, chosen):
+        for found in all_.of_pairs(all_.shared >= least).blocks():
+            figures = {"shared": found.shared.astype(np.int64), **_figures(found, similarity, level)}
+            who = {"annotator": names.gather(found.left), "other": names.gather(found.right)}
+            frames.append(polars.DataFrame({**who, **figures}))
+            size += len(found.left)
+        if size > MOST_PAIRS:
+            raise DataError(
+                f"more than {MOST_PAIRS:,} pairs of annotators share items: too many for one table; ask for the worst "
+                "only (worst=20), for pairs who share more items (least=5) or for the busiest annotators (busiest=1000)"
+            )
+    shared, certain = polars.col("shared"), polars.col("cohen_kappa").is_null()
     reason = polars.when(certain).then(polars.lit(ONE_CLASS)).when(shared < 2).then(polars.lit(ONE_ITEM))
+    frame = polars.concat(frames).fill_nan(None)
     frame = frame.with_columns((shared < FEW_ITEMS).alias("few"), reason.alias("undefined"))
     return frame.sort("few", "agreement", "annotator", "other")
 
 
+def _worst(codes: Coded, similarity: Floats | None, least: int, worst: int) -> Ints:
+    """The first pairs of the table, as :func:`meetings` takes them: all are counted, and sorted by agreement."""
+    import polars
+
+    def counts() -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
+        for found in meetings(codes):
+            yield found.left, found.right, found.shared, found.per_pair(found.agree(similarity))
+
+    first = polars.DataFrame()
+    for left, right, shared, alike in agreeing(codes) if similarity is None else counts():
+        pair = left * len(codes.annotators) + right
+        block = polars.DataFrame({"few": shared < FEW_ITEMS, "agreement": alike / shared, "pair": pair})
+        both = polars.concat([first, block.filter(shared >= least)], how="diagonal")
+        first = both.bottom_k(worst, by=["few", "agreement", "pair"])
+    return first["pair"].sort().to_numpy()
+
+
 def _figures(found: Meetings, similarity: Floats | None, level: float) -> dict[str, Floats]:
     """Agreement and both coefficients for a block of pairs, as columns."""
-    alike = found.one == found.other if similarity is None else similarity[found.one, found.other]
-    agree = np.asarray(alike, dtype=np.float64)
+    agree = found.agree(similarity)
     observed = found.per_pair(agree) / found.shared
     stderr = mean_error(found.shared, found.per_pair((agree - observed[found.pair]) ** 2))
     low, high = wilson_each(observed, stderr, found.shared, level)
@@ -182,72 +169,3 @@ class _Table:
         both = self.shares[0] + self.shares[1]
         chance = np.where(both > 0, self._smoothed(both) / 2, 1.0)
         return np.minimum(1.0, 2 - both.max(axis=1, initial=0.0)), 1 - chance.min(axis=1, initial=1.0)
-
-
-def meetings(codes: Coded, least: int = 1) -> Meetings:
-    """All pairs of annotations of an item by two known annotators, counted by annotators and labels."""
-    if not isinstance(least, int) or least < 1:
-        raise UsageError(f"least {least!r}: the least number of shared items is a whole number from 1 on")
-    people, labels = max(1, len(codes.annotators)), max(1, len(codes.labels))
-    if (people * labels) ** 2 > LARGEST_KEY:
-        raise DataError(f"{people:,} annotators and {labels:,} labels are too many to compare in pairs; group labels")
-    keys, count = merged([counted(_labelled(codes, rows, sizes)) for rows, sizes in _blocks(codes)])
-    who, given = np.divmod(keys, labels**2)
-    starts, pair = run_starts(who), run_of_each(who)
-    shared = sums(pair, count.astype(np.float64), len(starts))
-    enough = shared >= least
-    rows = enough[pair]
-    left, right = np.divmod(who[starts[enough]], people)
-    one, other = np.divmod(given[rows], labels)
-    number = (np.cumsum(enough) - 1)[pair[rows]]
-    return Meetings(left, right, shared[enough], number, one, other, count[rows].astype(np.float64))
-
-
-def acquaintances(codes: Coded, least: int) -> tuple[Ints, Ints]:
-    """The two annotators of every pair sharing at least ``least`` items, whatever their labels."""
-    people = max(1, len(codes.annotators))
-    meetings = (_met(codes, rows, sizes) for rows, sizes in _blocks(codes))
-    if people**2 <= MOST_CELLS:
-        table = sum(
-            (np.bincount(block, minlength=people**2) for block in meetings), np.zeros(people**2, dtype=np.int64)
-        )
-        keys = np.flatnonzero(table >= least)
-    else:
-        found, shared = merged([counted(block) for block in meetings])
-        keys = found[shared >= least]
-    left, right = np.divmod(keys, people)
-    return left, right
-
-
-def _met(codes: Coded, rows: Ints, sizes: Ints) -> Ints:
-    """Each meeting as one number: the two annotators, the lower code first."""
-    first, second = (codes.annotator[rows[each]].astype(np.int64) for each in pairs_within(sizes))
-    return np.minimum(first, second) * len(codes.annotators) + np.maximum(first, second)
-
-
-def _blocks(codes: Coded) -> Iterator[tuple[Ints, Ints]]:
-    """Annotations by known annotators and the sizes of their items; a bounded number of meetings at a time."""
-    known = np.flatnonzero(codes.annotator >= 0)
-    starts = run_starts(codes.item[known])
-    sizes = np.diff(starts, append=len(known)).astype(np.int64)
-    met = np.cumsum(sizes * (sizes - 1) // 2)
-    most, meetings = int(sizes.max(initial=0)), int(met.max(initial=0))
-    if most > MOST_AT_ONE_ITEM or meetings > MOST_MEETINGS:
-        raise DataError(
-            f"annotators met {meetings:,} times, up to {most:,} of them on one item: too many to compare in pairs "
-            f"(at most {MOST_MEETINGS:,} and {MOST_AT_ONE_ITEM:,}); take the first annotations of each item (--first)"
-        )
-    block = met // MEETINGS_AT_ONCE
-    firsts = run_starts(block)
-    for first, last in zip(firsts, [*firsts[1:], len(sizes)], strict=False):  # no item, no block
-        yield known[starts[first] : starts[last - 1] + sizes[last - 1]], sizes[first:last]
-
-
-def _labelled(codes: Coded, rows: Ints, sizes: Ints) -> Ints:
-    """Each meeting as one number: the two annotators, the lower code first, and their two labels."""
-    first, second = pairs_within(sizes)
-    who, given = codes.annotator[rows].astype(np.int64), codes.label[rows].astype(np.int64)
-    swap = who[first] > who[second]
-    first, second = np.where(swap, second, first), np.where(swap, first, second)
-    people, labels = len(codes.annotators), len(codes.labels)
-    return np.asarray(((who[first] * people + who[second]) * labels + given[first]) * labels + given[second])
