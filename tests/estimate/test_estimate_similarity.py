@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -197,6 +199,52 @@ def test_groups_are_smoothed_in_bounded_steps(monkeypatch: pytest.MonkeyPatch) -
         found = stepwise.schemes[name]  # a matrix product depends on the size of its blocks in the last bits
         assert (found.value, found.stderr) == pytest.approx((figure.value, figure.stderr), rel=1e-13)
         assert (found.low, found.high) == pytest.approx((figure.low, figure.high), rel=1e-12)
+
+
+@pytest.mark.parametrize("at_once", [4_000_000, 30])
+def test_many_different_numbers_are_looked_up_and_come_closer_to_the_exact_sums(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """A slider: far more labels than an item has annotations, so a table of items × labels is nearly empty."""
+    draw = np.random.default_rng(3)
+    rows = np.clip(draw.integers(0, 1000, (60, 1)) + draw.integers(-90, 90, (60, 6)), 0, 999) / 8
+    tally = Tally.from_items([Counter(map(str, row)) for row in rows.tolist()])
+    found = similar_votes(tally, Metric("interval"))
+    assert found is not None and found.similarity is not None
+    monkeypatch.setattr("spagree.estimate.label_counts.CELLS_AT_ONCE", at_once)
+    near = found.smoothed(found.count, found.similarity)
+    monkeypatch.setattr("spagree.estimate.label_counts.GATHERING", 10**9)
+    table = found.smoothed(found.count, found.similarity)
+    exact = [
+        sum(
+            Fraction(found.similarity[label, other]) * int(times)
+            for other, times in zip(found.label[found.group == group], found.count[found.group == group], strict=True)
+        )
+        for group, label in zip(found.group, found.label, strict=True)
+    ]
+    off, off_table = (
+        [abs(Fraction(one) - other) for one, other in zip(each, exact, strict=True)] for each in (near, table)
+    )
+    assert max(off) < 2e-15 and sum(off) <= sum(off_table)
+
+
+def test_looked_up_sums_do_not_depend_on_the_names_of_labels() -> None:
+    draw = np.random.default_rng(4)
+    rows = [draw.integers(0, 200, 4).tolist() for _ in range(80)]
+
+    def alike(one: str, other: str) -> float:
+        return 1 / (1 + abs(float(one) - float(other)))
+
+    def mirrored(one: str, other: str) -> float:
+        return alike(str(-float(one)), str(-float(other)))
+
+    plain = find(tally_of_numbers(rows, 1), metric=Metric(alike))
+    turned = find(tally_of_numbers(rows, -1), metric=Metric(mirrored))
+    assert plain.spa == turned.spa and plain.missingness == turned.missingness
+
+
+def tally_of_numbers(rows: list[list[int]], sign: int) -> Tally:
+    return Tally.from_items([Counter(str(sign * each) for each in row) for row in rows])
 
 
 REFUSED = [

@@ -11,7 +11,7 @@ import numpy as np
 from spagree.errors import DataError
 from spagree.estimate.item_groups import Clustered, ItemGroups, cluster_numbers, profile, renumbered, total
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.grouping import Floats, Ints
+from spagree.grouping import Floats, Ints, counted, pairs_within, run_starts
 from spagree.tally.coded import Coded
 from spagree.tally.grouped import NO_VALUE
 from spagree.tally.items import spelled
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars
 
 CELLS_AT_ONCE = 4_000_000
+GATHERING = 100  # looking up one pair of labels takes about as long as this many steps of a matrix product
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,9 @@ class LabelCounts(Clustered):
         """Σ_k m(c, k) e_k for each entry, over the labels of its group; a bounded number of groups at a time."""
         if matrix is None:
             return entries
+        sizes = counted(self.group)[1]
+        if GATHERING * int((sizes**2).sum()) < len(sizes) * len(self.labels) ** 2:
+            return self._gathered(entries, matrix, sizes)
         smooth = np.empty_like(entries)
         step = max(1, min(len(self.items), CELLS_AT_ONCE // len(self.labels)))
         for start in range(0, len(self.items), step):
@@ -88,6 +92,19 @@ class LabelCounts(Clustered):
             table[self.group[chosen] - start, self.label[chosen]] = entries[chosen]
             smooth[chosen] = (table @ matrix)[self.group[chosen] - start, self.label[chosen]]
         return smooth
+
+    def _gathered(self, entries: Floats, matrix: Floats, sizes: Ints) -> Floats:
+        """The same, looking up each pair of labels: for far more labels than an item has."""
+        blocks = run_starts(np.cumsum(sizes**2) // CELLS_AT_ONCE)
+        smooth, start = [], 0
+        for block in np.split(sizes, blocks[1:]):
+            rows = slice(start, start + int(block.sum()))
+            given, label, start = entries[rows], self.label[rows], rows.stop
+            first, second = pairs_within(block)
+            own = np.arange(len(given))
+            one, other = np.concatenate([first, second, own]), np.concatenate([second, first, own])
+            smooth.append(_add_up(one, given[other] * matrix[label[other], label[one]], len(given)))
+        return np.concatenate(smooth)
 
     def pairable(self) -> LabelCounts:
         """Only the groups with at least two annotations."""
