@@ -12,6 +12,7 @@ import pytest
 
 import spagree
 from command import Run
+from examples import combinations
 from spagree.cli import score
 
 SPAGREE = f"{sys.executable} -m spagree"
@@ -75,8 +76,10 @@ def test_json_on_a_console_without_unicode_is_the_same_json(source: Path) -> Non
     assert json.loads(done.stdout.decode("ascii")) == spagree.measure(source).to_dict()
 
 
-@pytest.mark.parametrize("arguments", ["--help", "score --help", "paper --help"])
-@pytest.mark.parametrize("target", ["> /dev/full", "| true; exit ${PIPESTATUS[0]}", ">&-"])
+@pytest.mark.parametrize(
+    ("arguments", "target"),
+    combinations(["--help", "score --help", "paper --help"], ["> /dev/full", "| true; exit ${PIPESTATUS[0]}", ">&-"]),
+)
 def test_help_that_cannot_be_written_is_exit_4(arguments: str, target: str) -> None:
     done = bash(f"{SPAGREE} {arguments} {target}")
     # A reader that ends early may still have taken everything.

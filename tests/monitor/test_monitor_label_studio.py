@@ -73,7 +73,7 @@ class Studio:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()  # looks for its end
 
     def found(self, path: str, query: dict[str, str]) -> Any:
         page, size = int(query.get("page", 1)), int(query.get("page_size", 100))

@@ -224,7 +224,7 @@ def test_alerts_are_posted_signed_and_tried_again(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(notify, "FIRST_PAUSE", 0.01)
     Receiver.seen.clear()
     with HTTPServer(("127.0.0.1", 0), Receiver) as receiver:
-        threading.Thread(target=receiver.serve_forever, daemon=True).start()
+        threading.Thread(target=receiver.serve_forever, args=(0.01,), daemon=True).start()  # looks for its end
         notifier = Notifier(f"http://127.0.0.1:{receiver.server_port}/", "shared secret")
         notifier.send(Alert("p", "q", "drop", "Agreement has dropped", "words", "do", began=1.0))
         wait_for(lambda: len(Receiver.seen) == 2)

@@ -195,7 +195,7 @@ def everything(frame: Any, policies: Policies) -> tuple[Any, ...]:
     *ENGINES,
     spark=("mixed conflicts: first in time", "mixed conflicts: last row", "truth values", "no rows", "counts"),
     dask=("mixed conflicts: first in time", "no rows", "counts"),
-    modin=("mixed conflicts: first in time",),
+    modin=(),
 )
 def test_every_engine_gives_what_polars_gives(case: str, engine: str) -> None:
     frame, policies = CASES[case]

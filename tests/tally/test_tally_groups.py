@@ -52,7 +52,7 @@ def test_every_engine_gives_the_same_clusters_and_groups(named: str, engine: str
 
 
 @pytest.mark.slow
-@on(*ENGINES, seldom=("modin",))
+@on(*ENGINES, seldom=("modin", "dask"))
 def test_every_engine_refuses_items_in_two_clusters_in_the_same_words(engine: str) -> None:
     with pytest.raises(DataError) as wanted:
         tally(FRAME, cluster="team")

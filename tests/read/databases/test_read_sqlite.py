@@ -6,6 +6,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +127,9 @@ class TestFiles:
             code, _, err = run("score", source, *options)
             assert code == 4 and "the database cannot be read" in err
 
-    def test_that_are_locked_cannot_be_read(self, source: str, run: Run) -> None:
+    def test_that_are_locked_cannot_be_read(self, source: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         writer = sqlite3.connect(source, isolation_level=None)
+        monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0.1))  # instead of five seconds
         writer.execute("BEGIN EXCLUSIVE")
         code, _, err = run("score", source, "--query", ALL)
         writer.close()

@@ -216,8 +216,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("ending", WRITERS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "ending"), combinations(NAMES, list(WRITERS)))
 def test_the_file_of_that_name_is_read_and_no_other(
     name: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
