@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,9 +178,38 @@ def test_acquaintances_are_the_pairs_who_share_enough_items(rows: Rows, least: i
         for left, right, shared in spagree.measure(rows).pairs().select("annotator", "other", "shared").rows()
         if shared >= least
     ]
-    for at_once in (1_000, 1):
+    for few, at_once in ((1_000, 1), (0, 1_000), (0, 1)):
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("spagree.estimate.meetings.FEW_MEETINGS", few)
             patch.setattr("spagree.estimate.meetings.MEETINGS_AT_ONCE", at_once)
-            left, right = acquaintances(codes, least)
+            left, right = (np.concatenate(each) for each in zip(*acquaintances(codes, least), strict=True))
         named = [(codes.annotators[one], codes.annotators[other]) for one, other in zip(left, right, strict=True)]
         assert named == sorted(expected)
+
+
+@given(rows_of(12, 5))
+@examples(10)
+def test_teams_and_bridges_are_those_of_all_pairs_at_once_whatever_the_blocks(rows: Rows) -> None:
+    whole = spagree.measure(rows).overlap()
+    for at_once in (1_000, 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("spagree.estimate.meetings.FEW_MEETINGS", 0)
+            patch.setattr("spagree.estimate.meetings.MEETINGS_AT_ONCE", at_once)
+            assert spagree.measure(rows).overlap() == whole
+
+
+def test_a_bridge_found_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spagree.estimate.meetings.FEW_MEETINGS", 0)
+    monkeypatch.setattr("spagree.estimate.meetings.MEETINGS_AT_ONCE", 1)
+    found = spagree.measure([*team("a", 3, 6), *team("b", 2, 6), *team("c", 4, 7), ("b0", "a-0", Label)]).overlap()
+    assert [len(team.annotators) for team in found.teams] == [5, 4]
+    assert [(len(each.team.annotators), each.items) for each in found.thin_bridges] == [(3, 1), (2, 1)]
+
+
+def test_the_smallest_team_behind_a_thin_bridge_is_the_one_named() -> None:
+    rows = [*team("a", 5, 6), *team("b", 3, 6), *team("c", 2, 6)]
+    measured = spagree.measure([*rows, ("b0", "a-0", Label), ("b1", "a-0", Label), ("c0", "b-0", Label)])
+    found = measured.overlap().thin_bridges
+    assert [(len(each.team.annotators), each.items) for each in found] == [(5, 2), (3, 3), (2, 1)]
+    message = next(each.message for each in measured.warnings if each.code == "thin_bridge")
+    assert message.startswith("a team of 2 annotators shares only 1 item with all the others")

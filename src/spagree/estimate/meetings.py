@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.errors import DataError
-from spagree.grouping import Floats, Ints, counted, numbered, run_of_each, run_starts, sums
+from spagree.grouping import Floats, Ints, counted, numbered, pairs_within, run_of_each, run_starts, sums
 from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_MEETINGS = 1_000_000_000
 MEETINGS_AT_ONCE = 2_000_000
+FEW_MEETINGS = 300_000
 CELLS_AT_ONCE = 4_000_000
 
 
@@ -105,17 +106,21 @@ def agreeing(codes: Coded) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
     matrix = _matrix(np.tile(row, 2), columns, np.repeat(np.array([1, large]), len(row)))
     for one, other, both in _met(who[first], matrix):
         alike, shared = np.divmod(both, large * large)
-        yield who[first][one], who[first][other], shared, alike
+        yield who[first[one]], who[first[other]], shared, alike
 
 
-def acquaintances(codes: Coded, least: int) -> tuple[Ints, Ints]:
-    """The two annotators of every pair sharing at least ``least`` items, whatever their labels."""
+def acquaintances(codes: Coded, least: int) -> Iterator[tuple[Ints, Ints]]:
+    """The two annotators of every pair sharing at least ``least`` items, whatever their labels; block by block."""
     who, item, _ = _known(codes)
+    size, people = counted(item)[1], max(1, len(codes.annotators))
+    if (size * (size - 1)).sum() <= 2 * FEW_MEETINGS:  # before scipy would be imported
+        one, other = (who[each] for each in pairs_within(size))
+        pair, shared = counted(np.minimum(one, other) * people + np.maximum(one, other))
+        yield np.divmod(pair[shared >= least], people)
+        return
     first, row = numbered(who)
-    met = _met(who[first], _matrix(row, item, np.ones(len(row), dtype=np.int64)))
-    found = [(one[shared >= least], other[shared >= least]) for one, other, shared in met]
-    left, right = (who[first][np.concatenate(rows)] for rows in zip(*found, strict=True))
-    return left, right
+    for one, other, shared in _met(who[first], _matrix(row, item, np.ones(len(row), dtype=np.int64))):
+        yield who[first[one[shared >= least]]], who[first[other[shared >= least]]]
 
 
 def _known(codes: Coded) -> tuple[Ints, Ints, Ints]:

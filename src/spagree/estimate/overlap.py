@@ -131,10 +131,13 @@ def _footprints(codes: Coded, group: Ints) -> tuple[Ints, Ints]:
 
 def _bridges(codes: Coded, whole: Ints) -> Iterator[Bridge]:
     """Teams linked by pairs with at least five shared items, but linked to the other such teams by fewer."""
-    left, right = acquaintances(codes, THIN)
-    pair = np.repeat(np.arange(len(left)), 2)
-    who = np.stack([left, right], axis=1).ravel()
-    teams = _teams(codes, _connected(pair, who, len(codes.annotators)))
+    people = len(codes.annotators)
+    group = np.arange(people)
+    for left, right in acquaintances(codes, THIN):
+        apart = group[left] != group[right]
+        links = np.stack([group[left[apart]], group[right[apart]]], axis=1)
+        group = _connected(np.repeat(np.arange(len(links)), 2), links.ravel(), people)[group]
+    teams = _teams(codes, group)
     within = Counter(int(whole[first]) for first, _, _ in teams)
     for first, team, between in teams:
         if within[int(whole[first])] > 1 and between < THIN:
