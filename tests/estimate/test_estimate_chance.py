@@ -16,13 +16,19 @@ from hypothesis import strategies as st
 
 from oracle import BARS, parse, tally_of
 from spagree.estimate import COEFFICIENTS, find, weigh
-from spagree.estimate.adaptive import adaptive_shape
-from spagree.estimate.chance import NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected, chance
+from spagree.estimate import chance as module
+from spagree.estimate.adaptive import adaptive_shape, cautious_shape
+from spagree.estimate.chance import NO_PATTERNS, NOT_PAIRABLE, ONE_CLASS, ONE_ITEM, Corrected
 from spagree.estimate.uncertainty import wilson
+from spagree.estimate.weights import ByN
 from spagree.tally.tally import Cell, Tally
 
 Items = list[list[str]]
 SMALL = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=5), min_size=2, max_size=7)
+
+
+def chance(tally: Tally, by_n: ByN, level: float, scheme: str) -> dict[str, Corrected]:
+    return module.chance(tally, by_n, level, scheme, cautious=cautious_shape(tally))
 
 
 def corrected(items: Items, scheme: str = "annotations_m1") -> dict[str, Corrected]:

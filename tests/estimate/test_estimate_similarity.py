@@ -19,7 +19,7 @@ from spagree.errors import DataError, UsageError
 from spagree.estimate import METRICS, SCHEMES, Metric, find, weigh
 from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.label_counts import similar_votes, votes
-from spagree.estimate.similarity import MOST_SIMILAR_CLASSES, as_set, jaccard, masi
+from spagree.estimate.similarity import MOST_SIMILAR_CLASSES, as_set
 from spagree.tally.tally import Cell, Tally
 
 NUMBERS = "1123 112 3345 22 15 5544 1234 33"
@@ -63,12 +63,37 @@ def test_a_declared_order_of_words() -> None:
         assert words == pytest.approx(numbers), name
 
 
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one | other else 1.0
+
+
+def masi(one: frozenset[str], other: frozenset[str]) -> float:
+    if one == other:
+        return 1.0
+    contained = one <= other or other <= one
+    return jaccard(one, other) * 2 / 3 if contained else jaccard(one, other) / 3
+
+
+@given(st.lists(st.frozensets(st.sampled_from("abcdef"), max_size=4), min_size=1, max_size=8, unique=True))
+def test_sets_are_compared_as_their_definitions_say_to_the_last_bit(sets: list[frozenset[str]]) -> None:
+    labels = [json.dumps(sorted(each)) for each in sets]
+    everything = len(frozenset().union(*sets)) or 1
+
+    def same_answers(one: frozenset[str], other: frozenset[str]) -> float:
+        return 1 - len(one ^ other) / everything
+
+    for name, compare in (("jaccard", jaccard), ("masi", masi), ("options", same_answers)):
+        found = Metric(name).matrix(labels, np.ones(len(labels)))
+        assert found is not None
+        assert found.tolist() == [[compare(one, other) for other in sets] for one in sets]
+
+
+def test_one_set_in_two_spellings_agrees_fully() -> None:
+    for name in ("jaccard", "masi", "options"):
+        assert (Metric(name).matrix(["a|b", "b|a", '["a", "b"]'], np.ones(3)) == np.ones((3, 3))).all()
+
+
 def test_sets() -> None:
-    one, other = frozenset("ab"), frozenset("bc")
-    assert jaccard(one, other) == 1 / 3 and masi(one, other) == pytest.approx(1 / 9)
-    assert jaccard(frozenset(), frozenset()) == masi(frozenset(), frozenset()) == 1
-    assert jaccard(frozenset(), one) == masi(frozenset(), one) == 0
-    assert masi(frozenset("a"), one) == pytest.approx(1 / 3)
     assert as_set("a| b ||") == {"a", "b"} and as_set("[broken") == {"[broken"} and as_set('["a|b"]') == {"a|b"}
     options = Metric("options").matrix(['["a"]', '["a","b"]', "c"], np.ones(3))
     assert options == pytest.approx(np.array([[1, 2 / 3, 1 / 3], [2 / 3, 1, 0], [1 / 3, 0, 1]]))

@@ -14,11 +14,10 @@ from math import sqrt
 
 import numpy as np
 
-from spagree.estimate.adaptive import Shape, adaptive_shape, cautious_shape
+from spagree.estimate.adaptive import Shape, adaptive_shape
 from spagree.estimate.intervals import Informing, deviations, kappa_limits, unseen_share, with_differing
 from spagree.estimate.item_groups import ONE_CLUSTER, total
 from spagree.estimate.label_counts import LabelCounts, votes
-from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, steadied, wilson
 from spagree.estimate.weights import ByN
 from spagree.grouping import Floats
@@ -52,22 +51,33 @@ class _Rule:
     entries: Callable[[LabelCounts], Floats] | None = None
 
 
-def chance(tally: Tally, by_n: ByN, level: float, scheme: str, metric: Metric | None = None) -> dict[str, Corrected]:
+def chance(
+    tally: Tally,
+    by_n: ByN,
+    level: float,
+    scheme: str,
+    *,
+    cautious: Shape,
+    similar: LabelCounts | None = None,
+    similar_clustered: LabelCounts | None = None,
+) -> dict[str, Corrected]:
     """All chance-corrected coefficients; clusters change the errors, not the values.
 
+    ``cautious`` is the shape behind intervals. Under a metric, ``similar`` are the votes, also by cluster.
+
     >>> from fractions import Fraction
+    >>> from spagree.estimate.adaptive import cautious_shape
     >>> data = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2}, {"b": 2}])
-    >>> found = chance(data, {2: Fraction(1)}, 0.95, "flat")
+    >>> found = chance(data, {2: Fraction(1)}, 0.95, "flat", cautious=cautious_shape(data))
     >>> round(found["krippendorff_alpha"].value, 4), round(found["brennan_prediger"].value, 4)
     (0.5333, 0.5)
     """
-    found = votes(tally, metric)
-    clustered = None if tally.clusters is None else votes(tally, metric, clusters=True)
+    found = similar or votes(tally)
+    clustered = None if tally.clusters is None else similar_clustered or votes(tally, clusters=True)
     if found is None or not tally.pairable_items:
         reason = NO_PATTERNS if found is None else NOT_PAIRABLE
         return {name: _undefined(reason, level, scheme) for name in COEFFICIENTS}
-    similar = found.pairable() if found.similarity is not None else None
-    shape, cautious = adaptive_shape(tally, similar), cautious_shape(tally, similar)
+    shape = adaptive_shape(tally, similar.pairable() if similar else None)
     weights = {"flat": dict.fromkeys(by_n, 1.0), "annotations": {n: float(n) for n in by_n}}
     weights["scheme"] = {n: float(k / max(by_n.values())) for n, k in by_n.items()}
     every, pairable = (found, clustered), (found.pairable(), clustered.pairable() if clustered else None)

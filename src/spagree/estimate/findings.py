@@ -92,7 +92,8 @@ def find(
     check_scheme(weights)
     check_level(level)
     similar = similar_votes(tally, metric)
-    found = item_groups_of(tally, similar if tally.clusters is None else similar_votes(tally, metric, clusters=True))
+    clustered = None if tally.clusters is None else similar_votes(tally, metric, clusters=True)
+    found = item_groups_of(tally, clustered or similar)
     weighed = {scheme: weigh(scheme, tally, similar) for scheme in REGISTRY}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
     shape = cautious_shape(tally, similar.pairable() if similar else None)
@@ -107,7 +108,9 @@ def find(
     schemes = {scheme: figure(weighed[scheme]) for scheme in REGISTRY}
     spa = schemes[weights] if isinstance(weights, str) else figure(chosen)
     test = missingness(found, level, shape)
-    corrected = chance(tally, chosen.by_n, level, chosen.scheme, metric)
+    corrected = chance(
+        tally, chosen.by_n, level, chosen.scheme, cautious=shape, similar=similar, similar_clustered=clustered
+    )
     name, order = (metric.name, metric.order) if metric else (NOMINAL, ())
     near = near_chance(tally, corrected["spa_kappa"])
     warnings = (*near, *cautions(tally, schemes, test, chosen, name))

@@ -7,6 +7,7 @@ become 1 − δ²/max δ², which leaves every chance-corrected coefficient unch
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -177,41 +178,40 @@ def _sets(metric: Metric, labels: Sequence[str]) -> list[frozenset[str]]:
     return sets
 
 
-def _of_sets(compare: Callable[[frozenset[str], frozenset[str]], float]) -> Rule:
-    def matrix(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
+@dataclass(frozen=True, slots=True)
+class _Sets:
+    """Sets of options, each compared with each: counts of options as matrices."""
+
+    sizes: Floats
+    shared: Floats
+    options: int
+    """Distinct options of all sets."""
+
+    @classmethod
+    def of(cls, metric: Metric, labels: Sequence[str]) -> _Sets:
         sets = _sets(metric, labels)
-        return np.array([[compare(one, other) for other in sets] for one in sets])
+        times = Counter(option for options in sets for option in options)
+        place = {option: number for number, option in enumerate(each for each in times if times[each] > 1)}
+        has = np.zeros((len(sets), len(place)))
+        for row, options in zip(has, sets, strict=True):
+            row[[place[option] for option in options if option in place]] = 1
+        sizes, shared = np.array([len(options) for options in sets], dtype=np.float64), has @ has.T
+        np.fill_diagonal(shared, sizes)
+        return cls(sizes, shared, len(times))
 
-    return matrix
+    def jaccard(self) -> Floats:
+        """Shared options over all options of both; two empty sets agree."""
+        either = np.add.outer(self.sizes, self.sizes) - self.shared
+        return np.divide(self.shared, either, out=np.ones_like(either), where=either > 0)
 
+    def masi(self) -> Floats:
+        """Jaccard times 1 for equal sets, 2/3 if one contains the other, 1/3 if they overlap, 0 otherwise."""
+        found, smaller = self.jaccard(), np.minimum.outer(self.sizes, self.sizes)
+        return np.where(found == 1, 1.0, np.where(self.shared == smaller, found * 2 / 3, found / 3))
 
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """Shared options over all options of both; two empty sets agree.
-
-    >>> jaccard(frozenset("ab"), frozenset("bc"))
-    0.3333333333333333
-    """
-    return len(one & other) / len(one | other) if one | other else 1.0
-
-
-def masi(one: frozenset[str], other: frozenset[str]) -> float:
-    """Jaccard times 1 for equal sets, 2/3 if one contains the other, 1/3 if they overlap, 0 otherwise.
-
-    >>> masi(frozenset("ab"), frozenset("abc")) == 2 / 3 * 2 / 3
-    True
-    """
-    if one == other:
-        return 1.0
-    if one <= other or other <= one:
-        return jaccard(one, other) * 2 / 3
-    return jaccard(one, other) / 3
-
-
-def _options(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
-    """The share of all options on which two sets agree: both have it or neither does."""
-    sets = _sets(metric, labels)
-    everything = len(frozenset[str]().union(*sets)) or 1
-    return np.array([[1 - len(one ^ other) / everything for other in sets] for one in sets])
+    def same_answers(self) -> Floats:
+        """The share of all options on which two sets agree: both have it or neither does."""
+        return 1 - (np.add.outer(self.sizes, self.sizes) - 2 * self.shared) / (self.options or 1)
 
 
 def _from_function(similarity: Similarity, labels: Sequence[str]) -> Floats:
@@ -235,7 +235,7 @@ METRICS: Mapping[str, Rule] = {
     "circular": _circular,
     "linear": lambda metric, labels, _: _similar(np.abs(_differences(_places(metric, labels)))),
     "quadratic": lambda metric, labels, _: _similar(_differences(_places(metric, labels)) ** 2),
-    "jaccard": _of_sets(jaccard),
-    "masi": _of_sets(masi),
-    "options": _options,
+    "jaccard": lambda metric, labels, _: _Sets.of(metric, labels).jaccard(),
+    "masi": lambda metric, labels, _: _Sets.of(metric, labels).masi(),
+    "options": lambda metric, labels, _: _Sets.of(metric, labels).same_answers(),
 }

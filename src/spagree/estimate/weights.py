@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,12 +30,12 @@ def zetas(class_counts: Iterable[int | float | Fraction]) -> tuple[Fraction, Fra
     >>> zetas([3, 1])
     (Fraction(3, 64), Fraction(15, 64))
     """
-    counts = [Fraction(count) for count in class_counts if count]
-    whole = sum(counts, Fraction())
-    if not counts or min(counts) < 0:
+    classes = Counter(class_counts)  # of each size: thousands of free texts were given once or twice each
+    sizes = [(Fraction(size), times) for size, times in classes.items() if size]
+    if not sizes or min(sizes)[0] < 0:
         raise UsageError("class counts must be at least one positive number and none below 0")
-    squares = sum((c**2 for c in counts), Fraction()) / whole**2
-    cubes = sum((c**3 for c in counts), Fraction()) / whole**3
+    whole, squares, cubes = (sum((size**power * times for size, times in sizes), Fraction()) for power in (1, 2, 3))
+    squares, cubes = squares / whole**2, cubes / whole**3
     return cubes - squares**2, squares - squares**2
 
 

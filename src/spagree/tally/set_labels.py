@@ -95,6 +95,8 @@ def guess_separator(labels: Iterable[Any]) -> str | None:
 
 def _split(labels: list[str], separator: str) -> int:
     """How many labels the separator splits; 0 if their parts do not occur elsewhere."""
+    if not any(separator in label or label[:1] in BRACKETS for label in labels):
+        return 0
     parts = [set(options_of(label, separator)) for label in labels]
     whole = set().union(*(options for options in parts if len(options) == 1))
     several = [options for options in parts if len(options) > 1]
