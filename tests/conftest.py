@@ -1,6 +1,7 @@
 """Settings all tests share."""
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -74,6 +75,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from distribution import rank
 
         items.sort(key=rank)
+
+
+def pytest_collection_finish() -> None:
+    """What collection has imported and made stays until the end: it need not be searched for garbage again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

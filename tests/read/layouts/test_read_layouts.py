@@ -330,7 +330,7 @@ CELLS = st.lists(
 )
 
 
-@examples(75, suppress_health_check=list(HealthCheck))
+@examples(40, suppress_health_check=list(HealthCheck))
 @given(CELLS, st.sampled_from(RENDER), st.integers(0, 2**16), st.lists(st.sampled_from(["notes", "date", "gold"])))
 def test_a_table_that_is_not_told_is_right_or_refused_or_warned(
     rows: list[list[str]], render: Render, seed: int, beside: list[str]
