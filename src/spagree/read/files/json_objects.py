@@ -1,13 +1,13 @@
 """The objects of a JSON file one by one, each with its place.
 
 A fast parser reads them; what it refuses (NaN, lone surrogates, faults) the careful one reads or explains.
-Only a few objects are parsed at once: an array is first cut into its elements, which stay bytes of the file.
+Only a few objects are in memory at once: a large array is cut, where an object ends, into smaller ones.
 """
 
 from __future__ import annotations
 
 import json
-import mmap
+import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
@@ -24,6 +24,10 @@ Entry = tuple[str, int, Any]  # place for messages, number, object
 FAST = msgspec.json.Decoder(float_hook=Written)  # whole numbers of any length are exact anyway
 SOME = msgspec.json.Decoder(list[Any], float_hook=Written)
 TOGETHER = 100  # elements of an array that are decoded at once
+BLOCK = 1 << 20  # bytes of an array that are read at once
+MOST_CUTS = 3  # that are tried in a block
+BETWEEN = re.compile(rb"\}\s*,(?=\s*\{)")  # two objects
+BLANKS = b" \t\r\n"
 PARTS = msgspec.json.Decoder(list[msgspec.Raw])
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 DAMAGED = "the export seems to be truncated or damaged: export it again"
@@ -63,17 +67,46 @@ def _array(file: File, decode: Callable[[bytes], list[Any]]) -> Iterator[Any]:
 
 
 def _fast_values(file: File, decode: Callable[[bytes], list[Any]]) -> Iterator[Any]:
-    with file.path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        start = len(BOM_UTF8) if content[: len(BOM_UTF8)] == BOM_UTF8 else 0
-        with memoryview(content) as view, view[start:] as text:
-            parts = PARTS.decode(text)
-            starts = range(0, len(parts), TOGETHER)
-            # Copied, because a decoder that fails must not keep the file open.
-            some = (b"[" + b",".join(parts[start : start + TOGETHER]) + b"]" for start in starts)
-            try:
-                yield from chain.from_iterable(map(decode, some))
-            finally:
-                parts.clear()  # they keep the file open
+    """The elements, decoded block by block."""
+    with file.path.open("rb") as stream:
+        rest, key = stream.read(BLOCK).removeprefix(BOM_UTF8).lstrip(BLANKS).removeprefix(b"["), b""
+        while more := stream.read(max(BLOCK, len(rest))):  # twice as much if there was no right cut
+            rest += more
+            key = key or _last_key(rest)
+            values, end = _first_values(rest, key, decode)
+            yield from values
+            rest = rest[end:]
+    parts = PARTS.decode(b"[" + rest)
+    starts = range(0, len(parts), TOGETHER)
+    some = (b"[" + b",".join(parts[start : start + TOGETHER]) + b"]" for start in starts)
+    yield from chain.from_iterable(map(decode, some))
+
+
+def _first_values(text: bytes, key: bytes, decode: Callable[[bytes], list[Any]]) -> tuple[list[Any], int]:
+    """The elements up to a right cut, and where the next begins; a wrong cut cannot be decoded."""
+    for end in islice(_ends(text, key), MOST_CUTS):
+        try:
+            return decode(b"".join((b"[", memoryview(text)[:end], b"]"))), end + 1
+        except REFUSED:
+            continue
+    return [], 0
+
+
+def _last_key(text: bytes) -> bytes:
+    """The last key of the first object, as it is written; nothing if the text holds no whole object."""
+    try:
+        first, _ = DECODER.raw_decode(text.decode("utf-8", "replace").lstrip(" \t\r\n"))
+    except json.JSONDecodeError:
+        return b""
+    return f'"{[*first][-1]}"'.encode() if isinstance(first, dict) and first else b""
+
+
+def _ends(text: bytes, key: bytes) -> Iterator[int]:
+    """Where an object may end, last first: behind the key that ends the first one, before a comma and another object."""
+    place = len(text)
+    while key and (place := text.rfind(key, 0, place)) >= 0:
+        if found := BETWEEN.search(text, place):
+            yield found.end() - 1
 
 
 def _one_object(file: File) -> Any:

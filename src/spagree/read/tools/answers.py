@@ -111,20 +111,18 @@ def _table(
         return polars.Series(), polars.DataFrame()
     positions, may_omit = [*columns.values()], bool(omitted) and opened.names[-len(omitted) :] == tuple(omitted)
     try:
-        relation = _loaded(_shortened(opened, omitted) if may_omit else opened, positions, asked.scratch)
+        file_read = _shortened(opened, omitted) if may_omit else opened
+        frame = duckdb_tables.text_frame(file_read, positions, asked.scratch)
     except DataError:
         if not may_omit:
             raise
-        relation = _loaded(_filled_up(opened, omitted, asked.scratch), positions, asked.scratch)
-    frame = polars.DataFrame(relation)
-    frame = frame.filter(polars.any_horizontal(polars.exclude(ROW) != ""))
+        frame = duckdb_tables.text_frame(_filled_up(opened, omitted, asked.scratch), positions, asked.scratch)
+    has_cells = frame.select(polars.any_horizontal((polars.exclude(ROW) != "").fill_null(value=False))).to_series()
+    if not has_cells.all():
+        frame = frame.filter(has_cells)
     cells = frame.drop(ROW)
     cells.columns = [*columns]
     return frame[ROW], cells
-
-
-def _loaded(opened: TextFile, positions: Sequence[int], scratch: Path) -> Any:
-    return duckdb_tables.text_table([opened], scratch, opened.file.name).load(positions).to_native()
 
 
 def _shortened(opened: TextFile, omitted: Sequence[str]) -> TextFile:

@@ -164,7 +164,8 @@ def _tell_repeats(source: Source, options: ReaderOptions, batches: Sequence[_Bat
     import polars
 
     texts = [batch.cells.select(text=batch.texts[""], hit=batch.item) for batch in batches if "" in batch.texts]
-    if not texts or polars.concat(texts).drop_nulls("text").unique()["text"].is_unique().all():
+    hashes = [each.drop_nulls("text").select(polars.all().hash()) for each in texts]  # smaller than the texts
+    if not texts or polars.concat(hashes).unique()["text"].is_unique().all():
         return
     inputs: defaultdict[tuple[str | None, ...], set[str | None]] = defaultdict(set)
     columns: Sequence[str] = ()
