@@ -142,7 +142,7 @@ def test_one_unusual_task_leaves_the_others_usual() -> None:
     usual: dict[str, Any] = {"id": 1, "data": {}, "annotations": []}
     found = decoded([usual, {**usual, "id": 2.5}, {**usual, "data": {"url": "https://example.org"}}])
     assert [type(each) for each in found] == [Usual, dict, Usual]
-    assert [found[0].fields, found[2].fields] == [{}, {"id": 1, "data": {"url": "https://example.org"}}]
+    assert [found[0].fields, found[2].fields] == [[{}], [{"id": 1, "data": {"url": "https://example.org"}}]]
 
 
 def test_a_value_that_is_no_object_is_refused_with_its_place(tmp_path: Path) -> None:

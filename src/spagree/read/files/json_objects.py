@@ -24,7 +24,7 @@ Entry = tuple[str, int, Any]  # place for messages, number, object
 FAST = msgspec.json.Decoder(float_hook=Written)  # whole numbers of any length are exact anyway
 SOME = msgspec.json.Decoder(list[Any], float_hook=Written)
 TOGETHER = 100  # elements of an array that are decoded at once
-BLOCK = 1 << 20  # bytes of an array that are read at once
+BLOCK = 1 << 18  # bytes of an array that are read at once
 MOST_CUTS = 3  # that are tried in a block
 BETWEEN = re.compile(rb"\}\s*,(?=\s*\{)")  # two objects
 BLANKS = b" \t\r\n"
@@ -33,16 +33,24 @@ REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 DAMAGED = "the export seems to be truncated or damaged: export it again"
 
 
+class Several(msgspec.Struct):
+    """Objects of an array that are handled together."""
+
+    objects: list[Any]
+
+
 def objects(file: File, decode: Callable[[bytes], list[Any]] = SOME.decode) -> Iterator[Entry]:
     """The objects of an array, one per line, or the single object that is the whole file.
 
     ``decode`` reads some elements of an array, itself an array; from the first that it refuses, the careful parser
-    goes on.
+    goes on. It may return :class:`Several` at once, which come with the place of the first.
     """
     if file.kind == "json array":
-        for number, value in enumerate(_array(file, decode), 1):
+        number = 1
+        for value in _array(file, decode):
             place = f"{file.name}: object {number}"
             yield place, number, as_object(value, place)
+            number += _size(value)
         return
     whole = _one_object(file)
     if whole is not None:
@@ -56,12 +64,16 @@ def objects(file: File, decode: Callable[[bytes], list[Any]] = SOME.decode) -> I
                 yield place, number, as_object(_line(place, text), place)
 
 
+def _size(value: Any) -> int:
+    return len(value.objects) if isinstance(value, Several) else 1
+
+
 def _array(file: File, decode: Callable[[bytes], list[Any]]) -> Iterator[Any]:
     done = 0
     try:
         for value in _fast_values(file, decode):
             yield value
-            done += 1
+            done += _size(value)
     except REFUSED:
         yield from islice(document(file, DAMAGED), done, None)
 
@@ -102,7 +114,7 @@ def _last_key(text: bytes) -> bytes:
 
 
 def _ends(text: bytes, key: bytes) -> Iterator[int]:
-    """Where an object may end, last first: behind the key that ends the first one, before a comma and another object."""
+    """Where an object may end, last first: behind the key that ends the first one, where a comma and another follow."""
     place = len(text)
     while key and (place := text.rfind(key, 0, place)) >= 0:
         if found := BETWEEN.search(text, place):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import compress, groupby, islice
 from typing import TYPE_CHECKING, Any
@@ -24,16 +26,18 @@ if TYPE_CHECKING:
 SHOWN_QUESTIONS, SHOWN_FIELDS = 12, 30
 MOST_ANSWERS = 20_000_000
 TOGETHER = 100  # responses that are added at once: few, because their records fill the memory
-Columns = dict[str, list[Any]]  # the annotations of a question, by role; times as the tool writes them
+Columns = dict[str, list[Any]]  # the annotations of a question, by role: the places of items, times as written
+Judged = tuple[tuple[tuple[str, Value], ...], str, bool, bool]  # answers, status, and whether gold and complete
 ROLES = (ITEM, ANNOTATOR, LABEL, TIME, ROW)
 LONGEST_TEXT = 2_000  # characters of an item's text, enough to recognise it
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The columns of each question, the items' texts, and how many annotations were left out or are ground truth."""
+    """The items and their texts, the columns of each question, and how many annotations were left out or are gold."""
 
     tool: Tool
+    items: Sequence[str | None]
     rows: Mapping[str, Columns]
     left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -70,19 +74,28 @@ class Export:
         import polars
 
         columns = self.rows[question]
-        empty = {role for role in ROLES if all(value is None for value in columns[role])}
+        given = {**columns, ITEM: map(self.items.__getitem__, columns[ITEM])}
+        empty = {role for role in ROLES if all(value is None for value in given[role])}
         known = {role: values for role, values in columns.items() if role not in empty}
+        schema = {**dict.fromkeys(known, polars.String), ITEM: polars.Int64, ROW: polars.Int64}
         try:
-            frame = polars.DataFrame(known, schema={**dict.fromkeys(known, polars.String), ROW: polars.Int64})
+            items = polars.Series(ITEM, self.items, dtype=polars.String)
+            frame = polars.DataFrame(known, schema={role: schema[role] for role in known})
         except UnicodeEncodeError as error:
             found = shown(ascii(error.object))
             raise DataError(f"a label or an id holds half a character: {found}; export it again") from None
         if TIME in known:
             frame = self._with_seconds(frame, asked)
         if self.tool.is_numbered:
-            frame = frame.sort(ROW, maintain_order=True)
+            frame = frame if frame[ROW].is_sorted() else frame.sort(ROW, maintain_order=True)
             frame = frame.with_columns(polars.int_range(1, polars.len() + 1, dtype=polars.Int64).alias(ROW))
-        return self._with_texts(frame)
+        if ITEM in empty:
+            return frame
+        about = [
+            items,
+            *(self._of_items(name, found) for name, found in ((TEXT, self.texts), (LINK, self.links)) if found),
+        ]
+        return frame.with_columns(each.gather(frame[ITEM]) for each in about)
 
     def _with_seconds(self, frame: polars.DataFrame, asked: ReaderOptions) -> polars.DataFrame:
         """Turn the times into unix seconds; if any is not a time, none are used, and a caution says so."""
@@ -94,16 +107,16 @@ class Export:
         asked.cautions.append(Caution("time_ignored", f"the times of annotation were not used: {told}"))
         return frame.drop(TIME)
 
-    def _with_texts(self, frame: polars.DataFrame) -> polars.DataFrame:
-        """Add each item's text and address, stored once however many annotations it has."""
+    def _of_items(self, name: str, found: Mapping[str, str]) -> polars.Series:
+        """The texts or addresses of the items, in which half a character becomes a question mark."""
         import polars
 
-        for name, values in ((TEXT, self.texts), (LINK, self.links)):
-            if values and ITEM in frame.columns:
-                schema = {ITEM: polars.String, name: polars.String}
-                known = polars.DataFrame({ITEM: list(values), name: list(values.values())}, schema=schema)
-                frame = frame.join(known, on=ITEM, how="left", maintain_order="left")
-        return frame
+        values = [found.get(item) for item in self.items]
+        try:
+            return polars.Series(name, values, dtype=polars.String)
+        except UnicodeEncodeError:
+            whole = [value and value.encode("utf-8", "replace").decode() for value in values]
+            return polars.Series(name, whole, dtype=polars.String)
 
 
 def quoted(name: str) -> str:
@@ -132,9 +145,22 @@ def gather(
         options = _options(found)
         _refuse_too_many(sum(len(some.items) for some in found), options, name)
     gathering = _Gathering(tool, rules, named or {})
-    for some in found:
-        gathering.add(some, options)
+    with _no_garbage_sought():
+        for some in found:
+            gathering.add(some, options)
     return gathering.export(name)
+
+
+@contextmanager
+def _no_garbage_sought() -> Iterator[None]:
+    """Python's search for cyclic garbage off: records hold none, and searching many takes a tenth of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _together(responses: Iterable[Response | Responses]) -> Iterator[Responses]:
@@ -169,6 +195,7 @@ class _Gathering:
         self.complete: Counter[str] = Counter()  # complete responses, by the reason why they do not count
         self.answered: defaultdict[str, Counter[str]] = defaultdict(Counter)  # those that answer a question
         self.golds: Counter[str] = Counter()  # annotations of ground truth that count, by question
+        self.items = _Items()
         self.texts: dict[str, str] = {}
         self.links: dict[str, str | None] = {}
         self.named = named
@@ -177,37 +204,48 @@ class _Gathering:
         self.labels = _Labels()
 
     def add(self, found: Responses, options: Mapping[str, Sequence[str]]) -> None:
-        """Add some responses, column by column: one by one takes three times as long."""
-        answers = [_split(each, options, self.rules) for each in found.answers] if options else found.answers
-        reasons = [*map(self.reasons.__getitem__, zip(found.statuses, found.golds, strict=True))]
-        complete = [is_complete or not each for is_complete, each in zip(found.completes, found.answers, strict=True)]
-        self.complete.update(compress(reasons, complete))
+        """Add some responses, column by column; those that are alike are judged once."""
+        alike: list[Judged] = [
+            *zip(
+                [(*each.items(),) for each in found.answers], found.statuses, found.golds, found.completes, strict=True
+            )
+        ]
+        places = [*map(self.items.__getitem__, found.items)]
         numbers = [number if row is None else row for number, row in enumerate(found.rows, self.seen + 1)]
-        columns = {ITEM: found.items, ANNOTATOR: found.annotators, TIME: found.times, ROW: numbers}
+        columns = {ITEM: places, ANNOTATOR: found.annotators, TIME: found.times, ROW: numbers}
         columns |= self._named(found.fields)
-        for question, places in _asked(answers).items():
-            values = [answers[place][question] for place in places]
-            outcomes = [
-                reasons[place] or ("" if value or self.keeps_empty else "empty")
-                for place, value in zip(places, values, strict=True)
-            ]
-            self.answered[question].update([reasons[place] for place in places if complete[place]])
-            self.left_out[question].update(filter(None, outcomes))
-            counts = [not outcome for outcome in outcomes]
-            rows, kept = self.rows[question], [*compress(places, counts)]
-            self.golds[question] += sum(found.golds[place] for place in kept) if any(found.golds) else 0
-            is_whole = len(kept) == len(answers)
-            for role, cells in columns.items():
-                rows.setdefault(role, []).extend(cells if is_whole else [cells[place] for place in kept])
-            rows[LABEL].extend(map(self.labels.__getitem__, compress(values, counts)))
+        for question, labels in self._judge(Counter(alike), options).items():
+            given, rows = [*map(labels.get, alike)], self.rows[question]
+            is_whole = all(given)
+            for role, cells in {**columns, LABEL: given}.items():
+                rows.setdefault(role, []).extend(cells if is_whole else compress(cells, given))
         self._describe(found)
-        self.seen += len(answers)
+        self.seen += len(alike)
+
+    def _judge(self, sizes: Mapping[Judged, int], options: Mapping[str, Sequence[str]]) -> dict[str, dict[Judged, str]]:
+        """The labels of the responses that count, by question; those that do not are counted with the reason."""
+        labels: defaultdict[str, dict[Judged, str]] = defaultdict(dict)
+        for each, size in sizes.items():
+            answers, status, is_gold, is_marked = each
+            reason, is_complete = self.reasons[status, is_gold], is_marked or not answers
+            if is_complete:
+                self.complete[reason] += size
+            given = _split(dict(answers), options, self.rules) if options else dict(answers)
+            for question, value in given.items():
+                self.answered[question][reason] += size if is_complete else 0
+                found, outcome = labels[question], reason or ("" if value or self.keeps_empty else "empty")
+                if outcome:
+                    self.left_out[question][outcome] += size
+                else:
+                    found[each] = self.labels[value]
+                    self.golds[question] += size if is_gold else 0
+        return labels
 
     def _describe(self, found: Responses) -> None:
         """Record each item's text and address from its first responses."""
         for item, text in dict.fromkeys(zip(found.items, found.texts, strict=True)):
             if text is not None and item is not None and item not in self.texts:
-                self.texts[item] = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+                self.texts[item] = text[:LONGEST_TEXT]
         if any(found.fields):
             for item, record in zip(found.items, found.fields, strict=True):
                 if record and item is not None and item not in self.links:
@@ -242,7 +280,7 @@ class _Gathering:
             raise self._nothing(left_out, name)
         links = {item: link for item, link in self.links.items() if link}
         statuses = frozenset(status for status, _ in self.reasons if status)
-        return Export(self.tool, answered, left_out, self.texts, links, statuses, +self.golds)
+        return Export(self.tool, [*self.items], answered, left_out, self.texts, links, statuses, +self.golds)
 
     def _left_out(self, question: str) -> dict[str, int]:
         """What the rules left out; complete responses without an answer to this question left it empty."""
@@ -261,16 +299,12 @@ class _Gathering:
         return DataError(f"{name}: a {self.tool.title} export without annotations that count: {found}")
 
 
-def _asked(answers: Sequence[Mapping[str, Value]]) -> dict[str, Sequence[int]]:
-    """Which of the responses answer each question."""
-    asked = {*map(tuple, {id(each): each for each in answers}.values())}  # equal answers are often one object
-    if len(asked) == 1:
-        return dict.fromkeys(asked.pop(), range(len(answers)))
-    found: defaultdict[str, list[int]] = defaultdict(list)
-    for place, each in enumerate(answers):
-        for question in each:
-            found[question].append(place)
-    return {**found}
+class _Items(dict[str | None, int]):
+    """The place of each item among all."""
+
+    def __missing__(self, item: str | None) -> int:
+        place = self[item] = len(self)
+        return place
 
 
 class _Reasons(dict[tuple[str, bool], str]):

@@ -56,15 +56,13 @@ def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[
     named = given_aliases(options)
     flat: list[tuple[str, Record]] = []
     usual = UsualTasks(options, named, seen)
-    for place, _, record in records(source, options, decode=decoder(options)):
+    for place, number, record in records(source, options, decode=decoder(options)):
         if isinstance(record, Usual):
-            yield from usual.add(place, record)
+            yield from usual.responses(place, number, record)
         elif "annotations" in record:
-            yield from usual.waiting()
             yield from task_responses(place, record, options, named, seen)
         else:
             flat.append((place, record))
-    yield from usual.waiting()
     controls = _controls([row for _, row in flat], options.question) if flat else ()
     for place, row in flat:
         if known(row.get("annotation_id")):  # unannotated tasks have a row without one

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 from typing import Annotated, Any
 
 import msgspec
+from msgspec.structs import astuple
 
-from spagree.read.files.json_objects import FAST, PARTS, SOME
+from spagree.read.files.json_objects import FAST, PARTS, SOME, Several
 from spagree.read.files.json_text import Written
 from spagree.read.tools.answers import Record, cell, item_text
 from spagree.read.tools.label_studio_results import AFTER_ALL, TEXTS, Aliases, Seen, answers, person
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Responses, Value
 
-TOGETHER = 100  # tasks that are added at once
 MOST_SHARED = 10_000  # different results of which each is understood once
 
 Key = tuple[Any, ...]  # a result: control, its value as written, the next control …
@@ -53,11 +53,14 @@ class _Task(msgspec.Struct, gc=False):
     drafts: list[_Draft] | None = None
 
 
-class Usual(msgspec.Struct, gc=False):
-    """A usual task, and its fields except lists, if they may hold its address, cluster or group."""
+class Usual(Several):
+    """Usual tasks, of which only the last may have drafts, and their fields except lists.
 
-    task: _Task
-    fields: Record
+    The fields are empty unless they may hold addresses, clusters or groups.
+    """
+
+    objects: list[_Task]
+    fields: list[Record]
 
 
 TASKS = msgspec.json.Decoder(list[_Task], float_hook=Written)
@@ -79,11 +82,25 @@ def _decoded(content: bytes, *, needs_fields: bool) -> list[Any]:
         parts = PARTS.decode(content)
         if len(parts) == 1:
             return SOME.decode(content)
-        alone = [b"[" + bytes(part) + b"]" for part in parts]
-        return [each for part in alone for each in _decoded(part, needs_fields=needs_fields)]
+        alone = (b"[" + bytes(part) + b"]" for part in parts)
+        return _joined(each for part in alone for each in _decoded(part, needs_fields=needs_fields))
     may_link = b"/" in content and b"http" in content  # the first is quick, and rarely so
-    found = map(_fields, OUTER.decode(content)) if needs_fields or may_link else repeat(NO_FIELDS)
-    return [*map(Usual, tasks, found)]
+    found = [*map(_fields, OUTER.decode(content))] if needs_fields or may_link else [NO_FIELDS] * len(tasks)
+    ends = sorted({0, *(place for place, task in enumerate(tasks, 1) if task.drafts), len(tasks)})
+    return [Usual(tasks[start:end], found[start:end]) for start, end in pairwise(ends)]
+
+
+def _joined(found: Iterable[Any]) -> list[Any]:
+    """The same, with as many usual tasks together as possible."""
+    joined: list[Any] = []
+    for each in found:
+        last = joined[-1] if joined else None
+        if isinstance(each, Usual) and isinstance(last, Usual) and not last.objects[-1].drafts:
+            last.objects += each.objects
+            last.fields += each.fields
+        else:
+            joined.append(each)
+    return joined
 
 
 def _fields(task: dict[str, msgspec.Raw]) -> Record:
@@ -97,52 +114,44 @@ def _repeated(cells: Iterable[Any], sizes: Iterable[int]) -> list[Any]:
 
 
 class UsualTasks:
-    """Usual tasks, which are yielded together."""
+    """The annotations of usual tasks, by column."""
 
     def __init__(self, options: ReaderOptions, named: Aliases, seen: Seen) -> None:
         self.options, self.named, self.seen = options, named, seen
-        self.tasks: list[tuple[str, Usual]] = []
         self.shared: dict[Key, dict[str, Value]] = {}
 
-    def add(self, place: str, usual: Usual) -> Iterable[Response | Responses]:
-        """Add a task; yields those that wait when they are many, or when drafts must follow them."""
-        self.tasks.append((place, usual))
-        return self.waiting() if usual.task.drafts or len(self.tasks) == TOGETHER else ()
-
-    def waiting(self) -> Iterator[Response | Responses]:
-        """The annotations that wait, and the drafts of the last task."""
-        tasks, self.tasks = self.tasks, []
-        if not tasks:
-            return
-        places, usual = zip(*tasks, strict=True)
-        items, texts = zip(*map(self._shown, places, usual), strict=True)
-        found = [annotation for each in usual for annotation in each.task.annotations]
-        if found:
-            sizes = [len(each.task.annotations) for each in usual]
+    def responses(self, place: str, number: int, usual: Usual) -> Iterator[Response | Responses]:
+        """The annotations of some tasks, and the drafts of the last; place and number are those of the first."""
+        start, tasks = place.removesuffix(str(number)), usual.objects
+        places = [f"{start}{each}" for each in range(number, number + len(tasks))]
+        items = [self._item(place, task) for place, task in zip(places, tasks, strict=True)]
+        texts = [item_text(task.data, self.options, place, *TEXTS) for place, task in zip(places, tasks, strict=True)]
+        sizes = [len(task.annotations) for task in tasks]
+        if any(sizes):
             repeated = partial(_repeated, sizes=sizes)
-            names = {by: str(by) for by in {each.completed_by for each in found}}
-            self.seen.edited += sum([each.updated_by not in (None, each.completed_by) for each in found])
+            found = map(astuple, chain.from_iterable([task.annotations for task in tasks]))
+            numbers, people, times, results, changed, cancelled, golds = zip(*found, strict=True)
+            names = {by: str(by) for by in {*people}}
+            self.seen.edited += sum([who not in (None, by) for who, by in zip(changed, people, strict=True)])
             yield Responses(
                 repeated(items),
-                [names[each.completed_by] for each in found],
-                self._answers(repeated(places), [each.result for each in found]),
-                [each.created_at for each in found],
-                ["cancelled" if each.was_cancelled else "submitted" for each in found],
-                [each.ground_truth for each in found],
-                [each.id for each in found],
+                [names[by] for by in people],
+                self._answers(repeated(places), results),
+                times,
+                ["cancelled" if each else "submitted" for each in cancelled],
+                golds,
+                numbers,
                 repeated(texts),
-                [not each.was_cancelled for each in found],
-                repeated([each.fields for each in usual]),
+                [not each for each in cancelled],
+                repeated(usual.fields),
             )
-        for draft in usual[-1].task.drafts or ():
+        for draft in tasks[-1].drafts or ():
             given, who = self._answers(places[-1:], [draft.result])[0], person(draft.user, self.options)
-            yield Response(items[-1], who, given, None, "draft", row=AFTER_ALL, text=texts[-1], fields=usual[-1].fields)
+            fields = usual.fields[-1]
+            yield Response(items[-1], who, given, None, "draft", row=AFTER_ALL, text=texts[-1], fields=fields)
 
-    def _shown(self, place: str, usual: Usual) -> tuple[str, str | None]:
-        """The item and its text."""
-        data = usual.task.data
-        item = cell(data, self.options.item, place) if self.options.item else str(usual.task.id)
-        return item, item_text(data, self.options, place, *TEXTS)
+    def _item(self, place: str, task: _Task) -> str:
+        return cell(task.data, self.options.item, place) if self.options.item else str(task.id)
 
     def _answers(self, places: Sequence[str], results: Sequence[list[_Result]]) -> list[dict[str, Value]]:
         """The answers of annotations; equal results are understood once."""
@@ -152,7 +161,7 @@ class UsualTasks:
             else tuple([each for part in result for each in (part.from_name, bytes(part.value))])
             for result in results
         ]
-        known = [*map(self.shared.get, keys)]
+        known = map(self.shared.get, keys)
         return [
             self._understood(place, key) if found is None else found
             for found, place, key in zip(known, places, keys, strict=True)

@@ -42,7 +42,7 @@ def seconds(texts: polars.Series, clock: Callable[[str], float | None]) -> polar
         zone = column.str.slice(20, 3).replace_strict(HOURS, default=None, return_dtype=polars.Int64)
         read = day.str.to_datetime(AMAZON_FORMAT, strict=False) - polars.duration(hours=zone)
     moments = texts.to_frame().select(read.cast(polars.Datetime("us")).dt.epoch("us").alias(texts.name)).to_series()
-    found = moments / polars.Series([1e6] * len(moments))  # by a number, polars multiplies with its inverse
+    found = moments / polars.repeat(1e6, len(moments), eager=True)  # by a number, polars multiplies with its inverse
     others = {text: clock(text) for text in texts.filter(found.is_null()).drop_nulls().unique()}
     return found.fill_null(texts.replace_strict(others, default=None, return_dtype=polars.Float64)) if others else found
 
