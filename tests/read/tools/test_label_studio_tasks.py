@@ -12,6 +12,7 @@ import pytest
 
 from spagree.errors import DataError
 from spagree.read import read_all
+from spagree.read.files import json_objects
 from spagree.read.files.json_objects import SOME
 from spagree.read.tools import label_studio
 from spagree.read.tools.label_studio_tasks import Usual, decoder
@@ -154,3 +155,20 @@ def test_a_value_that_is_no_object_is_refused_with_its_place(tmp_path: Path) -> 
     path.write_text(json.dumps(tasks))
     with pytest.raises(DataError, match="object 2: 'value' should be an object"):
         read_all(str(path))
+
+
+@pytest.mark.parametrize("block", [300, 5_000])
+def test_blocks_hold_what_the_whole_file_holds(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw, path = random.Random(8), tmp_path / "tasks.json"
+    path.write_text(json.dumps([odd_task(number, draw) for number in range(1, 101)], ensure_ascii=False))
+    whole = [*read_as_text(path, {"status": ("submitted", "draft")})]
+    monkeypatch.setattr(json_objects, "BLOCK", block)
+    assert whole == [*read_as_text(path, {"status": ("submitted", "draft")})]
+
+
+def test_tasks_are_together_up_to_one_with_drafts() -> None:
+    usual: dict[str, Any] = {"id": 1, "data": {}, "annotations": []}
+    drafted = {**usual, "drafts": [{"user": 1}]}
+    assert [len(each.objects) for each in decoded([usual, usual, drafted, usual, drafted, drafted])] == [3, 2, 1]
+    mixed = decoded([usual, usual, drafted, usual, {**usual, "id": 2.5}, usual])
+    assert [len(each.objects) if isinstance(each, Usual) else each["id"] for each in mixed] == [3, 1, "2.5", 1]

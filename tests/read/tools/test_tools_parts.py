@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
 import json
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -319,6 +320,31 @@ def test_rules_leave_out_and_count() -> None:
     assert strict.left_out["q"]["ground_truth"] == 1
     lenient = gather(given, TOOL, Rules(("bad", "good"), empty="keep"), "source")
     assert lenient.rows["q"][LABEL] == ["x", "x", "[]", "[]", "[]", "x"]
+
+
+def test_half_a_character_in_a_text_becomes_a_question_mark() -> None:
+    given = [Response("i1", "ann", {"q": "a"}, text="cut \ud83d"), Response("i2", "ann", {"q": "b"})]
+    frame = gather(given, TOOL, Rules(), "source").frame("q", ReaderOptions(Path()))
+    assert frame["text"].to_list() == ["cut ?", None]
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_search_for_garbage_is_as_before(is_on: bool) -> None:
+    before = gc.isenabled()
+    seen = []
+
+    def given() -> Iterator[Response]:
+        seen.append(gc.isenabled())
+        yield Response("i1", "ann", {"q": "a"})
+        raise ValueError
+
+    try:
+        (gc.enable if is_on else gc.disable)()
+        with pytest.raises(ValueError, match=""):
+            gather(given(), TOOL, Rules(), "source")
+        assert (seen, gc.isenabled()) == ([False], is_on)
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_a_response_without_answers_concerns_every_question() -> None:
