@@ -336,11 +336,11 @@ def test_the_search_for_garbage_is_as_before(is_on: bool) -> None:
     def given() -> Iterator[Response]:
         seen.append(gc.isenabled())
         yield Response("i1", "ann", {"q": "a"})
-        raise ValueError
+        raise ValueError("stop")
 
     try:
         (gc.enable if is_on else gc.disable)()
-        with pytest.raises(ValueError, match=""):
+        with pytest.raises(ValueError, match="stop"):
             gather(given(), TOOL, Rules(), "source")
         assert (seen, gc.isenabled()) == ([False], is_on)
     finally:

@@ -111,7 +111,7 @@ class Export:
         """The texts or addresses of the items, in which half a character becomes a question mark."""
         import polars
 
-        values = [found.get(item) for item in self.items]
+        values = [None if item is None else found.get(item) for item in self.items]
         try:
             return polars.Series(name, values, dtype=polars.String)
         except UnicodeEncodeError:
