@@ -88,6 +88,27 @@ def sums(groups: AnyInts, values: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(groups, values, size), dtype=np.float64)
 
 
+def by_hash(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows sorted by their hashes, and where each new hash begins.
+
+    >>> [each.tolist() for each in by_hash(np.array([9 << 40, 5, 9 << 40, 4], dtype=np.uint64))]
+    [[3, 1, 0, 2], [0, 1, 2]]
+    """
+    low = np.uint64((1 << len(hashes).bit_length()) - 1)
+    key = hashes & ~low
+    key |= np.arange(len(hashes), dtype=np.uint64)  # the row, in place of the lowest bits
+    key.sort()
+    order = (key & low).view(np.int64)
+    found = hashes[order]
+    mixed = np.flatnonzero((found[1:] != found[:-1]) & ((key[1:] ^ key[:-1]) <= low))
+    if len(mixed):  # different hashes with the same upper bits
+        upper = key & ~low
+        rows = np.flatnonzero(np.isin(upper, upper[mixed]))
+        order[rows] = order[rows][np.lexsort((found[rows], upper[rows]))]
+        found = hashes[order]
+    return order, run_starts(found)
+
+
 def pairs_within(sizes: AnyInts) -> tuple[Ints, Ints]:
     """All pairs of rows within runs of these sizes: the indices of the first and second rows.
 

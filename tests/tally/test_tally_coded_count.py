@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 import spagree
 from breakdown_oracle import Rows, rows_of
 from examples import examples
+from spagree.grouping import by_hash
 from spagree.measuring import measure_in_full
 from spagree.read import read
 from spagree.tally import coded_count, patterns
-from spagree.tally.coded import Coded, CodedTable, _by_hash, coded
+from spagree.tally.coded import Coded, CodedTable, coded
 from spagree.tally.coded_count import tally_of_codes
 from spagree.tally.count import count
 from spagree.tally.tally import text
@@ -68,7 +69,7 @@ def test_the_tally_is_that_of_the_engine(rows: Rows, bits: int, most: int) -> No
         frame = read(pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row"))
         counted = count(frame)
         assert counted.held.annotations is not None
-        found = tally_of_codes(coded(counted.held.annotations), counted.tally.labels, counted.tally.left_out)
+        found = tally_of_codes(coded(counted.held.annotations), counted.tally.left_out)
     assert found == counted.tally
     assert (found.patterns is None) == (counted.tally.patterns is None)
     assert list(found.cells) == list(counted.tally.cells)
@@ -195,14 +196,16 @@ def test_many_classes_are_fetched_only_if_no_combinations_would_be_kept(monkeypa
     frame = nw.from_native(pl.LazyFrame({"item": ["q"], "annotator": ["a"], "label": ["x"]}))
     codes = coded(frame)
     monkeypatch.setattr(coded_count, "MOST_CLASSES", 0)
-    assert tally_of_codes(codes, {"x": 1}, {}).patterns is None
+    assert tally_of_codes(codes, {}).patterns == {(("x", 1),): 1}
+    monkeypatch.setattr(coded_count, "MOST_ROWS_FETCHED", 0)
+    assert tally_of_codes(codes, {}).patterns is None
 
 
 @given(st.lists(st.integers(0, 40), max_size=30), st.sampled_from([0, 1, 3, 40]))
 def test_rows_in_the_order_of_their_hashes(hashes: list[int], shift: int) -> None:
     """Whether hashes differ in the upper bits, in the lower ones that the row number replaces, or in both."""
     found = np.array([each << shift for each in hashes], dtype=np.uint64)
-    order, starts = _by_hash(found)
+    order, starts = by_hash(found)
     assert found[order].tolist() == sorted(found.tolist())
     assert sorted(order.tolist()) == list(range(len(hashes)))
     assert found[order][starts].tolist() == sorted(set(found.tolist()))
@@ -210,5 +213,5 @@ def test_rows_in_the_order_of_their_hashes(hashes: list[int], shift: int) -> Non
 
 def test_labels_are_spelled_as_the_engine_spells_them() -> None:
     codes = coded(nw.from_native(pl.LazyFrame({"item": [1, 1], "annotator": [1, 2], "label": [7, 10]})))
-    found = tally_of_codes(codes, {10: 1, 7: 1}, {})
+    found = tally_of_codes(codes, {})
     assert set(found.labels) == {text(7), text(10)} and found.patterns == {(("10", 1), ("7", 1)): 1}

@@ -108,7 +108,10 @@ class _Coefficient:
     @cached_property
     def weights(self) -> Floats:
         """The weight of an item, per group; 0 for a single annotation."""
-        return np.array([self.by_n.get(int(n), 0.0) for n in self.found.n])
+        sizes = np.array(sorted(self.by_n))
+        weights = np.array([self.by_n[n] for n in sizes.tolist()])
+        place = np.searchsorted(sizes, self.found.n).clip(max=len(sizes) - 1)
+        return np.where(sizes[place] == self.found.n, weights[place], 0.0)
 
     @cached_property
     def observed(self) -> Floats:

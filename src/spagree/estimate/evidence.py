@@ -9,9 +9,9 @@ from typing import Any
 from spagree.errors import UsageError
 from spagree.estimate.overlap import is_small
 from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
+from spagree.read.annotations import ANNOTATOR
 from spagree.read.frames import is_spark
-from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_columns, coded_in_python
+from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_in_python
 from spagree.tally.items import ItemTable
 from spagree.tally.tally import Tally
 
@@ -60,8 +60,6 @@ class Evidence:
         held = self.items.held
         if held.codes is not None:
             return held.codes
-        if held.few is not None:
-            return coded_columns([held.few.cells[role] for role in (ITEM, ANNOTATOR, LABEL)])
         if self.tally.annotations > MOST_FROM_A_CLUSTER and self.is_cluster:
             raise UsageError(
                 f"breakdowns by annotator fetch all {self.tally.annotations:,} annotations to this machine, more than "

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spagree.late import nw
 from spagree.understood import Caution, Understood
+
+if TYPE_CHECKING:
+    from spagree.grouping import Codes
 
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
 TEXT, LINK, CLUSTER, GROUP = "text", "link", "cluster", "by"
@@ -18,15 +22,32 @@ TEXT, LINK, CLUSTER, GROUP = "text", "link", "cluster", "by"
 Stamp = tuple[int, int, int]  # of a file: its inode, its size and the time of its last change
 
 
-@dataclass(frozen=True)
-class FewRows:
-    """The annotations of a small file, in memory as text: counting them takes less time than starting an engine.
+@dataclass(frozen=True, slots=True)
+class CodedRows:
+    """Annotations with an item and a label, as integers.
 
-    ``cells`` holds a column for ``item``, ``label`` and, where known, ``annotator``; an empty cell is None.
-    ``load`` puts the same rows on an engine, for whoever asks more than a score.
+    ``codes`` holds a column for ``item``, ``label`` and, where known, ``annotator``: indices into sorted names, −1 if
+    unknown. ``names`` are those of labels and annotators. ``item_names`` gives one name in so many, with all its
+    spellings: only names that are texts. ``lacking`` counts the rows that lack a label or an item.
     """
 
-    cells: Mapping[str, Sequence[str | None]]
+    codes: Mapping[str, Codes]
+    names: Mapping[str, Sequence[str]]
+    item_names: Callable[[int], Collection[str]]
+    lacking: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """The annotations of a file that is small enough to fetch: counting them here is faster than on an engine.
+
+    ``size`` is how many rows there are at most and ``roles`` what their columns hold. ``fetch`` returns them as
+    integers, or None if that takes an engine. ``load`` puts the same rows on one, for whoever asks more than a score.
+    """
+
+    size: int
+    roles: tuple[str, ...]
+    fetch: Callable[[], CodedRows | None]
     load: Callable[[], nw.LazyFrame[Any]]
 
     @cached_property
@@ -62,7 +83,7 @@ class Annotations:
     @property
     def has_annotators(self) -> bool:
         """Whether it is known who made each annotation."""
-        names = self.rows.cells if isinstance(self.rows, FewRows) else self.rows.collect_schema().names()
+        names = self.rows.roles if isinstance(self.rows, FewRows) else self.rows.collect_schema().names()
         return ANNOTATOR in names
 
 
@@ -73,3 +94,17 @@ def is_missing(value: object) -> bool:
     [True, True, False, False, False]
     """
     return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124 (NaN)
+
+
+def code_values(values: Sequence[Any], key: Callable[[Any], str] | None = None) -> tuple[Codes, list[Any]]:
+    """Values as indices into the distinct ones, sorted by ``key``; −1 if missing.
+
+    >>> codes, names = code_values(["b", None, "a", "b"])
+    >>> codes.tolist(), names
+    ([1, -1, 0, 1], ['a', 'b'])
+    """
+    import numpy as np
+
+    names = sorted((value for value in set(values) if not is_missing(value)), key=key)
+    places = dict(zip(names, range(len(names)), strict=True))
+    return np.fromiter(map(places.get, values, repeat(-1)), np.int32, len(values)), names

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spagree.errors import UsageError
-from spagree.grouping import LARGEST_KEY, Codes, run_starts
+from spagree.grouping import LARGEST_KEY, Codes, by_hash, counted, run_starts
 from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME, is_missing
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, TIME, code_values
 from spagree.tally.engines import column_names, columns, in_codes, to_polars
 from spagree.tally.tally import text
 
@@ -68,10 +67,11 @@ class Coded:
     def users_of_own_labels(self) -> list[tuple[str, str]]:
         """Each annotator who shares no label with anybody, with each label they used."""
         is_known, classes = self.annotator != UNKNOWN, max(1, len(self.labels))
-        pairs = np.unique(self.annotator[is_known].astype(np.int64) * classes + self.label[is_known])
+        pairs, _ = counted(self.annotator[is_known].astype(np.int64) * classes + self.label[is_known])
         people, labels = np.divmod(pairs, classes)
-        is_shared = np.bincount(labels)[labels] > 1
-        chosen = ~np.isin(people, people[is_shared])
+        shares_some = np.zeros(len(self.annotators), dtype=np.bool_)
+        shares_some[people[np.bincount(labels)[labels] > 1]] = True
+        chosen = ~shares_some[people]
         return [
             (self.annotators[person], self.labels[label])
             for person, label in zip(people[chosen], labels[chosen], strict=True)
@@ -142,12 +142,9 @@ def _in_order_of(
     item: Codes, label: Codes, annotator: Codes, labels: int, people: int
 ) -> tuple[NDArray[np.integer[Any]], Codes, Codes, Codes]:
     """The rows sorted by item, label and annotator, and these three in that order."""
-    import polars
-
     rows, distinct = len(item), (int(item.max(initial=0)) + 1) * labels * (people + 1)
     if distinct << rows.bit_length() > LARGEST_KEY:
-        columns = polars.DataFrame({ITEM: item, LABEL: label, ANNOTATOR: annotator})
-        order = columns.select(polars.arg_sort_by(ITEM, LABEL, ANNOTATOR))[ITEM].to_numpy()
+        order = np.lexsort((annotator, label, item))
         return order, item[order], label[order], annotator[order]
     key = item.astype(np.int64)  # changed in place: fresh memory takes longer than the arithmetic
     key *= labels
@@ -175,15 +172,15 @@ def coded_in_python(frame: nw.LazyFrame[Any]) -> Coded:
 
 def coded_columns(cells: Sequence[Sequence[Any]]) -> Coded:
     """The same for columns of items, annotators and labels."""
-    names = [sorted((value for value in set(column) if not is_missing(value)), key=text) for column in cells]
-    places = [dict(zip(each, range(len(each)), strict=True)) for each in names]
-    item, annotator, label = (
-        np.fromiter(map(place.get, column, repeat(UNKNOWN)), np.int32, len(column))
-        for column, place in zip(cells, places, strict=True)
-    )
-    order = np.lexsort((annotator, label, item))
-    who, labels = (tuple(map(text, each)) for each in names[1:])
-    return Coded(item[order], annotator[order], label[order], who, labels)
+    (item, _), (annotator, people), (label, labels) = (code_values(column, key=text) for column in cells)
+    who, given = ([*map(text, names)] for names in (people, labels))
+    return in_order(item, label, annotator, given, who)
+
+
+def in_order(item: Codes, label: Codes, annotator: Codes, labels: Sequence[str], people: Sequence[str]) -> Coded:
+    """Annotations that are coded already, in the order of a :class:`Coded`."""
+    _, item, label, annotator = _in_order_of(item, label, annotator, max(1, len(labels)), len(people))
+    return Coded(item, annotator, label, tuple(people), tuple(labels))
 
 
 def code_items(values: polars.Series) -> tuple[Codes, polars.Series]:
@@ -192,7 +189,7 @@ def code_items(values: polars.Series) -> tuple[Codes, polars.Series]:
 
     if values.dtype == polars.String and not values.null_count():
         # Sorting hashes groups equal texts in a third of the time a hash table of texts takes.
-        order, starts = _by_hash(values.hash().to_numpy())
+        order, starts = by_hash(values.hash().to_numpy())
         known = values.gather(order[starts]).sort()
         codes, ranks = np.empty(len(values), dtype=np.int32), known.hash().arg_sort().to_numpy().astype(np.int32)
         codes[order] = np.repeat(ranks, np.diff(starts, append=len(order)))
@@ -200,27 +197,6 @@ def code_items(values: polars.Series) -> tuple[Codes, polars.Series]:
             return codes, known
     known = _known(values).sort()
     return _places(values, known), known
-
-
-def _by_hash(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows sorted by their hashes, and where each new hash begins.
-
-    >>> [each.tolist() for each in _by_hash(np.array([9 << 40, 5, 9 << 40, 4], dtype=np.uint64))]
-    [[3, 1, 0, 2], [0, 1, 2]]
-    """
-    low = np.uint64((1 << len(hashes).bit_length()) - 1)
-    key = hashes & ~low
-    key |= np.arange(len(hashes), dtype=np.uint64)  # the row, in place of the lowest bits
-    key.sort()
-    order = (key & low).view(np.int64)
-    found = hashes[order]
-    mixed = np.flatnonzero((found[1:] != found[:-1]) & ((key[1:] ^ key[:-1]) <= low))
-    if len(mixed):  # different hashes with the same upper bits
-        upper = key & ~low
-        rows = np.flatnonzero(np.isin(upper, upper[mixed]))
-        order[rows] = order[rows][np.lexsort((found[rows], upper[rows]))]
-        found = hashes[order]
-    return order, run_starts(found)
 
 
 def code_names(values: polars.Series, names: list[str] | None = None) -> tuple[Codes, list[str]]:

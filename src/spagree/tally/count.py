@@ -15,15 +15,14 @@ from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, FewRows, is_missing
 from spagree.read.files.paths import refuse_changed
 from spagree.read.tables import shown
+from spagree.tally import spelling
 from spagree.tally.coded import Coded
-from spagree.tally.coded_count import fetched_once, tally_of_codes
+from spagree.tally.coded_count import FEW, fetched_few, fetched_once, tally_of_codes
 from spagree.tally.engines import column_names, rows
 from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes
-from spagree.tally.in_memory import drop_missing, tally_rows, usable_rows
 from spagree.tally.patterns import Found, find_counts, find_patterns, has_several, per_key, size
-from spagree.tally.policies import Clean, Policies, apply_policies
+from spagree.tally.policies import Clean, Policies, apply_policies, drop_missing
 from spagree.tally.set_labels import caution_sets
-from spagree.tally.spelling import caution_ids, caution_own_labels, caution_variants, item_names, label_users
 from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, refuse_overflow, text
 from spagree.understood import Caution
 
@@ -146,7 +145,7 @@ N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "ite
 class Held:
     """The annotations behind a tally after all policies, on their engine, or only the counts of each item's labels.
 
-    ``few`` are those of a small file, in memory: an engine gets them when more than a score is first requested.
+    ``few`` are those of a small file: an engine gets them when more than a score is first requested.
     ``codes`` are the annotations as integers, if they were fetched.
     """
 
@@ -161,12 +160,12 @@ class Held:
         """The columns of the annotations; none if only counts are known."""
         if self._are_counts:
             return []
-        return list(self._rows.cells) if isinstance(self._rows, FewRows) else column_names(self._rows)
+        return list(self._rows.roles) if isinstance(self._rows, FewRows) else column_names(self._rows)
 
     @property
     def frame(self) -> nw.LazyFrame[Any]:
         """The annotations, or the counts if only these are known."""
-        return self._rows.frame if isinstance(self._rows, FewRows) else self._rows
+        return drop_missing(self._rows.frame) if isinstance(self._rows, FewRows) else self._rows
 
     @property
     def annotations(self) -> nw.LazyFrame[Any] | None:
@@ -211,9 +210,10 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     {Cell(n=2, pairs=2, triples=0): 1, Cell(n=1, pairs=0, triples=0): 1}
     """
     chosen = policies or Policies()
-    in_memory = _count_few(annotations, chosen)
-    if in_memory is not None:
-        return in_memory
+    is_fetched_later = in_full and isinstance(annotations.rows, FewRows) and annotations.rows.size > FEW
+    counted = None if is_fetched_later else _count_few(annotations, chosen)
+    if counted is not None:
+        return counted
     frame = _without_categories(annotations.frame)
     progress.stage("counting labels")
     labels, lacking = _labels(frame)
@@ -227,10 +227,10 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     if codes is None:
         tally = _counted_on_engine(clean.frame, held.counts, totals, left_out, annotations)
     else:
-        tally = tally_of_codes(codes, totals, left_out)
+        tally = tally_of_codes(codes, left_out)
     refuse_changed(annotations.watched)
-    names = partial(item_names, clean.frame, tally.items)
-    users = codes.users_of_own_labels if codes is not None else partial(label_users, clean.frame)
+    names = partial(spelling.item_names, clean.frame, tally.items)
+    users = codes.users_of_own_labels if codes is not None else partial(spelling.label_users, clean.frame)
     cautions = _cautions(tally, totals, names, users, annotations, settled=clean.cautions)
     return Counted(tally, held, cautions if chosen.of_sets or chosen.separator else cautions + caution_sets(totals))
 
@@ -248,10 +248,10 @@ def _cautions(
     return (
         *annotations.cautions,
         *_header_again(tally, annotations.understood.columns),
-        *caution_variants(labels),
-        *caution_ids(tally, item_names),
+        *spelling.caution_variants(labels),
+        *spelling.caution_ids(tally, item_names),
         *settled,
-        *caution_own_labels(tally, label_users),
+        *spelling.caution_own_labels(tally, label_users),
     )
 
 
@@ -267,18 +267,17 @@ def _header_again(tally: Tally, columns: Mapping[str, str]) -> Iterator[Caution]
 
 
 def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
-    """Count the annotations of a small file in memory; None if it takes an engine."""
-    if not isinstance(annotations.rows, FewRows) or policies != Policies(policies.duplicates):
+    """Count the annotations of a small file, fetched as integers; None if it takes an engine."""
+    few = annotations.rows
+    fetched = fetched_few(few) if isinstance(few, FewRows) and policies == Policies(policies.duplicates) else None
+    if fetched is None:
         return None
-    usable, lacking = usable_rows(annotations.rows)
-    tally = tally_rows(usable, {**annotations.left_out, **lacking})
-    if tally is None:
-        return None
-    people, labels = usable.cells.get(ANNOTATOR, ()), usable.cells[LABEL]
-    cautions = _cautions(
-        tally, tally.labels, lambda: set(usable.cells[ITEM]), lambda: set(zip(people, labels, strict=True)), annotations
-    )
-    return Counted(tally, Held(usable), cautions + caution_sets(tally.labels))
+    codes, found = fetched
+    lacking = {reason: size for reason, size in found.lacking.items() if size}
+    tally = tally_of_codes(codes, {**annotations.left_out, **lacking})
+    names = partial(found.item_names, max(1, tally.items // spelling.MOST_COMPARED))
+    cautions = _cautions(tally, tally.labels, names, codes.users_of_own_labels, annotations)
+    return Counted(tally, Held(few, codes=codes), cautions + caution_sets(tally.labels))
 
 
 def _counted_on_engine(

@@ -83,6 +83,11 @@ class Clean:
         return Clean(frame, left_out, self.cautions + cautions)
 
 
+def drop_missing(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """The rows with a label and an item."""
+    return frame.filter(~nw.col(LABEL).is_null(), ~nw.col(ITEM).is_null())
+
+
 def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, int], policies: Policies) -> Clean:
     """Normalise spelling, then resolve repeats, then keep the first k, in that order."""
     if policies.normalize:

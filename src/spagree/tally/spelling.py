@@ -31,7 +31,8 @@ def normal_form(label: str) -> str:
     >>> normal_form("  Yes "), normal_form("Cafe\u0301") == normal_form("CAFÉ"), normal_form("no\u200b")
     ('yes', True, 'no')
     """
-    return " ".join(unicodedata.normalize("NFKC", label).translate(INVISIBLE).casefold().split())
+    plain = label if label.isascii() else unicodedata.normalize("NFKC", label).translate(INVISIBLE)
+    return " ".join(plain.casefold().split())
 
 
 def canonical(label: str) -> str:
@@ -55,9 +56,13 @@ def spelling_variants(names: Iterable[Any]) -> list[list[str]]:
     >>> spelling_variants(["yes", "Yes ", "no", "1", "01", "1.0"])
     [['01', '1', '1.0'], ['Yes ', 'yes']]
     """
+    known = [*map(text, names)]
+    forms = [*map(canonical, known)]
+    if len(set(forms)) == len(forms):
+        return []
     groups: defaultdict[str, list[str]] = defaultdict(list)
-    for name in sorted(map(text, names)):
-        groups[canonical(name)].append(name)
+    for name, form in sorted(zip(known, forms, strict=True)):
+        groups[form].append(name)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from spagree.errors import DataError, UsageError
@@ -86,8 +86,9 @@ class Tally:
         cells: Counter[Cell] = Counter()
         labels: Counter[str] = Counter()
         pairable: Counter[str] = Counter()
+        cell_of = cache(Cell.of)  # many combinations of labels, few of counts
         for counts, items in patterns.items():
-            cell = Cell.of(count for _, count in counts)
+            cell = cell_of(tuple(count for _, count in counts))
             cells[cell] += items
             for label, count in counts:
                 labels[label] += count * items

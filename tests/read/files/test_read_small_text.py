@@ -16,7 +16,6 @@ from both_ways import COMPARED, in_memory_rows, outcome
 from examples import examples
 from spagree.read import read
 from spagree.read.files import small_text
-from spagree.tally import in_memory
 
 PLAIN = "item,annotator,label\nq1,ann,yes\nq1,bob,no\nq2,ann,yes\nq2,bob,yes\nq3,ann,no\nq3,cyd,no\n"
 ROWS = PLAIN.partition("\n")[2]
@@ -161,7 +160,7 @@ def test_breakdowns_load_the_same_rows_later_even_if_the_file_is_gone(tmp_path: 
 
 def test_large_files_and_many_items_are_counted_by_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, PLAIN)
-    monkeypatch.setattr(in_memory, "MOST_ITEMS", 3)
+    monkeypatch.setattr(small_text, "MOST_ITEMS", 3)
     COMPARED.clear()
     assert in_memory_rows(path) and outcome(path)["spa"]["value"] == pytest.approx(2 / 3)
     assert COMPARED == []

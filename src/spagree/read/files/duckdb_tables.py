@@ -184,7 +184,7 @@ def _matching(names: Sequence[str], wanted: Sequence[str], name: str, first: str
 def parquet_table(files: Sequence[File], name: str, *, in_memory: bool = False) -> Table:
     """Parquet files as one table, scanned in place; ids and labels keep their types.
 
-    ``in_memory``: the texts of a small table are fetched at once.
+    ``in_memory``: a score may fetch a small table as integers.
     """
     from spagree.read.files.small_parquet import MOST_ROWS, SmallParquet
 
@@ -205,7 +205,7 @@ def parquet_table(files: Sequence[File], name: str, *, in_memory: bool = False) 
 
     sample = connection.execute(f"SELECT * FROM {_scan(files[0])} LIMIT {SAMPLE_ROWS}").fetchall()
     is_small = in_memory and total <= MOST_ROWS and len(watched) == len(files)
-    small = SmallParquet(connection, _scan(*files), schema, watched, load) if is_small else None
+    small = SmallParquet(connection, _scan(*files), total, schema, watched, load) if is_small else None
     return Table(name, tuple(column for column, _ in schema), small or load, sample=tuple(sample), watched=watched)
 
 

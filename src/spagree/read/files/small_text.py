@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from spagree.late import nw
-from spagree.read.annotations import FewRows, Stamp
+from spagree.read.annotations import ITEM, LABEL, CodedRows, FewRows, Stamp, code_values
 from spagree.read.files.delimited import TextFile
 from spagree.read.files.paths import refuse_changed
 from spagree.read.files.scratch import new_file
 from spagree.read.tables import Small
 
 MOST_BYTES = 1 << 19
+MOST_ITEMS = 10_000  # of as many or more, an engine compares the spellings of a sample
 AMBIGUOUS = (b'"', b"\r", b"\0")
 
 
@@ -50,8 +51,12 @@ class SmallText(Small):
         refuse_changed(self.before)
         if not rows:
             return None
-        cells = {role: [row[place] or None for row in rows] for role, place in places.items()}
-        return FewRows(cells, lambda: finish(self._reloaded(content, list(places.values()))))
+        return FewRows(
+            len(rows),
+            tuple(places),
+            lambda: _coded({role: [row[place] or None for row in rows] for role, place in places.items()}),
+            lambda: finish(self._reloaded(content, list(places.values()))),
+        )
 
     def _reloaded(self, content: bytes, positions: Sequence[int]) -> nw.LazyFrame[Any]:
         """The same bytes on an engine: the file may have changed since, or gone."""
@@ -81,3 +86,16 @@ def _split(content: bytes, file: TextFile) -> list[list[str]]:
     rows = [line.split(file.delimiter) for line in lines[1:]]
     width = len(file.names)
     return rows if width > 1 and all(len(row) == width for row in rows) else []
+
+
+def _coded(cells: Mapping[str, Sequence[str | None]]) -> CodedRows | None:
+    """The rows with a label and an item, as integers; None if there are too many items."""
+    items, labels = cells[ITEM], cells[LABEL]
+    kept = [place for place, label in enumerate(labels) if label is not None and items[place] is not None]
+    missing = sum(label is None for label in labels)
+    lacking = {"missing_label": missing, "missing_item": len(labels) - missing - len(kept)}
+    found = {role: code_values([column[place] for place in kept]) for role, column in cells.items()}
+    names = {role: each for role, (_, each) in found.items()}
+    if len(names[ITEM]) >= MOST_ITEMS:
+        return None
+    return CodedRows({role: codes for role, (codes, _) in found.items()}, names, lambda _: names[ITEM], lacking)

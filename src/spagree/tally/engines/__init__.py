@@ -106,19 +106,19 @@ def to_polars(frame: nw.LazyFrame[Any]) -> polars.DataFrame:
 
 
 @contextmanager
-def explained_faults(frame: nw.LazyFrame[Any]) -> Iterator[None]:
+def explained_faults(engine: nw.LazyFrame[Any] | str) -> Iterator[None]:
     """Explain engine failures: out of memory, a full disk, a lost worker, a missing or damaged file."""
     try:
         yield
     except BaseException as error:
         library = type(error).__module__.partition(".")[0].lstrip("_")
-        if not any(library in engine.libraries for engine in ENGINES):
+        if not any(library in each.libraries for each in ENGINES):
             raise
         from spagree.read.spark.session import is_interruption, reason
 
         if is_interruption(error):
             raise KeyboardInterrupt from error
-        name = frame.implementation.value
+        name = engine if isinstance(engine, str) else engine.implementation.value
         raise FileError(
             f"{name} could not finish counting ({reason(error)}); check the files, and that disk and memory are free"
         ) from error

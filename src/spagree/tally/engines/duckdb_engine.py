@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from spagree.late import nw
-from spagree.read.annotations import ITEM, LABEL, ROW
+from spagree.read.annotations import LABEL, ROW
+from spagree.read.files.hash_codes import CODED_KINDS, sampled_items
 from spagree.read.tables import sql_literal
-from spagree.tally.engines.engine import MOST_REPEATS_APART, ROWS_LOOKED_AT, Engine, Frame
+from spagree.tally.engines.engine import MOST_REPEATS_APART, Engine, Frame
 
 if TYPE_CHECKING:
     import polars
 
 _numbers = count()  # for the names of views
-EXACT_IN_ARRAYS = {
-    "VARCHAR", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"
-}  # fmt: skip
 MOST_ENUMERATED = 10_000  # names in a query
 MOST_HASHES_AT_HOME = 100_000_000  # 0.8 GB, and as much again while fetching
 
@@ -39,7 +37,7 @@ class DuckDB(Engine):
     def columns(self, frame: Frame) -> list[list[Any]]:
         """Texts and integers are fetched as arrays, in half the time; of other types, arrays are not exact."""
         native: Any = frame.to_native()
-        if not {str(kind) for kind in native.types} <= EXACT_IN_ARRAYS:
+        if not {str(kind) for kind in native.types} <= CODED_KINDS:
             return super().columns(frame)
         return [column.tolist() for column in native.fetchnumpy().values()]
 
@@ -78,9 +76,7 @@ class DuckDB(Engine):
 
     def sampled_items(self, frame: Frame, every: int) -> list[Any]:
         """By the hash of an item without surrounding blanks, case and leading zeros."""
-        plain = f"hash(ltrim(lower(trim({ITEM})), '0')) % {every} = 0"
-        chosen = frame.to_native().limit(ROWS_LOOKED_AT).filter(plain).project(ITEM).distinct()
-        return [item for (item,) in chosen.fetchall()]
+        return sampled_items(frame.to_native(), every)
 
     def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:
         """Joined within groups."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import polars
 
 Frame: TypeAlias = "nw.LazyFrame[Any]"
-ROWS_LOOKED_AT = 300_000  # for spellings of items
 MOST_CASES, CASES_AT_ONCE = 1_000, 20
 MOST_REPEATS_APART = 10_000  # repeated keys: up to this many are looked up by their hashes
 
