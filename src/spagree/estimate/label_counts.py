@@ -11,11 +11,11 @@ import numpy as np
 from spagree.errors import DataError
 from spagree.estimate.item_groups import Clustered, ItemGroups, cluster_numbers, profile, renumbered, total
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.grouping import Floats, Ints, counted, pairs_within, run_starts
+from spagree.grouping import Floats, Ints, counted, pairs_within, run_starts, sums
 from spagree.tally.coded import Coded
 from spagree.tally.grouped import NO_VALUE
 from spagree.tally.items import spelled
-from spagree.tally.tally import Tally
+from spagree.tally.tally import EXACT, Tally
 
 if TYPE_CHECKING:
     import polars
@@ -133,8 +133,10 @@ class LabelCounts(Clustered):
 
 def _add_up(keys: Ints, values: Floats, size: int) -> Floats:
     """Sums per key, smallest values first: identical to the last bit whatever the names of labels and items."""
+    if np.abs(values).sum() < EXACT and (values == np.floor(values)).all():  # whole numbers: exact in any order
+        return sums(keys, values, size)
     order = np.lexsort((values, keys))
-    return np.asarray(np.bincount(keys[order], values[order], size), dtype=np.float64)
+    return sums(keys[order], values[order], size)
 
 
 def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False) -> LabelCounts | None:

@@ -111,12 +111,13 @@ def _teams(codes: Coded, group: Ints) -> list[tuple[int, Team, int]]:
     items, between = _footprints(codes, group)
     order = np.argsort(group, kind="stable")
     starts = run_starts(group[order])
+    sizes = np.diff(starts, append=len(order))
     found = []
-    for members in np.split(order, starts[1:]):
-        if len(members) > 1:
-            first = int(members[0])
-            team = Team(tuple(codes.annotators[place] for place in members), int(items[first]))
-            found.append((first, team, int(between[first])))
+    for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
+        members = order[start : start + size].tolist()
+        first = members[0]
+        team = Team(tuple(codes.annotators[place] for place in members), int(items[first]))
+        found.append((first, team, int(between[first])))
     return sorted(found, key=lambda each: (-len(each[1].annotators), each[1].annotators))
 
 
