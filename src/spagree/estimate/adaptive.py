@@ -118,7 +118,10 @@ def _agreeing(tally: Tally, found: LabelCounts | None) -> list[Agreeing]:
 def _pair_agreement(found: Iterable[Agreeing]) -> float:
     """θ with the weights of annotations_m1, in exact rationals."""
     pairable = [(items, n, pairs) for items, n, pairs, *_ in found if n > 1]
-    above = sum((Fraction(pairs) * items / n for items, n, pairs in pairable), Fraction())
+    agreeing: dict[int, int | Fraction] = {}  # few distinct n: fractions only at the end
+    for items, n, pairs in pairable:
+        agreeing[n] = agreeing.get(n, 0) + items * (pairs if isinstance(pairs, int) else Fraction(pairs))
+    above = sum((Fraction(pairs) / n for n, pairs in agreeing.items()), Fraction())
     return float(above / sum(items * (n - 1) for items, n, _ in pairable)) if pairable else 0.0
 
 

@@ -114,7 +114,8 @@ class ItemGroups(Clustered):
     def weights(self, by_n: dict[int, Fraction]) -> Floats:
         """A weight per group, relative to the largest, so squares stay finite on any scale."""
         largest = max(by_n.values())
-        return np.array([float(by_n[int(n)] / largest) for n in self.n])
+        relative = {n: float(weight / largest) for n, weight in by_n.items()}
+        return np.array([relative[n] for n in self.n.tolist()])
 
     def only(self, n: int) -> ItemGroups:
         """The items with exactly n annotations."""

@@ -46,7 +46,7 @@ def _known_items(relation: DuckDBPyRelation) -> tuple[NDArray[np.uint64], list[s
 
 def _known_names(relation: DuckDBPyRelation, role: str) -> tuple[NDArray[np.uint64], list[str]]:
     """The hashes of all values in the order of their texts, null last, and these texts."""
-    known = relation.project(f"{role}, hash({role})").distinct().fetchall()
+    known = relation.project(role).distinct().project(f"{role}, hash({role})").fetchall()
     known.sort(key=lambda pair: (pair[0] is None, str(pair[0])))
     return np.array([found for _, found in known], np.uint64), [str(name) for name, _ in known if name is not None]
 
