@@ -1,10 +1,11 @@
-"""Other packages on the same files, each until it fails: `make bench-peers` writes docs/scale/peers.csv and draws it.
+"""Other packages on the same files, each until it exceeds time or memory: `make bench-peers` writes docs/scale/peers.csv and draws it.
 
-    python benchmarks/peers.py [--sizes 1e4,1e5,1e6,6e6,3e7,1e8] [--seconds 300] [--memory 20] [--rounds 2] [--quick]
+    python benchmarks/peers.py [--sizes 1e3,1e4,1e5,1e6,1e7,1e8] [--seconds 300] [--memory 20] [--rounds 3] [--quick]
 
 Every job starts from a Parquet file with item, annotator and label (string ids, random order) and contains what a
 user has to write to get from there to the coefficient, in the fastest reasonable way that we found. The packages
-live in an environment of their own, .venv-peers. Values are compared with spagree's of the same coefficient.
+live in an environment of their own, .venv-peers. Values are compared with spagree's of the same coefficient. The jobs
+take turns, the best of a few rounds counts, and what would exceed the limits by far is not tried.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from generate import EQUAL, Design, number, write
 HERE = Path(__file__).parent
 PEERS_PYTHON = HERE.parent / ".venv-peers" / "bin" / "python"
 PACKAGES = ("krippendorff", "irrCAC", "nltk", "simpledorff", "statsmodels", "crowd-kit", "numpy", "pandas", "pyarrow")
+STEADY = 100_000  # annotations: with fewer, most of the time goes into starting
+SURELY = 2  # times a limit, if time and memory grow with the number of annotations
 ALPHA, FLEISS, AC1 = "krippendorff_alpha", "fleiss_kappa", "gwet_ac1"
 
 # Codes for items and labels. Arrow's text is twice as fast to turn into codes as pandas' objects.
@@ -99,15 +102,56 @@ OWN = {
 }
 
 
-def best_of(job: str, python: Path, limits: Limits, rounds: int) -> Outcome:
-    """The best time and the highest memory; once is enough for what fails or takes more than a minute."""
-    best = run(job, limits, str(python))
-    for _ in range(rounds - 1):
-        if best.failure or best.seconds > 60:
-            break
-        now = run(job, limits, str(python))
-        best = Outcome(min(now.seconds, best.seconds), max(now.memory, best.memory), now.value, now.failure)
+@dataclass(frozen=True)
+class Job:
+    """What one tool runs on one file, and with which Python."""
+
+    code: str
+    python: Path
+
+    def once(self, limits: Limits) -> Outcome:
+        """A crash is tried once more: a package that ends by a signal at exit is not a package that cannot do it."""
+        found = run(self.code, limits, str(self.python))
+        return run(self.code, limits, str(self.python)) if found.failure and not exhausted(found) else found
+
+
+def exhausted(outcome: Outcome) -> bool:
+    """Whether a job took too long or too much memory, as it would again."""
+    return outcome.failure.startswith(("out of memory", "not done after"))
+
+
+def in_turns(jobs: Mapping[str, Job], limits: Limits, rounds: int) -> dict[str, Outcome]:
+    """The best time and the highest memory of each job; they take turns, so that a disturbance meets all of them.
+
+    Once is enough for what fails or takes more than a minute.
+    """
+    best: dict[str, Outcome] = {}
+    for _ in range(rounds):
+        for name, job in jobs.items():
+            known = best.get(name)
+            if known is None:
+                best[name] = job.once(limits)
+            elif not known.failure and known.seconds <= 60:
+                now = job.once(limits)
+                both = Outcome(min(now.seconds, known.seconds), max(now.memory, known.memory), known.value)
+                best[name] = known if now.failure else both
     return best
+
+
+def hopeless(earlier: Sequence[results.Row], size: int, limits: Limits) -> str:
+    """Why a job is not tried: a smaller one failed, or its time or memory would exceed the limits by far."""
+    if not earlier:
+        return ""
+    last = earlier[-1]
+    if last["failure"].startswith("not tried"):
+        return last["failure"]
+    if last["failure"]:
+        return f"not tried: {last['failure']} with {int(last['annotations']):,} annotations"
+    growth = size / int(last["annotations"])
+    for figure, limit, unit in (("memory_gb", limits.memory, "GB"), ("seconds", limits.seconds, "s")):
+        if int(last["annotations"]) >= STEADY and float(last[figure]) > SURELY * limit / growth:
+            return f"not tried: {last[figure]} {unit} with {int(last['annotations']):,} annotations"
+    return ""
 
 
 def row_of(name: str, size: int, coefficient: str, outcome: Outcome, own: Mapping[str, Any]) -> results.Row:
@@ -135,45 +179,49 @@ def shown(row: results.Row) -> results.Row:
     return row
 
 
-def measure(size: int, alive: list[str], limits: Limits, rounds: int, folder: Path) -> list[results.Row]:
-    """All peers that are alive, and spagree, on files of one size."""
+def measure(
+    size: int, earlier: Sequence[results.Row], limits: Limits, rounds: int, folder: Path
+) -> Iterator[results.Row]:
+    """Spagree, and all peers that may finish, on files of one size."""
     paths = {True: folder / "equal.parquet", False: folder / "varied.parquet"}
     write(Design(size), paths[False])
     write(Design(size - size % sum(EQUAL), per_item=EQUAL), paths[True])
     print(f"{size:,} annotations", flush=True)
-    own, rows = {}, []
-    for name, job in OWN.items():
-        text = job.format(path=paths[False], coefficient=ALPHA)
-        outcome = best_of(text, Path(sys.executable), limits, rounds)
-        own[False] = outcome.value
-        rows.append(shown(row_of(name, size, ALPHA, outcome, outcome.value)))
-    own[True] = run(OWN["spagree"].format(path=paths[True], coefficient=FLEISS), limits).value
-    for name in alive:
-        peer = PEERS[name]
-        outcome = best_of(peer.job.format(path=paths[peer.equal]), PEERS_PYTHON, limits, rounds)
-        rows.append(shown(row_of(name, size, peer.coefficient, outcome, own[peer.equal])))
+    jobs = {
+        name: Job(job.format(path=paths[False], coefficient=ALPHA), Path(sys.executable)) for name, job in OWN.items()
+    }
+    reasons = {name: hopeless([row for row in earlier if row["peer"] == name], size, limits) for name in PEERS}
+    for name, peer in PEERS.items():
+        if not reasons[name]:
+            jobs[name] = Job(peer.job.format(path=paths[peer.equal]), PEERS_PYTHON)
+    found = in_turns(jobs, limits, rounds)
+    equal = run(OWN["spagree"].format(path=paths[True], coefficient=FLEISS), limits)
     for path in paths.values():
         path.unlink()
-    return rows
+    own = {False: found["spagree"].value, True: equal.value}
+    for name in (*OWN, *PEERS):
+        outcome = found.get(name) or Outcome(0, 0, failure=reasons[name])
+        peer = PEERS.get(name, Peer(""))
+        yield shown(row_of(name, size, peer.coefficient, outcome, own[peer.equal]))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", help="1e4,1e5,1e6,6e6,3e7,1e8 unless told; 1e4,1e5 if quick")
+    parser.add_argument("--sizes", help="1e3,1e4,1e5,1e6,1e7,1e8 unless told; 1e4,1e5 if quick")
     parser.add_argument("--seconds", type=float, default=300, help="limit of each job")
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--memory", type=float, default=20, help="limit of each job, in GB")
     parser.add_argument("--quick", action="store_true", help="one round, nothing written to docs")
     given = parser.parse_args()
-    sizes = given.sizes or ("1e4,1e5" if given.quick else "1e4,1e5,1e6,6e6,3e7,1e8")
+    sizes = given.sizes or ("1e4,1e5" if given.quick else "1e3,1e4,1e5,1e6,1e7,1e8")
     rounds, limits = 1 if given.quick else given.rounds, Limits(given.seconds, given.memory)
-    alive = list(PEERS)
+    earlier: list[results.Row] = []
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) if given.quick else results.FOLDER
         for size in map(number, sizes.split(",")):
-            rows = measure(size, alive, limits, rounds, Path(folder))
+            rows = list(measure(size, earlier, limits, rounds, Path(folder)))
             results.keep(store / "peers.csv", rows, key=("annotations",))
-            alive = [name for name in alive if name not in {row["peer"] for row in rows if row["failure"]}]
+            earlier += rows
         results.note_environment(store, "peers", ("spagree",), others=(PEERS_PYTHON, PACKAGES))
         print("\n".join(results.peers_section(store)))
     if not given.quick:

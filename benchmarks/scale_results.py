@@ -93,7 +93,8 @@ def cell(row: Row | None) -> str:
     if row is None:
         return ""
     if row["failure"]:
-        return f"failed: {row['failure']}".replace("|", "\\|")
+        failed = "" if row["failure"].startswith("not tried") else "failed: "
+        return f"{failed}{row['failure']}".replace("|", "\\|")
     return f"{seconds(row):.2f} s, {memory(row):.2f} GB"
 
 
@@ -230,7 +231,7 @@ def peers_section(folder: Path) -> list[str]:
     lines += [
         "Everyone starts from the same Parquet file with item, annotator and label (string ids, random order) and ends",
         "with a coefficient; the conversion that a user has to write is part of it and was written to be fast",
-        "(`benchmarks/peers.py`). A package that fails once, or takes more than its limit, is not tried on more.",
+        "(`benchmarks/peers.py`). A package that fails twice or exceeds a limit, or would do so by far, is not tried on more.",
         "",
         "- `krippendorff` takes a matrix of annotators × items, or a table of items × classes with counts.",
         "- `statsmodels` wants the same number of annotations for every item and stops with an AssertionError",
