@@ -46,6 +46,8 @@ class Agreement:
     understood: Understood | None = None
     options: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """The options given to :func:`measure`, without the values of secret ones."""
+    noticed: tuple[Caution, ...] = ()
+    """The warnings that concern reading and counting, not the figures."""
 
     @property
     def spa(self) -> Estimate:

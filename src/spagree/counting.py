@@ -16,6 +16,7 @@ from spagree.tally.items import ItemCounts, item_counts
 from spagree.tally.policies import Policies
 from spagree.tally.saved import is_saved_tally, load_all
 from spagree.tally.tally import Tally
+from spagree.understood import Caution
 
 DECISIVE = ("missing", "status", "ground_truth", "multi", "empty", "duplicates", "first", "normalize")
 
@@ -64,12 +65,18 @@ def tally(source: Any, **options: Any) -> Tally:
     >>> spagree.measure(monday + tuesday).spa.value
     0.5
     """
-    reading, counted = Reading(**options), ready(source)
-    if counted is not None:
+    return tally_and_cautions(source, **options)[0]
+
+
+def tally_and_cautions(source: Any, **options: Any) -> tuple[Tally, tuple[Caution, ...]]:
+    """The tally, and what was noticed while reading and counting, which a tally does not keep."""
+    reading, ready_made = Reading(**options), ready(source)
+    if ready_made is not None:
         refuse_late(reading)
-        return tally_of(counted)
+        return tally_of(ready_made), ()
     annotations = read(source, **options)
-    return replace(count(annotations, policies(reading)).tally, counted=_how_counted(reading, annotations))
+    counted = count(annotations, policies(reading))
+    return replace(counted.tally, counted=_how_counted(reading, annotations)), counted.cautions
 
 
 @shows(Reading)
@@ -84,12 +91,18 @@ def count_items(source: Any, **options: Any) -> ItemCounts:
     >>> spagree.measure(morning + evening).data.pairable_items
     1
     """
+    return item_counts_and_cautions(source, **options)[0]
+
+
+def item_counts_and_cautions(source: Any, **options: Any) -> tuple[ItemCounts, tuple[Caution, ...]]:
+    """The counts per item, and what was noticed while reading and counting."""
     reading = Reading(**options)
     if reading.cluster is not None or reading.by is not None:
         option = "--cluster" if reading.cluster is not None else "--by"
         raise UsageError(f"{option}: counts of single items keep no clusters or groups; count a tally instead")
     annotations = read(source, **options)
-    return replace(item_counts(count(annotations, policies(reading))), counted=_how_counted(reading, annotations))
+    counted = count(annotations, policies(reading))
+    return replace(item_counts(counted), counted=_how_counted(reading, annotations)), counted.cautions
 
 
 def _how_counted(reading: Reading, annotations: Annotations) -> dict[str, Any]:

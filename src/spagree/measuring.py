@@ -27,6 +27,7 @@ from spagree.read import read, read_all
 from spagree.read.annotations import Annotations
 from spagree.tally.count import Counted, Held, count
 from spagree.tally.items import ItemCounts, ItemTable
+from spagree.tally.spelling import caution_ids, caution_variants
 from spagree.tally.tally import Tally
 from spagree.understood import Understood
 
@@ -219,11 +220,14 @@ class _Estimation(Estimating):
         missing = caution_missing(counted, self.weights, self.similarity())
         said = behind.cautions(findings.spa.value) + counted.cautions + missing
         findings = replace(findings, warnings=findings.warnings + said)
-        return Agreement(findings, behind, understood, given(*asked, self))
+        return Agreement(findings, behind, understood, given(*asked, self), counted.cautions + missing)
 
     def of_tally(self, tally: Tally, items: ItemTable | None) -> Agreement:
         behind = self.measurement(tally, items)
-        return Agreement(self.findings(behind), behind, options=given(self))
+        findings = self.findings(behind)
+        said = caution_variants(tally.labels) + caution_ids(tally, tuple)
+        findings = replace(findings, warnings=findings.warnings + said)
+        return Agreement(findings, behind, options=given(self), noticed=said)
 
     def findings(self, behind: Measurement) -> Findings:
         found = find(behind.tally, self.weights, self.level, self.resample(), self.similarity())

@@ -125,7 +125,7 @@ def test_score_without_an_assignment_says_nothing_about_one(annotated: Run) -> N
 def test_an_assignment_of_other_items_is_refused(annotated: Run) -> None:
     Path("other.csv").write_text("item,annotator\nt1,ann\n")
     code, _, err = annotated("score", "labels.csv", "--assignment", "other.csv")
-    assert code == 3 and "name the column with the assigned ids: --item" in err
+    assert code == 3 and "name the column with the assigned ids: --item" in err and "write both alike" in err
     code, _, err = annotated("score", "labels.csv", "--assignment", "none.csv")
     assert code == 4 and "no such file" in err
 

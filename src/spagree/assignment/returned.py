@@ -89,7 +89,10 @@ def _strangers(planned: Set[Pair], found: Set[Pair]) -> str:
         f"{name} {ours!r} in the assignment, {theirs!r} in the source" for name, (ours, theirs) in unlike.items()
     )
     columns = " and ".join(f"--{name}" for name in unlike)
-    return f"nothing in the source was assigned ({shown}); name the column with the assigned ids: {columns}"
+    return (
+        f"nothing in the source was assigned ({shown}); write both alike, or name the column with the "
+        f"assigned ids: {columns}"
+    )
 
 
 def _short(assigned: Counter[str], done: Counter[str]) -> tuple[Short, ...]:

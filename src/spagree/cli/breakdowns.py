@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from spagree.cli.console import draw, note, print_json, say, working
+from spagree.cli.console import draw, note, print_json, say, warn, working
 from spagree.cli.options import Command, force_option, option, options_of, reading_options, rows_as_json, to_python
 from spagree.errors import UsageError
 from spagree.options import Estimating
@@ -27,7 +27,9 @@ def _measured(options: dict[str, Any], *, in_full: bool = False) -> Any:
     """The agreement; ``in_full`` if the table needs every annotation."""
     from spagree.measuring import measure, measure_in_full
 
-    return (measure_in_full if in_full else measure)(**to_python(options))
+    found = (measure_in_full if in_full else measure)(**to_python(options))
+    warn(found.noticed)
+    return found
 
 
 def _draw(rows: list[dict[str, Any]], columns: Sequence[str]) -> None:

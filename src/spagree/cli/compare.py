@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from spagree.cli.console import Picture, draw, note, say, working
+from spagree.cli.console import Picture, draw, note, say, warn, working
 from spagree.cli.options import (
     Command,
     chart_option,
@@ -89,6 +89,7 @@ def compare(
             found = compare_all(one, before=before, **asked)
         else:
             found = compare_all(*sources, names=names_of(sources), **asked)
+    warn(found.warnings)
     if as_json:
         say(found.to_json())
     else:

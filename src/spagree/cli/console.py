@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import StringIO
 from pathlib import Path
@@ -15,6 +15,7 @@ import click
 
 from spagree import progress
 from spagree.errors import FileError, UsageError
+from spagree.understood import Caution
 
 REFRESHED = 8  # times a second
 PLAIN = str.maketrans(
@@ -99,6 +100,14 @@ def note(text: str) -> None:
         sys.stderr.flush()
     except OSError:
         _silence(sys.stderr)
+
+
+def warn(noticed: Iterable[Caution]) -> None:
+    """Print what was noticed while reading and counting, for commands whose results do not show it."""
+    from spagree.present.wording import escape_controls
+
+    for caution in noticed:
+        note(f"warning: {escape_controls(caution.message)}")
 
 
 def _encodable(text: str, stream: TextIO) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from spagree.cli.console import Picture, draw, print_json, say, working
+from spagree.cli.console import Picture, draw, print_json, say, warn, working
 from spagree.cli.options import (
     Command,
     chart_option,
@@ -86,6 +86,7 @@ def _from_pilot(options: dict[str, Any], wanted: dict[str, Any], most: int | Non
     from spagree.measuring import measure
 
     agreement = measure(**to_python(options))
+    warn(agreement.noticed)
     try:
         speed = pace(agreement.development().rows(named=True))
     except SpagreeError:  # no times, no pace
@@ -104,7 +105,9 @@ def development(*, steps: int, as_json: bool, **options: Any) -> None:
     from spagree.present.plans import development_rows, development_table
 
     with working("counting annotations"):
-        rows = development_rows(measure_in_full(**to_python(options)).development(steps))
+        agreement = measure_in_full(**to_python(options))
+        rows = development_rows(agreement.development(steps))
+    warn(agreement.noticed)
     if as_json:
         print_json({"development": rows})
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from spagree.cli.console import note, working
+from spagree.cli.console import note, warn, working
 from spagree.cli.options import Command, force_option, option, reading_options, to_python
 
 
@@ -25,15 +25,16 @@ def tally(output: str, keep_items: bool, force: bool, **options: Any) -> None:
     spagree merge part1.json part2.json -o all.json
     spagree score all.json
     """
-    from spagree.counting import count_items
-    from spagree.counting import tally as count_all
+    from spagree.counting import item_counts_and_cautions, tally_and_cautions
     from spagree.tally.saved import save
     from spagree.write import refuse_existing
 
     refuse_existing(output, force=force)
     with working("counting annotations"):
-        counted = (count_items if keep_items else count_all)(**to_python(options))
+        counting = item_counts_and_cautions if keep_items else tally_and_cautions
+        counted, cautions = counting(**to_python(options))
     save(counted, output, force=force)
+    warn(cautions)  # the tally does not keep them
     note(f"saved {output}")
 
 

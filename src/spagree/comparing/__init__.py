@@ -32,6 +32,8 @@ from spagree.present.model_words import model_sentence, models_chart, models_doc
 from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.tally.engines import column_names, to_polars
+from spagree.tally.spelling import caution_variants
+from spagree.understood import Caution
 
 if TYPE_CHECKING:
     import polars
@@ -42,7 +44,7 @@ MOST_SHOWN = 20
 
 def compare_models(
     source: Any, model: str | Sequence[str] | Mapping[str, Any], margin: float, options: Mapping[str, Any]
-) -> dict[str, ModelFindings]:
+) -> ModelComparison:
     """Separate models from people, and compare each model with the people."""
     import polars
 
@@ -50,7 +52,8 @@ def compare_models(
         raise UsageError(f"--{name} is for comparing two sources or more; leave it out, or choose rows with --where")
     if not 0 <= margin < 1:
         raise UsageError(f"margin {margin}: how much less agreement still counts as good, for example 0.05")
-    whole = annotation_rows(measure(source, **options))
+    measured = measure(source, **options)
+    whole = annotation_rows(measured)
     if whole is None:
         raise UsageError("model: a tally does not say who gave which label; compare the annotations themselves")
     names = [model] if isinstance(model, str) else model
@@ -60,6 +63,8 @@ def compare_models(
     runs = {name: _runs(name, given, whole, known, options) for name, given in asked.items()}
     machines = [annotator for name, given in asked.items() if given is None for annotator in _matching(name, known)]
     people = whole.filter(polars.col(ANNOTATOR).is_null() | ~polars.col(ANNOTATOR).is_in(machines))
+    if people.is_empty():
+        raise DataError(f"--model {', '.join(asked)}: everybody in the source is a model; add the labels of people")
     has_people = people[ANNOTATOR].null_count() < people.height
     columns = [ITEM, ANNOTATOR, LABEL] if has_people else [ITEM, LABEL]
     humans = measure(
@@ -69,7 +74,10 @@ def compare_models(
         label=LABEL,
         **estimating(options),
     )
-    return {name: _findings(name, people, given, humans, margin) for name, given in runs.items()}
+    labels = {label for rows in (people, *(run for each in runs.values() for run in each)) for label in rows[LABEL]}
+    said = [each for each in measured.noticed if each.code != "label_variants"]
+    found = {name: _findings(name, people, given, humans, margin) for name, given in runs.items()}
+    return ModelComparison(found, (*said, *caution_variants(labels)))
 
 
 def _findings(
@@ -151,6 +159,15 @@ class Comparison(Compared, Shown):
     agreements: Mapping[str, Agreement] = field(default_factory=dict)
 
     @property
+    def warnings(self) -> tuple[Caution, ...]:
+        """What was noticed while reading and counting, with the name of the data set."""
+        return tuple(
+            replace(each, message=f"{name}: {each.message.removeprefix(f'{name}: ')}")
+            for name, agreement in self.agreements.items()
+            for each in agreement.noticed
+        )
+
+    @property
     def difference(self) -> Difference:
         """SPA of the second minus SPA of the first."""
         return self.pairs[0].difference
@@ -202,6 +219,8 @@ class ModelComparison(Shown):
     """
 
     models: Mapping[str, ModelFindings]
+    warnings: tuple[Caution, ...] = ()
+    """What was noticed while reading and counting, and labels that models and people write differently."""
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain values, in full precision."""
@@ -264,7 +283,7 @@ def compare(
     if model is not None:
         if len(sources) != 1 or before is not None or names is not None:
             raise UsageError("model: give one source, and neither names nor before")
-        return ModelComparison(compare_models(sources[0], model, margin, options))
+        return compare_models(sources[0], model, margin, options)
     if before is not None:
         if len(sources) != 1:
             raise UsageError("before: give the one source to be split by time")

@@ -68,6 +68,7 @@ def _file(address: str) -> str:
         )
     if not sqlite.is_database(path):
         raise UsageError(
-            f"{addresses.public(address)}: --query is for databases, and this file is not one; leave it out"
+            f"{addresses.public(address)}: --query is for SQLite and PostgreSQL databases, and this file is none; "
+            "leave it out"
         )
     return str(path)

@@ -22,6 +22,7 @@ from spagree.read.files.scratch import new_file
 URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 PARQUET, ARROW = b"PAR1", b"ARROW1"
 ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+DUCKDB = b"DUCK"
 NO_TABLES = {  # how they start, and what they are called
     "a Python pickle": ((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), (".pkl", ".pickle", ".p")),
     "a numpy array": ((b"\x93NUMPY",), (".npy",)),
@@ -31,6 +32,7 @@ NO_TABLES = {  # how they start, and what they are called
     "a SAS file": ((), (".sas7bdat", ".xpt")),
     "a file of R": ((b"RDX", b"RDA"), (".rds", ".rda", ".rdata")),
     "a web page": ((b"<!DOCTYPE html", b"<!doctype html", b"<html", b"<table"), (".html", ".htm")),
+    "a DuckDB database": ((DUCKDB,), (".duckdb",)),
     "a YAML file": ((), (".yaml", ".yml")),
 }
 SQLITE = b"SQLite format 3\x00"
@@ -78,9 +80,10 @@ def refuse_equal(files: Sequence[File]) -> None:
         if file.is_temporary:
             continue
         found = file.path.stat()
-        before = seen.setdefault((found.st_dev, found.st_ino), file.name)
-        if before is not file.name:
-            raise UsageError(f"{before} and {file.name} are the same file, which would count twice; name it once")
+        key = found.st_dev, found.st_ino
+        if key in seen:
+            raise UsageError(f"{seen[key]} and {file.name} are the same file, which would count twice; name it once")
+        seen[key] = file.name
 
 
 def stamps(files: Sequence[File]) -> dict[Path, Stamp]:
@@ -237,6 +240,7 @@ def _kind_by_magic(file: File, start: bytes) -> str | None:
         raise FileError(f"{file.name}: a zip archive, not a table; unpack it and name the file inside")
     if start.startswith(SQLITE):
         raise addresses.needed(file.name, ())
+    start = start[8:] if start[8:12] == DUCKDB else start  # behind a checksum
     for what, (starts, extensions) in NO_TABLES.items():
         if start.startswith(starts) or file.extension in extensions:
             raise no_table(file.name, what)

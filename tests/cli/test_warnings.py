@@ -1,0 +1,90 @@
+"""Every command that reads annotations says what was noticed, not only score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import spagree
+from command import Run
+from spagree.errors import DataError, UsageError
+
+HEADER = "item,annotator,label\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Six items, on which people mean the same and one of them writes it differently."""
+    path = tmp_path / "votes.csv"
+    rows = [f"{n},{who},{label}\n" for n in range(6) for who, label in (("ann", "yes"), ("bob", "Yes"), ("cyd", "no"))]
+    path.write_text(HEADER + "".join(rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("command", ["items", "annotators", "classes", "pairs", "plan", "tally", "compare"])
+def test_every_command_names_labels_that_differ_in_spelling(
+    command: str, table: Path, tmp_path: Path, run: Run
+) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(HEADER + "".join(f"{n},{who},yes\n" for n in range(6) for who in ("ann", "bob")), encoding="utf-8")
+    more = {"tally": ["-o", tmp_path / "votes.json"], "compare": [other]}.get(command, [])
+    code, _, err = run(command, table, *more)
+    assert code == 0 and "warning: " in err and "'Yes' / 'yes'" in err
+    code, _, err = run(command, table, *more, "--normalize", *(["--force"] if command == "tally" else []))
+    assert code == 0 and "warning" not in err
+
+
+def test_a_development_names_them_too(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "timed.csv"
+    rows = [f"{n},{who},{label},{n}\n" for n in range(20) for who, label in (("ann", "yes"), ("bob", "Yes"))]
+    path.write_text("item,annotator,label,time\n" + "".join(rows), encoding="utf-8")
+    code, _, err = run("development", path)
+    assert code == 0 and "warning: labels that differ only in spelling" in err
+
+
+def test_the_side_is_named_in_a_comparison(table: Path) -> None:
+    found = spagree.compare(table, [("q1", "ann", "yes"), ("q1", "bob", "yes")], names=("one", "two"))
+    assert [each.message.partition(":")[0] for each in found.warnings if each.code == "label_variants"] == ["one"]
+
+
+def test_merged_tallies_that_spell_labels_differently_are_named(tmp_path: Path, run: Run) -> None:
+    for name, label in (("a", "yes"), ("b", "Yes")):
+        rows = [(f"{name}{n}", who, label) for n in range(6) for who in ("ann", "bob")]
+        spagree.save(spagree.tally(rows), tmp_path / f"{name}.json")
+    code, out, _ = run("score", tmp_path / "a.json", tmp_path / "b.json", "--json")
+    assert code == 0 and [each["code"] for each in json.loads(out)["warnings"]] == ["label_variants"]
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_model_that_spells_labels_differently_is_named(is_file: bool, tmp_path: Path) -> None:
+    people = [(str(n), who, "no" if n % 3 else "yes") for n in range(12) for who in ("ann", "bob")]
+    machine = [(str(n), "gpt", "No" if n % 3 else "Yes") for n in range(12)]
+    path = tmp_path / "gpt.csv"
+    path.write_text("item,label\n" + "".join(f"{item},{label}\n" for item, _, label in machine), encoding="utf-8")
+    found = spagree.compare(people if is_file else people + machine, model={"gpt": path} if is_file else "gpt")
+    assert [each.code for each in found.warnings].count("label_variants") == 1
+    assert found.models["gpt"].with_humans.value == 0
+
+
+def test_a_source_of_models_only_is_refused() -> None:
+    with pytest.raises(DataError, match="everybody in the source is a model; add the labels of people"):
+        spagree.compare([("1", "gpt", "a"), ("2", "gpt", "a")], model="gpt")
+
+
+def test_a_file_named_twice_is_refused_also_where_its_name_is_one_text(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("item,label\n1,a\n1,b\n", encoding="utf-8")
+    name = str(path)
+    with pytest.raises(UsageError, match="the same file, which would count twice"):
+        spagree.measure([name, name])
+
+
+def test_a_duckdb_database_is_called_by_its_name(tmp_path: Path, run: Run) -> None:
+    import duckdb
+
+    path = tmp_path / "votes.db"
+    duckdb.connect(str(path)).close()
+    code, _, err = run("score", path)
+    assert code == 4 and "a DuckDB database" in err and "save the table as CSV or Parquet" in err
