@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spagree.errors import UsageError
+from spagree.errors import UsageError, count
 from spagree.estimate import (
     Corrected,
     Data,
@@ -273,7 +273,7 @@ class Agreement:
 
         frame = self.measurement.annotations
         if frame is None or ANNOTATOR not in column_names(frame):
-            raise UsageError("--assignment: the source does not say who annotated; name the column with --annotator")
+            raise UsageError("--assignment: the annotators are unknown; name their column with --annotator")
         if isinstance(assignment, str | os.PathLike):
             return check_returned(read_assignment(assignment), annotated_pairs(frame))
         return check_returned(assignment.frame().rows(), annotated_pairs(frame))
@@ -365,7 +365,7 @@ class Agreement:
         from spagree.present.wording import figure, interval
 
         data, spa = self.findings.data, self.findings.spa
-        used = f"{data.pairable_items:,} of {data.items:,} items, {data.annotations:,} annotations"
+        used = f"{data.pairable_items:,} of {count(data.items, 'item')}, {count(data.annotations, 'annotation')}"
         return f"<Agreement: SPA {figure(spa.value)} ({interval(spa)}), {used}>"
 
     def __str__(self) -> str:

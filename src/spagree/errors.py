@@ -113,6 +113,15 @@ class FileError(SpagreeError, OSError):
     exit_code = 4
 
 
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun, for messages and sentences; the plural may end with a verb.
+
+    >>> count(1, "item"), count(12000, "item"), count(2, "class", "classes"), count(1, "row is", "rows are")
+    ('1 item', '12,000 items', '2 classes', '1 row is')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def unknown_name(what: str, found: str, known: Iterable[str]) -> UsageError:
     """The error for a misspelt name, with the nearest known one.
 
@@ -123,5 +132,5 @@ def unknown_name(what: str, found: str, known: Iterable[str]) -> UsageError:
 
     names = [str(name) for name in known]
     near = difflib.get_close_matches(found.lower(), names, n=1)
-    hint = f" did you mean {near[0]!r}?" if near else ""
-    return UsageError(f"unknown {what} {found!r};{hint} Known: {', '.join(names)}")
+    hint = f"did you mean {near[0]!r}? Known" if near else "known"
+    return UsageError(f"unknown {what} {found!r}; {hint}: {', '.join(names)}")

@@ -138,5 +138,5 @@ def test_a_tally_or_counts_do_not_say_who() -> None:
     counts = spagree.measure(np.array([[2, 1], [0, 2]]), format="counts")
     tally = spagree.measure(spagree.tally([("q1", "ann", "x"), ("q1", "bob", "x")]))
     for found in (counts, tally):
-        with pytest.raises(spagree.UsageError, match="does not say who annotated"):
+        with pytest.raises(spagree.UsageError, match="the annotators are unknown"):
             found.returned(design)

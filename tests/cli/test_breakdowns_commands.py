@@ -118,3 +118,13 @@ def test_the_score_can_speak_for_new_annotators(run: Run) -> None:
     assert run("score", "example:sparse", "--interval-for", "people")[0] == 2
     assert run("score", "example:sparse", "--generalise", "annotators")[1] == out, "the old name"
     assert "--generalise" not in run("score", "--help")[1]
+
+
+def test_a_table_without_rows_says_why(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "alone.csv"
+    path.write_text("item,annotator,label\nq1,ann,yes\nq2,bob,no\n")
+    assert run("items", path)[1] == "No item has two annotations, so there is nothing to compare.\n"
+    assert run("pairs", path)[1] == "No two annotators share an item.\n"
+    assert run("pairs", path, "--least", 5)[1] == "No two annotators share 5 items.\n"
+    out = run("classes", path)[1]
+    assert out.endswith("\nNo classes were confused.\n") and "rests on fewer" not in out

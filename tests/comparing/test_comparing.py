@@ -158,7 +158,7 @@ def test_a_split_that_cannot_be_made_is_refused() -> None:
         (A, 15, spagree.UsageError, "time of each annotation"),
         (stamped, "soon", spagree.UsageError, "neither a date nor a number"),
         (stamped, 5, spagree.DataError, "no annotation was made before 5"),
-        ([*stamped, (1, "zoe", "1", None)], 15, spagree.DataError, "1 annotations have no time"),
+        ([*stamped, (1, "zoe", "1", None)], 15, spagree.DataError, "1 annotation has no time"),
     ):
         with pytest.raises(error, match=words):
             spagree.compare(source, before=before)
@@ -219,7 +219,7 @@ def test_bots_are_not_people() -> None:
 def test_models_that_cannot_be_compared_are_refused() -> None:
     with pytest.raises(spagree.UsageError, match="did you mean 'bot'"):
         spagree.compare([*A, *BOT], model="bt")
-    with pytest.raises(spagree.UsageError, match="does not say who annotated"):
+    with pytest.raises(spagree.UsageError, match="the annotators of the source are unknown"):
         spagree.compare(spagree.count_items(A), model="bot")
     with pytest.raises(spagree.UsageError, match="a tally does not say"):
         spagree.compare(spagree.tally(A), model="bot")

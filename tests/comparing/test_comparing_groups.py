@@ -127,6 +127,8 @@ def test_a_group_that_one_side_lacks_is_named() -> None:
     assert "Not compared: fr, which only b has." in str(found)
     turned = spagree.compare(later, first, names=("b", "a"), by="lang")
     assert turned.not_compared == {"fr": ["b"]}
+    three = spagree.compare(later, first, later, names=("b", "a", "c"), by="lang")
+    assert "Not compared: fr, which only b and c have." in str(three)
 
 
 def test_a_class_that_one_side_lacks_has_no_difference() -> None:

@@ -81,7 +81,7 @@ def test_much_without_annotators_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("spagree.estimate.overlap.CHEAP_ANNOTATIONS", 10)
     frame = polars.DataFrame([(item, label) for item, _, label, _ in rows()], schema=["item", "label"], orient="row")
     found = spagree.measure(frame).breakdowns(["annotators", "disputed"])
-    assert "who annotated is not known" in str(found.lacks("annotators")) and found.lacks("disputed") is None
+    assert "the annotators are unknown" in str(found.lacks("annotators")) and found.lacks("disputed") is None
 
 
 def test_a_chart_computes_only_what_it_draws(calls: Counter[str]) -> None:
@@ -127,9 +127,9 @@ def test_callers_may_change_the_tables_they_get() -> None:
 
 WHY_ONE = {
     "a bootstrap": (rows(), {"bootstrap": 100}, "a bootstrap resamples items only"),
-    "nobody known": ([(item, None, label) for item, _, label, _ in rows()], {}, "who annotated is not known"),
+    "nobody known": ([(item, None, label) for item, _, label, _ in rows()], {}, "the annotators are unknown"),
     "one annotator": ([(item, "ann", label) for item, _, label, _ in rows()[::3]], {}, "only one annotator is known"),
-    "somebody unknown": ([*rows(), ("q1", None, "yes", 1)], {}, "some annotations do not say who made them"),
+    "somebody unknown": ([*rows(), ("q1", None, "yes", 1)], {}, "the annotators of some annotations are unknown"),
 }
 
 

@@ -222,7 +222,7 @@ def test_two_annotators_say_nothing_about_others() -> None:
     ("source", "why"),
     [
         ("counts", "annotations"),
-        ("unknown", "some annotations do not say who made them"),
+        ("unknown", "the annotators of some annotations are unknown"),
         ("tally", "annotations"),
         ("bootstrap", "a bootstrap resamples items only"),
         ("weights", "custom weights"),

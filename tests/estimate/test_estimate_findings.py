@@ -209,9 +209,7 @@ def test_low_coverage_is_said_below_half() -> None:
 
 def test_one_class_is_said() -> None:
     found = cautions(find(tally_of(parse("aa aaa aa aa aa aaaa aa aa aa aa b"))))
-    told = (
-        "all annotations of pairable items carry the same label; agreement is 1 by necessity. If an empty cell means "
-    )
+    told = "all items with two or more annotations carry the same label, so agreement can only be 1. If an empty cell means "
     assert found == {"one_class": told + "another label, such as no, write that label into it"}
 
 

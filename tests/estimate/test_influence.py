@@ -106,7 +106,7 @@ def test_without_annotators_only_items_are_known() -> None:
     found = pairable(AnnotationCodes(rows.item, np.full_like(rows.annotator, -1), rows.label), weight)
     moved = influence(found, parts(found), Sums.observed)
     assert not moved.knows_annotators and not found.coded.has_annotators
-    with pytest.raises(ValueError, match="who annotated is not known"):
+    with pytest.raises(ValueError, match="the annotators are unknown"):
         moved.covariance(moved, new_annotators=True)
 
 

@@ -182,7 +182,7 @@ def test_what_cannot_be_done_is_refused() -> None:
         spagree.measure(spagree.tally(ROWS), interval_for="annotators")
     with pytest.raises(spagree.UsageError, match="annotator="):
         spagree.measure(np.array([[2, 0], [1, 1]]), format="counts", interval_for="annotators")
-    with pytest.raises(spagree.UsageError, match="1 annotations do not say who made them"):
+    with pytest.raises(spagree.UsageError, match="the annotator of 1 annotation is unknown"):
         spagree.measure([*ROWS, ("q0", None, "x")], interval_for="annotators")
 
 

@@ -36,7 +36,7 @@ def test_more_than_chance_and_no_more_than_chance(tmp_path: Path) -> None:
 def test_other_weights_and_metrics_are_not_compared() -> None:
     plain = spagree.measure(ROWS).to_dict()
     other = spagree.measure(ROWS, weights="flat").to_dict()
-    assert what_changed(plain, other) == "The earlier number cannot be compared: it was measured with another weights."
+    assert what_changed(plain, other) == "The earlier number cannot be compared: it was measured with other weights."
     numbers = [(item, who, str(item % 3)) for item, who, _ in ROWS]
     both = [spagree.measure(numbers, metric=metric).to_dict() for metric in ("nominal", "interval")]
     assert "another metric" in what_changed(*both)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spagree
+from spagree.errors import count
 from spagree.estimate import Estimate, find
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.present.document import document
@@ -24,7 +25,6 @@ from spagree.present.terminal import summary
 from spagree.present.verdicts import checked, verdicts
 from spagree.present.wording import (
     change,
-    count,
     escape_controls,
     figure,
     interval,
@@ -221,7 +221,7 @@ def test_where_only_items_are_known_it_says_so(monkeypatch: pytest.MonkeyPatch) 
     resampled = interval_words(spagree.measure(answers("abc"), bootstrap=100).breakdowns())
     assert "not computed, because a bootstrap resamples items only" in resampled[1]
     nameless = spagree.measure(polars.DataFrame({"item": [1, 1, 2, 2, 3, 3], "label": list("xxyyxy")}))
-    assert "because who annotated is not known; name the column" in interval_words(nameless.breakdowns())[1]
+    assert "because the annotators are unknown; name their column" in interval_words(nameless.breakdowns())[1]
     monkeypatch.setattr("spagree.estimate.breakdowns.MOST_FOR_BOTH", 10)
     large = interval_words(spagree.measure(answers("abc")).breakdowns())
     assert "above 10 annotations" in large[1] and "interval_for" in large[1]
@@ -306,10 +306,12 @@ def test_every_state_of_the_overlap_has_words_without_further_breakdowns() -> No
 
     shared = [(i, who, "x") for i in range(9) for who in "abc"]
     assert overlap(shared) == "All 3 annotators are connected by items they share."
+    assert overlap([(1, "ann", "x")]) == "There is only one annotator."
+    assert overlap([(1, "ann", "x"), (2, "bob", "x")]) == "No two annotators share an item."
     assert overlap([*shared, *((50 + i, "dan", "x") for i in range(3))]) == (
         "1 of 4 annotators shares no item with anybody (10% of the annotations); the others are connected."
     )
-    assert overlap([*shared, (0, None, "x")]) == "1 annotation does not say who made it."
+    assert overlap([*shared, (0, None, "x")]) == "The annotator of 1 annotation is unknown."
     assert "2 teams" in overlap([*shared, *((50 + i, who, "x") for i in range(9) for who in "de")])
     assert "shares only 1 item" in overlap(
         [*shared, *((50 + i, who, "x") for i in range(9) for who in "de"), (0, "d", "x")]

@@ -169,7 +169,7 @@ def test_without_annotators_their_sections_say_so() -> None:
         "annotator", "time"
     )
     html = page_of(frame)
-    assert "Who annotated is not known; name the column of the annotator" in section(html, "who")
+    assert "The annotators are unknown; name their column" in section(html, "who")
     assert "Overlap. Not known" in section(html, "trust")
     assert "annotators unknown" in section(html, "method")
     assert "of disagreement" in section(html, "items")
@@ -196,7 +196,7 @@ def test_nothing_pairable_still_makes_a_page() -> None:
 def test_one_class_has_no_chance_correction_and_nothing_to_confuse() -> None:
     html = page_of([(item, who, "yes") for item in range(12) for who in "ab"])
     assert "All annotations carry one label, so agreement by chance is certain." in section(html, "chance")
-    assert "agreement is 1 by necessity" in section(html, "trust")
+    assert "agreement can only be 1" in section(html, "trust")
     assert "Every item that was used has 2 annotations: the assumption cannot fail" in section(html, "trust")
 
 

@@ -181,7 +181,7 @@ def test_two_are_both() -> None:
 def test_somebody_unknown() -> None:
     frame = polars.DataFrame([*pairs_of(30), (0, None, "x")], schema=["item", "annotator", "label"], orient="row")
     found = judged(frame)["Overlap"]
-    assert found.state == "look" and "1 annotation does not say who made it" in found.words
+    assert found.state == "look" and "The annotator of 1 annotation is unknown" in found.words
 
 
 def test_what_was_left_out() -> None:
@@ -210,9 +210,7 @@ def test_other_warnings_are_passed_on_once() -> None:
     found = judged(rows)
     assert found["Label variants"].state == "look"
     assert found["Label variants"].words.startswith("Labels that differ only in spelling")
-    assert (
-        "agreement is 1 by necessity. " in judged([(i, who, "x") for i in range(12) for who in "ab"])["One class"].words
-    )
+    assert "agreement can only be 1. " in judged([(i, who, "x") for i in range(12) for who in "ab"])["One class"].words
     few = judged(pairs_of(5))
     assert not [title for title in few if "Few" in title]
 

@@ -286,7 +286,7 @@ def test_one_task_for_all_is_not_the_item(scored: Callable[..., tuple[int, dict[
     )
     content = table("id,subject_id,user_name,task,data.pos,data.neg,data.neu", rows)
     code, _, err = scored(content)
-    assert code == 3 and "column 'task' has only 1 values" in err
+    assert code == 3 and "column 'task' has only 1 value," in err
     _, found, _ = scored(content, advised(err))
     assert value(found) == pytest.approx(spa(DATA))
 

@@ -170,7 +170,7 @@ def test_repeats_are_counted_by_the_engine(tmp_path: Path) -> None:
     assert counted_in_full(path) is None
     assert measure_in_full(path).to_json() == spagree.measure(path).to_json()
     pl.concat([plain, known.head(1).with_columns(label=pl.lit("99"))]).write_parquet(path)
-    with pytest.raises(spagree.DuplicateError, match="1 time an annotator gave one item different labels"):
+    with pytest.raises(spagree.DuplicateError, match="once an annotator gave one item different labels"):
         measure_in_full(path)
 
 

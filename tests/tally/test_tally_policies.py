@@ -136,7 +136,7 @@ def test_different_labels_are_refused_with_source_rows_and_labels() -> None:
     with pytest.raises(DuplicateError) as caught:
         counted(CONFLICT)
     assert str(caught.value) == (
-        '1 time an annotator gave one item different labels; choose one with duplicates="first" or '
+        'once an annotator gave one item different labels; choose one with duplicates="first" or '
         'duplicates="last" (set combines them, keep counts each), or check that item, annotator and label are the '
         "right columns\n"
         "  votes.csv:3: annotator 'ann' labelled item 'q1' 'x' (row 1) and 'y' (row 3)"
@@ -414,7 +414,7 @@ def test_normalize_comes_before_repeats() -> None:
 
 def test_pandas_refuses_more_than_a_thousand_respelled_labels() -> None:
     frame = long_frame([[f"A{i}" for i in range(1_001)] + ["clean"]]).to_pandas()
-    with pytest.raises(UsageError, match="1,001 texts would change, too many for pandas; clean them before"):
+    with pytest.raises(UsageError, match="1,001 texts would change, too many for pandas; clean them first"):
         counted(frame, Policies(normalize=True))
 
 
@@ -439,7 +439,7 @@ def test_an_annotation_without_a_time_has_no_place_in_the_order(policies: Polici
         frame = frame.filter(pl.col("label") == "x")
     annotations = Annotations(nw.from_native(frame.lazy()), Understood("test", "long"))
     purpose = "first=2" if policies.first else f'duplicates="{policies.duplicates}"'
-    with pytest.raises(DataError, match=f"{purpose}: 1 of these annotations have no time"):
+    with pytest.raises(DataError, match=f"{purpose}: 1 of these annotations has no time"):
         count(annotations, policies)
     known = Annotations(nw.from_native(frame.drop_nulls().lazy()), Understood("test", "long"))
     assert count(known, policies).tally.annotations == 2

@@ -343,7 +343,7 @@ def test_times_are_seconds_whatever_they_are_given_as() -> None:
 
 def test_tables_that_cannot_be_told_apart_by_their_keys_are_refused() -> None:
     table = pl.DataFrame({"item": ["q", "q"], "annotator": ["ann", "ann"], "label": ["x", "x"]})
-    with pytest.raises(DuplicateError, match="1 rows repeat an item and annotator; give each row a key"):
+    with pytest.raises(DuplicateError, match="1 row repeats an item and annotator; give each row a key"):
         State.restore(table)
     for keys in ([1], [1, 1]):
         with pytest.raises(DataError, match="each annotation needs its own key"):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.assignment.augment import Dealt, NoRoom, Person
-from spagree.errors import DataError, UsageError
+from spagree.errors import DataError, UsageError, count
 from spagree.grouping import Ints
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _for_everyone(order: Ints, kinds: Sequence[str] | None, people: Sequence[Per
     limit = min((p.limit for p in people if p.limit is not None), default=everyone)
     if everyone > min(len(able), limit):
         raise UsageError(
-            f"everyone {everyone}: {len(able):,} items can be done by all, and the lowest limit is {limit:,}; "
+            f"everyone {everyone}: all can do {count(len(able), 'item')}, and the lowest limit is {limit:,}; "
             "ask for fewer"
         )
     return np.array(able[:everyone], dtype=np.int64)
@@ -169,7 +169,7 @@ def _check(names: Sequence[str], people: Sequence[Person], per_item: int, everyo
         raise UsageError(f"per_item {per_item}: annotations per item, 1 or more; agreement needs 2")
     if per_item > len(people):
         raise UsageError(
-            f"per_item {per_item}: there are only {len(people)} annotators, and nobody annotates an item twice; "
+            f"per_item {per_item}: more than {count(len(people), 'annotator')}, and nobody annotates an item twice; "
             "name more annotators, or ask for fewer annotations per item"
         )
     if everyone < 0:
@@ -285,11 +285,11 @@ def _no_room(dealt: Dealt, item: int, k: int) -> str:
     able = len(dealt.able(item))
     kind = f" of kind {dealt.kinds[item]!r}" if dealt.kinds is not None else ""
     if able < k:
-        who = "annotator" if able == 1 else "annotators"
-        return f"items{kind} need {k} annotators each, and only {able} {who} can take them; name more people for them"
+        few = f"only {count(able, 'annotator')}" if able else "no annotator"
+        return f"items{kind} need {count(k, 'annotator')} each, and {few} can take them; name more people for them"
     return (
-        f"there is not enough room: {dealt.size():,} annotations fit, and then an item{kind} finds nobody below their "
-        "limit; raise the limits, name more people, or ask for fewer annotations per item"
+        f"there is not enough room: after {count(dealt.size(), 'annotation')}, nobody below their limit can take an "
+        f"item{kind}; raise the limits, name more people, or ask for fewer annotations per item"
     )
 
 

@@ -9,7 +9,7 @@ import click
 
 from spagree.cli.console import draw, note, print_json, say, warn, working
 from spagree.cli.options import Command, force_option, option, options_of, reading_options, rows_as_json, to_python
-from spagree.errors import UsageError
+from spagree.errors import UsageError, count
 from spagree.options import Estimating
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,11 +32,15 @@ def _measured(options: dict[str, Any], *, in_full: bool = False) -> Any:
     return found
 
 
-def _draw(rows: list[dict[str, Any]], columns: Sequence[str]) -> None:
-    from spagree.present.tables import table
+def _draw(rows: list[dict[str, Any]], columns: Sequence[str], nothing: str = "") -> None:
+    """Print the rows as a table, or why there are none."""
+    from spagree.present.tables import MARKED, table
 
+    if not rows:
+        say(nothing)
+        return
     draw(table(rows, columns), least=WIDE)
-    if any(row.get("few") for row in rows):
+    if any(row.get("few") and row.get(name) is not None for row in rows for name in MARKED):
         say(FOOTNOTE)
 
 
@@ -66,7 +70,7 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
     if as_json:
         print_json(plain_rows(found.rows(named=True)))
     else:
-        _draw(found.rows(named=True), columns)
+        _draw(found.rows(named=True), columns, "No item has two annotations, so there is nothing to compare.")
 
 
 def _write(options: dict[str, Any], output: str, consensus: bool, force: bool) -> None:
@@ -82,7 +86,7 @@ def _write(options: dict[str, Any], output: str, consensus: bool, force: bool) -
         if consensus:
             found = agreement.consensus()
             save_frame(found, output, force=force)
-            more = f": {found.height:,} items, {found['tied'].count():,} without a majority (column tied)"
+            more = f": {count(found.height, 'item')}, {found['tied'].count():,} without a majority (column tied)"
         else:
             agreement.write_items(output, force=force)
     note(f"wrote {output}{more}")
@@ -107,8 +111,9 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
         print_json({"classes": plain_rows(rows), "confusion": plain_rows(together)})
         return
     _draw(rows, ("agreement", "interval", "annotations", "share", "items", "class"))
-    say('\nConfused classes: probability that a second annotator chooses "other", given that a first chose "class"')
-    _draw(together, ("probability", "pairs", "items", "class", "other"))
+    if together:
+        say('\nConfused classes: probability that a second annotator chooses "other", given that a first chose "class"')
+    _draw(together, ("probability", "pairs", "items", "class", "other"), "\nNo classes were confused.")
 
 
 @click.command(cls=Command)
@@ -154,4 +159,6 @@ def pairs(least: int, worst: int, as_json: bool, **options: Any) -> None:
         print_json({"pairs": plain_rows(rows)})
         return
     columns = ("agreement", "interval", "cohen_kappa", "kappa interval", "scott_pi", "shared", "annotator", "other")
-    _draw(rows, columns)
+    _draw(
+        rows, columns, "No two annotators share an item." if least == 1 else f"No two annotators share {least} items."
+    )

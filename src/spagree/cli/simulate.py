@@ -9,6 +9,7 @@ import click
 
 from spagree.cli.console import say, working
 from spagree.cli.options import Command, force_option, option
+from spagree.errors import count
 
 
 def _span(kind: type[int] | type[float]) -> Callable[[click.Context, click.Parameter, str], Any]:
@@ -55,7 +56,8 @@ def simulate(output: str, force: bool, **parameters: Any) -> None:
     with working("drawing annotations"):
         simulation = draw(**parameters)
         simulation.save(output, force=force)
-    say(f"wrote {simulation.frame.height:,} annotations to {output}; true agreement {figure(simulation.truth)}")
+    made = count(simulation.frame.height, "annotation")
+    say(f"wrote {made} to {output}; true agreement {figure(simulation.truth)}")
 
 
 @click.command(cls=Command)

@@ -9,6 +9,7 @@ import click
 
 from spagree.cli.console import note, warn, working
 from spagree.cli.options import Command, force_option, option, reading_options, to_python
+from spagree.errors import count
 
 
 @click.command(cls=Command)
@@ -47,4 +48,4 @@ def merge(parts: Sequence[str], output: str, force: bool) -> None:
     from spagree.tally.saved import load_all, save
 
     save(load_all(parts), output, force=force)
-    note(f"merged {len(parts)} parts into {output}")
+    note(f"merged {count(len(parts), 'part')} into {output}")

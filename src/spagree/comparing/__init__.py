@@ -133,11 +133,13 @@ def _labels_of(source: Any, options: Mapping[str, Any]) -> Any:
 
 def _unknown_model(name: str, known: Sequence[str]) -> UsageError:
     if not known:
-        return UsageError(f"model {name!r}: the source does not say who annotated; name the column with --annotator")
+        return UsageError(
+            f"model {name!r}: the annotators of the source are unknown; name their column with --annotator"
+        )
     shown = [*known[:MOST_SHOWN], *([f"… {len(known) - MOST_SHOWN:,} more"] if len(known) > MOST_SHOWN else [])]
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f" did you mean {near[0]!r}?" if near else ""
-    return UsageError(f"model {name!r} is neither an annotator nor a file;{hint} Annotators: {', '.join(shown)}")
+    hint = f"did you mean {near[0]!r}? Annotators" if near else "annotators"
+    return UsageError(f"model {name!r} is neither an annotator nor a file; {hint}: {', '.join(shown)}")
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spagree.agreement import Agreement
-from spagree.errors import DataError, UsageError
+from spagree.errors import DataError, UsageError, count
 from spagree.estimate.comparison import Figure, Limits, Side
 from spagree.estimate.influence import AnnotationCodes, Weight, pairable
 from spagree.estimate.similarity import NOMINAL
@@ -65,7 +65,9 @@ def halves(agreement: Agreement, before: Any, options: Mapping[str, Any]) -> dic
         raise UsageError("before needs the time of each annotation; name its column with --time")
     unknown = int(rows(frame.filter(nw.col(TIME).is_null()).select(nw.len()))[0][0])
     if unknown:
-        raise DataError(f"before: {unknown:,} annotations have no time; fill it in, or leave them out")
+        raise DataError(
+            f"before: {count(unknown, 'annotation has', 'annotations have')} no time; fill it in, or leave them out"
+        )
     moment = _moment(before, frame.collect_schema()[TIME])
     found = {}
     for name, chosen in ((f"before {before}", nw.col(TIME) < moment), (f"from {before}", nw.col(TIME) >= moment)):

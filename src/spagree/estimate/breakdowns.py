@@ -309,7 +309,7 @@ class Measurement(Evidence):
         if len(self.tally.annotators) < 2:
             raise UsageError("only one annotator is known")
         if self.codes.unknown:
-            raise UsageError("some annotations do not say who made them")
+            raise UsageError("the annotators of some annotations are unknown")
         return {ITEMS: spa, ANNOTATORS: self._for_annotators(spa)}
 
     def _for_annotators(self, figure: Estimate, scheme: str | None = None) -> Estimate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
+from spagree.errors import count
 from spagree.estimate.chance import Corrected
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.similarity import NOMINAL, SCALES, is_number, with_points
@@ -91,8 +92,8 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
     if lost and lost >= tally.annotations:
         yield Caution(
             "many_left_out",
-            f"{lost:,} rows lack a label or an item, and only {tally.annotations:,} have both: are the columns right? "
-            "In merged spreadsheet cells only the first has a value: fill them down",
+            f"{count(lost, 'row lacks', 'rows lack')} a label or an item, and only {tally.annotations:,} have both: "
+            "are the columns right? In merged spreadsheet cells only the first has a value: fill them down",
         )
     if has_one_annotator(tally):
         yield Caution("one_annotator", f"only one annotator ({people[0]!r}): nobody to agree with")
@@ -103,14 +104,17 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
         option = " ".join(f"--exclude-annotator {name!r}" for name in decided)
         yield Caution(
             "not_a_person",
-            f"{named} sounds like a decision rather than an annotator, but counts as one; to leave it out: {option}",
+            f"{named}: by the name a decision rather than an annotator, but counted as one; to leave it out: {option}",
         )
     if tally.items == 1:
         yield Caution("one_item", "all annotations belong to one item; is the item column right?")
     elif tally.items == tally.annotations and tally.items > 0:
         yield Caution("all_items_once", "every annotation has a different item; is the item column right?")
     elif 0 < tally.pairable_items < FEW_ITEMS:
-        yield Caution("few_items", f"only {tally.pairable_items} items have two annotations, so the figure is rough")
+        yield Caution(
+            "few_items",
+            f"only {count(tally.pairable_items, 'item has', 'items have')} two annotations, so the figure is rough",
+        )
     if tally.items > 1 and 0 < tally.pairable_items < LOW_COVERAGE * tally.items:
         yield Caution(
             "low_coverage",
@@ -150,8 +154,8 @@ def _clusters(tally: Tally) -> Iterator[Caution]:
     if tally.clusters < FEW_ITEMS:
         yield Caution(
             "few_clusters",
-            f"only {tally.clusters} clusters in {column!r}: they say little about how clusters differ, so the interval "
-            "is wide",
+            f"only {count(tally.clusters, 'cluster')} in {column!r}: too few to show how clusters differ, so the "
+            "interval is wide",
         )
     if len(tally.grouped.items) > LARGE_TALLY:
         yield Caution(
@@ -166,7 +170,7 @@ def _labels(tally: Tally, weights: Weights, metric: str) -> Iterator[Caution]:
     if len(tally.pairable_labels) == 1:
         yield Caution(
             "one_class",
-            "all annotations of pairable items carry the same label; agreement is 1 by necessity. If an empty cell "
+            "all items with two or more annotations carry the same label, so agreement can only be 1. If an empty cell "
             "means another label, such as no, write that label into it",
         )
     if metric == NOMINAL:

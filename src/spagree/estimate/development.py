@@ -33,7 +33,7 @@ from spagree.tally.tally import Cell, Tally
 if TYPE_CHECKING:
     import polars
 
-NO_TIMES = "when annotations were made is not known; name the column of the time with --time (time=)"
+NO_TIMES = "the times of the annotations are unknown; name their column with --time (time=)"
 MOST_STEPS = 1_000
 RECENT = 8  # "recent" is the last eighth of the steps
 ROWS_AT_ONCE = 500_000  # annotations: memory used again costs a fraction of fresh memory

@@ -118,7 +118,7 @@ class Influence:
         if not new_annotators:
             return over_items
         if self.annotators is None or other.annotators is None or self.annotations is None or other.annotations is None:
-            raise ValueError("who annotated is not known")
+            raise ValueError("the annotators are unknown")
         people, single = self.annotators.covariance(other.annotators), self.annotations.covariance(other.annotations)
         return over_items + people - single
 

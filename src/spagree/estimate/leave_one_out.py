@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spagree.errors import UsageError, unknown_name
+from spagree.errors import UsageError, count, unknown_name
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.intervals import deviations
 from spagree.estimate.item_groups import Clustered, total
@@ -87,8 +87,8 @@ def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay 
     unknown = int((found.annotator < 0).sum())
     if unknown:
         raise UsageError(
-            f"--interval-for annotators: {unknown:,} annotations do not say who made them; leave them out, "
-            f"or use --interval-for items"
+            f"--interval-for annotators: the annotator of {count(unknown, 'annotation')} is unknown; leave such "
+            "annotations out, or use --interval-for items"
         )
     busy = found.shared > 0
     without = leave_one_out(found, by_n)[busy]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spagree.errors import count
 from spagree.estimate.meetings import acquaintances
 from spagree.grouping import AnyInts, Ints, counted, run_starts
 from spagree.tally.coded import Coded
@@ -162,7 +163,7 @@ def overlap_cautions(found: Overlap) -> Iterator[Caution]:
         bridge = found.thin_bridges[-1]
         yield Caution(
             "thin_bridge",
-            f"a team of {len(bridge.team.annotators):,} annotators shares only {bridge.items} "
-            f"{'item' if bridge.items == 1 else 'items'} with all the others, which alone can show whether they agree "
-            "with each other. Have more items annotated across teams.",
+            f"a team of {count(len(bridge.team.annotators), 'annotator')} shares only {count(bridge.items, 'item')} "
+            "with all the others, and nothing else can show whether they agree with each other. Have more items "
+            "annotated across teams.",
         )

@@ -39,7 +39,7 @@ ENDLESS = 10**9  # annotations of an item: only the variance between items remai
 PRIOR_LOW, PRIOR_HIGH = 0.80, 1.20
 
 NO_SPREAD = "all items agree equally, so the data cannot say how many are needed to see how they differ"
-FLOOR = "not reachable: items differ, and further annotations of the same items do not change that"
+FLOOR = "not reachable, because items differ and further annotations of the same items do not change that"
 TOO_FEW = "not reachable with as few annotations per item; allow more of them, or annotate new items"
 
 Row = dict[str, Any]

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from spagree.errors import count
 from spagree.monitor.live import SURE, Drop, Live
-from spagree.present.wording import count, figure, percent, printable
+from spagree.present.wording import figure, percent, printable
 
 ALPHA = 0.05
 OPEN, ENDED = "open", "ended"

@@ -188,7 +188,7 @@ def _drop(values: Floats) -> Drop | None:
         return None
     turn, last = steepest_drop(values), len(values) // APART * APART
     before, after = values[:turn], values[turn:]
-    # ask now, and for while the latest items closed, so that an alert does not flicker
+    # the evidence now and as each of the latest items closed, so that an alert does not flicker
     found = drop_evidence(values, at=[len(values), *range(last, max(last - STAYS, 0), -APART)])
     return Drop(
         float(found.batches.max()),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spagree.errors import count
 from spagree.monitor.alerts import Alert, notice
 from spagree.monitor.hub import Hub, Question
 from spagree.monitor.live import Live, Safe
@@ -24,7 +25,7 @@ from spagree.present.report.page import (
     template,
 )
 from spagree.present.report.parts import Section
-from spagree.present.wording import count, figure, interval, limits, moment, number, printable
+from spagree.present.wording import figure, interval, limits, moment, number, printable
 from spagree.version import __version__
 
 LEAST_FOR_SECTIONS = 2  # annotations

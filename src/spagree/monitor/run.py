@@ -15,7 +15,7 @@ from typing import Any
 
 import uvicorn
 
-from spagree.errors import FileError, UsageError
+from spagree.errors import FileError, UsageError, count
 from spagree.monitor.demo import replay
 from spagree.monitor.follow import keep_following
 from spagree.monitor.hub import Hub
@@ -135,7 +135,7 @@ def secret(path: str | None, option: str, shortest: int = SHORTEST_TOKEN) -> str
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{option} {path}: cannot be read ({error})") from None
     if len(found) < shortest:
-        raise UsageError(f"{option} {path}: contains {len(found)} characters; at least {shortest} are needed")
+        raise UsageError(f"{option} {path}: contains {count(len(found), 'character')}; at least {shortest} are needed")
     return found
 
 

@@ -114,7 +114,7 @@ class Store:
         """What writes one row, and what writes many at once.
 
         They go to the driver as they are: SQLAlchemy's handling of parameters costs more than the insert. Many rows in
-        one statement keep the interpreter's lock once for all of them, and leave it to the event loop meanwhile.
+        one statement take the interpreter's lock once, and leave it to the event loop in between.
         """
         one = str(self._insert(held).compile(self.engine, column_keys=list(held.c.keys())))
         head, values, tail = re.split(r"VALUES (\([^)]*\))", one)

@@ -10,11 +10,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from spagree.errors import count
 from spagree.estimate import Estimate
 from spagree.estimate.uncertainty import COVERS
 from spagree.present.document import FORMAT, estimate_document, to_json
 from spagree.present.tables import bare, rendered
-from spagree.present.wording import change, count, escape_controls, figure, limits, p_value, printable, span
+from spagree.present.wording import change, escape_controls, figure, limits, p_value, printable, span
 from spagree.version import __version__
 
 if TYPE_CHECKING:
@@ -185,7 +186,8 @@ def _notes(found: Compared) -> Iterable[str]:
             shared = count(each.shared_items, "shared item")
             yield f"{_names(each)}: {shared}, compared item by item."
     for name, having in found.not_compared.items():
-        yield f"Not compared: {printable(name) or '(no value)'}, which only {' and '.join(map(printable, having))} has."
+        have = f"{' and '.join(map(printable, having))} {'has' if len(having) == 1 else 'have'}"
+        yield f"Not compared: {printable(name) or '(no value)'}, which only {have}."
 
 
 def _names(pair: Pair) -> str:

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from spagree.present.wording import count, p_value, percent, printable
+from spagree.errors import count
+from spagree.present.wording import p_value, percent, printable
 
 if TYPE_CHECKING:
     from spagree.assignment.design import Assignment

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spagree.errors import FileError, UsageError
+from spagree.errors import FileError, UsageError, count
 from spagree.estimate.since import change_of
-from spagree.present.wording import change, count, figure
+from spagree.present.wording import change, figure
 
 EMBEDDED = re.compile(r'<script type="application/json" id="figures">(.*?)</script>', re.DOTALL)
-SAME = ("weights", "interval_for")
+SAME = {"weights": "other weights", "interval_for": "another kind of interval"}
 
 
 def earlier_figures(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -46,10 +46,10 @@ def what_changed(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
     """
     if "spa" not in earlier:
         return "The earlier file holds several questions; compare it with a report of all of them."
-    unlike = [name for name in SAME if earlier["spa"].get(name) != later["spa"].get(name)]
-    unlike += ["metric"] if earlier.get("metric") != later.get("metric") else []
+    unlike = [words for name, words in SAME.items() if earlier["spa"].get(name) != later["spa"].get(name)]
+    unlike += ["another metric"] if earlier.get("metric") != later.get("metric") else []
     if unlike:
-        return f"The earlier number cannot be compared: it was measured with another {' and another '.join(unlike)}."
+        return f"The earlier number cannot be compared: it was measured with {' and '.join(unlike)}."
     found = change_of(earlier["spa"], later["spa"])
     counts = _counts(earlier["data"], later["data"])
     if found is None:

@@ -9,13 +9,14 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
+from spagree.errors import count
 from spagree.estimate import Corrected, Estimate
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.present.comparison_words import difference_document
 from spagree.present.document import document, estimate_document
 from spagree.present.tables import bare
 from spagree.present.terminal import ROOM_FOR_BARS, IntervalChart
-from spagree.present.wording import change, count, figure, interval, p_value, printable, span
+from spagree.present.wording import change, figure, interval, p_value, printable, span
 
 if TYPE_CHECKING:
     from spagree.estimate.groups import GroupDifference, Groups

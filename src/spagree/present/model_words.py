@@ -9,13 +9,14 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from spagree.errors import count
 from spagree.estimate.comparison import Difference, Figure
 from spagree.estimate.models import AS_GOOD, WORSE, ClassAgreement, ModelFindings
 from spagree.estimate.uncertainty import COVERS
 from spagree.present.comparison_words import difference_document, figure_document
 from spagree.present.document import FORMAT
 from spagree.present.tables import bare
-from spagree.present.wording import change, count, figure, limits, percent, printable, span
+from spagree.present.wording import change, figure, limits, percent, printable, span
 from spagree.version import __version__
 
 LEFT_OUT = {

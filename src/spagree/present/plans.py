@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from spagree.errors import DataError
+from spagree.errors import DataError, count
 from spagree.estimate.budgets import MORE_PEOPLE, Pace
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
 from spagree.present.tables import bare
-from spagree.present.wording import count, figure, limits, moment
+from spagree.present.wording import figure, limits, moment
 
 if TYPE_CHECKING:
     import polars
@@ -43,18 +43,25 @@ def plan_lines(rows: Rows, pace: Pace | None) -> str:
     if not best:
         return f"No plan: {rows[0]['undefined']}."
     lines = [_sentence(row) for row in best]
-    for row in rows:
-        if row.get("undefined") and row.get("route"):
-            known = (_width(row), ROUTES[row["route"]], row["undefined"])
-            lines += [f"{': '.join(filter(None, known))}."]
+    lines += _impossible(rows)
     if pace is not None:
-        lines.append(f"Present pace: {pace.per_day:,.0f} annotations a day.")
+        lines.append(f"Present pace: {count(round(pace.per_day), 'annotation')} a day.")
     if any(row.get("assumed") for row in best):
         lines.append(
             "The pilot says little about that many annotations per item; typical values from real data sets fill the "
             "gap, so the plan is rough."
         )
     return "\n".join(lines)
+
+
+def _impossible(rows: Rows) -> list[str]:
+    """Each route that does not lead to the goal, with the reason and the half-widths that it concerns."""
+    widths: dict[tuple[str, str], dict[str, None]] = {}
+    for row in rows:
+        if row.get("undefined") and row.get("route"):
+            widths.setdefault((ROUTES[row["route"]], row["undefined"]), {})[_width(row)] = None
+    named = {key: ", ".join(filter(None, found)) for key, found in widths.items()}
+    return [f"{wide} with {key[0]}: {key[1]}." if wide else f"{key[0]}: {key[1]}." for key, wide in named.items()]
 
 
 def _sentence(row: Mapping[str, Any]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from spagree.errors import count
 from spagree.estimate import CUSTOM, NOMINAL, Estimate, Findings
 from spagree.estimate.breakdown_values import NOT_ASKED, Absent, Breakdowns
 from spagree.estimate.similarity import SCALES, SET_METRICS
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
-from spagree.present.wording import count, figure, interval, p_value, percent, printable
+from spagree.present.wording import figure, interval, p_value, percent, printable
 from spagree.tally.policies import AFTER_FIRST
 from spagree.version import __version__
 
@@ -73,8 +74,8 @@ def _new_items(breakdowns: Breakdowns) -> str:
 def headline(breakdowns: Breakdowns) -> tuple[str, ...]:
     """The sentences below the number: its meaning, what its intervals cover, and chance if it matters."""
     chance = chance_words(breakdowns.findings)
-    said = (in_words(breakdowns.findings), " ".join(interval_words(breakdowns)))
-    return tuple(words for words in (*said, f"{chance.capitalize()}." if chance else "") if words)
+    meaning = (in_words(breakdowns.findings), " ".join(interval_words(breakdowns)))
+    return tuple(words for words in (*meaning, f"{chance.capitalize()}." if chance else "") if words)
 
 
 def chance_words(findings: Findings) -> str:
@@ -205,7 +206,8 @@ def _basis(breakdowns: Breakdowns) -> str:
     known = f" by {count(people, 'annotator')}" if people else ""
     first = next((why.removeprefix(AFTER_FIRST) for why in data.left_out if why.startswith(AFTER_FIRST)), None)
     only = f", only the first {first} of each item" if first else ""
-    items = f"the {count(data.pairable_items, 'item')} with at least two annotations"
+    size = "only item" if data.pairable_items == 1 else f"{data.pairable_items:,} items"
+    items = f"the {size} with at least two annotations"
     groups = ""
     if data.clusters is not None and data.cluster is not None:
         groups = f", standard error over {count(data.clusters, 'cluster')} ({printable(data.cluster)})"

@@ -9,23 +9,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from spagree.errors import count
 from spagree.estimate import Estimate, Findings
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_chance
 from spagree.estimate.uncertainty import ANNOTATORS, COVERS, ITEMS
 from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name, kappa_bias
 from spagree.present.verdicts import checked
-from spagree.present.wording import (
-    count,
-    escape_controls,
-    figure,
-    interval,
-    label_list,
-    left_out,
-    number,
-    percent,
-    printable,
-)
+from spagree.present.wording import escape_controls, figure, interval, label_list, left_out, number, percent, printable
 from spagree.understood import Understood
 
 CHART_WIDTH = 26

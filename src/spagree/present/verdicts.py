@@ -6,23 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from spagree.errors import count
 from spagree.estimate import NOMINAL, Findings, checks
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.checks import Check
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
 from spagree.present.sentence import level_name
-from spagree.present.wording import (
-    count,
-    escape_controls,
-    figure,
-    limits,
-    number,
-    p_value,
-    percent,
-    plus_minus,
-    sentence,
-)
+from spagree.present.wording import escape_controls, figure, limits, number, p_value, percent, plus_minus, sentence
 from spagree.understood import Caution
 
 State = Literal["ok", "look", "problem"]
@@ -223,18 +214,18 @@ def _connected(found: Overlap, annotations: int) -> str:
             f"A team of {len(team.team.annotators):,} shares only {count(team.items, 'item')} with everybody else, "
             "too few to show whether they agree."
         )
+    if not found.teams and found.annotators:
+        return "There is only one annotator." if found.annotators == 1 else "No two annotators share an item."
     if found.alone:
         share = percent(found.alone_annotations / annotations)
         shares = "shares" if len(found.alone) == 1 else "share"
-        rest = "; the others are connected" if found.teams else ""
         alone = f"{len(found.alone):,} of {people} {shares} no item with anybody"
-        return f"{alone} ({share} of the annotations){rest}."
+        return f"{alone} ({share} of the annotations); the others are connected."
     if found.unknown:
-        say = "does not say who made it" if found.unknown == 1 else "do not say who made them"
-        return f"{count(found.unknown, 'annotation')} {say}."
-    if found.annotators == 2:  # noqa: PLR2004 (a pair needs no connection)
-        return "The two annotators share items."
-    return f"All {people} are connected by items they share."
+        who, are = ("annotator", "is") if found.unknown == 1 else ("annotators", "are")
+        return f"The {who} of {count(found.unknown, 'annotation')} {are} unknown."
+    is_pair = found.annotators == 2  # noqa: PLR2004 (a pair needs no connection)
+    return "The two annotators share items." if is_pair else f"All {people} are connected by items they share."
 
 
 def _left_out(findings: Findings, check: Check) -> Verdict:

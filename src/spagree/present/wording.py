@@ -134,15 +134,6 @@ def p_value(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> count(1, "item"), count(12000, "item"), count(2, "class", "classes")
-    ('1 item', '12,000 items', '2 classes')
-    """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def number(value: float) -> str:
     """A count or a median, without a needless decimal.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from spagree.errors import SHOWN_PROBLEMS, DataError
+from spagree.errors import SHOWN_PROBLEMS, DataError, count
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, ROW, TIME
 from spagree.read.frames import collected
@@ -73,9 +73,10 @@ def whole_counts(frame: nw.LazyFrame[Any], table: Table) -> nw.LazyFrame[Any]:
     if wrong:
         problems = [wrong_cell(table.name, label, value, row) for label, value, *row in wrong[:SHOWN_PROBLEMS]]
         at_least = "at least " if len(wrong) > SHOWN_PROBLEMS else ""
+        cells = count(len(problems), "cell is not a count", "cells are not counts")
         raise DataError(
-            f"{table.name}: {at_least}{len(problems)} cells are not counts (whole numbers from 0); "
-            "correct them, and write 0 if nobody chose the class (PivotTable Options in Excel: for empty cells show 0)",
+            f"{table.name}: {at_least}{cells} (whole numbers from 0); correct the table, and write 0 if nobody chose "
+            "the class (PivotTable Options in Excel: for empty cells show 0)",
             problems,
         )
     if table.is_text:

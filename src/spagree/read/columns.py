@@ -78,8 +78,8 @@ def find(columns: Sequence[str], name: str, option: str) -> int:
 
     folded = {column.casefold(): column for column in columns}
     near = difflib.get_close_matches(str(name).casefold(), folded, n=1)
-    hint = f" did you mean {shown(folded[near[0]])}?" if near else ""
-    raise ColumnError(f"{option} {shown(name)}: there is no such column;{hint} Columns: {listed(columns)}")
+    hint = f"did you mean {shown(folded[near[0]])}? Columns" if near else "columns"
+    raise ColumnError(f"{option} {shown(name)}: there is no such column; {hint}: {listed(columns)}")
 
 
 def resolve(

@@ -45,7 +45,7 @@ def frame_table(source: Any, name: str | None = None) -> Table:
     is_ordered = isinstance(frame, nw.DataFrame) or frame.implementation is nw.Implementation.POLARS
     sample = tuple(frame.head(SAMPLE_ROWS).lazy().collect().rows()) if is_ordered else ()
     if isinstance(frame, nw.DataFrame) and not len(frame):
-        raise DataError(f"{title}: has columns but no rows; check where it was filled")
+        raise DataError(f"{title}: has columns but no rows; check the code that fills it")
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         cells = frame.select(nw.col(keys[p]).alias(cell(p)) for p in positions)

@@ -31,7 +31,7 @@ DIGITS = 24  # 96 bits
 BLOCK = 64  # block size of SHA-256 in bytes, to which HMAC pads the key
 VARIABLE = "SPAGREE_PSEUDONYM_KEY"
 QUOTED = re.compile(r"""(?<!\w)(?<!format=)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
-KNOWN = re.compile(r"Known: [^\n]*")
+KNOWN = re.compile(r"([Kk]nown): [^\n]*")
 FILE = re.compile(r"[^\s/]+(\.(?:csv|tsv|jsonl?|ndjson|parquet)\b)")
 
 
@@ -121,7 +121,7 @@ def _unquoted(message: str, of_files: bool) -> str:
     >>> _unquoted("votes/ann.csv:3: 'Ann' and \"O'Hara\" disagree; Known: Ann, Bob", of_files=True)
     "votes/….csv:3: '…' and '…' disagree; Known: …"
     """
-    hidden = KNOWN.sub("Known: …", QUOTED.sub("'…'", message))
+    hidden = KNOWN.sub(r"\1: …", QUOTED.sub("'…'", message))
     return FILE.sub(r"…\1", hidden) if of_files else hidden
 
 

@@ -73,7 +73,7 @@ class Request(Reading):
         if self.label is None:
             return False
         if self.format == tool:
-            raise UsageError(f"--label does not apply to a {tool} export; choose the question with --question")
+            raise UsageError(f"--label does not apply to exports of {tool}; choose the question with --question")
         return True
 
     def refuse_unknown(self) -> None:

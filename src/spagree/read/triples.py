@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError
+from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.read.frames import frame_table
@@ -42,8 +42,8 @@ def _annotator_first(frame: Any) -> Iterator[Caution]:
     if items <= MOST_FIRST and annotators > 2 * items and len(frame) > 2 * annotators:
         yield Caution(
             "annotator_first",
-            f"{items} items and {annotators:,} annotators: if the triples are (annotator, item, label), as for nltk, "
-            "put the item first",
+            f"{count(items, 'item')} and {annotators:,} annotators: if the triples are (annotator, item, label), as "
+            "for nltk, put the item first",
         )
 
 
@@ -57,8 +57,8 @@ def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
     if wrong:
         problems = [f"row {i}: {shown(repr(rows[i - 1]))}" for i in wrong[:SHOWN_PROBLEMS]]
         raise DataError(
-            f"{len(wrong):,} rows are not (item, annotator, label) or (item, annotator, label, time); "
-            f"every row needs three values, or every row four{_remedy(source, rows[0])}",
+            f"{count(len(wrong), 'row is', 'rows are')} not (item, annotator, label) or (item, annotator, label, "
+            f"time); every row needs three values, or every row four{_remedy(source, rows[0])}",
             problems,
             len(wrong),
         )

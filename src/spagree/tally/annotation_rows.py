@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spagree.errors import DataError, DuplicateError
+from spagree.errors import DataError, DuplicateError, count
 from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TEXT, TIME, is_missing
 from spagree.tally.coded import UNKNOWN, code_items, code_names
@@ -170,7 +170,9 @@ class AnnotationRows:
         rows._by_pair = dict(zip(pairs.tolist(), named.tolist(), strict=True))
         repeats = len(named) - len(rows._by_pair)
         if repeats:
-            raise DuplicateError(f"{repeats:,} rows repeat an item and annotator; give each row a key")
+            raise DuplicateError(
+                f"{count(repeats, 'row repeats', 'rows repeat')} an item and annotator; give each row a key"
+            )
         return rows
 
     def frame(self, chosen: NDArray[np.int64]) -> polars.DataFrame:

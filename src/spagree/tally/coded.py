@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 UNKNOWN = -1
-NO_ANNOTATORS = "who annotated is not known; name the column of the annotator with --annotator (annotator=)"
+NO_ANNOTATORS = "the annotators are unknown; name their column with --annotator (annotator=)"
 
 
 @dataclass(frozen=True)

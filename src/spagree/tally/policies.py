@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from spagree import progress
-from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, unknown_name
+from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError, count, unknown_name
 from spagree.late import nw
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations
@@ -229,7 +229,7 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
         "choose one with --duplicates first or --duplicates last (set combines them, keep counts each), or check that "
         "item, annotator and label are the right columns"
     )
-    message = f"{total:,} {'time' if total == 1 else 'times'} an annotator gave one item different labels; {remedy}"
+    message = f"{'once' if total == 1 else f'{total:,} times'} an annotator gave one item different labels; {remedy}"
     return DuplicateError(message, problems, total)
 
 
@@ -241,7 +241,7 @@ def _conflict_lines(found: list[tuple[Any, ...]], source: str) -> list[str]:
     lines = []
     for (item, annotator), labels in by_key.items():
         shown = [f"{text(label)!r}" + (f" (row {row[0]})" if row else "") for label, *row in labels[:SHOWN_LABELS]]
-        more = [f"{len(labels) - SHOWN_LABELS:,} more labels"] if len(labels) > SHOWN_LABELS else []
+        more = [count(len(labels) - SHOWN_LABELS, "more label")] if len(labels) > SHOWN_LABELS else []
         place = f"{source}:{max(row[0] for _, *row in labels)}: " if labels[0][1:] else ""
         lines.append(f"{place}annotator {annotator!r} labelled item {item!r} {' and '.join(shown + more)}")
     return lines
@@ -255,7 +255,8 @@ def _refuse_unknown_times(frame: nw.LazyFrame[Any], purpose: str) -> None:
     """Refuse annotations without a time: they have no place in the order, and each engine would invent one."""
     unknown = int(rows(frame.filter(nw.col(TIME).is_null()).select(nw.len()))[0][0])
     if unknown:
-        raise DataError(f"{purpose}: {unknown:,} of these annotations have no time; fill it in, or leave them out")
+        have = count(unknown, "of these annotations has", "of these annotations have")
+        raise DataError(f"{purpose}: {have} no time; fill it in, or leave them out")
 
 
 def _keep_first(clean: Clean, k: int) -> Clean:

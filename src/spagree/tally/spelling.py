@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from spagree.errors import UsageError
+from spagree.errors import UsageError, count
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
 from spagree.tally.engines import column_names, replaced, rows, sampled_items
@@ -71,7 +71,7 @@ def _message(names: Iterable[Any], what: str) -> str | None:
     if not groups:
         return None
     shown = "; ".join(" / ".join(map(repr, group[:SHOWN_SPELLINGS])) for group in groups[:SHOWN_GROUPS])
-    more = f" and {len(groups) - SHOWN_GROUPS} more groups" if len(groups) > SHOWN_GROUPS else ""
+    more = f" and {count(len(groups) - SHOWN_GROUPS, 'more group')}" if len(groups) > SHOWN_GROUPS else ""
     return (
         f"{what}s that differ only in spelling are counted as different {what}s: {shown}{more}. "
         "If they mean the same, use --normalize (normalize=True), or clean them first."
@@ -154,7 +154,7 @@ def normalized(frame: nw.LazyFrame[Any], labels: Iterable[Any]) -> nw.LazyFrame[
             found = rows(frame.select(column).unique(subset=[column]).head(MOST_RESPELLED + 1))
             if len(found) > MOST_RESPELLED:
                 raise UsageError(
-                    f"more than {MOST_RESPELLED:,} {column}s to respell; clean them before, without --normalize"
+                    f"more than {MOST_RESPELLED:,} {column}s to respell; clean them first, without --normalize"
                 )
             respelled = replaced(respelled, column, _changes([value for (value,) in found if value is not None]))
     if COUNT not in column_names(frame):
@@ -174,7 +174,7 @@ def renamed_counts(counts: Mapping[Any, int], rename: Callable[[str], str]) -> d
     {'yes': 3, 7: 1}
     """
     found: dict[Any, int] = {}
-    for name, count in counts.items():
+    for name, size in counts.items():
         new = rename(name) if isinstance(name, str) else name
-        found[new] = found.get(new, 0) + count
+        found[new] = found.get(new, 0) + size
     return found

@@ -212,7 +212,7 @@ class TestQueries:
 
     def test_without_rows_are_a_data_error(self, keep: Keep, run: Run) -> None:
         code, _, err = run("score", keep(LONG, []), "--query", ALL)
-        assert code == 3 and "the query found no rows" in err
+        assert code == 3 and "the query returned no rows" in err
 
     def test_with_other_columns_list_them(self, keep: Keep) -> None:
         with pytest.raises(spagree.ColumnError, match="columns: 'a', 'b'"):

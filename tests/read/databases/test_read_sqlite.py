@@ -136,7 +136,7 @@ class TestFiles:
         assert code == 4 and "database is locked" in err and "whether another program uses it" in err
 
     def test_read_as_plain_tables_need_a_query(self, source: str) -> None:
-        with pytest.raises(spagree.UsageError, match="is a database; say which rows to read: query="):
+        with pytest.raises(spagree.UsageError, match=": a database; say which rows to read: query="):
             spagree.measure(source, format="long")
 
     def test_another_table_of_a_tool_can_be_asked(self, tmp_path: Path) -> None:

@@ -549,7 +549,7 @@ def test_excel_numbers_have_no_decimals_and_empty_sheets_are_refused(tmp_path: P
 
 def test_missing_file_directory_glob_and_url(tmp_path: Path) -> None:
     assert "no such file" in refusal(FileError, tmp_path / "nothing.csv")
-    assert "is a directory" in refusal(FileError, tmp_path)
+    assert "is a folder" in refusal(FileError, tmp_path)
     assert "no file matches" in refusal(FileError, str(tmp_path / "*.csv"))
     for url in ("https://example.org/a.csv", "s3://bucket/a.parquet"):
         assert "download it first" in refusal(FileError, url)

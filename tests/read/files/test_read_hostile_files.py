@@ -272,7 +272,7 @@ def test_a_pipe_in_a_folder_does_not_make_it_wait(tmp_path: Path) -> None:
     with pytest.raises(spagree.FileError, match=r"pipe\.csv: is a pipe or a device"):
         spagree.measure(str(tmp_path / "*.csv"))
     os.mkfifo(tmp_path / "user_state.json")
-    with pytest.raises(spagree.FileError, match="is a directory"):
+    with pytest.raises(spagree.FileError, match="is a folder"):
         spagree.measure(tmp_path)
 
 

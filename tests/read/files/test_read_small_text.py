@@ -187,5 +187,5 @@ def test_annotators_that_nobody_names_are_unknown(tmp_path: Path) -> None:
     assert outcome(path) == outcome(path, engine="duckdb")
     without = saved(tmp_path, "item,label\nq1,yes\nq1,no\nq2,yes\nq2,yes\n", "pairs.csv")
     assert in_memory_rows(without) and outcome(without) == outcome(without, engine="duckdb")
-    with pytest.raises(spagree.UsageError, match="who annotated is not known"):
+    with pytest.raises(spagree.UsageError, match="the annotators are unknown"):
         spagree.measure(without).annotators()

@@ -253,7 +253,7 @@ def test_toloka_website_layout_has_the_assignment_behind_its_tasks(write: Write)
 
 
 def test_toloka_a_page_without_its_assignment_was_cut_off(write: Write) -> None:
-    with pytest.raises(spagree.DataError, match=r"t\.tsv:5: 2 tasks without the row of their assignment .* cut off"):
+    with pytest.raises(spagree.DataError, match=r"t\.tsv:5: 2 tasks without the row of the assignment .* truncated"):
         read(write("t.tsv", "\n".join(UI.splitlines()[:-1]) + "\n"))
 
 

@@ -116,7 +116,7 @@ def test_naming_the_label_or_the_layout_reads_a_plain_table(tmp_path: Path) -> N
     by_hand = read(path, item="HITId", annotator="WorkerId", label="Answer.mood")
     assert by_hand.understood.format == "long" and by_hand.left_out == {}
     assert read(path, format="long", item="HITId", label="Answer.mood").understood.format == "long"
-    with pytest.raises(spagree.UsageError, match="label= does not apply to a mturk export"):
+    with pytest.raises(spagree.UsageError, match="label= does not apply to exports of mturk"):
         read(path, format="mturk", label="Answer.mood")
 
 
@@ -159,7 +159,7 @@ def test_a_status_the_tool_does_not_have(tmp_path: Path) -> None:
 
 
 def test_a_role_the_tool_has_no_choice_of(tmp_path: Path) -> None:
-    with pytest.raises(spagree.UsageError, match='item="x": a potato export has no choice of the item'):
+    with pytest.raises(spagree.UsageError, match='item="x": exports of potato have a fixed field for the item'):
         read(potato(tmp_path), item="x")
 
 
@@ -429,7 +429,7 @@ def test_a_question_that_fails_does_not_stop_the_others(capsys: pytest.CaptureFi
     path = saved("b.csv", "HITId,WorkerId,Answer.q,Answer.r\nh1,a,x,y\nh1,a,z,y\nh1,b,x,y\n")(tmp_path)
     code, out, err = run(capsys, "score", path, "--all-questions", "--require", 0.99)
     assert code == 3 and "══ r ══" in out and "══ q ══" not in out
-    assert "spagree: question 'q': 1 time an annotator gave one item different labels" in err
+    assert "spagree: question 'q': once an annotator gave one item different labels" in err
     assert "gate not met: question 'r'" in err
     code, out, _ = run(capsys, "score", path, "--all-questions", "--json")
     assert code == 3 and list(json.loads(out)["questions"]) == ["r"]

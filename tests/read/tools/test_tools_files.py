@@ -447,7 +447,7 @@ def test_potato_damaged_states_name_the_place(write: Write, tmp_path: Path) -> N
 def test_a_plain_folder_stays_a_file_error(write: Write, tmp_path: Path) -> None:
     write("plain/a.csv", "item,label\n1,2\n")
     for folder in (tmp_path / "plain", tmp_path):
-        with pytest.raises(spagree.FileError, match="is a directory"):
+        with pytest.raises(spagree.FileError, match="is a folder"):
             read(folder)
 
 

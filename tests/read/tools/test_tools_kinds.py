@@ -243,7 +243,7 @@ def test_sessions_called_by_their_time_are_nobody(save: Save) -> None:
     names = ("2023-07-25_14-50-21", "news-2023-07-26_14-50-21", "news-ann")
     agreement = spagree.measure(save("p.jsonl", lines(*(prodigy("accept", name) for name in names))))
     assert agreement.data.annotators == 1 and "sessions_unnamed" in codes(agreement)
-    assert "2 annotations come from sessions without a name" in str(agreement.warnings)
+    assert "2 annotations from sessions named only by a time" in str(agreement.warnings)
 
 
 # ── Label Studio ──
@@ -298,14 +298,12 @@ def test_regions_are_no_classes(kind: str, save: Save) -> None:
         read(save("e.json", tasks([region], [region])))
     beside = [region, region, result("q", {"choices": ["x"]})]
     found = read(save("b.json", tasks(beside, beside)))
-    assert [c.message for c in found.cautions] == [
-        "4 marked or described regions were ignored: spagree compares classes"
-    ]
+    assert [c.message for c in found.cautions] == ["4 marked or described regions ignored: spagree compares classes"]
 
 
 def test_ratings_hint_at_their_order_and_tables_claim_no_status(save: Save) -> None:
     found = read(save("e.json", tasks([result("stars", {"rating": 4})], [result("stars", {"rating": 5})])))
-    assert "stars in order: --metric ordinal counts near misses" in found.understood.rules
+    assert "stars are ordered: --metric ordinal gives credit for near misses" in found.understood.rules
     assert "status submitted" in found.understood.rules[-1]
     table = "annotation_id,annotator,created_at,id,lead_time,mood,text,updated_at\n1,2,,1,3,a,Hi,\n2,3,,1,3,b,Hi,\n"
     assert "status" not in " ".join(read(save("e.csv", table), question="mood").understood.rules)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spagree.errors import DataError, UsageError
+from spagree.errors import DataError, UsageError, count
 from spagree.estimate import NOMINAL
 from spagree.estimate.annotators import mean_agreement
 from spagree.estimate.breakdown_values import Breakdowns, known
@@ -18,7 +18,6 @@ from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.present.charts import heat, interval_lines, network, rows, spread
 from spagree.present.charts.spec import Spec, to_altair
-from spagree.present.wording import count
 
 AGREEMENT = {"shown": "agreement", "interval": "interval"}
 

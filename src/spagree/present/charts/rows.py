@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any
 
-from spagree.errors import DataError
+from spagree.errors import DataError, count
 from spagree.estimate import Estimate
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
@@ -22,7 +22,6 @@ from spagree.present.charts.timeline import DAY, Timeline
 from spagree.present.group_words import group_lines
 from spagree.present.tables import chips
 from spagree.present.wording import (
-    count,
     figure,
     limits,
     moment,
@@ -353,7 +352,7 @@ def plan_rows(breakdowns: Breakdowns) -> list[Row]:
 
 
 def _design(half_width: float, annotations: int, items: int, more_annotations: int, annotations_per_item: int) -> Row:
-    new = f"{items:,} items, {annotations_per_item:,} annotations each" if more_annotations else "none"
+    new = f"{count(items, 'item')}, {count(annotations_per_item, 'annotation')} each" if more_annotations else "none"
     words = f"{more_annotations:,} more" if more_annotations else "now"
     place = {"annotations": annotations, "half_width": half_width}
     return place | {"precision": plus_minus(half_width), "made": f"{annotations:,}", "new": new, "words": words}

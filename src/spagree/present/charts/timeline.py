@@ -11,8 +11,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from spagree.errors import count
 from spagree.moments import is_date
-from spagree.present.wording import count
 
 DAY = 86_400.0
 LONG, SHORT = 150 * DAY, 3 * DAY  # spans labelled by months, and by hours

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from spagree.errors import count
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_DISPUTED
 from spagree.estimate.similarity import SET_METRICS, as_set
@@ -12,7 +13,7 @@ from spagree.moments import is_date
 from spagree.present.charts.rows import NO_OPTION, annotator_keys, class_keys, seconds
 from spagree.present.report.parts import Card, Cards, Name, Section, Vote, absent
 from spagree.present.tables import chips
-from spagree.present.wording import count, escape_controls, figure, moment, percent, printable
+from spagree.present.wording import escape_controls, figure, moment, percent, printable
 
 if TYPE_CHECKING:
     import polars
@@ -36,12 +37,12 @@ def items(breakdowns: Breakdowns) -> Section:
 
 def cards(breakdowns: Breakdowns) -> Cards:
     """One card per item; the filters offer only what is on the cards."""
-    frame, said = known(breakdowns.disputed), known(breakdowns.answers)
+    frame, answers = known(breakdowns.disputed), known(breakdowns.answers)
     classes, people = class_keys(breakdowns), annotator_keys(breakdowns)
-    answers = {key[0]: part for key, part in said.partition_by("item", as_dict=True).items()}
+    by_item = {key[0]: part for key, part in answers.partition_by("item", as_dict=True).items()}
     options = _options if breakdowns.findings.metric in SET_METRICS else chips
-    found = tuple(_card(row, answers[row["item"]], classes, people, options=options) for row in frame.rows(named=True))
-    names = sorted({name for name in said["annotator"] if name in people})
+    found = tuple(_card(row, by_item[row["item"]], classes, people, options=options) for row in frame.rows(named=True))
+    names = sorted({name for name in answers["annotator"] if name in people})
     shown = {key for card in found for key in card.classes}
     return Cards(
         found,
@@ -65,22 +66,22 @@ def _note(frame: polars.DataFrame) -> str:
 
 def _card(
     row: Mapping[str, Any],
-    said: polars.DataFrame,
+    answers: polars.DataFrame,
     classes: Mapping[str, str],
     people: Mapping[str, str],
     *,
     options: Callable[[str], tuple[str, ...]],
 ) -> Card:
-    votes = said.group_by("label").agg("annotator", "count").rows(named=True)
+    votes = answers.group_by("label").agg("annotator", "count").rows(named=True)
     votes.sort(key=lambda vote: (-sum(vote["count"]), classes.get(vote["label"], "")))
     link = str(row.get("link") or "")
-    first, last = _days(said["time"].drop_nulls().to_list())
+    first, last = _days(answers["time"].drop_nulls().to_list())
     return Card(
         printable(str(row["item"]), LONGEST_NAME) or "''",
         f"{percent(row['share'])} of disagreement, agreement {figure(row['agreement'], 2)}",
         tuple(_votes(votes, options)),
         tuple(classes[vote["label"]] for vote in votes if vote["label"] in classes),
-        tuple(sorted({people[name] for name in said["annotator"] if name in people})),
+        tuple(sorted({people[name] for name in answers["annotator"] if name in people})),
         printable(str(row.get("text") or ""), LONGEST_TEXT),
         link if link.startswith(ADDRESSES) else "",
         first,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from spagree.errors import count
 from spagree.estimate import NOMINAL
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
@@ -11,7 +12,7 @@ from spagree.estimate.similarity import SCALES
 from spagree.present.charts import rows
 from spagree.present.report.parts import MOST_ROWS, Figure, Section, Table, absent, drawn, table
 from spagree.present.tables import columns
-from spagree.present.wording import count, percent
+from spagree.present.wording import percent
 
 TELLING = 0.2  # share of the pairs that must have enough items for a chart
 TWO = 2

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from spagree.errors import count
 from spagree.estimate.breakdown_values import Absent, Breakdowns, known
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
 from spagree.present.report.parts import Listing, Quote, Section, Table, drawn, table
 from spagree.present.report.steps import steps
 from spagree.present.sentence import REFERENCE, for_paper, interval_name
 from spagree.present.tables import columns
-from spagree.present.wording import count, plus_minus, printable
+from spagree.present.wording import plus_minus, printable
 from spagree.understood import Understood
 from spagree.version import __version__
 
@@ -51,7 +52,7 @@ def following(breakdowns: Breakdowns) -> Section:
     )
     listed = [Listing(todo, "actions.html.j2")] if todo else []
     lead = "Everything the figures suggest, largest gain first."
-    return Section("next", "Next steps", "What to do next?", lead, [*listed, found])
+    return Section("next", "Next steps", "What should I do next?", lead, [*listed, found])
 
 
 def _plan(breakdowns: Breakdowns) -> Table:

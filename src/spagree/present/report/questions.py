@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spagree.errors import count
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.present.report.page import Chapter, render, template
 from spagree.present.verdicts import in_short, verdicts
-from spagree.present.wording import count, escape_controls, figure, interval, printable
+from spagree.present.wording import escape_controls, figure, interval, printable
 
 LONGEST = 60
 MOST_POINTS, LINE = 40, 2  # points of a small line: at most, at least

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spagree.errors import count
 from spagree.estimate import actions
 from spagree.estimate.breakdown_values import Action
 from spagree.estimate.cautions import REMEDY
 from spagree.option_names import spelled
 from spagree.present.report.parts import Step
-from spagree.present.wording import count, figure, percent, plus_minus, printable, sentence
+from spagree.present.wording import figure, percent, plus_minus, printable, sentence
 
 NAME = 32
 LITTLE = 0.05  # of all disagreement: below this, no few items explain it
@@ -37,11 +38,10 @@ def _shared(action: Action) -> Step:
 
 def _precision(action: Action) -> Step:
     found = action.figures
-    each = f"{found['items']:,.0f} new items with {found['annotations_per_item']:.0f} annotations each"
+    made, new, each = (round(found[name]) for name in ("annotations", "items", "annotations_per_item"))
     now, then = plus_minus(found["half_width"]), plus_minus(found["half_width_then"])
-    return Step(
-        f"Make {found['annotations']:,.0f} more annotations.", f"{now} → {then}.", f"{each}.", link="figure-plan"
-    )
+    words = f"{count(new, 'new item')} with {count(each, 'annotation')} each."
+    return Step(f"Make {count(made, 'more annotation')}.", f"{now} → {then}.", words, link="figure-plan")
 
 
 def _annotators(action: Action) -> Step:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spagree.errors import count
 from spagree.estimate import Findings
 from spagree.estimate.breakdown_values import Absent, Breakdowns, known
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
@@ -15,7 +16,7 @@ from spagree.present.report.parts import Step
 from spagree.present.report.steps import steps
 from spagree.present.sentence import beyond_chance, by_chance, in_words, interval_name, level_name, on_the_scale
 from spagree.present.verdicts import Verdict
-from spagree.present.wording import count, escape_controls, figure, interval, moment, printable
+from spagree.present.wording import escape_controls, figure, interval, moment, printable
 from spagree.understood import Understood
 
 NAME = "Sparse Probability of Agreement (SPA)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spagree.errors import count
 from spagree.estimate import Findings
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
@@ -14,7 +15,7 @@ from spagree.present.report.parts import Figure, Listing, Part, Section, Table, 
 from spagree.present.sentence import chance_gap, kappa_bias
 from spagree.present.tables import columns
 from spagree.present.verdicts import Verdict
-from spagree.present.wording import count, left_out, printable
+from spagree.present.wording import left_out, printable
 
 MOST_NAMED, MOST_TEAMS = 8, 20
 FEWEST_DRAWN = 3  # annotators up to which a sentence says more than a chart

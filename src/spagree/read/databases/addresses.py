@@ -43,8 +43,8 @@ def refused(name: str, reason: str) -> UsageError:
 def needed(name: str, tables: Iterable[str]) -> UsageError:
     """The error for a database without a query; lists its tables."""
     known = list(tables)
-    found = f" with the tables {listed(known, SHOWN_TABLES)}, and not one of Label Studio or doccano" if known else ""
-    return UsageError(f"{name}: is a database{found}; say which rows to read: {EXAMPLE}")
+    found = f", but not Label Studio's or doccano's (tables: {listed(known, SHOWN_TABLES)})" if known else ""
+    return UsageError(f"{name}: a database{found}; say which rows to read: {EXAMPLE}")
 
 
 SERVERS = ("postgresql://", "postgres://")

@@ -40,7 +40,7 @@ def query_table(source: Any, statement: str, scratch: Path) -> Table:
             ) from error
         first = connection.table("cells").limit(SAMPLE_ROWS).fetchall()
         if not first:
-            raise DataError(f"{query.name}: the query found no rows; check its conditions")
+            raise DataError(f"{query.name}: the query returned no rows; check its conditions")
         known = (dict(zip(positions, row, strict=True)) for row in first)
         sample.extend(tuple(row.get(p) for p in range(len(columns))) for row in known)
         return nw.from_native(connection.table("cells"))

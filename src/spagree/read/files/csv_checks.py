@@ -11,7 +11,7 @@ import itertools
 import sys
 from collections.abc import Iterator, Sequence
 
-from spagree.errors import SHOWN_PROBLEMS, DataError
+from spagree.errors import SHOWN_PROBLEMS, DataError, count
 from spagree.read.files.encodings import refuse_bad_bytes
 from spagree.read.files.paths import File
 from spagree.read.tables import listed, shown
@@ -55,8 +55,8 @@ def refuse_ragged(file: File, delimiter: str, skip: int, names: Sequence[str], h
             problems.append(_ragged(f"{file.name}:{line}", record, names))
     if total:
         raise DataError(
-            f"{file.name}: {total:,} rows do not have the {len(names)} cells of the header "
-            f'({listed(names)}); correct them, or put cells that hold the delimiter in quotes (")',
+            f"{file.name}: {count(total, 'row does', 'rows do')} not have the {count(len(names), 'cell')} of the "
+            f'header ({listed(names)}); correct the file, or put cells that hold the delimiter in quotes (")',
             problems,
             total,
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from spagree.errors import DataError
+from spagree.errors import DataError, count
 from spagree.read.files import csv_checks
 from spagree.read.files.encodings import as_utf8, line_ending, refuse_bad_bytes
 from spagree.read.files.paths import File
@@ -129,7 +129,7 @@ def _evenness(text: str, delimiter: str) -> tuple[float, int]:
 def _cautions(file: File, delimiter: str, skipped: Sequence[str]) -> Iterator[Caution]:
     comments = [line.strip() for line in skipped if line.strip()]
     if comments:
-        lines = "1 comment line" if len(comments) == 1 else f"{len(comments)} comment lines"
+        lines = count(len(comments), "comment line")
         message = f"{file.name}: skipped {lines} above the header, first {shown(comments[0])}"
         yield Caution("comment_lines", message)
     expected = EXPECTED.get(file.extension, delimiter)

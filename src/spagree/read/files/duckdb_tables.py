@@ -153,7 +153,7 @@ def _select(file: TextFile, positions: Sequence[int], longest: int, more: str = 
     """Every option is written out: nothing is sniffed, padded or converted.
 
     Except CRLF and CR, which duckdb 2.0 finds by itself but returns no rows for if named;
-    LF must be named, or duckdb takes a CR in a quoted cell for a line end.
+    LF must be named, or duckdb treats a CR in a quoted cell as a line end.
     """
     columns = ", ".join(f"'{cell(i)}': 'VARCHAR'" for i in range(len(file.names)))
     wanted = ", ".join(cell(p) for p in positions)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError
+from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
 from spagree.read.files.paths import File, explained, head
 from spagree.read.files.scratch import new_file
 
@@ -114,7 +114,7 @@ def _nul_bytes(file: File) -> DataError:
             line += part.endswith((b"\n", b"\r"))
         line += block.count(b"\n") if b"\0" not in block else 0
     return DataError(
-        f"{file.name}: NUL bytes in {total:,} lines: not a text file, a damaged one, or UTF-16 "
+        f"{file.name}: NUL bytes in {count(total, 'line')}: not a text file, a damaged one, or UTF-16 "
         "(then: --encoding utf-16); export it again as UTF-8",
         problems,
         total,

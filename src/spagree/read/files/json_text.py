@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spagree.errors import SHOWN_PROBLEMS, DataError
+from spagree.errors import SHOWN_PROBLEMS, DataError, count
 from spagree.read.files.delimited import TextFile
 from spagree.read.files.encodings import as_utf8, refuse_bad_bytes
 from spagree.read.files.paths import File
@@ -135,7 +135,9 @@ def _objects(source: File, cautions: list[Caution]) -> Iterator[dict[str, Any]]:
         problems += [f"{source.name}:{place}: {_fault(value)}"] if total <= SHOWN_PROBLEMS else []
     if total:
         raise DataError(
-            f"{source.name}: {total:,} rows are not JSON objects, one per line; correct them", problems, total
+            f"{source.name}: {count(total, 'row is not a JSON object', 'rows are not JSON objects')}; correct the file",
+            problems,
+            total,
         )
 
 

@@ -66,7 +66,7 @@ class File:
 def gather(sources: Sequence[Any], scratch: Path) -> list[File]:
     """Every file the sources name, decompressed where needed, with its kind.
 
-    ``scratch`` is a directory the caller deletes; copies are put there.
+    ``scratch`` is a folder the caller deletes; copies are put there.
     """
     files = [file for source in sources for file in _expand(source, scratch)]
     refuse_equal(files)
@@ -147,7 +147,7 @@ def _readable(path: Path, name: str, scratch: Path) -> File:
     """Check that the file can be read; a pipe can be read only once, so it is copied."""
     try:
         if path.is_dir():
-            raise FileError(f"{name}: is a directory; name its files, for instance {path / '*.csv'}")
+            raise FileError(f"{name}: is a folder; name its files, for instance {path / '*.csv'}")
         with path.open("rb") as stream:
             return _named_in_utf8(path, name, scratch) if path.is_file() else spool(stream, name, scratch)
     except FileNotFoundError:

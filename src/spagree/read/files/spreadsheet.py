@@ -36,7 +36,7 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
     others = [name for name in sheets if name != chosen]
     rows = [row for row in _rows(file, chosen) if any(row)]
     if len(rows) <= header:
-        remedy = f"choose another with --sheet: {listed(sheets)}" if others else "fill it"
+        remedy = f"choose another with --sheet: {listed(sheets)}" if others else "check the file"
         raise DataError(f"{file.name}: sheet {shown(chosen)} has no rows; {remedy}")
     message = (
         f"{file.name}: sheet {shown(chosen)} was read; --sheet NAME reads another: {listed(others)}; if each sheet is "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
-from spagree.errors import ColumnError
+from spagree.errors import ColumnError, count
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES, Roles
 from spagree.read.contents import (
@@ -297,8 +297,8 @@ def refuse_few_items(
     better = " ".join(f"--item {name}" for name in _telling(table, places))
     remedy = f"use {better}" if better else "name the columns that identify an item with --item, repeated if several"
     raise ColumnError(
-        f"{table.name}: column {shown(name)} has only {few} values, each labelled many times by the same annotator, so "
-        f"it does not look like the item; {remedy} (columns: {listed(table.columns)})"
+        f"{table.name}: column {shown(name)} has only {count(few, 'value')}, each labelled many times by the same "
+        f"annotator, so it does not look like the item; {remedy} (columns: {listed(table.columns)})"
     )
 
 

@@ -92,7 +92,7 @@ def transposed(table: Table, request: Request) -> Layout:
     cautions += tuple(caution_trials(table, [each.column for each in request.conditions()]))
     if twice:
         same = sum(sizes[name] for name in twice)
-        message = f"{same} columns have the same name as another: they were numbered"
+        message = f"{same} columns have the same name as another and were numbered"
         cautions += (Caution("columns_numbered", message),)
     return Layout(labels, "transposed", broad.names(ITEM), broad.guessed, cautions)
 

@@ -1,4 +1,4 @@
-"""One annotation per row: item, label, and where known annotator and time.
+"""One annotation per row: item, label and, if known, annotator and time.
 
 Times are unix seconds or ISO 8601; they become something that sorts correctly.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError
+from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
 from spagree.late import nw
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows
@@ -57,9 +57,9 @@ def seconds_from_text(
         examples = wrong.project(f"{TIME}{numbered}").limit(SHOWN_PROBLEMS).fetchall()
         wanted = "neither a number (unix seconds) nor an ISO 8601 date"
         wanted = wanted if written is None else f"not in the format of --time-format {shown(written)}"
-        remedy = "say how they are written with --time-format, correct them, or name another column with --time"
+        remedy = "give the format with --time-format, correct the cells, or name another column with --time"
         problems = [wrong_cell(source, column, value, row) for value, *row in examples]
-        raise DataError(f"{total:,} values of the time column are {wanted}; {remedy}", problems, total)
+        raise DataError(f"{count(total, 'time is', 'times are')} {wanted}; {remedy}", problems, total)
     read: nw.LazyFrame[Any] = nw.from_native(relation.project(f"* REPLACE ({seconds} AS {TIME})"))
     return read, cautions
 
@@ -122,7 +122,7 @@ COUNTS = words("count counts n votes nvotes numvotes freq frequency numannotator
 
 
 def long(table: Table, request: Request) -> Layout:
-    """One annotation per row: item, label, and where known annotator and time."""
+    """One annotation per row: item, label and, if known, annotator and time."""
     if len(request.names(LABEL)) > 1:
         raise UsageError(
             f"--label names several columns ({listed(request.names(LABEL))}); say what they hold: --format wide (one "

@@ -35,9 +35,8 @@ def refuse_marks(table: Table, places: Mapping[str, Sequence[int]]) -> None:
             is_varying = table.different([*items, *found]) > table.different(items)
             if is_varying and (what == "boxes" or (is_free and _are_spans(table, items, *found))):
                 raise DataError(
-                    f"{table.name}: columns {listed([table.columns[p] for p in found])} mark {what}, and spagree "
-                    f"measures agreement on classes: which {what} two annotators share is another question, which "
-                    f"needs a measure for {what}"
+                    f"{table.name}: columns {listed([table.columns[p] for p in found])} mark {what}, but spagree "
+                    f"measures agreement on classes; to compare {what}, use a measure made for {what}"
                 )
 
 

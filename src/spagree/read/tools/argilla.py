@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from spagree.errors import DataError
+from spagree.errors import DataError, count
 from spagree.read.files.json_text import as_text
 from spagree.read.tables import shown
 from spagree.read.tools.answers import Record, answer, entries, item_text, known, part, records
@@ -17,7 +17,7 @@ from spagree.understood import Caution
 
 USERS, STATUS, RESPONSES = ".responses.users", ".responses.status", ".responses"
 ALONE = ("annotation", "annotation_agent")  # version 1, text classification: one annotation per record
-UNSURE = "this nested form has lost the status: drafts and discarded responses count; export it flat to leave them out"
+UNSURE = "nested records have no status, so drafts and discarded responses count; export flat records to leave them out"
 V1 = {"user_id", "value", "status"}
 SPANS = ("", "spans")  # marks an answer that is not a class
 
@@ -75,12 +75,15 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 def _tell(seen: Counter[str], source: Source, options: ReaderOptions) -> None:
     """Warn about spans, which are not classes; refuse them if there is nothing else."""
     if seen["spans"] and not seen["classes"]:
+        marked = count(seen["spans"], "response marks", "responses mark")
         raise DataError(
-            f"{source.name}: {seen['spans']:,} responses mark spans, not classes; spagree compares classes: "
+            f"{source.name}: {marked} spans, not classes; spagree compares classes: "
             "export a dataset with a question for labels or ratings"
         )
     if seen["spans"]:
-        message = f"{seen['spans']:,} responses that mark spans were ignored: spagree compares classes"
+        message = (
+            f"{count(seen['spans'], 'response with spans', 'responses with spans')} ignored: spagree compares classes"
+        )
         options.cautions.append(Caution("regions_left_aside", message))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from spagree.errors import DataError, FileError
+from spagree.errors import DataError, FileError, count
 from spagree.read.files.paths import File
 from spagree.read.tools.source import FOLDER, Source
 from spagree.read.tools.tool import ReaderOptions
@@ -85,5 +85,6 @@ def _class_name(value: Any, feature: Names, file: File) -> str | None:
     if value == -1:  # the code of a missing class
         return None
     if not isinstance(value, int) or not 0 <= value < len(names):
-        raise DataError(f"{file.name}: class {value} has no name; the file names {len(names)} classes, from 0")
+        known = count(len(names), "class", "classes")
+        raise DataError(f"{file.name}: class {value} has no name; the file names {known}, numbered from 0")
     return str(names[value])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import compress, groupby, islice
 from typing import TYPE_CHECKING, Any
 
-from spagree.errors import ColumnError, DataError, UsageError, unknown_name
+from spagree.errors import ColumnError, DataError, UsageError, count, unknown_name
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, LINK, ROW, TEXT, TIME
 from spagree.read.tables import listed, shown
 from spagree.read.tools import timestamps
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SHOWN_QUESTIONS, SHOWN_FIELDS = 12, 30
 MOST_ANSWERS = 20_000_000
-TOGETHER = 100  # responses that are added at once: few, because their records fill the memory
+TOGETHER = 100  # responses added at once: few, because their records fill the memory
 Columns = dict[str, list[Any]]  # the annotations of a question, by role: the places of items, times as written
 Judged = tuple[tuple[tuple[str, Value], ...], str, bool, bool]  # answers, status, and whether gold and complete
 ROLES = (ITEM, ANNOTATOR, LABEL, TIME, ROW)
@@ -103,7 +103,7 @@ class Export:
         wrong = frame[TIME].filter(seconds.is_null()).drop_nulls()
         if wrong.is_empty():
             return frame.with_columns(seconds)
-        told = f"{len(wrong):,} are not times, first {shown(wrong[0])}"
+        told = f"{count(len(wrong), 'is not a time', 'are not times')}, first {shown(wrong[0])}"
         asked.cautions.append(Caution("time_ignored", f"the times of annotation were not used: {told}"))
         return frame.drop(TIME)
 
@@ -265,7 +265,7 @@ class _Gathering:
         for role, name in self.unknown.items():
             if not self.known:
                 raise UsageError(
-                    f"--{role} {shown(name)}: a {self.tool.title} export has no other fields for its items; "
+                    f"--{role} {shown(name)}: exports of {self.tool.title} have no other fields of items; "
                     "leave it out, or write the annotations as a table first"
                 )
             raise ColumnError(
@@ -296,7 +296,7 @@ class _Gathering:
         reasons = ", ".join(f"{size:,} {reason}" for reason, size in total.items())
         found = f"all were left out ({reasons}); change that with --status, --empty or --ground-truth" if reasons else (
             "none were found; check that the project has annotations and that the export holds them")  # fmt: skip
-        return DataError(f"{name}: a {self.tool.title} export without annotations that count: {found}")
+        return DataError(f"{name}: an export of {self.tool.title} without annotations that count: {found}")
 
 
 class _Items(dict[str | None, int]):

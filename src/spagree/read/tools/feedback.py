@@ -58,7 +58,7 @@ def _response(place: str, number: int, score: Record, fields: Fields, options: R
     question, kind = first(score, fields.question), first(score, fields.kind)
     if question is None or kind is None:
         lacking = fields.question if question is None else fields.kind
-        raise DataError(f"{place}: {' or '.join(lacking)} is empty or not there; fields: {listed(list(score))}")
+        raise DataError(f"{place}: {' or '.join(lacking)} is empty or missing; fields: {listed(list(score))}")
     status = fields.kinds.get(kind.lower(), PROGRAM)
     names = fields.people if status == HUMAN else fields.models
     who = first(score, (options.annotator,) if options.annotator else names) or (None if status == HUMAN else kind)

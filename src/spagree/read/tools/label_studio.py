@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from spagree.errors import DataError
+from spagree.errors import DataError, count
 from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import shown
 from spagree.read.tools import guess, label_studio_database
@@ -73,20 +73,24 @@ def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
     """Pass on what the user should know; refuse an export of marked regions only."""
     if seen.regions and not seen.controls:
         raise DataError(
-            f"{source.name}: {seen.regions:,} regions marked and no classes chosen; spagree compares classes: "
+            f"{source.name}: {count(seen.regions, 'region')} marked and no classes chosen; spagree compares classes: "
             "add a choice for the whole task (Choices without perRegion), or compare the "
             "regions with a tool for spans or boxes"
         )
     if seen.regions:
-        message = f"{seen.regions:,} marked or described regions were ignored: spagree compares classes"
+        message = f"{count(seen.regions, 'marked or described region')} ignored: spagree compares classes"
         options.cautions.append(Caution("regions_left_aside", message))
     if seen.edited:
-        message = f"{seen.edited:,} annotations were changed by someone else; they count for their author"
+        edited = count(seen.edited, "annotation was", "annotations were")
+        message = f"{edited} changed by someone else; the author counts as the annotator"
         options.cautions.append(Caution("edited_by_others", message))
     if seen.repeated:
-        message = f"{seen.repeated:,} times one annotation has several results of one control; they count as one set"
+        repeated = count(seen.repeated, "result repeats", "results repeat")
+        message = f"{repeated} a control within an annotation; all results of a control count as one set"
         options.cautions.append(Caution("several_results", message))
-    options.notes.update(dict.fromkeys(seen.ratings, "stars in order: --metric ordinal counts near misses"))
+    options.notes.update(
+        dict.fromkeys(seen.ratings, "stars are ordered: --metric ordinal gives credit for near misses")
+    )
 
 
 def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:

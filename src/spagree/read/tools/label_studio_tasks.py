@@ -19,7 +19,7 @@ from spagree.read.tools.answers import Record, cell, item_text
 from spagree.read.tools.label_studio_results import AFTER_ALL, TEXTS, Aliases, Seen, answers, person
 from spagree.read.tools.tool import NO_FIELDS, ReaderOptions, Response, Responses, Value
 
-MOST_SHARED = 10_000  # different results of which each is understood once
+MOST_SHARED = 10_000  # distinct results, each understood once
 
 Key = tuple[Any, ...]  # a result: control, its value as written, the next control …
 Filled = Annotated[str, msgspec.Meta(min_length=1)]
@@ -84,7 +84,7 @@ def _decoded(content: bytes, *, needs_fields: bool) -> list[Any]:
             return SOME.decode(content)
         alone = (b"[" + bytes(part) + b"]" for part in parts)
         return _joined(each for part in alone for each in _decoded(part, needs_fields=needs_fields))
-    may_link = b"/" in content and b"http" in content  # the first is quick, and rarely so
+    may_link = b"/" in content and b"http" in content  # the first test is fast and rarely true
     found = [*map(_fields, OUTER.decode(content))] if needs_fields or may_link else [NO_FIELDS] * len(tasks)
     ends = sorted({0, *(place for place, task in enumerate(tasks, 1) if task.drafts), len(tasks)})
     return [Usual(tasks[start:end], found[start:end]) for start, end in pairwise(ends)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spagree.errors import DataError
+from spagree.errors import DataError, count
 from spagree.read.tools.answers import Record, cell, entries, item_text, known, one_or_more, part, records
 from spagree.read.tools.source import OBJECTS, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool, Value
@@ -33,11 +33,11 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
                 yield response._replace(fields=shown)
     if objects and not has_classes:
         raise DataError(
-            f"{source.name}: {objects:,} objects marked and no classifications; spagree compares classes: add a "
+            f"{source.name}: {count(objects, 'object')} marked and no classifications; spagree compares classes: add a "
             "classification of the whole data row, or compare the objects with a tool for boxes or spans"
         )
     if objects:
-        message = f"{objects:,} marked objects were ignored: spagree compares classes"
+        message = f"{count(objects, 'marked object')} ignored: spagree compares classes"
         options.cautions.append(Caution("regions_left_aside", message))
 
 

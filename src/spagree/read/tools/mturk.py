@@ -11,7 +11,7 @@ from itertools import chain, repeat
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
-from spagree.errors import ColumnError, DataError
+from spagree.errors import ColumnError, DataError, count
 from spagree.read.contents import names_link
 from spagree.read.files.json_text import DECODER
 from spagree.read.tables import listed, shown
@@ -31,8 +31,8 @@ OMITTED = ("Approve", "Reject")  # final columns that files from the website nam
 BATCH = ("Answer.", "AssignmentStatus")
 OLD = ("hitid", "workerid", "assignmentid")
 TEXTS = ("text", "sentence", "content", "question", "image_url", "image", "url")
-BLOCK = 10_000  # cells of a column that are Python's at once
-MOST_SHARED = 10_000  # different answers of which each is stored once
+BLOCK = 10_000  # cells of a column held as Python objects at a time
+MOST_SHARED = 10_000  # distinct answers, each stored once
 REGIONS = ("entities", "boundingBoxes", "polygons", "keypoints", "polylines", "cuboids", "labeledImage")
 
 
@@ -179,9 +179,10 @@ def _tell_repeats(source: Source, options: ReaderOptions, batches: Sequence[_Bat
     if not repeated:
         return
     alone = [name for place, name in enumerate(columns) if len({key[place] for key in inputs}) == len(inputs)]
-    remedy = f"say --item {shown(alone[0])}" if alone else "give each its own id in an Input column, for --item"
-    message = f"{repeated:,} inputs occur in several HITs, and each HIT counts as a separate item; to join them, "
-    options.cautions.append(Caution("inputs_repeated", message + remedy))
+    remedy = f"use --item {shown(alone[0])}" if alone else "give each its own id in an Input column, for --item"
+    inputs_found = count(repeated, "input occurs", "inputs occur")
+    message = f"{inputs_found} in several HITs, and each HIT counts as a separate item; to join them, {remedy}"
+    options.cautions.append(Caution("inputs_repeated", message))
 
 
 def _is_link(name: str) -> bool:

@@ -19,8 +19,8 @@ from spagree.understood import Caution
 
 REMARK = "free_response"
 HISTORY_ONLY = (
-    "some annotators have only a history, in which potato does not write down choices that were replaced or unticked: "
-    "their labels may be too many; give the folder with the user_state.json files"
+    "some annotators have only a history, which does not record that a choice was replaced or unticked, so they may "
+    "have too many labels; give the folder with the user_state.json files"
 )
 STATE, HISTORY, LABELS = "user_state.json", "annotation_history.jsonl", "instance_id_to_label_to_value"
 FREE = {"slider", "select-one", "selection", "scale_value", "decision", "rank_order", "selected_labels", "text_box",

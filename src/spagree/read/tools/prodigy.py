@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from spagree.errors import DataError
+from spagree.errors import DataError, count
 from spagree.read.tables import shown
 from spagree.read.tools.answers import Record, answer, cell, file_records, item_text, known
 from spagree.read.tools.source import OBJECTS, Source
@@ -36,7 +36,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             yield response
     if unnamed:
         message = (
-            f"{unnamed:,} annotations come from sessions without a name, only a time: who made them is not known; "
+            f"{count(unnamed, 'annotation')} from sessions named only by a time, so the annotators are unknown; "
             "name the sessions (?session=NAME), or give one file per annotator"
         )
         options.cautions.append(Caution("sessions_unnamed", message))
@@ -47,9 +47,7 @@ def _response(place: str, number: int, task: Record, name: str | None, options: 
     # Whether spans are the answer: by the interface, or because a mixed one asks for no choice.
     view = known(task.get("_view_id"))
     if view in SPANS or (view == BLOCKS and "spans" in task and not is_choice):
-        raise DataError(
-            f"{place}: marks spans (_view_id {task['_view_id']}), not classes; nothing to compare as labels"
-        )
+        raise DataError(f"{place}: marks spans (_view_id {task['_view_id']}), not classes; spagree compares classes")
     _refuse_others(place, task, is_choice)
     verdict = cell(task, "answer", place)
     if is_choice:

@@ -14,7 +14,7 @@ from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TIM
 from spagree.read.tables import SHOWN_EXAMPLES
 from spagree.read.tools.export import Export, gather
 from spagree.read.tools.rules import Rules
-from spagree.read.tools.source import SPECIAL, Source
+from spagree.read.tools.source import ARCHIVE, SPECIAL, Source
 from spagree.read.tools.tool import ReaderOptions, Tool
 from spagree.understood import Caution, Understood
 
@@ -29,9 +29,10 @@ def read_export(
     every: bool = False,
 ) -> dict[str, Annotations]:
     """The annotations of the question the user means, or of every question."""
-    # A folder, an archive or a database, but the named tool does not write them.
+    # The named tool writes plain files only.
     if source.shape in SPECIAL and source.shape not in tool.shapes:
-        raise FileError(f"{source.name}: is a {source.shape}, and {tool.title} exports are files; name the files")
+        kind = "an archive" if source.shape == ARCHIVE else f"a {source.shape}"
+        raise FileError(f"{source.name}: {kind}, but exports of {tool.title} are files; name the files")
     _refuse_renames(tool, options)
     with _refused_otherwise(source, tool):
         try:
@@ -40,9 +41,7 @@ def read_export(
             if options.where is not None:  # --where may be why nothing was found
                 options.where.refuse_nothing(tool.title)
     if options.text is not None and not export.texts:
-        raise UsageError(
-            f"--text {options.text!r}: this {tool.title} export has no such text for any item; leave it out"
-        )
+        raise UsageError(f"--text {options.text!r}: no item of this export has such a text; leave it out")
     questions = export.chosen(options.question, every=every, name=source.name)
     told = {question: _understood(source, export, question, options, rules) for question in questions}
     return {question: _annotations(export, question, options, told[question], missing) for question in questions}
@@ -67,9 +66,9 @@ def _refuse_renames(tool: Tool, options: ReaderOptions) -> None:
     for role in (ITEM, ANNOTATOR, TIME):
         name = getattr(options, role)
         if name is not None and role not in tool.renames:
-            where = tool.fields.get(role, "none")
+            fixed = f"a fixed field for the {role} ({tool.fields[role]})" if role in tool.fields else f"no {role}"
             raise UsageError(
-                f"--{role} {name!r}: a {tool.title} export has no choice of the {role} ({where}); "
+                f"--{role} {name!r}: exports of {tool.title} have {fixed}; "
                 "leave it out, or read the file as a plain table with --format long"
             )
 

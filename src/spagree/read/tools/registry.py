@@ -64,9 +64,7 @@ def load(name: str) -> Tool:
 
     found = extensions.load(extensions.READERS, name)
     if not isinstance(found, Tool):
-        raise UsageError(
-            f"--format {name}: its package offers a {type(found).__name__}, not a Tool; update the package"
-        )
+        raise UsageError(f"--format {name}: its package offers {type(found).__name__}, not a Tool; update the package")
     return found
 
 
@@ -79,7 +77,7 @@ def find(source: Source, format: str) -> Tool | None:
         names = ", ".join(f"--format {tool.name}" for tool in found)
         titles = " and of ".join(tool.title for tool in found)
         raise UsageError(f"{source.name}: could be an export of {titles}; say which: {names}, or --format long")
-    if not found or found[0].name == "huggingface":  # which has no column names of its own
+    if not found or found[0].name == "huggingface":  # whose column names are not fixed
         unreadable.refuse(source)
     if not found and source.shape in (DATABASE, SERVER):
         raise needed(source.name, source.keys)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from spagree.errors import DataError
+from spagree.errors import DataError, count
 from spagree.read.tools.answers import Record, cell, from_text, item_text, known, records
 from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
@@ -38,8 +38,8 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         page = []
     if page:
         raise DataError(
-            f"{page[0][0]}: {len(page)} tasks without the row of their assignment behind them; "
-            "the file seems to be cut off: download it again"
+            f"{page[0][0]}: {count(len(page), 'task')} without the row of the assignment that should follow; "
+            "the file seems to be truncated: download it again"
         )
 
 

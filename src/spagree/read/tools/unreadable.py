@@ -12,7 +12,7 @@ from spagree.read.files.paths import head, no_table
 from spagree.read.tools.source import ARCHIVE, FOLDER, OBJECTS, TABLE, Source
 
 START = 4096
-CVAT_HOLDS = "boxes, tracks and tags of images, without who drew them"
+CVAT_HOLDS = "a CVAT export: boxes, tracks and tags of images, without who drew them"
 BRAT = re.compile(r"(T\d+\t\S+ \d+ \d+|[RE]\d+\t\S+ \S+:\S+|A\d+\t\S+ [TER]\d+)")
 CVAT = re.compile(r"<annotations>.*?<(version|meta|image|track)\b", re.DOTALL)
 
@@ -29,8 +29,8 @@ JSON_TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "Kili": (("labels", "externalId"), "labels[].jsonResponse.JOB.categories[].name and labels[].author.email"),
 }
 PLACES: Mapping[str, tuple[str, ...]] = {
-    "a tool with COCO files": ("images", "annotations", "categories"),
-    "CVAT": ("shapes", "tracks", "tags"),
+    "a COCO file": ("images", "annotations", "categories"),
+    "a CVAT export": ("shapes", "tracks", "tags"),
 }
 
 
@@ -48,9 +48,9 @@ def _refuse_several(source: Source) -> None:
     """By the names of the files."""
     names = [Path(name) for name in source.keys]
     if any(name.suffix == ".ann" for name in names):
-        _no_classes(source, "brat", "spans and relations in .ann files")
+        _no_classes(source, "a brat project: spans and relations in .ann files")
     if any(name.name == "annotations.xml" for name in names):
-        _no_classes(source, "CVAT", CVAT_HOLDS)
+        _no_classes(source, CVAT_HOLDS)
     if any(name.suffix == ".xmi" or name.name == "TypeSystem.xml" for name in names) or any(
         len(name.parts) > 1 and name.parts[-2].endswith(".txt") and name.suffix == ".tsv" for name in names
     ):
@@ -60,9 +60,9 @@ def _refuse_several(source: Source) -> None:
 def _refuse_objects(source: Source) -> None:
     """By the keys of the first objects."""
     keys = source.objects[0].keys() if source.objects else ()
-    for tool, telling in PLACES.items():
+    for what, telling in PLACES.items():
         if all(key in keys for key in telling):
-            _no_classes(source, tool, "boxes and other places in images, without who drew them")
+            _no_classes(source, f"{what}: boxes and other places in images, without who drew them")
     for tool, (wanted, where) in JSON_TOOLS.items():
         if all(key in keys for key in wanted):
             raise DataError(
@@ -75,11 +75,11 @@ def _refuse_text(source: Source) -> None:
     """By the first characters, or the header."""
     text = head(source.files[0], START).decode("utf-8-sig", errors="replace")
     if text.lstrip().startswith("<") and CVAT.search(text):
-        _no_classes(source, "CVAT", CVAT_HOLDS)
+        _no_classes(source, CVAT_HOLDS)
     if text.lstrip().startswith("<?xml") or source.files[0].extension == ".xml":
         raise no_table(source.name, "an XML file")
     if BRAT.match(text) and Path(source.files[0].name).suffix in (".ann", ".txt", ""):
-        _no_classes(source, "brat", "spans and relations")
+        _no_classes(source, "a brat file: spans and relations")
     if text.startswith("#FORMAT=WebAnno"):
         raise _webanno(source)
     if source.has("user", "instance_id", "displayed_text"):
@@ -91,13 +91,13 @@ def _refuse_text(source: Source) -> None:
 
 def _webanno(source: Source) -> DataError:
     return DataError(
-        f"{source.name}: WebAnno or INCEpTION wrote it: spans in one document of one annotator; spagree compares "
-        "classes: export the table of the Agreement page instead (CSV), which can be read"
+        f"{source.name}: a WebAnno or INCEpTION document: spans of one annotator; spagree compares classes: export the "
+        "table of the Agreement page as CSV instead, which can be read"
     )
 
 
-def _no_classes(source: Source, tool: str, content: str) -> NoReturn:
+def _no_classes(source: Source, what: str) -> NoReturn:
     raise DataError(
-        f"{source.name}: {tool} wrote it: {content}; spagree compares classes that several annotators gave to the same "
-        "items: export those as a table (item, annotator, label)"
+        f"{source.name}: {what}; spagree compares classes that several annotators gave to the same items: export those "
+        "as a table (item, annotator, label)"
     )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from spagree.errors import DataError
+from spagree.errors import DataError, count
 from spagree.read.files.json_objects import FAST, REFUSED
 from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import shown
@@ -131,11 +131,13 @@ def _decoded(text: str, place: str, column: str) -> Any:
 def _tell(seen: Counter[str], answered: bool, source: Source, options: ReaderOptions) -> None:
     drawings, unknown = seen["drawings"], seen["not logged in"]
     if drawings and not answered:
-        raise DataError(f"{source.name}: {drawings:,} drawings and no answers; spagree compares classes")
+        raise DataError(f"{source.name}: {count(drawings, 'drawing')} and no answers; spagree compares classes")
     if drawings:
-        options.cautions.append(Caution("regions_left_aside", f"{drawings:,} drawings were ignored: not classes"))
+        message = f"{count(drawings, 'drawing')} ignored: spagree compares classes"
+        options.cautions.append(Caution("regions_left_aside", message))
     if unknown:
-        message = f"{unknown:,} classifications by people who were not logged in: one annotator per browser address"
+        made = count(unknown, "classification", "classifications")
+        message = f"{made} by people who were not logged in: each internet address counts as one annotator"
         options.cautions.append(Caution("not_logged_in", message))
 
 

@@ -12,7 +12,7 @@ class Dask(Engine):
     """Frames of dask."""
 
     def holds(self, frame: Frame) -> bool:
-        """Whether it is one."""
+        """Whether it is a frame of dask."""
         return frame.implementation.is_dask()
 
     def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:

@@ -27,7 +27,7 @@ class DuckDB(Engine):
     libraries = ("duckdb",)
 
     def holds(self, frame: Frame) -> bool:
-        """Whether it is a relation."""
+        """Whether it is a relation of duckdb."""
         return frame.implementation.is_duckdb()
 
     def rows(self, frame: Frame) -> list[tuple[Any, ...]]:
@@ -79,7 +79,7 @@ class DuckDB(Engine):
         return sampled_items(frame.to_native(), every)
 
     def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:
-        """Joined within groups."""
+        """The labels are joined by an aggregate of duckdb."""
         joined = f"string_agg(DISTINCT {LABEL}::VARCHAR, '{separator}' ORDER BY {LABEL}::VARCHAR) AS {LABEL}"
         others = [f"min({name}) AS {name}" for name in first]
         grouped = frame.to_native().aggregate(", ".join([*keys, joined, *others]), ", ".join(keys))

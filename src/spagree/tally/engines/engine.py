@@ -50,7 +50,7 @@ class Engine:
         """A column with some of its texts replaced, in steps: engines limit the depth of a chain of cases."""
         if len(changes) > MOST_CASES:
             engine = frame.implementation.value
-            raise UsageError(f"{len(changes):,} texts would change, too many for {engine}; clean them before")
+            raise UsageError(f"{len(changes):,} texts would change, too many for {engine}; clean them first")
         found = frame.with_columns(nw.col(column).alias("spelled"))
         pairs = list(changes.items())
         for start in range(0, len(pairs), CASES_AT_ONCE):

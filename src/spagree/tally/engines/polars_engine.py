@@ -28,7 +28,7 @@ class Polars(Engine):
         return list(self.to_polars(frame).rows())
 
     def repeat_candidates(self, frame: Frame, keys: Sequence[str], rows: int) -> Frame | None:  # noqa: ARG002
-        """Hashes are grouped."""
+        """The hashes are grouped and counted."""
         import polars
 
         native, hash_ = frame.to_native(), polars.struct(*keys).hash()
@@ -56,7 +56,7 @@ class Polars(Engine):
         return list(chosen.collect(engine="streaming")[ITEM])
 
     def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:
-        """Joined within groups."""
+        """The labels are joined within each group."""
         import polars
 
         label = polars.col(LABEL).cast(polars.String).unique().sort().str.join(separator)

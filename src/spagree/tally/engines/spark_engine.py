@@ -17,7 +17,7 @@ class Spark(Engine):
     libraries = ("pyspark", "py4j")
 
     def holds(self, frame: Frame) -> bool:
-        """Whether it is a frame of either."""
+        """Whether it is a frame of Spark or Spark Connect."""
         return is_spark(frame)
 
     def rows(self, frame: Frame) -> list[tuple[Any, ...]]:
