@@ -189,7 +189,7 @@ def test_many_people_and_few_items() -> None:
         (["a", "b", "a"], 3, 2, "item 'a' is listed twice"),
         (["a"], ["ann", "ann"], 2, "annotator 'ann' is listed twice"),
         (["a"], 3, 0, "per_item 0"),
-        (["a"], 3, 4, "only 3 annotators"),
+        (["a"], 3, 4, "more than 3 annotators"),
         (["a", "b"], [Person("ann", 1), Person("bob", 1)], 2, "not enough room"),
         ({"a": "de"}, [Person("ann", can=frozenset({"en"})), Person("bob")], 2, "only 1 annotator can take them"),
     ],

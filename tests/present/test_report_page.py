@@ -177,7 +177,7 @@ def test_without_annotators_their_sections_say_so() -> None:
 
 def test_without_times_the_course_says_so() -> None:
     html = page_of([row[:3] for row in FULL])
-    assert "When annotations were made is not known" in section(html, "course")
+    assert "The times of the annotations are unknown" in section(html, "course")
 
 
 def test_nothing_pairable_still_makes_a_page() -> None:

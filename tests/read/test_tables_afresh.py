@@ -295,7 +295,7 @@ def test_one_task_for_all_is_not_the_item(scored: Callable[..., tuple[int, dict[
 def test_boxes_are_no_classes(corners: str, scored: Callable[..., tuple[int, dict[str, object], str]]) -> None:
     rows = [[i, a, label, n, n, 3, 4] for n, (i, a, label) in enumerate([*DATA, *DATA])]
     code, _, err = scored(table(f"image_id,annotator,label,{corners}", rows))
-    assert code == 3 and "mark boxes, and spagree measures agreement on classes" in err
+    assert code == 3 and "mark boxes, but spagree measures agreement on classes" in err
 
 
 def test_classes_of_boxes_that_were_given_are_compared(

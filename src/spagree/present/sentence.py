@@ -117,6 +117,8 @@ def beyond_chance(findings: Findings) -> str:
     if kappa.value is None or kappa.expected is None or kappa.low is None or kappa.high is None:
         return ""
     way = f"{figure(kappa.value, 2)} of the way from chance ({figure(kappa.expected, 2)}) to full agreement"
+    if kappa.value <= 0:
+        return f"No better than chance ({figure(kappa.expected, 2)})."
     if kappa.low <= 0:
         return f"Not clearly better than chance: {way}."
     names = " to ".join(dict.fromkeys((level_name(kappa.low), level_name(kappa.high))))

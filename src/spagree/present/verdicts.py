@@ -116,7 +116,8 @@ def _coverage(findings: Findings, check: Check) -> Verdict:
     if not data.pairable_items:
         return Verdict("problem", "Coverage", "No item has two annotations, so nothing can be compared.")
     share = data.pairable_items / data.items
-    words = f"{data.pairable_items:,} of {count(data.items, 'item')} ({percent(share)}) have two or more annotations"
+    have = "has" if data.pairable_items == 1 else "have"
+    words = f"{data.pairable_items:,} of {count(data.items, 'item')} ({percent(share)}) {have} two or more annotations"
     spread = data.annotations_per_item
     if spread:
         ends = f"{spread.min:,} to {spread.max:,}, median {number(spread.median)}"

@@ -48,7 +48,7 @@ def test_labels_of_argilla_beside_spans(tmp_path: Path) -> None:
     records = [argilla(item, span=marks(letters), mood=list(letters)) for item, letters in LABELS.items()]
     found = spagree.measure(lines(tmp_path / "a.jsonl", records))
     assert found.spa.value == pytest.approx(SPA)
-    assert "18 responses that mark spans were ignored" in codes(found)["regions_left_aside"]
+    assert "18 responses with spans ignored" in codes(found)["regions_left_aside"]
 
 
 def test_rankings_of_argilla_are_compared_as_a_whole(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_objects_of_labelbox_are_no_classes(tmp_path: Path) -> None:
     path = lines(tmp_path / "l.ndjson", [labelbox(item, letters, classes=True) for item, letters in LABELS.items()])
     found = spagree.measure(path)
     assert found.spa.value == pytest.approx(SPA)
-    assert "18 marked objects were ignored" in codes(found)["regions_left_aside"]
+    assert "18 marked objects ignored" in codes(found)["regions_left_aside"]
 
 
 def test_entities_of_doccano_are_no_classes(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_one_input_in_several_hits(tmp_path: Path) -> None:
     path = batch(tmp_path / "batch.csv", "text {}", "topic {}")
     found = spagree.measure(path)
     assert "6 inputs occur in several HITs" in codes(found)["inputs_repeated"]
-    assert codes(found)["inputs_repeated"].endswith('say item="Input.text"')
+    assert codes(found)["inputs_repeated"].endswith('use item="Input.text"')
     joined = spagree.measure(path, item="Input.text")
     assert joined.spa.value == pytest.approx(SPA) and "inputs_repeated" not in codes(joined)
     half = spagree.measure(path, where={"Input.topic": "topic 1"})

@@ -268,7 +268,7 @@ def test_a_folder_with_too_many_files_is_refused_and_never_cut(tmp_path: Path, m
     "name", ["prodigy", "argilla", "mturk", "appen", "toloka", "labelbox", "inception", "label-studio"]
 )
 def test_a_folder_is_refused_by_tools_that_write_files(name: str, tmp_path: Path) -> None:
-    with pytest.raises(spagree.FileError, match=r"is a folder, and .* exports are files"):
+    with pytest.raises(spagree.FileError, match=r"a folder, but exports of .* are files"):
         read(potato(tmp_path), format=name)
 
 

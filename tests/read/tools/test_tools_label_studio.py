@@ -360,7 +360,7 @@ def test_an_unknown_database_is_refused_with_the_known_ones(tmp_path: Path) -> N
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE a (b)")
     connection.close()
-    with pytest.raises(spagree.UsageError, match=r"tables 'a', and not one of Label Studio or doccano; .*query="):
+    with pytest.raises(spagree.UsageError, match=r"not Label Studio's or doccano's .tables: 'a'.; .*query="):
         read(path)
 
 
@@ -401,7 +401,7 @@ def test_marked_regions_are_not_classes(tmp_path: Path) -> None:
     span = {"from_name": "ner", "to_name": "t", "type": "labels", "value": {"start": 1, "end": 2, "labels": ["PER"]}}
     path = tmp_path / "e.json"
     path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": [annotation(1, 2, [span])]}]))
-    with pytest.raises(spagree.DataError, match="1 regions marked and no classes chosen; spagree compares classes"):
+    with pytest.raises(spagree.DataError, match="1 region marked and no classes chosen; spagree compares classes"):
         read(path)
     path.write_text(json.dumps([{"id": 1, "data": {}, "annotations": [annotation(1, 2, [span, chosen("q", "a")])]}]))
     assert rows(read(path)) == [("1", "2", "a")]

@@ -53,7 +53,7 @@ def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
     by_n = breakdowns.findings.missingness.by_n
     if len(by_n) == 1:
         same = count(by_n[0].n, "annotation")
-        words = f"Every item that was used has {same}: the assumption cannot fail, and all schemes weigh items alike."
+        words = f"Every item that was used has {same}: the assumption cannot fail, and all schemes weight items alike."
         yield absent("by-n", title, words)
         return
     yield drawn(
