@@ -22,7 +22,7 @@ def test_the_next_round_half_widths(run: Run) -> None:
     best = spagree.measure("example:sparse").plan().filter("best")
     assert code == 0 and out.splitlines()[0].startswith("± 0.030 (")
     assert all(f"{more:,} annotations of" in out for more in best["more_annotations"])
-    assert "± 0.020, ± 0.010, ± 0.005 with the same items: not reachable, because items differ" in out
+    assert "± 0.010, ± 0.005 with the same items: not reachable, because items differ" in out
 
 
 def test_a_half_width_as_json(run: Run) -> None:
