@@ -22,7 +22,7 @@ SPA = spagree.measure(polars.DataFrame(ROWS), label="safe").spa.value
 def test_what_a_model_wrote_is_not_the_label(name: str) -> None:
     """The items of DICES are dialogues with a last response, and every rater of an item sees the same one."""
     frame = polars.DataFrame([{**row, name: f"what was written for {row['item_id']}"} for row in ROWS])
-    with pytest.raises(ColumnError, match=f"'{name}' has another value for each item, the same from all"):
+    with pytest.raises(ColumnError, match=f"'{name}' has a different value for each item, the same from all"):
         spagree.measure(frame)
     assert spagree.measure(frame, label="safe").spa.value == SPA
 
@@ -30,7 +30,7 @@ def test_what_a_model_wrote_is_not_the_label(name: str) -> None:
 @pytest.mark.parametrize("name", ["judgment", "response"])
 def test_the_number_of_a_judgement_is_not_the_label(name: str) -> None:
     frame = polars.DataFrame([{**row, name: n} for n, row in enumerate(ROWS)])
-    with pytest.raises(ColumnError, match=f"'{name}' has another value in nearly every row"):
+    with pytest.raises(ColumnError, match=f"'{name}' has a different value in nearly every row"):
         spagree.measure(frame)
 
 

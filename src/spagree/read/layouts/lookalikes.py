@@ -1,4 +1,4 @@
-"""Tables that look like a list of annotations and are none: they are refused, with what to do instead."""
+"""Tables that look like lists of annotations but are not: refused, with what to do instead."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def refuse_item_text(table: Table, places: Mapping[str, Sequence[int]]) -> None:
     if is_one_each or is_text:
         found = "for each item, the same from all its annotators" if is_one_each else "in nearly every row"
         raise ColumnError(
-            f"{table.name}: column {shown(table.columns[label[0]])} has another value {found}, so it does "
+            f"{table.name}: column {shown(table.columns[label[0]])} has a different value {found}, so it does "
             f"not look like the label; name the column of the label with --label (columns: "
             f"{listed(table.columns)})"
         )
