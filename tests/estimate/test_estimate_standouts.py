@@ -99,13 +99,15 @@ def project(random: np.random.Generator, careless: float = 0.0) -> Rows:
     """Ten people, twenty batches of fifteen items that differ in difficulty; a batch has three of them."""
     rows: Rows = []
     for batch in range(20):
-        hard = random.normal(0, 1)
-        people = random.choice(10, 3, replace=False)
-        for item in range(15):
-            clear = 1 / (1 + np.exp(-1.2 - hard - random.normal(0, 0.5)))
-            for who in people:
-                right = random.random() < clear * (1 - careless * (who == 0))
-                rows.append((f"{batch}-{item}", f"p{who}", "x" if right else str(random.choice(list("yz")))))
+        hard, people = random.normal(0, 1), random.choice(10, 3, replace=False)
+        clear = 1 / (1 + np.exp(-1.2 - hard - random.normal(0, 0.5, 15)))
+        right = random.random((15, 3)) < clear[:, None] * (1 - careless * (people == 0))
+        labels = np.where(right, "x", random.choice(["y", "z"], (15, 3))).tolist()
+        rows += [
+            (f"{batch}-{item}", f"p{who}", label)
+            for item, given in enumerate(labels)
+            for who, label in zip(people, given, strict=True)
+        ]
     return rows
 
 

@@ -64,11 +64,11 @@ def safe_sequence(values: Floats, level: float = 0.95, at: Sequence[int] | None 
 
 def _lower(total: Floats, items: NDArray[np.int64], level: float) -> Floats:
     """The largest mean, to 26 bits, at which the average over the bets reaches 2/α, or 0."""
-    rewards = BETS * total[:, None] + np.log(STAKES / STAKES.sum())
+    rewards = BETS * total[:, None] + np.log(STAKES / STAKES.sum()) - log(2 / (1 - level))
     low, high = np.zeros(len(items)), total / items
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        costs = items[:, None] * np.log1p(middle[:, None] * np.expm1(BETS))
-        is_reached = np.logaddexp.reduce(rewards - costs, axis=1) >= log(2 / (1 - level))
+        gains = rewards - items[:, None] * np.log1p(middle[:, None] * np.expm1(BETS))
+        is_reached = np.exp(np.minimum(gains, 1.0)).sum(axis=1) >= 1  # one gain above 0 is enough: no overflow
         low, high = np.where(is_reached, middle, low), np.where(is_reached, high, middle)
     return low
