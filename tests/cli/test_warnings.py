@@ -68,6 +68,39 @@ def test_a_model_that_spells_labels_differently_is_named(is_file: bool, tmp_path
     assert found.models["gpt"].with_humans.value == 0
 
 
+@pytest.mark.parametrize(
+    ("people", "machine", "options"),
+    [
+        (("yes", "no"), ("Yes ", "NO"), {"normalize": True}),
+        (("a;b", "b"), ("b;a", "b"), {"separator": ";"}),
+        (("a;b", "b"), ("b;a", "b"), {"metric": "jaccard"}),
+        (("a;b", "b"), ("b", "b"), {"separator": ";"}),
+    ],
+)
+def test_a_models_file_is_cleaned_like_the_labels_of_people(
+    people: tuple[str, str], machine: tuple[str, str], options: dict[str, object], tmp_path: Path
+) -> None:
+    """As if the model were an annotator in the source."""
+    rows = [
+        (f"i{n}", who, people[(n + (who == "cyd" and n % 5 == 0)) % 2]) for n in range(12) for who in ("bob", "cyd")
+    ]
+    path = tmp_path / "gpt.csv"
+    path.write_text("item,label\n" + "".join(f"i{n},{machine[n % 2]}\n" for n in range(12)), encoding="utf-8")
+    inside = spagree.compare(rows + [(f"i{n}", "gpt", machine[n % 2]) for n in range(12)], model="gpt", **options)
+    apart = spagree.compare(rows, model={"gpt": path}, **options)
+    assert apart.to_dict() == inside.to_dict()
+    assert apart.to_dict()["models"]["gpt"]["with_humans"]["value"] > 0
+
+
+def test_missing_labels_of_a_model_are_missing(tmp_path: Path) -> None:
+    rows = [(f"i{n}", who, "ab"[n % 2]) for n in range(12) for who in ("bob", "cyd")]
+    path = tmp_path / "gpt.csv"
+    given = ["ab"[n % 2] if n < 9 else "NA" for n in range(12)]
+    path.write_text("item,label\n" + "".join(f"i{n},{label}\n" for n, label in enumerate(given)), encoding="utf-8")
+    found = spagree.compare(rows, model={"gpt": path}, missing=["NA"]).models["gpt"]
+    assert found.items == 9 and found.with_humans.value == 1
+
+
 def test_a_source_of_models_only_is_refused() -> None:
     with pytest.raises(DataError, match="everybody in the source is a model; add the labels of people"):
         spagree.compare([("1", "gpt", "a"), ("2", "gpt", "a")], model="gpt")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -25,14 +26,17 @@ from spagree.comparing.sides import (
 from spagree.errors import ColumnError, DataError, UsageError, unknown_name
 from spagree.estimate.comparison import Compared, Difference, Pair, compare_sides, holm
 from spagree.estimate.models import MARGIN, ModelFindings, among_people
+from spagree.estimate.similarity import SET_METRICS
 from spagree.estimate.uncertainty import ITEMS, POPULATIONS
+from spagree.late import nw
 from spagree.measuring import measure
 from spagree.present.comparison_words import Shown, comparison_chart, comparison_document, comparison_summary, sentence
 from spagree.present.model_words import model_sentence, models_chart, models_document, models_summary
 from spagree.read import read
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.tally.engines import column_names, to_polars
-from spagree.tally.spelling import caution_variants
+from spagree.tally.set_labels import split_labels
+from spagree.tally.spelling import canonical, caution_variants
 from spagree.understood import Caution
 
 if TYPE_CHECKING:
@@ -111,7 +115,7 @@ def _runs(
             raise _unknown_model(name, known)
         source = name
     rows = as_text(to_polars(_labels_of(source, options)))
-    rows = rows.filter(polars.col(ITEM).is_not_null() & polars.col(LABEL).is_not_null())
+    rows = _cleaned(rows.filter(polars.col(ITEM).is_not_null() & polars.col(LABEL).is_not_null()), options)
     if rows[ANNOTATOR].null_count():
         occurrence = polars.col(LABEL).cum_count().over(ITEM).cast(polars.String)
         rows = rows.with_columns(occurrence.alias(ANNOTATOR))
@@ -123,12 +127,26 @@ def _runs(
 def _labels_of(source: Any, options: Mapping[str, Any]) -> Any:
     """A model's table: its columns are named like the people's, or have names that can be guessed."""
     columns = {name: options[name] for name in ("item", "label") if options.get(name) is not None}
+    missing = {"missing": options["missing"]} if options.get("missing") else {}
     try:
-        frame = read(source, **columns).frame
+        frame = read(source, **columns, **missing).frame
     except ColumnError:
-        frame = read(source).frame
+        frame = read(source, **missing).frame
     names = column_names(frame)
     return frame.select([name for name in (ITEM, ANNOTATOR, LABEL) if name in names])
+
+
+def _cleaned(rows: polars.DataFrame, options: Mapping[str, Any]) -> polars.DataFrame:
+    """A model's labels and items, spelled as those of the people."""
+    import polars
+
+    if options.get("normalize"):
+        rows = rows.with_columns(polars.all().map_elements(canonical, return_dtype=polars.String))
+    if options.get("separator") is not None or options.get("metric") in SET_METRICS:
+        labels = dict(rows[LABEL].value_counts().iter_rows())
+        with suppress(DataError):  # a model that never chose two options
+            rows = to_polars(split_labels(nw.from_native(rows.lazy()), labels, options.get("separator"))[0])
+    return rows
 
 
 def _unknown_model(name: str, known: Sequence[str]) -> UsageError:
