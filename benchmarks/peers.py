@@ -25,6 +25,7 @@ from generate import EQUAL, Design, number, write
 HERE = Path(__file__).parent
 PEERS_PYTHON = HERE.parent / ".venv-peers" / "bin" / "python"
 PACKAGES = ("krippendorff", "irrCAC", "nltk", "simpledorff", "statsmodels", "crowd-kit", "numpy", "pandas", "pyarrow")
+LONG = 10  # seconds
 STEADY = 100_000  # annotations: with fewer, most of the time goes into starting
 SURELY = 2  # times a limit, if time and memory grow with the number of annotations
 ALPHA, FLEISS, AC1 = "krippendorff_alpha", "fleiss_kappa", "gwet_ac1"
@@ -123,7 +124,7 @@ def exhausted(outcome: Outcome) -> bool:
 def in_turns(jobs: Mapping[str, Job], limits: Limits, rounds: int) -> dict[str, Outcome]:
     """The best time and the highest memory of each job; they take turns, so that a disturbance meets all of them.
 
-    Once is enough for what fails or takes more than a minute.
+    Once is enough for what fails or takes long.
     """
     best: dict[str, Outcome] = {}
     for _ in range(rounds):
@@ -131,7 +132,7 @@ def in_turns(jobs: Mapping[str, Job], limits: Limits, rounds: int) -> dict[str, 
             known = best.get(name)
             if known is None:
                 best[name] = job.once(limits)
-            elif not known.failure and known.seconds <= 60:
+            elif not known.failure and known.seconds <= LONG:
                 now = job.once(limits)
                 both = Outcome(min(now.seconds, known.seconds), max(now.memory, known.memory), known.value)
                 best[name] = known if now.failure else both

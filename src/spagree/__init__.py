@@ -21,6 +21,8 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
+from spagree.late import without_collecting as _without_collecting
+
 
 class _Surface(ModuleType):
     """The functions ``simulate`` and ``tally`` share their names with modules; users get the functions."""
@@ -49,7 +51,8 @@ def __getattr__(name: str) -> object:
         return __dir__()
     if name not in _homes():
         raise AttributeError(f"module 'spagree' has no attribute {name!r}")
-    value = getattr(import_module(_homes()[name]), name)
+    with _without_collecting():
+        value = getattr(import_module(_homes()[name]), name)
     globals()[name] = value
     return value
 

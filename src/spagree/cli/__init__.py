@@ -1,5 +1,8 @@
 """The command line: one short function per command, each read → tally → estimate → present."""
 
-from spagree.cli.app import main
+from spagree.late import without_collecting
+
+with without_collecting():
+    from spagree.cli.app import main
 
 __all__ = ["main"]

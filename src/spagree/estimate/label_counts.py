@@ -155,12 +155,14 @@ def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False)
         ordered = [(pattern, items) for (_, pattern), items in found]
     labels = tuple(sorted(tally.labels))
     place = {label: number for number, label in enumerate(labels)}
-    entries = [(group, place[label], count) for group, (own, _) in enumerate(ordered) for label, count in own]
-    table = np.array(entries, dtype=np.int64).reshape(-1, 3)
+    given = [place[label] for own, _ in ordered for label, _ in own]
+    counts = [count for own, _ in ordered for _, count in own]
+    group = np.repeat(np.arange(len(ordered)), np.array([len(own) for own, _ in ordered], dtype=np.int64))
     items = np.array([items for _, items in ordered], dtype=np.float64)
     totals = np.array([tally.pairable_labels.get(label, 0) for label in labels], dtype=np.float64)
     similarity = metric.matrix(labels, totals) if metric else None
-    return LabelCounts(labels, items, table[:, 0], table[:, 1], table[:, 2].astype(np.float64), similarity, cluster)
+    label, count = np.array(given, dtype=np.int64), np.array(counts, dtype=np.float64)
+    return LabelCounts(labels, items, group, label, count, similarity, cluster)
 
 
 def votes_of_items(
