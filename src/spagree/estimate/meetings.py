@@ -115,8 +115,10 @@ def acquaintances(codes: Coded, least: int) -> Iterator[tuple[Ints, Ints]]:
     size, people = counted(item)[1], max(1, len(codes.annotators))
     if (size * (size - 1)).sum() <= 2 * FEW_MEETINGS:  # before scipy would be imported
         one, other = (who[each] for each in pairs_within(size))
-        pair, shared = counted(np.minimum(one, other) * people + np.maximum(one, other))
-        yield np.divmod(pair[shared >= least], people)
+        pair = np.minimum(one, other) * people + np.maximum(one, other)
+        pair = np.sort(pair.astype(np.int32) if people**2 < 2**31 else pair)
+        often = pair[least - 1 :][pair[least - 1 :] == pair[: max(0, len(pair) - least + 1)]]
+        yield np.divmod(often[run_starts(often)].astype(np.int64), people)
         return
     first, row = numbered(who)
     for one, other, shared in _met(who[first], _matrix(row, item, np.ones(len(row), dtype=np.int64))):
