@@ -82,10 +82,9 @@ def _figures(found: Meetings, similarity: Floats | None, level: float) -> dict[s
     stderr = mean_error(found.shared, found.per_pair((agree - observed[found.pair]) ** 2))
     low, high = wilson_each(observed, stderr, found.shared, level)
     table = _Table(found, agree, observed, similarity, level)
-    one, other = table.shares
-    both = (one + other) / 2
+    one, other = map(table.smoothed, table.shares)
     kappa = table.coefficient("cohen_kappa", one, other)
-    pi = table.coefficient("scott_pi", both, both)
+    pi = table.coefficient("scott_pi", table.pooled, table.pooled)
     return {"agreement": observed, "stderr": stderr, "low": low, "high": high, **kappa, **pi}
 
 
@@ -118,21 +117,24 @@ class _Table:
         table = sums(cells, found.count, len(found.left) * width).reshape(len(found.left), width)
         return table / found.shared[:, None]
 
-    def _chance(self, table: Floats, label: Ints) -> Floats:
-        """How likely a label agrees with one drawn from the pair's row of the table."""
-        return np.asarray(self._smoothed(table)[self.found.pair, np.searchsorted(self.labels, label)])
+    @cached_property
+    def pooled(self) -> Floats:
+        """How likely each label agrees with one of the two annotators' labels, drawn at random."""
+        return self.smoothed((self.shares[0] + self.shares[1]) / 2)
 
-    def _smoothed(self, table: Floats) -> Floats:
+    def smoothed(self, table: Floats) -> Floats:
+        """How likely each label agrees with one drawn from the shares of a pair's row."""
         return table if self.similarity is None else table @ self.similarity[np.ix_(self.labels, self.labels)]
 
     def coefficient(self, name: str, one: Floats, other: Floats) -> dict[str, Floats]:
         """Value, standard error by linearisation over the shared items, and limits.
 
-        Under chance the two give labels with the shares ``one`` and ``other``: their own for Cohen, pooled for Scott.
+        ``one`` and ``other`` say how likely a label agrees by chance with either annotator's: with their own shares of
+        labels for Cohen, with pooled ones for Scott.
         """
         found = self.found
-        by_chance = self._chance(other, found.one), self._chance(one, found.other)
-        likely = by_chance[0] + by_chance[1]
+        first_given, second_given = (np.searchsorted(self.labels, label) for label in (found.one, found.other))
+        likely = other[found.pair, first_given] + one[found.pair, second_given]
         expected = found.per_pair(likely / 2) / found.shared
         beyond = np.where(1 - expected < CERTAIN, np.nan, 1 - expected)
         value = (self.observed - expected) / beyond
@@ -143,16 +145,16 @@ class _Table:
         most, rarest = self.extremes
         informing = Informing(first, second, fourth, np.ones_like(first), found.shared, beyond, most, rarest)
         low, high = kappa_limits(value, stderr / beyond, informing, self.level)
-        low = np.minimum(low, self._with_unseen(one, other, expected))
+        low = np.minimum(low, self._with_unseen(expected))
         return {name: value, f"{name}_stderr": stderr / beyond, f"{name}_low": low, f"{name}_high": high}
 
-    def _with_unseen(self, one: Floats, other: Floats, expected: Floats) -> Floats:
+    def _with_unseen(self, expected: Floats) -> Floats:
         """The kappa after adding as many items as could have gone unseen, on which the two swap two labels.
 
         These are the two labels that raise chance agreement most. Without such items, no kappa below 0 would be
         possible for someone who gave one label throughout.
         """
-        found, likely = self.found, self._smoothed((one + other) / 2)
+        found, likely = self.found, self.pooled
         if likely.shape[1] < 2:
             return np.full(len(expected), np.nan)
         rows, two = np.arange(len(expected))[:, None], np.argsort(-likely, axis=1, kind="stable")[:, :2]
@@ -167,5 +169,5 @@ class _Table:
     def extremes(self) -> tuple[Floats, Floats]:
         """How often two annotators with these labels can differ, and how often the rarest label differs by chance."""
         both = self.shares[0] + self.shares[1]
-        chance = np.where(both > 0, self._smoothed(both) / 2, 1.0)
+        chance = np.where(both > 0, self.pooled, 1.0)
         return np.minimum(1.0, 2 - both.max(axis=1, initial=0.0)), 1 - chance.min(axis=1, initial=1.0)
