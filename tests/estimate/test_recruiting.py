@@ -9,7 +9,7 @@ import polars
 import pytest
 
 import spagree
-from spagree.estimate.budgets import NO_TWO_ITEMS, NOT_DECIDED, NOT_REACHED, Crowd
+from spagree.estimate.budgets import NO_TWO_ITEMS, NOT_DECIDED, NOT_REACHED, Crowd, check_share
 from spagree.estimate.leave_one_out import two_way
 from spagree.estimate.planning import Present
 from spagree.estimate.uncertainty import wilson
@@ -61,6 +61,22 @@ def test_rows_reach_the_half_width_and_one_item_less_does_not(pilot: spagree.Agr
         assert row["annotations"] == row["annotations_per_item"] * row["items"]
         assert row["per_annotator"] == ceil(row["annotations"] / row["annotators"])
         assert row["half_width_low"] < row["half_width"] < row["half_width_high"]
+
+
+def test_one_person_or_one_item_is_never_enough(pilot: spagree.Agreement) -> None:
+    found = crowd(pilot)
+    assert found.limits(1, 2, 10**9) == found.limits(100_000, 2, 1) == (0.0, 1.0)
+    assert found.limits(2, 2, 10**9) != (0.0, 1.0)
+    for wanted in ({"half_width": 0.499}, {"require": 0.001}, {"require": 0.999}):
+        assert all(row["annotators"] > 1 and row["items"] > 1 for row in found.rows(wanted))
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 0.0, 1.0, -0.1, "0.7", None])
+def test_a_required_agreement_lies_strictly_between_0_and_1(wrong: object) -> None:
+    with pytest.raises(spagree.UsageError, match=f"require {wrong!r}: a probability of agreement lies between 0 and 1"):
+        check_share("require", wrong)  # type: ignore[arg-type]
+    check_share("require", 1e-9)
+    check_share("require", 1 - 1e-9)
 
 
 def test_more_people_need_fewer_annotations(pilot: spagree.Agreement) -> None:

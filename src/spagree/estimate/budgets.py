@@ -75,7 +75,7 @@ class Crowd:
         return max(0.0, self.spread.annotators - self.spread.annotations) * self.spread.equal_annotators
 
     def limits(self, people: int, n: int, items: int, variance: float | None = None) -> Limits:
-        """The expected interval of a design."""
+        """The expected interval of a design: all of [0, 1] for one person or one item, which show no variation."""
         spa, own = self.present.spa, self.variance if variance is None else variance
         stderr = sqrt(self.present.variance(n) / items + own / people)
         return wilson(float(spa), stderr, items, spa.level, min(items, people) - 1)
@@ -118,7 +118,7 @@ class Crowd:
         n = self.present.allowed[0]
 
         def can(people: int) -> bool:
-            return people > 1 and enough(self.limits(people, n, MANY_ITEMS))
+            return enough(self.limits(people, n, MANY_ITEMS))
 
         return smallest(can) if can(MOST_PEOPLE) else None
 
@@ -126,7 +126,7 @@ class Crowd:
         """The design with the fewest annotations for this many people; near the minimum it needs very many items."""
 
         def items_for(n: int) -> int:
-            return smallest(lambda items: items > 1 and enough(self.limits(people, n, items)))
+            return smallest(lambda items: enough(self.limits(people, n, items)))
 
         designs = [(n, items_for(n)) for n in self.present.allowed if n <= people]
         n, items = min(designs, key=lambda design: design[0] * design[1])
