@@ -243,8 +243,9 @@ class _Gathering:
 
     def _describe(self, found: Responses) -> None:
         """Record each item's text and address from its first responses."""
-        for item, text in dict.fromkeys(zip(found.items, found.texts, strict=True)):
-            if text is not None and item is not None and item not in self.texts:
+        backwards = zip(reversed(found.items), reversed(found.texts), strict=True)
+        for item, text in {item: text for item, text in backwards if text is not None}.items():
+            if item is not None and item not in self.texts:
                 self.texts[item] = text[:LONGEST_TEXT]
         if any(found.fields):
             for item, record in zip(found.items, found.fields, strict=True):

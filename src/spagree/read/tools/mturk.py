@@ -117,9 +117,9 @@ class _Batch:
         column, lines = partial(self._cells, start=start), self.lines.slice(start, BLOCK).to_list()
         others, false = [column(name) for name in self.others.values()], [False] * len(lines)
         return Responses(
-            [intern(item or "") for item in column(self.item)],
+            [item or "" for item in column(self.item)],
             [who and intern(who) for who in column("WorkerId")],
-            [*map(kinds.ticked, self.answers[start : start + BLOCK])],
+            kinds.ticked(self.answers[start : start + BLOCK]),
             column(self.time),
             [*map(_status, column("AssignmentStatus"))],
             false,
@@ -225,10 +225,11 @@ class _Boxes:
         }
         self.fields = tuple(dict.fromkeys(values))
 
-    def ticked(self, fields: dict[str, Value]) -> dict[str, Value]:
-        """The answers of one assignment, with check boxes as the ticked options."""
-        if not self.joined and not self.boxes:
-            return fields
+    def ticked(self, given: list[dict[str, Value]]) -> list[dict[str, Value]]:
+        """The answers of some assignments, with check boxes as the ticked options."""
+        return [*map(self._ticked, given)] if self.joined or self.boxes else given
+
+    def _ticked(self, fields: dict[str, Value]) -> dict[str, Value]:
         split = {
             field: one_or_more(value.split("|")) if field in self.joined and isinstance(value, str) else value
             for field, value in fields.items()
