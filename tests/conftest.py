@@ -33,7 +33,7 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir():
     room = os.statvfs(MEMORY)
     if room.f_bavail * room.f_frsize > 4 << 30 and not room.f_flag & os.ST_NOEXEC:
         os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="spagree-tests-", dir=MEMORY)
-        Path(tempfile.tempdir).chmod(0o711)  # a database server that does not run as root has to get through
+        Path(tempfile.tempdir).chmod(0o1777)  # as /tmp: a database server and some tests run as somebody else
         atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
 
 # A key for pseudonyms that is made by a test is not kept in the home of whoever runs it.
