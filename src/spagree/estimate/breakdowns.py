@@ -258,9 +258,8 @@ class Measurement(Evidence):
         variance = float(now.stderr or 0) ** 2
         people = None if interval_for == ITEMS else lambda: two_way(self.peers, self.by_n(), variance)
         key = ("plan", most, interval_for, *wanted.items())
-        return self._once(
-            key, lambda: plan_for(self.tally, self.weights, self.metric, now, most=most, people=people, **wanted)
-        )
+        options = {"most": most, "people": people, **wanted}
+        return self._once(key, lambda: plan_for(self.tally, self.weights, lambda: self.similar, now, **options))
 
     @cached_property
     def _now(self) -> Estimate:

@@ -16,7 +16,7 @@ from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import UsageError
-from spagree.estimate.label_counts import similar_votes
+from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.leave_one_out import TOO_FEW as TOO_FEW_PEOPLE
 from spagree.estimate.leave_one_out import TwoWay
 from spagree.estimate.planning import (
@@ -36,7 +36,6 @@ from spagree.estimate.planning import (
     smallest,
     table_of,
 )
-from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import Estimate, half_interval, wilson
 from spagree.moments import is_date, unix_seconds
 from spagree.options import CustomWeights
@@ -195,7 +194,7 @@ def check_share(name: str, value: float) -> None:
 def plan_for(
     tally: Tally,
     weights: str | CustomWeights,
-    metric: Metric,
+    similar: Callable[[], LabelCounts | None],
     spa: Estimate,
     *,
     most: int | None = None,
@@ -204,7 +203,8 @@ def plan_for(
 ) -> polars.DataFrame:
     """A plan for one of ``half_width``, ``budget`` or ``require``; by default for the next round half-widths.
 
-    ``people`` says how much annotators differ, for intervals that also cover new annotators.
+    ``similar`` gives the votes under a metric with partial credit; ``people`` says how much annotators differ, for
+    intervals that also cover new annotators.
     """
     asked = _asked(wanted)
     allowed = allowed_per_item(tally, weights, most)
@@ -217,7 +217,7 @@ def plan_for(
         rows = [{**asked, "undefined": reason}] if asked else [{"half_width": None, "undefined": reason}]
         is_for_width = people is None and asked.keys() <= {"half_width"}
         return table_of([row_of(each, undefined=reason) for each in targets] if is_for_width else rows)
-    present = Present(tally, weights, spa, similar_votes(tally, metric), allowed)
+    present = Present(tally, weights, spa, similar(), allowed)
     if spread is not None:
         crowd = Crowd(present, spread)
         each = [asked] if asked else [{"half_width": target} for target in round_targets(crowd.reached)]

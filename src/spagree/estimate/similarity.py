@@ -65,9 +65,10 @@ ratio, circular, linear, quadratic, jaccard, masi, options
 
 
 def _similar(distances: Floats) -> Floats:
-    """1 − δ²/max δ²; identical labels agree fully."""
+    """1 − δ²/max δ²; identical labels agree fully. Computed in place: with 5,000 labels a matrix takes 200 MB."""
     largest = distances.max(initial=0.0)
-    return 1 - distances / largest if largest else np.ones_like(distances)
+    distances /= largest or 1.0
+    return np.subtract(1, distances, out=distances)
 
 
 def _differences(values: Floats) -> Floats:
