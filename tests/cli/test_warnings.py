@@ -73,7 +73,7 @@ def test_a_model_that_spells_labels_differently_is_named(is_file: bool, tmp_path
     [
         (("yes", "no"), ("Yes ", "NO"), {"normalize": True}),
         (("a;b", "b"), ("b;a", "b"), {"separator": ";"}),
-        (("a;b", "b"), ("b;a", "b"), {"metric": "jaccard"}),
+        (("a;b", "b"), ("b;a", "b"), {"separator": ";", "metric": "jaccard"}),
         (("a;b", "b"), ("b", "b"), {"separator": ";"}),
     ],
 )
