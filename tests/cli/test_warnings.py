@@ -121,3 +121,12 @@ def test_a_duckdb_database_is_called_by_its_name(tmp_path: Path, run: Run) -> No
     duckdb.connect(str(path)).close()
     code, _, err = run("score", path)
     assert code == 4 and "a DuckDB database" in err and "save the table as CSV or Parquet" in err
+
+
+def test_the_files_of_a_folder_with_brackets_in_its_name_are_found(tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "round [1]"
+    folder.mkdir()
+    (folder / "votes.csv").write_text(HEADER + "1,ann,a\n1,bob,a\n", encoding="utf-8")
+    code, _, err = run("score", folder)
+    assert code == 4 and f"{folder}/*.csv" in err
+    assert run("score", f"{folder}/*.csv")[0] == 0

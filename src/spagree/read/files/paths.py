@@ -131,6 +131,9 @@ def _not_a_file(address: str) -> SpagreeError:
 
 def _matches(pattern: str, scratch: Path) -> list[File]:
     """The files that match a glob, sorted so that row numbers do not depend on the file system."""
+    folder, name = os.path.split(pattern)
+    if os.path.lexists(folder):  # brackets in the name of a folder are part of its name
+        pattern = os.path.join(glob.escape(folder), name)  # noqa: PTH118
     found = glob.glob(pattern, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
     paths = sorted(path for path in found if not Path(path).is_dir())
     if not paths:
