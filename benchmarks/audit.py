@@ -105,7 +105,9 @@ class Remembering:
     def kappas(self, tally: Tally) -> Any:
         key = frozenset((tally.patterns or {}).items())
         if key not in self.found:
-            made = chance(tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1")
+            made = chance(
+                tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
+            )
             self.found[key] = {name: (made[name].low, made[name].high) for name in KAPPAS}
         return self.found[key]
 
@@ -208,7 +210,9 @@ def clusters(rounds: int) -> Iterator[Row]:
         for _ in range(rounds):
             tally = _clustered(size, spread, uneven, random)
             low, high = _spa(tally)
-            kappa = chance(tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1")["krippendorff_alpha"]
+            kappa = chance(
+                tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
+            )["krippendorff_alpha"]
             test = missingness(profile(tally), 0.95, cautious_shape(tally))
             p = test.p_of_differences()
             count["covers"] += low <= TRUTH <= high

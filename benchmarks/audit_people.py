@@ -27,7 +27,6 @@ from spagree.estimate.budgets import plan_for
 from spagree.estimate.concentration import decisive
 from spagree.estimate.item_groups import exact_mean, profile
 from spagree.estimate.leave_one_out import peers, to_new_annotators
-from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import Estimate, estimate
 from spagree.tally.coded import Coded
 from spagree.tally.tally import Tally
@@ -260,7 +259,7 @@ def plans(rounds: int) -> Iterator[Row]:
             now = spa_of(pilot)
             if now.undefined or not now.stderr or came.low is None or came.high is None:
                 continue
-            rows = plan_for(pilot, "annotations_m1", Metric("nominal"), now, budget=NEW_ITEMS * later, most=5)
+            rows = plan_for(pilot, "annotations_m1", lambda: None, now, budget=NEW_ITEMS * later, most=5)
             (row,) = [
                 row for row in rows.rows(named=True) if row["route"] == "fresh" and row["annotations_per_item"] == later
             ]

@@ -16,6 +16,7 @@ from itertools import product
 import numpy as np
 from publish import publish
 
+from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.chance import chance
 from spagree.estimate.weights import weigh
 from spagree.tally.tally import Tally
@@ -43,7 +44,9 @@ def study(kind: str, kappa: float, items: int, rounds: int) -> Row:
     undefined = 0
     for _ in range(rounds):
         tally = draw(SHARES[kind], kappa, items, random)
-        found = chance(tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1")
+        found = chance(
+            tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
+        )
         undefined += found["spa_kappa"].low is None
         for name in NAMES:
             each = found[name]

@@ -92,7 +92,7 @@ def case(
     if later > n:
         designs["same_items"] = (size * (later - n), [each[:later] for each in drawn[:size]])
     for route, (budget, labels) in designs.items():
-        rows = plan_for(there, WEIGHTS, NOMINAL, now, budget=budget, most=max(later, n)).rows(named=True)
+        rows = plan_for(there, WEIGHTS, lambda: None, now, budget=budget, most=max(later, n)).rows(named=True)
         (planned,) = [row for row in rows if row["route"] == route and row["annotations_per_item"] == later]
         came = spa(tally(labels))
         if came.low is None:

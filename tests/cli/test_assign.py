@@ -67,7 +67,7 @@ def test_top_up_and_finish(run: Run) -> None:
     [
         (["--annotators", "people.csv", "--per-item", 2, "--can", "dialect"], 2, "has no such column"),
         (["--annotators", "ann,bob", "--per-item", 2, "--can", "language"], 2, "give --annotators a file"),
-        (["--annotators", "ann,bob", "--per-item", 3], 2, "only 2 annotators"),
+        (["--annotators", "ann,bob", "--per-item", 3], 2, "more than 2 annotators"),
         (["--annotators", "ann,bob", "--per-item", 2, "--limit", 3], 3, "not enough room"),
         (["--annotators", "ann,bob", "--per-item", 2, "--finish", "none.csv"], 4, "no such file"),
         (

@@ -226,7 +226,7 @@ def test_a_policy_settles_conflicts_and_says_so(run: Run, tmp_path: Path, policy
 FILE_TROUBLE = [
     ("nowhere.csv", "nowhere.csv"),
     ("no-*.csv", "no-*.csv"),
-    (".", "directory"),
+    (".", "is a folder; name its files"),
     ("https://example.org/labels.csv", "download"),
 ]
 

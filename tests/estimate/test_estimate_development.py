@@ -197,7 +197,7 @@ def test_no_time_at_all_is_refused_with_the_remedy() -> None:
 
 def test_a_tally_says_nothing_about_time() -> None:
     tally = spagree.tally([("q1", "a", "x", 1), ("q1", "b", "x", 2)])
-    with pytest.raises(spagree.UsageError, match="the times of the annotations are unknown; name their column"):
+    with pytest.raises(spagree.UsageError, match="when annotations were made"):
         spagree.measure(tally).development()
 
 

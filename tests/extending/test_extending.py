@@ -148,7 +148,7 @@ def test_what_cannot_be_loaded_names_its_package(value: str, tmp_path: Path, mon
 def test_a_reader_that_is_no_tool_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     pretend(tmp_path, "wrong", extensions.READERS, "math:pi")
-    with pytest.raises(UsageError, match="offers a float, not a Tool"):
+    with pytest.raises(UsageError, match="offers float, not a Tool"):
         load("other")
 
 

@@ -92,7 +92,7 @@ def test_policies_come_before_codes() -> None:
 def test_without_an_annotator_column() -> None:
     found = coded(counted(FRAMES["text"].drop("annotator")).held.annotations)
     assert found.annotators == () and found.annotator.tolist() == [UNKNOWN] * 3
-    with pytest.raises(spagree.UsageError, match="name the column of the annotator"):
+    with pytest.raises(spagree.UsageError, match="the annotators are unknown"):
         coded_in_python(counted(FRAMES["text"].drop("annotator")).held.annotations)
 
 

@@ -286,6 +286,6 @@ def test_a_query_to_a_file_that_is_no_database_is_refused(tmp_path: Path, run: R
     path = tmp_path / "labels.csv"
     path.write_text("item,annotator,label\n1,a,x\n")
     code, _, err = run("score", path, "--query", ALL)
-    assert code == 2 and "--query is for databases" in err
+    assert code == 2 and "--query is for SQLite and PostgreSQL databases" in err
     code, _, err = run("score", tmp_path / "nowhere.db", "--query", ALL)
     assert code == 4 and "no such file" in err

@@ -107,7 +107,7 @@ def _plain_arrow(frame: pl.DataFrame, label: str = "label") -> object:
     return pa.schema([(label if name == "label" else name, kinds[name]) for name in frame.columns])
 
 
-@pytest.mark.parametrize("name", ["v1.2", "day=1", "a b ü[1] x*? per%20cent back\\slash a{b,c}", ".hidden"])
+@pytest.mark.parametrize("name", ["v1.2", "day=1", "a b ü[1] x*? per%20cent", "back\\slash a{b,c}", ".hidden"])
 def test_any_name_of_a_file_and_a_folder(votes: Path, tmp_path: Path, name: str) -> None:
     """A name is read literally if a file or folder has it."""
     folder = tmp_path / name

@@ -76,13 +76,14 @@ def refuse_nested(table: Table, places: Mapping[str, Sequence[int]]) -> None:
 
 
 def refuse_item_text(table: Table, places: Mapping[str, Sequence[int]]) -> None:
-    """Refuse a guessed label that is part of the item: one value for each item, nearly all of them different."""
+    """Refuse a guessed label that is part of the item, if its name allows that: nearly all values are different."""
     label, items, rows = places[LABEL], places[ITEM], len(table.sample)
-    if table.different(items) < FEWEST_ITEMS:
+    name = plain_name(table.columns[label[0]])
+    if name not in {*OTHERWISE, "value"} or table.different(items) < FEWEST_ITEMS:
         return
     few, values = table.different(items), table.different(label)
     is_one_each = table.different([*items, *label]) == few < rows and values > NEARLY * few
-    is_text = plain_name(table.columns[label[0]]) in OTHERWISE and rows >= FEW_ROWS and values > NEARLY * rows
+    is_text = name in OTHERWISE and rows >= FEW_ROWS and values > NEARLY * rows
     if is_one_each or is_text:
         found = "for each item, the same from all its annotators" if is_one_each else "in nearly every row"
         raise ColumnError(
