@@ -186,7 +186,7 @@ drawing-library: $(READY)
 # on two cores. In an environment of its own: mutmut 3.8 does not work with pytest 9. Its first call only makes mutants
 # and learns which tests reach them, then fails because none has that name.
 SEED ?= 1
-MUTANTS ?= 250
+MUTANTS ?= 150
 mutation:
 	$(PYTHON) -m venv .venv-mutation
 	.venv-mutation/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
