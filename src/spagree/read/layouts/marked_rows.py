@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from spagree.read.conditions import Condition
-from spagree.read.contents import OFF, ON, Held, held_by, plain_text, words
+from spagree.read.contents import OFF, ON, Held, held_by, plain_name, plain_text, words
 from spagree.read.tables import Table, shown
 from spagree.understood import Caution
 
@@ -24,9 +24,7 @@ CONTROLS = words(
 
 def caution_marked(table: Table, places: Mapping[str, Sequence[int]], chosen: Collection[str]) -> Iterator[Caution]:
     """A caution for each column that marks some of the annotations, unless --where names the column."""
-    named = [p for p in table.free(places) if table.columns[p] not in chosen]
-    held = held_by(table, named).values() if table.sample else ()
-    for column in (each for each in held if each.plain_name in WITHDRAWN | STATES | CONTROLS):
+    for column in _named(table, places, WITHDRAWN | STATES | CONTROLS, chosen):
         marked = _marked(column)
         lost = sum(column.values[value] for value in marked)
         if not 0 < lost < len(column.cells):
@@ -44,9 +42,7 @@ def caution_marked(table: Table, places: Mapping[str, Sequence[int]], chosen: Co
 
 def caution_trials(table: Table, chosen: Collection[str]) -> Iterator[Caution]:
     """A caution for answers to a survey that are unfinished or previews, unless --where names the column."""
-    named = [p for p in table.free({}) if table.columns[p] not in chosen]
-    held = held_by(table, named).values() if table.sample else ()
-    for column in (each for each in held if each.plain_name in UNFINISHED | STATES):
+    for column in _named(table, {}, UNFINISHED | STATES, chosen):
         marks = TRIALS if column.plain_name in STATES else OFF
         marked = {value for value in column.values if value.casefold() in marks}
         lost = sum(column.values[value] for value in marked)
@@ -56,6 +52,14 @@ def caution_trials(table: Table, chosen: Collection[str]) -> Iterator[Caution]:
                 f"column {shown(column.name)} says that answers are unfinished or previews ({lost:,} of the first "
                 f"{len(column.cells):,} rows), and they were counted; to leave them out: {_without(column, marked)}",
             )
+
+
+def _named(
+    table: Table, places: Mapping[str, Sequence[int]], names: Collection[str], chosen: Collection[str]
+) -> Iterable[Held]:
+    """The free columns with one of these names that --where does not name."""
+    found = [p for p in table.free(places) if plain_name(table.columns[p]) in names and table.columns[p] not in chosen]
+    return held_by(table, found).values() if found and table.sample else ()
 
 
 def _marked(column: Held) -> set[str]:
