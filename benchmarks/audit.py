@@ -28,7 +28,7 @@ from scipy.special import ndtr, ndtri
 from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.chance import chance
 from spagree.estimate.intervals import wilson_each
-from spagree.estimate.item_groups import exact_mean, profile
+from spagree.estimate.item_groups import exact_mean, item_groups
 from spagree.estimate.missingness import ALARM, missingness
 from spagree.estimate.pairs import pairs
 from spagree.estimate.uncertainty import estimate
@@ -196,7 +196,7 @@ def calibration(rounds: int) -> Iterator[Row]:
 
 
 def _spa(tally: Tally, scheme: str = "annotations_m1") -> tuple[float, float]:
-    groups, weights = profile(tally), weigh(scheme, tally)
+    groups, weights = item_groups(tally), weigh(scheme, tally)
     value, own = exact_mean(groups, weights.by_n), groups.weights(weights.by_n)
     found = estimate(value, groups, own, cautious_shape(tally), level=0.95, scheme=scheme)
     return float(found.low or 0), float(1 if found.high is None else found.high)
@@ -213,7 +213,7 @@ def clusters(rounds: int) -> Iterator[Row]:
             kappa = chance(
                 tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
             )["krippendorff_alpha"]
-            test = missingness(profile(tally), 0.95, cautious_shape(tally))
+            test = missingness(item_groups(tally), 0.95, cautious_shape(tally))
             p = test.p_of_differences()
             count["covers"] += low <= TRUTH <= high
             count["alpha covers"] += (kappa.low or 0) <= 2 * TRUTH - 1 <= (kappa.high or 0)

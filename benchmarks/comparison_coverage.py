@@ -26,7 +26,7 @@ from publish import FOLDER
 from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.comparison import Difference, Figure, difference, figure_of
 from spagree.estimate.influence import AnnotationCodes, Sums, influence, pairable, parts
-from spagree.estimate.item_groups import exact_mean, profile
+from spagree.estimate.item_groups import exact_mean, item_groups
 from spagree.estimate.models import MARGIN, among_people
 from spagree.estimate.uncertainty import estimate
 from spagree.estimate.weights import weigh
@@ -105,7 +105,7 @@ def figure(coded: AnnotationCodes) -> Figure:
     patterns, items = np.unique(table, axis=0, return_counts=True)
     named = [tuple((LABELS[c], int(k)) for c, k in enumerate(row) if k) for row in patterns]
     tally = Tally.from_patterns(dict(zip(named, items.tolist(), strict=True)))
-    groups, weights = profile(tally), weigh("annotations_m1", tally)
+    groups, weights = item_groups(tally), weigh("annotations_m1", tally)
     own = groups.weights(weights.by_n)
     value = exact_mean(groups, weights.by_n)
     spa = estimate(value, groups, own, cautious_shape(tally), level=0.95, scheme="annotations_m1")

@@ -19,7 +19,7 @@ import polars
 from numpy.typing import NDArray
 from publish import run
 
-from spagree.estimate.item_groups import exact_mean, profile
+from spagree.estimate.item_groups import exact_mean, item_groups
 from spagree.estimate.weights import weigh
 from spagree.tally.tally import Tally
 
@@ -72,7 +72,7 @@ def errors(items: list[Ints], size: int, design: str, rounds: int) -> dict[str, 
     found = np.zeros((rounds, len(SCHEMES)))
     for number in range(rounds):
         tally = draw(items, size, design, random)
-        groups = profile(tally)
+        groups = item_groups(tally)
         found[number] = [exact_mean(groups, weigh(scheme, tally).by_n) - right for scheme in SCHEMES]
     squared = dict(zip(SCHEMES, (found**2).mean(axis=0).tolist(), strict=True))
     return squared | {f"bias {scheme}": each for scheme, each in zip(SCHEMES, found.mean(axis=0).tolist(), strict=True)}

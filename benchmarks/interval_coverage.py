@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from publish import publish
 
 from spagree.estimate.adaptive import cautious_shape
-from spagree.estimate.item_groups import exact_mean, profile
+from spagree.estimate.item_groups import exact_mean, item_groups
 from spagree.estimate.missingness import missingness
 from spagree.estimate.uncertainty import estimate
 from spagree.estimate.weights import weigh
@@ -68,7 +68,7 @@ def cover(kind: str, truth: float, items: int, design: str, rounds: int) -> Row:
     tests = 0
     for _ in range(rounds):
         tally = draw(kind, truth, items, DESIGNS[design], random)
-        found, shape = profile(tally), cautious_shape(tally)
+        found, shape = item_groups(tally), cautious_shape(tally)
         for scheme in SCHEMES:
             by_n = weigh(scheme, tally).by_n
             value = exact_mean(found, by_n)

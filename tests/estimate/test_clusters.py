@@ -18,7 +18,7 @@ import spagree
 from spagree.errors import DataError, UsageError
 from spagree.estimate import cautions
 from spagree.estimate.chance import COEFFICIENTS
-from spagree.estimate.item_groups import ONE_CLUSTER, ItemGroups, profile
+from spagree.estimate.item_groups import ONE_CLUSTER, ItemGroups, item_groups
 from spagree.estimate.uncertainty import jackknife_error, wilson
 from spagree.tally import count
 
@@ -94,7 +94,7 @@ def test_the_standard_error_adds_up_within_clusters_before_it_squares(scheme: st
 
 
 def _groups_of(found: spagree.Agreement, scheme: str) -> tuple[ItemGroups, Any]:
-    groups = profile(found.measurement.tally)
+    groups = item_groups(found.measurement.tally)
     return groups, groups.weights(found.findings.weights[scheme].by_n)
 
 

@@ -20,7 +20,7 @@ from spagree.errors import UsageError
 from spagree.estimate import SCHEMES, Bootstrap, Estimate, find, uncertainty, weigh
 from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.intervals import two_sided, wilson_each
-from spagree.estimate.item_groups import exact_mean, profile, total
+from spagree.estimate.item_groups import exact_mean, item_groups, total
 from spagree.estimate.uncertainty import (
     check_level,
     effective_items,
@@ -103,7 +103,7 @@ def test_a_few_heavy_items_that_agree_do_not_make_the_interval_short() -> None:
 def test_many_items_speak_for_themselves() -> None:
     """The implied variance fades out: 30,000 items with an agreement of v leave 30/(4·v·(1 − v)·30,000) of it."""
     tally = Tally.from_items([{"a": 4}, {"a": 2, "b": 2}, {"a": 3, "b": 1}] * 10_000)
-    found, groups = find(tally).spa, profile(tally)
+    found, groups = find(tally).spa, item_groups(tally)
     shape, weights = cautious_shape(tally), np.ones(len(groups.n))
     error = steadied(found.value, found.stderr, groups, weights, shape)
     implied = found.value * (1 - found.value) * shape.variance(4) / 30_000
@@ -113,7 +113,7 @@ def test_many_items_speak_for_themselves() -> None:
 
 
 def test_items_of_equal_weight_have_the_same_error_with_one_left_out() -> None:
-    groups = profile(tally_of(parse("aa ab bb ab ac")))
+    groups = item_groups(tally_of(parse("aa ab bb ab ac")))
     weights = np.ones(len(groups.n))
     assert jackknife_error(0.4, groups, weights) == pytest.approx(standard_error(0.4, groups, weights), rel=1e-14)
 
@@ -145,7 +145,7 @@ def test_stderr_of_equally_weighted_items_is_that_of_a_mean() -> None:
 
 
 def test_stderr_and_effective_items_do_not_depend_on_the_scale_of_the_weights() -> None:
-    found = profile(tally_of(ITEMS))
+    found = item_groups(tally_of(ITEMS))
     weights = found.weights(weigh("edge", tally_of(ITEMS)).by_n)
     for scale in (3.0, 1e-3):
         assert standard_error(0.6, found, scale * weights) == pytest.approx(standard_error(0.6, found, weights))
@@ -153,14 +153,14 @@ def test_stderr_and_effective_items_do_not_depend_on_the_scale_of_the_weights() 
 
 
 def test_effective_items_in_figures() -> None:
-    found = profile(tally_of(parse("aa ab aaab abbb")))
+    found = item_groups(tally_of(parse("aa ab aaab abbb")))
     assert effective_items(found, np.ones(3)) == 4
     by_n = found.weights({2: Fraction(1), 4: Fraction(3)})
     assert effective_items(found, by_n) == pytest.approx((1 + 1 + 3 + 3) ** 2 / (1 + 1 + 9 + 9))
 
 
 def test_weights_per_group_are_relative_to_the_largest() -> None:
-    found = profile(tally_of(parse("aa ab aaab aaa")))
+    found = item_groups(tally_of(parse("aa ab aaab aaa")))
     assert found.n.tolist() == [2, 2, 3, 4]
     assert found.weights({2: Fraction(1), 3: Fraction(2), 4: Fraction(4)}).tolist() == [0.25, 0.25, 0.5, 1.0]
 
@@ -170,7 +170,7 @@ def test_weights_per_group_are_relative_to_the_largest() -> None:
 
 def test_profile_groups_pairable_items_by_n_and_agreeing_pairs() -> None:
     # aabbcc and aaabcd: n = 6, A = 6 both, but T = 0 and 6: one group of two items
-    found = profile(tally_of(parse("a aa ab ab aabbcc aaabcd")))
+    found = item_groups(tally_of(parse("a aa ab ab aabbcc aaabcd")))
     assert found.n.tolist() == [2, 2, 6]
     assert found.agreement.tolist() == [0.0, 1.0, 0.2]
     assert found.items.tolist() == [2.0, 1.0, 2.0]
@@ -179,7 +179,7 @@ def test_profile_groups_pairable_items_by_n_and_agreeing_pairs() -> None:
 
 
 def test_profile_of_one_n() -> None:
-    found = profile(tally_of(parse("aa ab aaa aab aab"))).only(3)
+    found = item_groups(tally_of(parse("aa ab aaa aab aab"))).only(3)
     assert found.n.tolist() == [3, 3]
     assert found.agreement.tolist() == [1 / 3, 1.0]
     assert found.items.tolist() == [2.0, 1.0]
@@ -188,7 +188,7 @@ def test_profile_of_one_n() -> None:
 
 def test_means_are_exact_for_many_different_n() -> None:
     items = [["a"] * (n - 1) + ["b"] for n in range(2, 60)]
-    found = profile(tally_of(items))
+    found = item_groups(tally_of(items))
     wanted = sum(Fraction(n - 2, n) for n in range(2, 60)) / 58
     assert exact_mean(found, dict.fromkeys(found.exact, Fraction(1))) == float(wanted)
 
@@ -326,7 +326,7 @@ def test_bootstrap_agrees_with_the_standard_error(scheme: str) -> None:
 
 def test_bootstrap_interval_holds_the_percentiles_of_the_replicates() -> None:
     tally = tally_of(ITEMS)
-    found = profile(tally)
+    found = item_groups(tally)
     weights = found.weights(weigh("edge", tally).by_n)
     means = Bootstrap(500, seed=3).means(found, weights)
     spa = find(tally, "edge", level=0.8, bootstrap=Bootstrap(500, seed=3)).spa
@@ -339,7 +339,7 @@ def test_bootstrap_interval_holds_the_percentiles_of_the_replicates() -> None:
 
 def test_a_replicate_is_the_spa_of_items_drawn_with_replacement() -> None:
     tally = tally_of(parse("aa ab aaab"))
-    found = profile(tally)
+    found = item_groups(tally)
     weights = found.weights(weigh("edge", tally).by_n)
     drawn = np.random.default_rng(11).multinomial(3, [1 / 3] * 3, size=200)
     k, p = np.array([1, 1, 6]), np.array([0, 1, 1 / 2])
@@ -357,7 +357,7 @@ def test_bootstrap_is_repeatable_by_its_seed_which_is_recorded() -> None:
 
 @pytest.mark.parametrize("chunk", [1, 70, 250, 299 * 8])
 def test_bootstrap_does_not_depend_on_its_chunks(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = profile(tally_of(ITEMS))
+    found = item_groups(tally_of(ITEMS))
     weights = found.weights(weigh("annotations", tally_of(ITEMS)).by_n)
     whole = Bootstrap(299).means(found, weights)
     monkeypatch.setattr(uncertainty, "REPLICATE_CHUNK", chunk)
@@ -367,7 +367,7 @@ def test_bootstrap_does_not_depend_on_its_chunks(chunk: int, monkeypatch: pytest
 
 
 def test_bootstrap_keeps_at_most_a_chunk_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = profile(tally_of([["a"] * n + ["b"] for n in range(1, 51)]))
+    found = item_groups(tally_of([["a"] * n + ["b"] for n in range(1, 51)]))
     monkeypatch.setattr(uncertainty, "REPLICATE_CHUNK", 50_000)
     tracemalloc.start()
     Bootstrap(20_000).means(found, np.ones(50))

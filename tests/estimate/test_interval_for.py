@@ -16,7 +16,7 @@ from breakdown_oracle import Rows, by_item, item_agreement, rows_of, spa, withou
 from examples import examples
 from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.findings import find
-from spagree.estimate.item_groups import profile
+from spagree.estimate.item_groups import item_groups
 from spagree.estimate.leave_one_out import TOO_FEW
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, steadied, wilson
 
@@ -62,7 +62,7 @@ def by_hand(rows: Rows) -> tuple[float, float, float] | None:
 def implied_beyond(rows: Rows) -> float:
     """What the variance over items gains where the agreement implies more than the items show."""
     tally = spagree.tally(rows)
-    groups, shape = profile(tally), cautious_shape(tally)
+    groups, shape = item_groups(tally), cautious_shape(tally)
     weights = groups.n.astype(float) - 1
     figure = find(tally).spa
     return steadied(float(figure), figure.stderr or 0.0, groups, weights, shape) ** 2 - (figure.stderr or 0.0) ** 2

@@ -22,7 +22,7 @@ from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.concentration import Concentration, concentration, decisive_cautions
 from spagree.estimate.evidence import NO_ANNOTATIONS, Evidence
 from spagree.estimate.findings import Findings
-from spagree.estimate.item_groups import profile
+from spagree.estimate.item_groups import item_groups
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes, votes_in_codes, votes_of_items
 from spagree.estimate.leave_one_out import Peers, check_interval_for, peers, to_new_annotators, two_way
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
@@ -315,7 +315,7 @@ class Measurement(Evidence):
         """The interval that also covers other annotators, over items or clusters."""
         by_n, clusters = self.by_n(scheme), inf
         if self.tally.clusters is not None:
-            found = profile(self.tally)
+            found = item_groups(self.tally)
             clusters = effective_items(found, found.weights(by_n))
         return to_new_annotators(self.peers, by_n, figure, self._shape, clusters)
 

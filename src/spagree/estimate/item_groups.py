@@ -124,10 +124,10 @@ class ItemGroups(Clustered):
         return ItemGroups(self.n[chosen], self.agreement[chosen], self.items[chosen], {n: self.exact[n]}, cluster)
 
 
-def profile(tally: Tally) -> ItemGroups:
+def item_groups(tally: Tally) -> ItemGroups:
     """Group the pairable cells by (n, agreeing pairs), and by cluster where there are clusters.
 
-    >>> found = profile(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"a": 3}, {"b": 1}]))
+    >>> found = item_groups(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"a": 3}, {"b": 1}]))
     >>> found.size, found.exact
     (3, {2: (2, 2), 3: (1, 6)})
     """
@@ -156,7 +156,7 @@ def profile(tally: Tally) -> ItemGroups:
 def exact_mean(found: ItemGroups, by_n: dict[int, Fraction]) -> float:
     """SPA = Σ k P / Σ k in exact rationals, rounded once, correctly (docs/mathematics.md §1).
 
-    >>> found = profile(Tally.from_items([{"a": 2}, {"a": 2, "b": 1}]))
+    >>> found = item_groups(Tally.from_items([{"a": 2}, {"a": 2, "b": 1}]))
     >>> exact_mean(found, {2: Fraction(1), 3: Fraction(1)}) == 2 / 3
     True
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.errors import DataError
-from spagree.estimate.item_groups import Clustered, ItemGroups, cluster_numbers, profile, renumbered, total
+from spagree.estimate.item_groups import Clustered, ItemGroups, cluster_numbers, item_groups, renumbered, total
 from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.grouping import Floats, Ints, counted, pairs_within, run_starts, sums
 from spagree.tally.coded import Coded
@@ -206,7 +206,7 @@ def similar_votes(tally: Tally, metric: Metric | None, *, clusters: bool = False
 def item_groups_of(tally: Tally, similar: LabelCounts | None) -> ItemGroups:
     """What the estimates need: from the cells, or from the votes under a metric with partial credit."""
     if similar is None:
-        return profile(tally)
+        return item_groups(tally)
     pairable = similar.pairable()
     order = np.argsort(pairable.n, kind="stable")
     n, items = pairable.n[order].astype(np.int64), pairable.items[order]

@@ -78,10 +78,10 @@ def welch(values: Floats, errors: Floats, freedom: Floats) -> float:
 def missingness(found: ItemGroups, level: float, shape: Shape) -> Missingness:
     """Test whether items with more annotations agree more, or less.
 
-    >>> from spagree.estimate.item_groups import profile
+    >>> from spagree.estimate.item_groups import item_groups
     >>> from spagree.tally.tally import Tally
     >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
-    >>> items = profile(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
+    >>> items = item_groups(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
     >>> result = missingness(items, 0.95, Shape(0.25, 0.0))
     >>> round(result.z, 3), [(row.n, row.items) for row in result.by_n]
     (-0.231, [(2, 2), (4, 2)])

@@ -82,7 +82,7 @@ def _read_names(source: Any, request: Request, every: bool) -> dict[str, Annotat
     """The annotations by question, under the names of the source."""
     progress.stage("reading")
     with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
-        found = _found(source, request, Path(scratch), every)
+        found = _by_question(source, request, Path(scratch), every)
     if request.exclude_annotator:
         return {name: filters.without_annotators(each, request.exclude_annotator) for name, each in found.items()}
     return found
@@ -109,7 +109,7 @@ def _explained_faults(source: Any) -> Iterator[None]:
         raise FileError(f"{name}: truncated or damaged ({reason}); copy or download it again") from error
 
 
-def _found(source: Any, request: Request, scratch: Path, every: bool) -> dict[str, Annotations]:
+def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> dict[str, Annotations]:
     """The annotations by question: of a tool's export, or of a plain table."""
     origin = None
     if _is_path(source) and not _is_example(source) and request.may_be_export:

@@ -15,10 +15,10 @@ from typing import Any
 
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.present.report.cards import items
-from spagree.present.report.development_section import course
+from spagree.present.report.development_section import development
 from spagree.present.report.disagreement_section import where, who
 from spagree.present.report.group_section import group_section
-from spagree.present.report.method import following, method, source_name
+from spagree.present.report.method import method, next_steps, source_name
 from spagree.present.report.page import Chapter, render
 from spagree.present.report.parts import Figure, Section
 from spagree.present.report.top import about, top
@@ -86,8 +86,8 @@ def sections(
         where(breakdowns),
         items(breakdowns),
         who(breakdowns),
-        course(breakdowns),
-        following(breakdowns),
+        development(breakdowns),
+        next_steps(breakdowns),
         method(breakdowns, understood, options),
     ]
     if breakdowns.findings.spa.value is not None:

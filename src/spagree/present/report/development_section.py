@@ -19,7 +19,7 @@ DEVELOPMENT = (
 )
 
 
-def course(breakdowns: Breakdowns) -> Section:
+def development(breakdowns: Breakdowns) -> Section:
     """Agreement over time, if times are known."""
     found = drawn(
         breakdowns,

@@ -38,7 +38,7 @@ BIBTEX = """@misc{norregaard2022sparse,
 }"""
 
 
-def following(breakdowns: Breakdowns) -> Section:
+def next_steps(breakdowns: Breakdowns) -> Section:
     """Every action with its gain, and how more annotations would narrow the interval."""
     actions = breakdowns.actions
     todo = () if isinstance(actions, Absent) else steps(actions)

@@ -65,7 +65,7 @@ def _neither(name: str) -> UsageError:
     )
 
 
-def found(names: Sequence[str], *, is_local: bool) -> Listing:
+def list_files(names: Sequence[str], *, is_local: bool) -> Listing:
     """The files that the names match; ``is_local``: a path without a scheme is on this machine."""
     here = [_here(name) if is_local or name.startswith("file:") else None for name in names]
     local = [path for path in here if path is not None]

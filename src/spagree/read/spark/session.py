@@ -40,7 +40,7 @@ def spark_table(paths: Sequence[Any], master: str | None) -> Table:
     """The files as one table on Spark; paths may be anywhere the cluster can read."""
     names = [listing.named(path) for path in paths]
     spark = session(master)
-    files = listing.found(names, is_local=_reads_here(spark))
+    files = listing.list_files(names, is_local=_reads_here(spark))
     with _explained(files.name):
         frame = _scan(spark, files)
         sample = tuple(tuple(row) for row in frame.limit(SHOWN_ROWS).collect())
