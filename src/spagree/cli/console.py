@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import StringIO
-from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from spagree import progress
 from spagree.errors import FileError, UsageError
-from spagree.understood import Caution
+
+if TYPE_CHECKING:
+    from spagree.progress import Progress
+    from spagree.understood import Caution
 
 REFRESHED = 8  # times a second
 PLAIN = str.maketrans(
@@ -30,6 +31,8 @@ def working(what: str) -> Iterator[None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
+    from spagree import progress
+
     with progress.watched() as found, _repainted(_Display(found, what)):
         yield
 
@@ -65,7 +68,7 @@ def _repainted(display: _Display) -> Iterator[None]:
 class _Display:
     """What rich redraws from a separate thread during the work."""
 
-    def __init__(self, found: progress.Progress, what: str) -> None:
+    def __init__(self, found: Progress, what: str) -> None:
         from rich.spinner import Spinner
 
         self.found, self.what, self.start, self.spinner = found, what, time.monotonic(), Spinner("dots")
@@ -180,6 +183,8 @@ class Picture:
     """A chart's file; a bad name, a missing extra or an existing file is refused before counting."""
 
     def __init__(self, path: str | None, force: bool) -> None:
+        from pathlib import Path
+
         self.path, self.force = None if path is None else Path(path), force
         if self.path is None:
             return
