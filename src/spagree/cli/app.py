@@ -8,8 +8,8 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
-from threading import Event
 from typing import Any, NoReturn
 
 import click
@@ -24,7 +24,8 @@ OURS = 70
 HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
 COMPLETE = "_SPAGREE_COMPLETE"  # set by the shell's completion script: docs/how-to.md, "Completion in the shell"
 COLLECTED = 100_000  # new objects between searches for garbage: imports make many objects, and all of them stay
-_interrupted = Event()
+LOOK_AGAIN = 0.5  # seconds
+_stopped_by: list[int] = []  # the exit code of the last signal
 
 # name → its file, and what it does in one line
 COMMANDS = {
@@ -107,28 +108,41 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(shell_complete(cli, {}, "spagree", COMPLETE, os.environ[COMPLETE]))
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given  # anywhere on the line: people add it last
-    code = _run([each for each in given if each != "--debug"], debug)
-    if _interrupted.is_set():
+    try:
+        code = _run([each for each in given if each != "--debug"], debug)
+    finally:
+        if _stopped_by and hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    if _stopped_by:
         # Python ends by SIGINT itself if Ctrl-C ever ended an exec of a string; the next such call clears that mark
         eval("0")  # noqa: S307
-        code = INTERRUPTED
+        code = _stopped_by[-1]
     sys.exit(code)
 
 
 def _leave_in_order() -> None:
     """Also remove temporary files on SIGTERM, and when the terminal closes (unless nohup keeps us running)."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if a shell started us in the background
-        signal.signal(signal.SIGINT, _interrupt)
+        signal.signal(signal.SIGINT, partial(_stop, INTERRUPTED))
     for name, code in (("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda *_, code=code: sys.exit(code))
+            signal.signal(number, partial(_stop, code))
 
 
-def _interrupt(*_: object) -> NoReturn:
-    """Ctrl-C: a library may swallow the exception, so remember it for the exit code."""
-    _interrupted.set()
-    raise KeyboardInterrupt
+def _stop(code: int, *_: object) -> NoReturn:
+    """Raise what ends the command. A library may swallow it, for instance during an import, so look again."""
+    _stopped_by.append(code)
+    if hasattr(signal, "setitimer"):  # Windows has none
+        signal.signal(signal.SIGALRM, partial(_stop_again, code))
+        signal.setitimer(signal.ITIMER_REAL, LOOK_AGAIN, LOOK_AGAIN)
+    raise KeyboardInterrupt if code == INTERRUPTED else SystemExit(code)
+
+
+def _stop_again(code: int, *_: object) -> None:
+    """Raise it once more unless an exception is on its way and the command is cleaning up."""
+    if sys.exc_info()[1] is None:
+        raise KeyboardInterrupt if code == INTERRUPTED else SystemExit(code)
 
 
 def _run(arguments: list[str], debug: bool) -> int:
