@@ -38,6 +38,8 @@ def worst(source: object, most: int = 20) -> list[tuple[object, ...]]:
 
 def test_least_agreement_first_and_of_equals_more_annotations_first() -> None:
     assert worst(ROWS) == WORST
+    found = spagree.measure(ROWS)
+    assert [found.hardest(most).height for most in (1, 3, 1)] == [1, 3, 1]
     assert worst(ROWS, 2) == WORST[:2]
 
 

@@ -59,6 +59,7 @@ def test_concentration_inverts_the_agreement_of_a_dirichlet() -> None:
         agreement = (alpha * shares @ shares + 1) / (alpha + 1)
         assert concentration(agreement, shares, 1e12) == pytest.approx(alpha)
     assert concentration(0.1, shares, 1e12) == MOST_ALPHA
+    assert concentration(0.5, np.array([0.5, 0.5]), 3) == MOST_ALPHA  # exactly as much as by chance
     assert concentration(1.0, shares, 1e12) == LEAST_ALPHA
     assert concentration(1.0, shares, 10) > concentration(1.0, shares, 100)
 

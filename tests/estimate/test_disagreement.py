@@ -171,6 +171,15 @@ def test_chance_agreement_on_an_option_by_hand() -> None:
     assert (a["expected"], a["kappa"]) == pytest.approx((20 / 36, 1))
 
 
+def test_options_on_few_items_come_last() -> None:
+    chosen = [{'["a"]': 2}] * 20 + [{'["a"]': 1, '["b"]': 1}] * 10 + [{'["b"]': 2}] * 20
+    found = votes(Tally.from_items([*chosen, {'["c"]': 1, '["a"]': 1}]))
+    assert found is not None
+    rows = option_agreement(found, {2: Fraction(1)})
+    assert rows["option"].to_list()[-1] == "c" and rows["few"].to_list() == [False, False, True]
+    assert rows["kappa"][-1] < rows["kappa"][0]
+
+
 # Ranges of numbers -----------------------------------------------------------------------------
 
 

@@ -162,6 +162,7 @@ def test_the_pace_is_that_of_the_later_half() -> None:
     slow_then_fast = [start + day * hours / 24 for hours in (0, 240, 480, 492, 504, 516)]
     found = pace(course(slow_then_fast))
     assert found is not None and found.per_day == pytest.approx(20.0)
+    assert found.last.tzinfo is UTC
     assert found.done(20) == datetime.fromtimestamp(start + 22.5 * day, UTC)
     assert found.done(10**12) is None
 

@@ -93,6 +93,18 @@ def test_the_smallest_difference_is_found_in_four_of_five_cases() -> None:
     assert 0.65 < noticed < 0.95
 
 
+def test_the_smallest_difference_is_between_two_halves_of_the_items() -> None:
+    """As many items with two, three, four and five annotations: two of these numbers in each half."""
+    items: Items = []
+    for n, split in ((2, 2), (3, 5), (4, 8), (5, 3)):
+        items += [{"a": n}] * (20 - split) + [{"a": n - 1, "b": 1}] * split
+    found = measured(items)
+    errors = [row.agreement.stderr or 0.0 for row in found.missingness.by_n]
+    halves = [sum((error / 2) ** 2 for error in half) for half in (errors[:2], errors[2:])]
+    seen = by_code(found)["assumption"].figures["smallest_seen"]
+    assert seen == pytest.approx((1.96 + 0.84) * sum(halves) ** 0.5)
+
+
 def test_one_row_with_an_error_leaves_no_difference_to_see() -> None:
     found = by_code(measured([{"a": 2}] * 30 + [{"a": 1, "b": 1}] * 5 + [{"a": 3}]))["assumption"]
     assert found.figures["smallest_seen"] is None
