@@ -500,3 +500,8 @@ def on(engine: str, frame: pl.DataFrame) -> Annotations:
 def kept(found: Counted, *columns: str) -> list[tuple[Any, ...]]:
     assert found.held.annotations is not None
     return to_polars(found.held.annotations.select(*columns)).rows()
+
+
+def test_annotations_that_are_kept_although_repeated_are_named() -> None:
+    frame = votes(("q1", "ann", "x"), ("q1", "ann", "y"), ("q1", "bob", "x"))
+    assert "repeats" in messages(frame, Policies(duplicates="keep"))
