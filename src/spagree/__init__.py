@@ -21,7 +21,7 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from spagree.late import without_collecting as _without_collecting
+from spagree.garbage import without_collecting as _without_collecting
 
 
 class _Surface(ModuleType):

@@ -1,26 +1,11 @@
-"""Imports that wait, or take less time: narwhals as ``nw`` is imported on first use, which a small score never is."""
+"""narwhals as ``nw``, imported when it is first used: the score of a small file never does."""
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["nw", "without_collecting"]
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Search for no garbage meanwhile: imports make many objects, and all of them stay."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+__all__ = ["nw"]
 
 
 class _Late:

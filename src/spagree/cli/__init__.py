@@ -1,6 +1,6 @@
 """The command line: one short function per command, each read → tally → estimate → present."""
 
-from spagree.late import without_collecting
+from spagree.garbage import without_collecting
 
 with without_collecting():
     from spagree.cli.app import main

@@ -142,7 +142,7 @@ def _stop(code: int, *_: object) -> NoReturn:
 def _stop_again(code: int, *_: object) -> None:
     """Raise it once more unless an exception is on its way and the command is cleaning up."""
     if sys.exc_info()[1] is None:
-        raise KeyboardInterrupt if code == INTERRUPTED else SystemExit(code)
+        _stop(code)
 
 
 def _run(arguments: list[str], debug: bool) -> int:

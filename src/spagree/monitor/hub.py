@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from spagree.garbage import without_collecting
 from spagree.monitor.alerts import Alert, Register, alerts, kept
 from spagree.monitor.events import Events, Listing
 from spagree.monitor.ledger import Ledger
@@ -39,13 +40,10 @@ def restored(store: Store) -> Ledger:
     They live as long as the server, so the garbage collector need not scan them.
     """
     ledger = Ledger()
-    gc.disable()
-    try:
+    with without_collecting():
         for rows in store.tuples():
             ledger.restore(rows)
         gc.freeze()
-    finally:
-        gc.enable()
     return ledger
 
 

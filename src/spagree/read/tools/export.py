@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import compress, groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import ColumnError, DataError, UsageError, count, unknown_name
+from spagree.garbage import without_collecting
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, LINK, ROW, TEXT, TIME
 from spagree.read.tables import listed, shown
 from spagree.read.tools import timestamps
@@ -145,22 +144,10 @@ def gather(
         options = _options(found)
         _refuse_too_many(sum(len(some.items) for some in found), options, name)
     gathering = _Gathering(tool, rules, named or {})
-    with _no_garbage_sought():
+    with without_collecting():
         for some in found:
             gathering.add(some, options)
     return gathering.export(name)
-
-
-@contextmanager
-def _no_garbage_sought() -> Iterator[None]:
-    """Python's search for cyclic garbage off: records hold none, and searching many takes a tenth of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _together(responses: Iterable[Response | Responses]) -> Iterator[Responses]:
