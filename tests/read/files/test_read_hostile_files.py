@@ -97,7 +97,7 @@ def ended_by(running: subprocess.Popen[bytes], end: signal.Signals) -> None:
     while running.poll() is None:
         running.send_signal(end)
         with suppress(subprocess.TimeoutExpired):
-            running.wait(timeout=20)
+            running.wait(timeout=1)
 
 
 @pytest.mark.parametrize("end", [None, signal.SIGTERM, signal.SIGHUP])
