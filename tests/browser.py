@@ -77,7 +77,8 @@ class Browser:
         self._left: list[Any] = []
 
     def _context(self, **options: Any) -> Any:
-        context = self._chromium.new_context(offline=True, **options)
+        # Without motion, as readers may ask for: smooth scrolling makes a test wait for seconds.
+        context = self._chromium.new_context(offline=True, reduced_motion="reduce", **options)
         context.set_default_timeout(180_000)  # milliseconds, for a busy machine
         context.add_init_script(WATCH)
         return context
@@ -119,6 +120,7 @@ class Browser:
             }
             for event, listener in listeners.items():
                 page.on(event, listener)
+            page.bring_to_front()
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(media="null", color_scheme=color_scheme)
             page.goto(path.as_uri())

@@ -102,7 +102,7 @@ def opened_hostile(browser: Browser, hostile: Path) -> Iterator[Visit]:
 @pytest.fixture
 def visit(opened: Visit) -> Iterator[Visit]:
     """One visit for all tests that change nothing but the window and what is open; drawing takes most of the time."""
-    yield opened
+    yield in_front(opened)
     as_before(opened.page)
 
 
@@ -114,16 +114,22 @@ def opened_reviews(browser: Browser, reviews: Path) -> Iterator[Visit]:
 
 @pytest.fixture
 def visit_hostile(opened_hostile: Visit) -> Iterator[Visit]:
-    yield opened_hostile
+    yield in_front(opened_hostile)
     as_before(opened_hostile.page)
 
 
 @pytest.fixture
 def visit_reviews(opened_reviews: Visit) -> Iterator[Visit]:
-    yield opened_reviews
+    yield in_front(opened_reviews)
     opened_reviews.page.evaluate("document.querySelector('form.filters').reset()")
     until(opened_reviews.page, "document.querySelectorAll('.card.out').length === 0")
     as_before(opened_reviews.page)
+
+
+def in_front(visit: Visit) -> Visit:
+    """A page behind another one is painted once a second, and every click waits for that."""
+    visit.page.bring_to_front()
+    return visit
 
 
 def as_before(page: Any) -> None:
