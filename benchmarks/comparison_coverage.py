@@ -25,7 +25,7 @@ from publish import FOLDER
 
 from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.comparison import Difference, Figure, difference, figure_of
-from spagree.estimate.influence import AnnotationCodes, Sums, influence, pairable, parts
+from spagree.estimate.influence import AnnotationCodes, Sums, influence, jackknife, pairable
 from spagree.estimate.item_groups import exact_mean, item_groups
 from spagree.estimate.models import MARGIN, among_people
 from spagree.estimate.uncertainty import estimate
@@ -110,7 +110,7 @@ def figure(coded: AnnotationCodes) -> Figure:
     value = exact_mean(groups, weights.by_n)
     spa = estimate(value, groups, own, cautious_shape(tally), level=0.95, scheme="annotations_m1")
     found = pairable(coded, one_less)
-    return figure_of(spa, influence(found, parts(found), Sums.observed))
+    return figure_of(spa, influence(found, jackknife(found), Sums.observed))
 
 
 def rounds_of(

@@ -12,7 +12,7 @@ import pytest
 
 import spagree
 from spagree.errors import DataError, UsageError
-from spagree.estimate.influence import AnnotationCodes, Sums, pairable, parts
+from spagree.estimate.influence import AnnotationCodes, Sums, jackknife, pairable
 
 COLUMNS = ["item", "annotator", "label", "doc", "lang"]
 
@@ -36,12 +36,12 @@ def test_leaving_out_a_cluster_is_counting_without_it(statistic: Any, similarity
     random = np.random.default_rng(4)
     item = np.repeat(np.arange(15), 3)
     whole = AnnotationCodes(item, np.tile(np.arange(3), 15), random.integers(0, 3, 45), item // 4)
-    made_of = parts(pairable(whole, lambda n: n - 1.0, similarity))
-    found = statistic(made_of.whole.minus(made_of.items))
+    jackknifed = jackknife(pairable(whole, lambda n: n - 1.0, similarity))
+    found = statistic(jackknifed.whole.minus(jackknifed.items))
     for cluster, value in enumerate(found):
         rest = whole.only(item // 4 != cluster)
         alone = AnnotationCodes(rest.item, rest.annotator, rest.label)
-        assert value == pytest.approx(float(statistic(parts(pairable(alone, lambda n: n - 1.0, similarity)).whole)))
+        assert value == pytest.approx(float(statistic(jackknife(pairable(alone, lambda n: n - 1.0, similarity)).whole)))
 
 
 def test_clusters_that_both_rounds_share_are_compared_cluster_by_cluster() -> None:

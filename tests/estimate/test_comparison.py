@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spagree.estimate.comparison import Difference, Figure, Limits, clustered, difference, figure_of, holm, verdict
-from spagree.estimate.influence import Influence, Moved
+from spagree.estimate.influence import Deviations, Influence
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, Estimate, undefined
 
 
@@ -24,8 +24,8 @@ def test_unpaired_interval_is_newcombes() -> None:
 
 
 def test_swapping_the_sides_swaps_the_signs() -> None:
-    moved = Influence(Moved(np.arange(3), np.array([0.1, -0.05, -0.05])))
-    other = Influence(Moved(np.arange(1, 4), np.array([0.02, 0.06, -0.08])))
+    moved = Influence(Deviations(np.arange(3), np.array([0.1, -0.05, -0.05])))
+    other = Influence(Deviations(np.arange(1, 4), np.array([0.02, 0.06, -0.08])))
     a, b = side(0.6, 0.5, 0.72, moved), side(0.7, 0.55, 0.8, other)
     forth, back = difference(a, b, 0.95), difference(b, a, 0.95)
     assert (forth.value, forth.low, forth.high) == pytest.approx((-back.value, -back.high, -back.low))
@@ -33,7 +33,7 @@ def test_swapping_the_sides_swaps_the_signs() -> None:
 
 
 def test_what_is_shared_narrows_the_interval() -> None:
-    moved = Influence(Moved(np.arange(4), np.array([0.1, -0.05, -0.02, -0.03])))
+    moved = Influence(Deviations(np.arange(4), np.array([0.1, -0.05, -0.02, -0.03])))
     alone, paired = (difference(side(0.6, 0.5, 0.7, m), side(0.7, 0.6, 0.8, m), 0.95) for m in (None, moved))
     assert paired.stderr == pytest.approx(0.0) and alone.stderr > 0.05
     assert paired.high - paired.low < alone.high - alone.low

@@ -20,7 +20,7 @@ from spagree.estimate.budgets import (
     plan_expected,
     spend,
 )
-from spagree.estimate.planning import PRIOR_HIGH, PRIOR_LOW, Present, allowed_per_item
+from spagree.estimate.planning import PRIOR_HIGH, PRIOR_LOW, Project, allowed_per_item
 from spagree.estimate.uncertainty import wilson
 
 Triples = list[tuple[int, int, int]]
@@ -35,9 +35,9 @@ def project(items: int, n: int, seed: int, spread: float = 1.2) -> Triples:
     return [(i, j, 0 if right[i, j] else int(wrong[i, j])) for i in range(items) for j in range(n)]
 
 
-def present(rows: Triples, most: int = 5) -> Present:
+def as_project(rows: Triples, most: int = 5) -> Project:
     tally = spagree.tally(rows)
-    return Present(
+    return Project(
         tally, "annotations_m1", spagree.measure(rows).spa, None, allowed_per_item(tally, "annotations_m1", most)
     )
 
@@ -53,7 +53,7 @@ def row(rows: list[dict[str, Any]], route: str, n: int) -> dict[str, Any]:
 
 
 def test_a_budget_is_the_inverse_of_a_half_width() -> None:
-    now = present(project(200, 4, 1))
+    now = as_project(project(200, 4, 1))
     for route in ("fresh", "new_items"):
         for n in (2, 3, 5):
             planned = next(
@@ -66,7 +66,7 @@ def test_a_budget_is_the_inverse_of_a_half_width() -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_what_a_budget_promises_turns_out(n: int) -> None:
-    rows = spend(present(project(2_000, 5, 2)), 6_000)
+    rows = spend(as_project(project(2_000, 5, 2)), 6_000)
     promised = row(rows, "fresh", n)
     realised = [half(project(6_000 // n, n, seed)) for seed in range(10, 16)]
     assert np.mean(realised) == pytest.approx(promised["half_width"], rel=0.08)
@@ -74,7 +74,7 @@ def test_what_a_budget_promises_turns_out(n: int) -> None:
 
 
 def test_the_best_row_of_each_route_is_the_narrowest() -> None:
-    rows = spend(present(project(100, 3, 3)), 500)
+    rows = spend(as_project(project(100, 3, 3)), 500)
     for route in ("fresh", "new_items", "same_items"):
         mine = [each for each in rows if each["route"] == route]
         assert [each["best"] for each in mine].count(True) == 1
@@ -85,22 +85,22 @@ def test_the_best_row_of_each_route_is_the_narrowest() -> None:
 def test_items_that_have_enough_annotations_are_not_brought_to_more() -> None:
     rows = project(40, 2, 3) + [(40 + item, *rest) for item, *rest in project(60, 3, 5)]
     for budget in (500, 40):
-        brought = row(spend(present(rows), budget), "same_items", 3)
+        brought = row(spend(as_project(rows), budget), "same_items", 3)
         assert (brought["items"], brought["more_annotations"]) == (40, 40)
-    assert not any(each["route"] == "same_items" for each in spend(present(rows), 39))
+    assert not any(each["route"] == "same_items" for each in spend(as_project(rows), 39))
 
 
 def test_one_annotation_more_hardly_changes_the_interval() -> None:
     """Whatever a model of the items expects, the plan starts from the width that was measured."""
     rows = project(150, 3, 4, spread=3.0)[:-1]
-    brought = row(spend(present(rows), 1), "same_items", 3)
+    brought = row(spend(as_project(rows), 1), "same_items", 3)
     assert brought["half_width"] == pytest.approx(half(rows), rel=0.01)
 
 
 def test_a_budget_too_small_for_a_pair() -> None:
-    fresh = row(spend(present(project(30, 3, 4)), 1), "fresh", 2)
+    fresh = row(spend(as_project(project(30, 3, 4)), 1), "fresh", 2)
     assert (fresh["half_width"], fresh["undefined"]) == (None, TOO_SMALL)
-    assert row(spend(present(project(30, 3, 4)), 1), "new_items", 2)["half_width"] == pytest.approx(
+    assert row(spend(as_project(project(30, 3, 4)), 1), "new_items", 2)["half_width"] == pytest.approx(
         half(project(30, 3, 4)), rel=0.2
     )
 
@@ -108,7 +108,7 @@ def test_a_budget_too_small_for_a_pair() -> None:
 def test_items_with_one_annotation_each_have_only_a_fresh_start() -> None:
     tally = spagree.tally([(i, 0, 0) for i in range(9)])
     start = assumed(0.6, 0.95, [2, 3])
-    routes = {each["route"] for each in spend(Present(tally, "annotations_m1", start.spa, None, [2, 3]), 30)}
+    routes = {each["route"] for each in spend(Project(tally, "annotations_m1", start.spa, None, [2, 3]), 30)}
     assert routes == {"fresh", "same_items"}
 
 
@@ -135,7 +135,7 @@ def test_a_decision_needs_just_so_many_items(require: float) -> None:
 
 
 def test_decisions_that_are_made_that_are_far_and_that_never_come() -> None:
-    now = present(project(3_000, 4, 5))
+    now = as_project(project(3_000, 4, 5))
     assert decide(now, 0.05)[0]["more_annotations"] == 0
     assert decide(assumed(0.7, 0.95, [2]), 0.7)[0]["undefined"] == SAME_AS_REQUIRED
     assert decide(assumed(0.7, 0.95, [2]), 0.7 + 1e-7)[0]["undefined"] == NOT_DECIDABLE

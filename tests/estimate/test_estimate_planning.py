@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 import spagree
 from spagree.estimate.adaptive import Shape, adaptive_shape
-from spagree.estimate.planning import FLOOR, NO_SPREAD, TOO_FEW, Present, Standing
+from spagree.estimate.planning import FLOOR, NO_SPREAD, TOO_FEW, Project, WeightSums
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, wilson
 from spagree.estimate.weights import SCHEMES
 
@@ -351,8 +351,8 @@ def test_the_range_allows_for_a_variance_known_only_from_these_items() -> None:
     """One item in forty disagrees: the error of its variance is far larger than that of the level."""
     rows = [(f"q{item}", who, "xy"[item == 0 and who == "b"]) for item in range(40) for who in "ab"]
     tally, spa = spagree.tally(rows), spagree.measure(rows, level=0.5).spa
-    now = Present(tally, "annotations_m1", spa, None, [2])
-    fresh = Standing().plus(4000, now.k[2], now.variance(2))
+    now = Project(tally, "annotations_m1", spa, None, [2])
+    fresh = WeightSums().plus(4000, now.k[2], now.variance(2))
     terms = np.array([(1 - 1 / 40) ** 2, *[(1 / 40) ** 2] * 39])
     squared = float((terms**2).sum() / terms.sum() ** 2 - 1 / 40)
     for share in (1.0, 0.5):

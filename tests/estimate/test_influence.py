@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from spagree.estimate.influence import AnnotationCodes, Influence, Moved, Sums, influence, pairable, parts
+from spagree.estimate.influence import AnnotationCodes, Deviations, Influence, Sums, influence, jackknife, pairable
 
 LIKE = np.array([[1, 0.5, 0], [0.5, 1, 0.25], [0, 0.25, 1]])
 
@@ -64,20 +64,20 @@ def by_hand(rows: list[tuple[int, int, int]], used: set[int], similarity: np.nda
 def test_leaving_out_each_unit_equals_counting_again(seed: int, similarity: np.ndarray | None) -> None:
     rows = annotations(seed)
     found = pairable(coded(rows), weight, similarity)
-    made_of = parts(found)
+    jackknifed = jackknife(found)
     used = set(found.item.tolist())
     kept = [row for row in rows if row[0] in used]
     for statistic, which in ((Sums.observed, 0), (Sums.beyond_chance, 1)):
-        assert statistic(made_of.whole) == pytest.approx(by_hand(kept, used, similarity)[which])
-        items = statistic(made_of.whole.minus(made_of.items))
+        assert statistic(jackknifed.whole) == pytest.approx(by_hand(kept, used, similarity)[which])
+        items = statistic(jackknifed.whole.minus(jackknifed.items))
         for value, item in zip(items, found.item.tolist(), strict=True):
             left = [row for row in kept if row[0] != item]
             assert value == pytest.approx(by_hand(left, used - {item}, similarity)[which])
-        people = statistic(made_of.whole.minus(made_of.annotators))
+        people = statistic(jackknifed.whole.minus(jackknifed.annotators))
         for value, person in zip(people, found.people.tolist(), strict=True):
             left = [row for row in kept if row[1] != person]
             assert value == pytest.approx(by_hand(left, used, similarity)[which])
-        single = statistic(made_of.whole.minus(made_of.annotations))
+        single = statistic(jackknifed.whole.minus(jackknifed.annotations))
         for value, item, person in zip(single, found.coded.item, found.coded.annotator, strict=True):
             left = [row for row in kept if row[:2] != (item, person)]
             assert value == pytest.approx(by_hand(left, used, similarity)[which])
@@ -85,9 +85,9 @@ def test_leaving_out_each_unit_equals_counting_again(seed: int, similarity: np.n
 
 def test_variances_are_those_of_the_jackknife() -> None:
     found = pairable(coded(annotations(1)), weight)
-    made_of = parts(found)
-    moved = influence(found, made_of, Sums.observed)
-    values = Sums.observed(made_of.whole.minus(made_of.items))
+    jackknifed = jackknife(found)
+    moved = influence(found, jackknifed, Sums.observed)
+    values = Sums.observed(jackknifed.whole.minus(jackknifed.items))
     m = len(values)
     by_items = (m - 1) / m * np.sum((values - values.mean()) ** 2)
     assert moved.covariance(moved) == pytest.approx(by_items)
@@ -104,15 +104,15 @@ def test_variances_are_those_of_the_jackknife() -> None:
 def test_without_annotators_only_items_are_known() -> None:
     rows = coded(annotations(2))
     found = pairable(AnnotationCodes(rows.item, np.full_like(rows.annotator, -1), rows.label), weight)
-    moved = influence(found, parts(found), Sums.observed)
+    moved = influence(found, jackknife(found), Sums.observed)
     assert not moved.knows_annotators and not found.coded.has_annotators
     with pytest.raises(ValueError, match="the annotators are unknown"):
         moved.covariance(moved, new_annotators=True)
 
 
 def test_covariance_is_over_shared_units_only() -> None:
-    one = Moved(np.array([1, 4, 7]), np.array([0.5, 1.0, -2.0]))
-    other = Moved(np.array([4, 5, 7]), np.array([3.0, 9.0, 0.5]))
+    one = Deviations(np.array([1, 4, 7]), np.array([0.5, 1.0, -2.0]))
+    other = Deviations(np.array([4, 5, 7]), np.array([3.0, 9.0, 0.5]))
     assert one.covariance(other) == 3.0 - 1.0
     assert Influence(one).covariance(Influence(other)) == 2.0
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from spagree.estimate.comparison import Difference, Figure, Limits, difference
 from spagree.estimate.influence import AnnotationCodes, Sums, pairable
-from spagree.estimate.models import NO_ITEMS, _Beside, alternative_test, among_people, model_verdict
+from spagree.estimate.models import NO_ITEMS, _ModelAndPeople, alternative_test, among_people, model_verdict
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 
 LABELS = ["a", "b", "c"]
@@ -50,16 +50,16 @@ def test_sums_equal_counting_again(seed: int) -> None:
     rng = np.random.default_rng(seed)
     run = {item: int(rng.integers(3)) for item in range(8)}
     found = pairable(coded(rows), weight)
-    made_of = _Beside(found, (np.array([run[item] for item in range(8)]),), 3).parts
+    jackknifed = _ModelAndPeople(found, (np.array([run[item] for item in range(8)]),), 3).jackknife
     for statistic, which in ((Sums.observed, 0), (Sums.beyond_chance, 1)):
-        assert statistic(made_of.whole) == pytest.approx(by_hand(rows, run)[which])
-        for item, value in enumerate(statistic(made_of.whole.minus(made_of.items))):
+        assert statistic(jackknifed.whole) == pytest.approx(by_hand(rows, run)[which])
+        for item, value in enumerate(statistic(jackknifed.whole.minus(jackknifed.items))):
             assert value == pytest.approx(by_hand([row for row in rows if row[0] != item], run)[which])
     big = [row for row in rows if sum(other[0] == row[0] for other in rows) > 2]
     for place, (item, person) in enumerate(zip(found.coded.item, found.coded.annotator, strict=True)):
         if (item, person) in {row[:2] for row in big}:
             left = [row for row in rows if row[:2] != (item, person)]
-            value = Sums.observed(made_of.whole.minus(made_of.annotations))[place]
+            value = Sums.observed(jackknifed.whole.minus(jackknifed.annotations))[place]
             assert value == pytest.approx(by_hand(left, run)[0])
 
 

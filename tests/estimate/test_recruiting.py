@@ -11,7 +11,7 @@ import pytest
 import spagree
 from spagree.estimate.budgets import NO_TWO_ITEMS, NOT_DECIDED, NOT_REACHED, Crowd, check_share
 from spagree.estimate.leave_one_out import two_way
-from spagree.estimate.planning import Present
+from spagree.estimate.planning import Project
 from spagree.estimate.uncertainty import wilson
 
 
@@ -35,7 +35,7 @@ def crowd(agreement: spagree.Agreement, allowed: tuple[int, ...] = (2, 3, 4)) ->
     behind = agreement.measurement
     spread = two_way(behind.peers, behind.by_n(), agreement.spa.stderr**2)
     assert spread is not None
-    return Crowd(Present(behind.tally, "annotations_m1", agreement.spa, None, allowed), spread)
+    return Crowd(Project(behind.tally, "annotations_m1", agreement.spa, None, allowed), spread)
 
 
 def test_the_variance_of_people_is_what_leaving_them_out_shows_beyond_noise(pilot: spagree.Agreement) -> None:
@@ -43,7 +43,7 @@ def test_the_variance_of_people_is_what_leaving_them_out_shows_beyond_noise(pilo
     spread = found.spread
     beyond = (spread.annotators - spread.annotations) * spread.equal_annotators
     assert found.variance == pytest.approx(beyond) and beyond > 0
-    stderr = sqrt(found.present.variance(3) / 500 + found.variance / 40)
+    stderr = sqrt(found.project.variance(3) / 500 + found.variance / 40)
     assert found.limits(40, 3, 500) == wilson(pilot.spa.value, stderr, 500, 0.95, 39)
     low, high = found.bounds()
     assert low < found.variance < high

@@ -65,11 +65,11 @@ def _gains(findings: Findings, grounds: Grounds) -> Iterator[Action]:
     yield from _classes(grounds.classes, spa)
 
 
-def _people(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
+def _people(annotators: polars.DataFrame | None, spa: float) -> Iterator[Action]:
     """Annotators who are outliers on their own items and without whom SPA would be higher."""
-    if found is None:
+    if annotators is None:
         return
-    apart = [row for row in found.rows(named=True) if row["stands_out"] and (row["change"] or 0) > 0]
+    apart = [row for row in annotators.rows(named=True) if row["stands_out"] and (row["change"] or 0) > 0]
     if not apart:
         return
     apart.sort(key=lambda row: -row["change"])
@@ -78,23 +78,23 @@ def _people(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
     yield Action(ANNOTATORS, names, {**figures, "against_others": apart[0]["against_others"]}, apart[0]["change"])
 
 
-def _items(found: polars.DataFrame | None, spa: float, of: int) -> Iterator[Action]:
+def _items(items: polars.DataFrame | None, spa: float, pairable_items: int) -> Iterator[Action]:
     """The few items that account for a tenth of all disagreement, or the top ten."""
-    if found is None or found.is_empty():
+    if items is None or items.is_empty():
         return
-    shares = found["share"].head(MOST_ITEMS).to_list()
+    shares = items["share"].head(MOST_ITEMS).to_list()
     enough = next((size for size in range(1, len(shares)) if sum(shares[:size]) >= MUCH), len(shares))
     size = min(max(enough, FEWEST_ITEMS), len(shares))
     share = sum(shares[:size])
-    names = tuple(str(item) for item in found["item"].head(MOST_NAMED).to_list())
-    yield Action(ITEMS, names, {"items": size, "share": share, "of_all": size / of}, share * (1 - spa))
+    names = tuple(str(item) for item in items["item"].head(MOST_NAMED).to_list())
+    yield Action(ITEMS, names, {"items": size, "share": share, "of_all": size / pairable_items}, share * (1 - spa))
 
 
-def _classes(found: polars.DataFrame | None, spa: float) -> Iterator[Action]:
+def _classes(confusions: polars.DataFrame | None, spa: float) -> Iterator[Action]:
     """The two classes with the largest share of all disagreement, if it exceeds what their sizes explain."""
-    if found is None or found.height < PAIR:
+    if confusions is None or confusions.height < PAIR:
         return
-    row = next((row for row in found.rows(named=True) if row["more"]), None)
+    row = next((row for row in confusions.rows(named=True) if row["more"]), None)
     if row is not None and row["share"] >= MUCH:
         merged = spa + row["share"] * (1 - spa)
         figures = {"share": row["share"], "spa": spa, "spa_merged": merged}
@@ -118,7 +118,7 @@ def _precision(findings: Findings, grounds: Grounds) -> Iterator[Action]:
     )
 
 
-def _third(found: polars.DataFrame | None) -> Iterator[Action]:
+def _third(annotators: polars.DataFrame | None) -> Iterator[Action]:
     """With two annotations per item, a hard item and a careless annotator look the same."""
-    if found is not None and found.height > PAIR and found["against_others"].is_null().all():
+    if annotators is not None and annotators.height > PAIR and annotators["against_others"].is_null().all():
         yield Action(THIRD_ANNOTATION)

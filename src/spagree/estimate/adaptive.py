@@ -63,26 +63,26 @@ class Shape:
 ANNOTATIONS_M1 = Shape(PRIOR_A, PRIOR_B)
 
 
-def adaptive_shape(tally: Tally, found: LabelCounts | None = None, prior: Shape = ANNOTATIONS_M1) -> Shape:
-    """The shape of these items, with 0 ≤ b ≤ a ≤ 1; ``found`` holds the votes under a metric.
+def adaptive_shape(tally: Tally, votes: LabelCounts | None = None, prior: Shape = ANNOTATIONS_M1) -> Shape:
+    """The shape of these items, with 0 ≤ b ≤ a ≤ 1; ``votes`` holds the votes under a metric.
 
     >>> adaptive_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))  # nothing to learn from
     Shape(a=0.25, b=0.0, pair=1.0)
     """
-    items = _agreeing(tally, found)
-    return _shrunk_towards(prior, items, _pair_agreement(items), by_metric=bool(found))
+    items = _agreeing(tally, votes)
+    return _shrunk_towards(prior, items, _pair_agreement(items), by_metric=bool(votes))
 
 
-def cautious_shape(tally: Tally, found: LabelCounts | None = None) -> Shape:
+def cautious_shape(tally: Tally, votes: LabelCounts | None = None) -> Shape:
     """The shape behind intervals: its prior is how much items usually differ, because a few items cannot show it.
 
     >>> cautious_shape(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}]))
     Shape(a=0.26, b=0.125, pair=1.0)
     """
-    items = _agreeing(tally, found)
+    items = _agreeing(tally, votes)
     theta = _pair_agreement(items)
     usual = Shape(usual_a(theta), max(USUAL_B, theta * (1 - theta) / 2))
-    return _shrunk_towards(usual, items, theta, by_metric=bool(found))
+    return _shrunk_towards(usual, items, theta, by_metric=bool(votes))
 
 
 def usual_a(theta: float) -> float:
@@ -102,22 +102,22 @@ def _shrunk_towards(prior: Shape, items: list[Agreeing], theta: float, *, by_met
     return Shape(a, min(max(b, 0.0), a), _pair_variance(items, theta) / spread if by_metric else 1.0)
 
 
-def _agreeing(tally: Tally, found: LabelCounts | None) -> list[Agreeing]:
+def _agreeing(tally: Tally, votes: LabelCounts | None) -> list[Agreeing]:
     """From the cells, or from the votes: ``first`` and ``second`` sum s and s² over an annotation's others."""
-    if found is None:
+    if votes is None:
         return [(items, n, pairs, pairs, triples) for (n, pairs, triples), items in tally.cells.items()]
-    matrix = found.similarity
-    first = found.smoothed(found.count, matrix) - 1
-    second = found.smoothed(found.count, None if matrix is None else matrix**2) - 1
-    pairs, squares = found.per_group(found.count * first), found.per_group(found.count * second)
-    triples = found.per_group(found.count * (first**2 - second))
-    columns = (found.items.astype(int).tolist(), found.n.astype(int).tolist(), pairs, squares, triples)
+    matrix = votes.similarity
+    first = votes.smoothed(votes.count, matrix) - 1
+    second = votes.smoothed(votes.count, None if matrix is None else matrix**2) - 1
+    pairs, squares = votes.per_group(votes.count * first), votes.per_group(votes.count * second)
+    triples = votes.per_group(votes.count * (first**2 - second))
+    columns = (votes.items.astype(int).tolist(), votes.n.astype(int).tolist(), pairs, squares, triples)
     return list(zip(*columns, strict=True))
 
 
-def _pair_agreement(found: Iterable[Agreeing]) -> float:
+def _pair_agreement(groups: Iterable[Agreeing]) -> float:
     """θ with the weights of annotations_m1, in exact rationals."""
-    pairable = [(items, n, pairs) for items, n, pairs, *_ in found if n > 1]
+    pairable = [(items, n, pairs) for items, n, pairs, *_ in groups if n > 1]
     agreeing: dict[int, int | Fraction] = {}  # few distinct n: fractions only at the end
     for items, n, pairs in pairable:
         agreeing[n] = agreeing.get(n, 0) + items * (pairs if isinstance(pairs, int) else Fraction(pairs))
@@ -125,9 +125,9 @@ def _pair_agreement(found: Iterable[Agreeing]) -> float:
     return float(above / sum(items * (n - 1) for items, n, _ in pairable)) if pairable else 0.0
 
 
-def _pair_variance(found: Iterable[Agreeing], theta: float) -> float:
+def _pair_variance(groups: Iterable[Agreeing], theta: float) -> float:
     """Var(s) of one pair of annotations, with the weights of annotations_m1."""
-    pairable = [(items, n, squares) for items, n, _, squares, _ in found if n > 1]
+    pairable = [(items, n, squares) for items, n, _, squares, _ in groups if n > 1]
     return (
         fsum(items * squares / n for items, n, squares in pairable) / fsum(items * (n - 1) for items, n, _ in pairable)
         - theta * theta

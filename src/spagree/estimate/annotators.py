@@ -65,7 +65,7 @@ class AgainstOthers:
         return np.array([p is not None and p <= ALPHA for p in adjusted], dtype=np.bool_)
 
 
-def against_others(found: Peers, level: float) -> AgainstOthers:
+def against_others(peers: Peers, level: float) -> AgainstOthers:
     """Compare each annotator with the others on the same items, for items with three or more annotations.
 
     >>> peers = Peers(2, np.array([0, 0, 1]), np.array([3, 4, 3]), np.array([0.0, 1, 1]), np.array([2.0, 4, 2]))
@@ -74,12 +74,12 @@ def against_others(found: Peers, level: float) -> AgainstOthers:
     """
     from scipy.special import stdtr
 
-    compared = found.known.where(found.known.n > 2)
+    compared = peers.known.where(peers.known.n > 2)
     annotator, n, agree = compared.annotator, compared.n, compared.agree
     difference = compared.share - (compared.pairs - 2 * agree) / ((n - 1) * (n - 2))
-    items = np.bincount(annotator, minlength=found.size).astype(np.float64)
-    mean = np.divide(sums(annotator, difference, found.size), items, out=np.full(found.size, np.nan), where=items > 0)
-    error = mean_error(items, sums(annotator, (difference - mean[annotator]) ** 2, found.size))
+    items = np.bincount(annotator, minlength=peers.size).astype(np.float64)
+    mean = np.divide(sums(annotator, difference, peers.size), items, out=np.full(peers.size, np.nan), where=items > 0)
+    error = mean_error(items, sums(annotator, (difference - mean[annotator]) ** 2, peers.size))
     # The difference lies between −1 and 1: rescaled to a share, its interval has positive width at the ends, too.
     low, high = (2 * end - 1 for end in wilson_each((1 + mean) / 2, error / 2, items, level))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -120,8 +120,8 @@ def label_shares(codes: Coded) -> LabelShares:
     first = order[run_starts(who[order])]
     commonest, most = np.full(annotators, -1, dtype=np.int64), np.zeros(annotators)
     commonest[who[first]], most[who[first]] = what[first], count[first]
-    made = np.bincount(annotator, minlength=annotators)
-    share = np.divide(most, made, out=np.full(annotators, np.nan), where=made > 0)
+    annotations = np.bincount(annotator, minlength=annotators)
+    share = np.divide(most, annotations, out=np.full(annotators, np.nan), where=annotations > 0)
     return LabelShares(commonest, share, _blind(codes, share == 1.0))
 
 
@@ -151,7 +151,7 @@ def _blind(codes: Coded, candidate: NDArray[np.bool_]) -> list[bool]:
 
 
 def annotators(
-    codes: Coded, found: Peers, by_n: Mapping[int, Fraction], spa: float | None, level: float
+    codes: Coded, peers: Peers, by_n: Mapping[int, Fraction], spa: float | None, level: float
 ) -> polars.DataFrame:
     """One row per annotator, lowest agreement with the others first; those with few shared items come last.
 
@@ -162,15 +162,15 @@ def annotators(
     """
     import polars
 
-    known = found.known
+    known = peers.known
     shared = known.shared
-    value = np.divide(known.per_annotator(known.share), shared, out=np.full(found.size, np.nan), where=shared > 0)
+    value = np.divide(known.per_annotator(known.share), shared, out=np.full(peers.size, np.nan), where=shared > 0)
     stderr = mean_error(shared, known.per_annotator((known.share - value[known.annotator]) ** 2))
     low, high = wilson_each(value, stderr, shared, level)
-    without = leave_one_out(found, by_n) if by_n else np.full(found.size, np.nan)
-    annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=found.size)
-    given = label_shares(codes)
-    against = against_others(found, level)
+    without = leave_one_out(peers, by_n) if by_n else np.full(peers.size, np.nan)
+    annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=peers.size)
+    shares = label_shares(codes)
+    against = against_others(peers, level)
     tested = zip(against.stands_out.tolist(), np.isnan(against.p).tolist(), strict=True)
     reasons = [NO_OVERLAP if m < 1 else ONE_ITEM if m < 2 else None for m in shared.tolist()]
     columns = {
@@ -184,9 +184,9 @@ def annotators(
         "high": high,
         "spa_without": without,
         "change": without - (np.nan if spa is None else spa),
-        "commonest": [codes.labels[label] if label >= 0 else None for label in given.commonest.tolist()],
-        "commonest_share": given.share,
-        "one_label": given.one_label,
+        "commonest": [codes.labels[label] if label >= 0 else None for label in shares.commonest.tolist()],
+        "commonest_share": shares.share,
+        "one_label": shares.one_label,
         "against_others": against.difference,
         "against_others_low": against.low,
         "against_others_high": against.high,

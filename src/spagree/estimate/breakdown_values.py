@@ -45,8 +45,8 @@ def outcome(make: Callable[[], T]) -> T | Absent:
 
 def or_none(make: Callable[[], T]) -> T | None:
     """What ``make`` returns; None if it cannot."""
-    found = outcome(make)
-    return None if isinstance(found, Absent) else found
+    result = outcome(make)
+    return None if isinstance(result, Absent) else result
 
 
 def known(value: T | Absent) -> T:

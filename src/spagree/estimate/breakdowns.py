@@ -73,14 +73,15 @@ class Measurement(Evidence):
 
     def breakdowns(self, findings: Findings, names: Sequence[str] = BREAKDOWNS) -> Breakdowns:
         """These breakdowns as values."""
-        made = self._made(findings)
+        builders = self._builders(findings)
         long = [name for name in LONGEST if name in names]
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         if long and self.columns and not is_small(self.tally.annotations):
             or_none(lambda: self.codes)  # once, before two threads ask for them
             others = [name for name in names if name not in (*long, ACTIONS)]
-            found = _in_two_threads(made, [*([name] for name in long), others])
-        return Breakdowns(findings, **found, **{name: outcome(made[name]) for name in names if name not in found})
+            results = _in_two_threads(builders, [*([name] for name in long), others])
+        results |= {name: outcome(builders[name]) for name in names if name not in results}
+        return Breakdowns(findings, **results)
 
     def summary(self, findings: Findings) -> Breakdowns:
         """What the headline and the checks need: both intervals and the overlap, if they are cheap."""
@@ -89,11 +90,11 @@ class Measurement(Evidence):
 
     def tables(self, findings: Findings) -> dict[str, polars.DataFrame]:
         """Every table in full: all items, all pairs; tables that do not exist are left out."""
-        made = self._made(findings) | {"items": self.all_items, "pairs": self.pairs}
-        found = {name: outcome(made[name]) for name in TABLES}
-        return {name: frame for name, frame in found.items() if not isinstance(frame, Absent)}
+        builders = self._builders(findings) | {"items": self.all_items, "pairs": self.pairs}
+        results = {name: outcome(builders[name]) for name in TABLES}
+        return {name: frame for name, frame in results.items() if not isinstance(frame, Absent)}
 
-    def _made(self, findings: Findings) -> dict[str, Callable[[], Any]]:
+    def _builders(self, findings: Findings) -> dict[str, Callable[[], Any]]:
         return {
             "classes": self.classes,
             "confusion": self.confusion,
@@ -222,8 +223,8 @@ class Measurement(Evidence):
         """Pairable items by their number of annotations and their agreement."""
         import polars
 
-        found = item_groups_of(self.tally, self.similar)
-        columns = {"annotations": found.n, "agreement": found.agreement, "items": found.items.astype(np.int64)}
+        groups = item_groups_of(self.tally, self.similar)
+        columns = {"annotations": groups.n, "agreement": groups.agreement, "items": groups.items.astype(np.int64)}
         grouped = polars.DataFrame(columns).group_by("annotations", "agreement").agg(polars.col("items").sum())
         return grouped.sort("annotations", "agreement")
 
@@ -315,8 +316,8 @@ class Measurement(Evidence):
         """The interval that also covers other annotators, over items or clusters."""
         by_n, clusters = self.by_n(scheme), inf
         if self.tally.clusters is not None:
-            found = item_groups(self.tally)
-            clusters = effective_items(found, found.weights(by_n))
+            groups = item_groups(self.tally)
+            clusters = effective_items(groups, groups.weights(by_n))
         return to_new_annotators(self.peers, by_n, figure, self._shape, clusters)
 
     @cached_property
@@ -326,17 +327,17 @@ class Measurement(Evidence):
 
     def concentration(self) -> Concentration:
         """How few people made half of the annotations."""
-        found = concentration(self.tally)
-        if found is None:
+        people = concentration(self.tally)
+        if people is None:
             raise UsageError(NO_ANNOTATORS)
-        return found
+        return people
 
     @cached_property
     def votes(self) -> LabelCounts:
         """The votes of all items: from the tally, or item by item if it keeps no patterns."""
-        found = votes(self.tally, self.metric)
-        if found is not None:
-            return found
+        from_tally = votes(self.tally, self.metric)
+        if from_tally is not None:
+            return from_tally
         if self.is_brought_here:
             return votes_in_codes(self.table)
         if self.items is None:
@@ -365,14 +366,14 @@ class Measurement(Evidence):
         return weigh_at(needed, self.weights if scheme is None else scheme, self.tally, self.similar).by_n
 
 
-def _in_two_threads(made: Mapping[str, Callable[[], Any]], jobs: Iterable[Sequence[str]]) -> dict[str, Any]:
+def _in_two_threads(builders: Mapping[str, Callable[[], Any]], jobs: Iterable[Sequence[str]]) -> dict[str, Any]:
     """Breakdowns by name, job by job: numpy leaves Python free most of the time."""
     from concurrent.futures import ThreadPoolExecutor
     from contextvars import copy_context
 
     def run(names: Sequence[str]) -> dict[str, Any]:
-        return {name: outcome(made[name]) for name in names}
+        return {name: outcome(builders[name]) for name in names}
 
     with ThreadPoolExecutor(2) as pool:
         running = [pool.submit(copy_context().run, run, names) for names in jobs]
-        return {name: found for each in running for name, found in each.result().items()}
+        return {name: value for each in running for name, value in each.result().items()}

@@ -26,9 +26,9 @@ from spagree.estimate.planning import (
     NO_SPREAD,
     SAME_ITEMS,
     WIDEST,
-    Present,
+    Project,
     Row,
-    Standing,
+    WeightSums,
     allowed_per_item,
     cheapest,
     round_targets,
@@ -58,15 +58,15 @@ Enough = Callable[[Limits], bool]
 
 @dataclass(frozen=True)
 class Crowd:
-    """A pilot, and how much its people differ."""
+    """A project, and how much its people differ."""
 
-    present: Present
+    project: Project
     spread: TwoWay
 
     @property
     def people(self) -> int:
         """The number of current annotators."""
-        return len(self.present.tally.annotators or ())
+        return len(self.project.tally.annotators or ())
 
     @property
     def variance(self) -> float:
@@ -75,26 +75,26 @@ class Crowd:
 
     def limits(self, people: int, n: int, items: int, variance: float | None = None) -> Limits:
         """The expected interval of a design: all of [0, 1] for one person or one item, which show no variation."""
-        spa, own = self.present.spa, self.variance if variance is None else variance
-        stderr = sqrt(self.present.variance(n) / items + own / people)
+        spa, own = self.project.spa, self.variance if variance is None else variance
+        stderr = sqrt(self.project.variance(n) / items + own / people)
         return wilson(float(spa), stderr, items, spa.level, min(items, people) - 1)
 
     def bounds(self) -> Limits:
         """The confidence limits of σ² (χ²), wide for few people."""
         from scipy.special import chdtri
 
-        freedom, tail = max(1.0, self.spread.equal_annotators - 1), (1 - self.present.spa.level) / 2
+        freedom, tail = max(1.0, self.spread.equal_annotators - 1), (1 - self.project.spa.level) / 2
         return self.variance * freedom / chdtri(freedom, tail), self.variance * freedom / chdtri(freedom, 1 - tail)
 
     @property
     def reached(self) -> float:
         """Half the width of the interval there is."""
-        spa = self.present.spa
+        spa = self.project.spa
         return _half(wilson(float(spa), self.spread.stderr, self.spread.equal_items, spa.level, self.spread.freedom))
 
     def rows(self, wanted: Mapping[str, Any]) -> list[Row]:
         """A few numbers of people, each with its cheapest design, for a half-width, a budget or a requirement."""
-        head, least = {**wanted, "route": MORE_PEOPLE}, self.present.allowed[0]
+        head, least = {**wanted, "route": MORE_PEOPLE}, self.project.allowed[0]
         if "budget" in wanted:
             some = sorted({max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)})
             return _marked([self._bought(head, people, wanted["budget"]) for people in some], "half_width", 1.0)
@@ -114,7 +114,7 @@ class Crowd:
 
     def _fewest(self, enough: Enough) -> int | None:
         """The fewest people for whom some number of items is enough."""
-        n = self.present.allowed[0]
+        n = self.project.allowed[0]
 
         def can(people: int) -> bool:
             return enough(self.limits(people, n, MANY_ITEMS))
@@ -127,21 +127,21 @@ class Crowd:
         def items_for(n: int) -> int:
             return smallest(lambda items: enough(self.limits(people, n, items)))
 
-        designs = [(n, items_for(n)) for n in self.present.allowed if n <= people]
+        designs = [(n, items_for(n)) for n in self.project.allowed if n <= people]
         n, items = min(designs, key=lambda design: design[0] * design[1])
         return head | self._design(people, n, items)
 
     def _bought(self, head: Row, people: int, budget: int) -> Row:
         """The narrowest interval that this budget and number of people can reach."""
-        whole = self.present.tally.annotations + budget
-        designs = [(n, whole // n) for n in self.present.allowed if n <= people and whole // n > 1]
+        whole = self.project.tally.annotations + budget
+        designs = [(n, whole // n) for n in self.project.allowed if n <= people and whole // n > 1]
         if not designs:
             return head | dict.fromkeys(_COLUMNS) | {"annotators": people, "best": False, "undefined": NO_TWO_ITEMS}
         n, items = min(designs, key=lambda design: _half(self.limits(people, *design)))
         return head | self._design(people, n, items)
 
     def _design(self, people: int, n: int, items: int) -> Row:
-        there = self.present.tally.annotations
+        there = self.project.tally.annotations
         low, high = (_half(self.limits(people, n, items, variance)) for variance in self.bounds())
         return {
             "half_width": _half(self.limits(people, n, items)),
@@ -155,7 +155,7 @@ class Crowd:
             "more_annotations": max(0, n * items - there),
             "per_annotator": ceil(n * items / people),
             "best": False,
-            "assumed": self.present.assumed(n),
+            "assumed": self.project.assumed(n),
             "undefined": None,
         }
 
@@ -217,12 +217,12 @@ def plan_for(
         rows = [{**asked, "undefined": reason}] if asked else [{"half_width": None, "undefined": reason}]
         is_for_width = people is None and asked.keys() <= {"half_width"}
         return table_of([row_of(each, undefined=reason) for each in targets] if is_for_width else rows)
-    present = Present(tally, weights, spa, similar(), allowed)
+    project = Project(tally, weights, spa, similar(), allowed)
     if spread is not None:
-        crowd = Crowd(present, spread)
+        crowd = Crowd(project, spread)
         each = [asked] if asked else [{"half_width": target} for target in round_targets(crowd.reached)]
         return table_of([row for one in each for row in crowd.rows(one)])
-    return _answered(present, asked, targets)
+    return _answered(project, asked, targets)
 
 
 def _asked(wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,12 +241,12 @@ def _asked(wanted: Mapping[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def _answered(present: Present, asked: Mapping[str, Any], targets: Sequence[float]) -> polars.DataFrame:
+def _answered(project: Project, asked: Mapping[str, Any], targets: Sequence[float]) -> polars.DataFrame:
     if "budget" in asked:
-        return table_of(spend(present, asked["budget"]))
+        return table_of(spend(project, asked["budget"]))
     if "require" in asked:
-        return table_of(decide(present, asked["require"]))
-    return table_of([row for target in targets for row in present.rows(target)])
+        return table_of(decide(project, asked["require"]))
+    return table_of([row for target in targets for row in project.rows(target)])
 
 
 def plan_expected(
@@ -264,30 +264,30 @@ def plan_expected(
             f"agreement {agreement} with {classes} classes: labels picked blindly would agree more often; expect more"
         )
     asked = _asked(wanted) or {"half_width": 0.05}
-    present = assumed(agreement, level, allowed_per_item(Tally(), "annotations_m1", most))
+    project = assumed(agreement, level, allowed_per_item(Tally(), "annotations_m1", most))
     if "half_width" in asked:
-        return table_of([row for row in present.rows(asked["half_width"]) if row["route"] == FRESH])
-    return _answered(present, asked, ())
+        return table_of([row for row in project.rows(asked["half_width"]) if row["route"] == FRESH])
+    return _answered(project, asked, ())
 
 
-def assumed(agreement: float, level: float, allowed: Sequence[int]) -> Present:
+def assumed(agreement: float, level: float, allowed: Sequence[int]) -> Project:
     """A project that has not started, with an assumed agreement."""
     spread = sqrt(agreement * (1 - agreement))
     spa = Estimate(agreement, spread, None, None, level, "annotations_m1")
-    return Present(Tally(), "annotations_m1", spa, None, allowed)
+    return Project(Tally(), "annotations_m1", spa, None, allowed)
 
 
-def spend(present: Present, budget: int) -> list[Row]:
+def spend(project: Project, budget: int) -> list[Row]:
     """The half-width that ``budget`` more annotations buy, for each route and number of annotations per item."""
     rows = []
-    for n in present.allowed:
+    for n in project.allowed:
         items = budget // n
-        starts = {FRESH: Standing()} | ({NEW_ITEMS: present.standing} if present.tally.pairable_items else {})
+        starts = {FRESH: WeightSums()} | ({NEW_ITEMS: project.current} if project.tally.pairable_items else {})
         for route, start in starts.items():
-            after = start.plus(items, present.k[n], present.variance(n)) if items else start
-            rows.append(_bought(present, after, {"route": route, **_size(n, items, items * n)}))
-    for after, size in _deepened(present, budget):
-        rows.append(_bought(present, after, {"route": SAME_ITEMS, **size}))
+            after = start.plus(items, project.k[n], project.variance(n)) if items else start
+            rows.append(_bought(project, after, {"route": route, **_size(n, items, items * n)}))
+    for after, size in _deepened(project, budget):
+        rows.append(_bought(project, after, {"route": SAME_ITEMS, **size}))
     return _narrowest(rows)
 
 
@@ -295,26 +295,23 @@ def _size(n: int, items: int, annotations: int) -> Row:
     return {"annotations_per_item": n, "items": items, "more_annotations": annotations}
 
 
-def _deepened(present: Present, budget: int) -> Iterator[tuple[Standing, Row]]:
+def _deepened(project: Project, budget: int) -> Iterator[tuple[WeightSums, Row]]:
     """All items brought to n annotations, for every affordable n."""
-    by_n = present.tally.items_by_n
-    scale = present.standing.noise / present.after(0).noise if present.tally.pairable_items else 1.0
-    for n in present.allowed:
-        short = {now: items for now, items in by_n.items() if now < n}
-        cost = sum(items * (n - now) for now, items in short.items())
+    for n in project.allowed:
+        items, cost = project.lacking(n)
         if 0 < cost <= budget:
-            yield present.after(n, scale), _size(n, sum(short.values()), cost)
+            yield project.deepened(n), _size(n, items, cost)
 
 
-def _bought(present: Present, after: Standing, row: Row) -> Row:
+def _bought(project: Project, after: WeightSums, row: Row) -> Row:
     """A row with the expected half-width; none if the budget buys nothing."""
-    row |= {"best": False, "assumed": present.assumed(row["annotations_per_item"])}
+    row |= {"best": False, "assumed": project.assumed(row["annotations_per_item"])}
     if not after.weight:
         return row | dict.fromkeys(("half_width", "half_width_low", "half_width_high")) | {"undefined": TOO_SMALL}
     items = 0 if row["route"] == SAME_ITEMS else row["items"]
-    start = present.standing.noise if row["route"] == NEW_ITEMS else 0.0
-    low, high = present.range(after, row["annotations_per_item"], items, 1 - start / after.noise)
-    width = present.width(after)
+    start = project.current.noise if row["route"] == NEW_ITEMS else 0.0
+    low, high = project.range(after, row["annotations_per_item"], items, 1 - start / after.noise)
+    width = project.width(after)
     return row | {"half_width": width, "half_width_low": low, "half_width_high": high, "undefined": None}
 
 
@@ -328,21 +325,21 @@ def _narrowest(rows: list[Row]) -> list[Row]:
     return [{**row, "best": row is best.get(row["route"])} for row in rows]
 
 
-def decide(present: Present, require: float) -> list[Row]:
+def decide(project: Project, require: float) -> list[Row]:
     """How many more annotations until the interval lies on one side of ``require``, if agreement stays the same."""
-    return cheapest([_decided(present, require, n) for n in present.allowed])
+    return cheapest([_decided(project, require, n) for n in project.allowed])
 
 
-def _decided(present: Present, require: float, n: int) -> Row:
-    value, start = float(present.spa), present.standing if present.tally.pairable_items else Standing()
+def _decided(project: Project, require: float, n: int) -> Row:
+    value, start = float(project.spa), project.current if project.tally.pairable_items else WeightSums()
 
     def is_decided(items: int) -> bool:
-        after = start.plus(items, present.k[n], present.variance(n))
-        low, high = wilson(value, sqrt(after.noise) / after.weight, after.weight**2 / after.squares, present.spa.level)
+        after = start.plus(items, project.k[n], project.variance(n))
+        low, high = after.interval(value, project.spa.level)
         return low >= require or high < require
 
     row: Row = {"require": require, "route": NEW_ITEMS if start.weight else FRESH, "annotations_per_item": n}
-    row |= {"will_pass": value > require, "assumed": present.assumed(n), "best": False}
+    row |= {"will_pass": value > require, "assumed": project.assumed(n), "best": False}
     now = start.weight > 0 and is_decided(0)
     if value == require or not (now or is_decided(MOST_ITEMS)):
         reason = SAME_AS_REQUIRED if value == require else NOT_DECIDABLE

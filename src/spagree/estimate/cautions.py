@@ -35,8 +35,13 @@ def cautions(
     tally: Tally, schemes: Mapping[str, Estimate], test: Missingness, weights: Weights, metric: str = NOMINAL
 ) -> tuple[Caution, ...]:
     """All warnings that apply, most important first."""
-    found = (*_assumption(schemes, test), *_coverage(tally), *_heavy(tally, weights), *_clusters(tally))
-    return (*found, *_labels(tally, weights, metric))
+    return (
+        *_assumption(schemes, test),
+        *_coverage(tally),
+        *_heavy(tally, weights),
+        *_clusters(tally),
+        *_labels(tally, weights, metric),
+    )
 
 
 def near_chance(tally: Tally, kappa: Corrected) -> tuple[Caution, ...]:
@@ -45,9 +50,11 @@ def near_chance(tally: Tally, kappa: Corrected) -> tuple[Caution, ...]:
         return ()
     if tally.pairable_items < FEW_ITEMS or kappa.low > 0 or kappa.value >= NEAR_CHANCE:
         return ()
-    blindly = "labels picked blindly, each as often as it was used here, would reach"
-    found = f"agreement is {kappa.observed:.3f}, and {blindly} {kappa.expected:.3f}"
-    return (Caution("near_chance", f"{found}: people hardly agree beyond chance; report a coefficient alongside SPA"),)
+    message = (
+        f"agreement is {kappa.observed:.3f}, and labels picked blindly, each as often as it was used here, would reach "
+        f"{kappa.expected:.3f}: people hardly agree beyond chance; report a coefficient alongside SPA"
+    )
+    return (Caution("near_chance", message),)
 
 
 def _assumption(schemes: Mapping[str, Estimate], test: Missingness) -> Iterator[Caution]:
@@ -70,7 +77,7 @@ def _assumption(schemes: Mapping[str, Estimate], test: Missingness) -> Iterator[
 
 def _apart(schemes: Mapping[str, Estimate]) -> tuple[str, str] | None:
     """The lowest and the highest scheme, when each lies outside the other's interval."""
-    known = {name: found for name, found in schemes.items() if found.low is not None}
+    known = {name: estimate for name, estimate in schemes.items() if estimate.low is not None}
     if not known:
         return None
     lowest = min(known, key=lambda name: known[name].value or 0)
@@ -125,13 +132,13 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
 
 def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:
     """A few items with so many annotations that they outweigh the rest."""
-    found = sorted(((n, items) for n, items in tally.items_by_n.items() if n > 1), reverse=True)
-    whole = sum(items * weights.by_n[n] for n, items in found)
-    squares = sum(items * weights.by_n[n] ** 2 for n, items in found)
-    if not found or whole**2 >= min(Fraction(FEW_ITEMS), Fraction(tally.pairable_items, OUTWEIGHED)) * squares:
+    sizes = sorted(((n, items) for n, items in tally.items_by_n.items() if n > 1), reverse=True)
+    whole = sum(items * weights.by_n[n] for n, items in sizes)
+    squares = sum(items * weights.by_n[n] ** 2 for n, items in sizes)
+    if not sizes or whole**2 >= min(Fraction(FEW_ITEMS), Fraction(tally.pairable_items, OUTWEIGHED)) * squares:
         return
-    heaviest = max(weights.by_n[n] for n, _ in found)
-    most = [(n, items) for n, items in found if 2 * weights.by_n[n] > heaviest]
+    heaviest = max(weights.by_n[n] for n, _ in sizes)
+    most = [(n, items) for n, items in sizes if 2 * weights.by_n[n] > heaviest]
     size, share = sum(items for _, items in most), sum(items * weights.by_n[n] for n, items in most) / whole
     yield Caution(
         "few_items_decide",

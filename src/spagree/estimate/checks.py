@@ -48,8 +48,8 @@ def checks(breakdowns: Breakdowns) -> tuple[Check, ...]:
     [('precision', 'problem'), ('coverage', 'fine'), ('assumption', 'cannot_tell')]
     """
     findings = breakdowns.findings
-    found = (coverage, assumption, weights, beyond_chance)
-    return (precision(breakdowns), *(check(findings) for check in found), overlap(breakdowns), left_out(findings))
+    of_findings = [check(findings) for check in (coverage, assumption, weights, beyond_chance)]
+    return (precision(breakdowns), *of_findings, overlap(breakdowns), left_out(findings))
 
 
 def precision(breakdowns: Breakdowns) -> Check:
@@ -123,7 +123,7 @@ def weights(findings: Findings) -> Check:
 
     ``smallest_seen`` is how far apart the lowest and highest scheme must be to lie outside each other's intervals.
     """
-    known = [found for found in findings.schemes.values() if found.value is not None]
+    known = [estimate for estimate in findings.schemes.values() if estimate.value is not None]
     if not known:
         return Check("weights", CANNOT_TELL, {"lowest": None, "highest": None, "smallest_seen": None})
     lowest, highest = min(known, key=float), max(known, key=float)
@@ -169,24 +169,24 @@ def left_out(findings: Findings) -> Check:
 
 def overlap(breakdowns: Breakdowns) -> Check:
     """Whether annotators can be compared; cannot tell if overlap was not computed or annotators are unnamed."""
-    found = breakdowns.overlap
-    if isinstance(found, Absent):
-        return Check("overlap", CANNOT_TELL, reason=found.reason)
-    share = found.alone_annotations / max(breakdowns.findings.data.annotations, 1)
+    connections = breakdowns.overlap
+    if isinstance(connections, Absent):
+        return Check("overlap", CANNOT_TELL, reason=connections.reason)
+    share = connections.alone_annotations / max(breakdowns.findings.data.annotations, 1)
     figures = {
-        "teams": len(found.teams),
-        "fewest_shared": min((bridge.items for bridge in found.thin_bridges), default=None),
-        "alone": len(found.alone),
+        "teams": len(connections.teams),
+        "fewest_shared": min((bridge.items for bridge in connections.thin_bridges), default=None),
+        "alone": len(connections.alone),
         "alone_share": share,
-        "unknown": found.unknown,
+        "unknown": connections.unknown,
     }
-    return Check("overlap", _connected(found, share), figures)
+    return Check("overlap", _connected(connections, share), figures)
 
 
-def _connected(found: Overlap, alone: float) -> State:
+def _connected(connections: Overlap, alone: float) -> State:
     """Unknown annotators may connect the teams, so with any of them nothing is certain."""
-    if not found.teams:
+    if not connections.teams:
         return CANNOT_TELL
-    if len(found.teams) > 1 and not found.unknown:
+    if len(connections.teams) > 1 and not connections.unknown:
         return PROBLEM
-    return LOOK if found.thin_bridges or found.unknown or alone > MUCH_ALONE else FINE
+    return LOOK if connections.thin_bridges or connections.unknown or alone > MUCH_ALONE else FINE

@@ -48,21 +48,21 @@ def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars
     """
     sets = [as_set(label) for label in votes.labels]
     options = sorted(frozenset[str]().union(*sets))
-    found = votes.pairable()
-    weight = found.items * Disagreement(votes, by_n).weight(found.n)
+    pairable = votes.pairable()
+    weight = pairable.items * Disagreement(votes, by_n).weight(pairable.n)
     rows = []
     for option in options:
-        chosen = np.array([option in each for each in sets])[found.label]
-        yes = found.per_group(np.where(chosen, found.count, 0.0))
-        no = found.n - yes
-        agree = (yes * (yes - 1) + no * (no - 1)) / (found.n * (found.n - 1))
+        chosen = np.array([option in each for each in sets])[pairable.label]
+        yes = pairable.per_group(np.where(chosen, pairable.count, 0.0))
+        no = pairable.n - yes
+        agree = (yes * (yes - 1) + no * (no - 1)) / (pairable.n * (pairable.n - 1))
         value = float((weight * agree).sum() / weight.sum()) if len(weight) else None
-        given = float((found.items * yes).sum())
-        part = given / float((found.items * found.n).sum() or 1.0)
+        chosen_times = float((pairable.items * yes).sum())
+        part = chosen_times / float((pairable.items * pairable.n).sum() or 1.0)
         expected = part**2 + (1 - part) ** 2
-        items = int(found.items[yes > 0].sum())
+        items = int(pairable.items[yes > 0].sum())
         kappa = None if value is None or expected == 1 else (value - expected) / (1 - expected)
-        rows.append((option, int(given), part, items, value, expected, kappa, items < FEW_ITEMS))
+        rows.append((option, int(chosen_times), part, items, value, expected, kappa, items < FEW_ITEMS))
     names = ("option", "annotations", "share", "items", "agreement", "expected", "kappa", "few")
     kinds: dict[str, Any] = dict.fromkeys(names, polars.Float64) | {"option": polars.String, "few": polars.Boolean}
     kinds |= dict.fromkeys(("annotations", "items"), polars.Int64)
@@ -75,7 +75,7 @@ ONE_CLUSTER = "all items with this class are in one cluster: how clusters differ
 ONE_ITEM = "only one item with this class has two annotations, too few to show how items differ"
 
 
-def classes(found: LabelCounts, level: float) -> polars.DataFrame:
+def classes(votes: LabelCounts, level: float) -> polars.DataFrame:
     """One row per class, lowest agreement first; classes seen on few items come last.
 
     >>> from spagree.estimate.label_counts import votes
@@ -84,16 +84,16 @@ def classes(found: LabelCounts, level: float) -> polars.DataFrame:
     >>> classes(data, 0.95).select("class", "annotations", "items", "agreement").rows()
     [('b', 3, 2, 0.3333333333333333), ('a', 4, 3, 0.5)]
     """
-    annotations = found.per_label(found.count)
-    value, stderr, effective, units = _agreement(found.pairable())
+    annotations = votes.per_label(votes.count)
+    value, stderr, effective, units = _agreement(votes.pairable())
     low, high = wilson_each(value, stderr, effective, level)
-    few = ONE_ITEM if found.cluster is None else ONE_CLUSTER
+    few = ONE_ITEM if votes.cluster is None else ONE_CLUSTER
     reasons = [ALONE if m < 1 else few if m < 2 else None for m in units.tolist()]
     columns = {
-        "class": found.labels,
+        "class": votes.labels,
         "annotations": annotations.astype(np.int64),
         "share": annotations / annotations.sum() if len(annotations) else annotations,
-        "items": found.per_label(np.ones(len(found.count))).astype(np.int64),
+        "items": votes.per_label(np.ones(len(votes.count))).astype(np.int64),
         "agreement": value,
         "stderr": stderr,
         "low": low,
@@ -105,26 +105,26 @@ def classes(found: LabelCounts, level: float) -> polars.DataFrame:
     return frame.fill_nan(None).sort("few", "agreement", "class", nulls_last=True)
 
 
-def _agreement(found: LabelCounts) -> tuple[Floats, Floats, Floats, Floats]:
+def _agreement(votes: LabelCounts) -> tuple[Floats, Floats, Floats, Floats]:
     """Per class: the ratio, its linearised standard error, its effective number of items, and its items.
 
     With clusters, clusters take the place of items.
     """
-    given = found.count
-    others = found.smoothed(given, found.similarity) - 1
-    agreeing = given * others / (found.n[found.group] - 1)
-    once, given_sum = found.by_unit(given), found.per_label(given)
+    count = votes.count
+    others = votes.smoothed(count, votes.similarity) - 1
+    agreeing = count * others / (votes.n[votes.group] - 1)
+    once, given_sum = votes.by_unit(count), votes.per_label(count)
     units = once.per_label(np.ones(len(once.count)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = found.per_label(agreeing) / given_sum
-        apart = found.by_unit(agreeing - value[found.label] * given)
+        value = votes.per_label(agreeing) / given_sum
+        apart = votes.by_unit(agreeing - value[votes.label] * count)
         spread = apart.per_label(apart.count**2)
         stderr = np.where(units > 1, np.sqrt(units / (units - 1) * spread) / given_sum, np.nan)
         effective = given_sum**2 / once.per_label(once.count**2)
     return value, stderr, effective, units
 
 
-def confusion(found: LabelCounts) -> polars.DataFrame:
+def confusion(votes: LabelCounts) -> polars.DataFrame:
     """One row per ordered pair of different classes on one item, most common first.
 
     ``probability`` is that of ``other`` as the second annotation, given ``class`` as the first.
@@ -135,36 +135,36 @@ def confusion(found: LabelCounts) -> polars.DataFrame:
     >>> confusion(data).rows()
     [('a', 'b', 3, 2, 0.5), ('b', 'a', 3, 2, 0.6666666666666666)]
     """
-    pairable = found.pairable()
+    pairable = votes.pairable()
     key, pairs, items, weight = _together(pairable)
-    one, other = key // len(found.labels), key % len(found.labels)
-    names = np.array(found.labels, dtype=object)
-    given = pairable.per_label(pairable.count)
+    one, other = key // len(votes.labels), key % len(votes.labels)
+    names = np.array(votes.labels, dtype=object)
+    annotations = pairable.per_label(pairable.count)
     columns = {
         "class": names[one].tolist(),
         "other": names[other].tolist(),
         "pairs": pairs.astype(np.int64),
         "items": items.astype(np.int64),
-        "probability": weight / given[one],
+        "probability": weight / annotations[one],
     }
     frame = polars.DataFrame(columns, schema_overrides={"class": polars.String, "other": polars.String})
     return frame.sort("pairs", "class", "other", descending=[True, False, False])
 
 
-def _together(found: LabelCounts) -> tuple[Ints, Floats, Floats, Floats]:
+def _together(votes: LabelCounts) -> tuple[Ints, Floats, Floats, Floats]:
     """Ordered pairs of classes as keys, with the pairs of annotations, the items and Σ n_c n_k/(n − 1)."""
-    sizes = counted(found.group)[1]
+    sizes = counted(votes.group)[1]
     first, second = pairs_within(sizes)
-    group = found.group[first]
-    pairs = found.items[group] * found.count[first] * found.count[second]
-    forth = found.label[first] * len(found.labels) + found.label[second]
-    back = found.label[second] * len(found.labels) + found.label[first]
+    group = votes.group[first]
+    pairs = votes.items[group] * votes.count[first] * votes.count[second]
+    forth = votes.label[first] * len(votes.labels) + votes.label[second]
+    back = votes.label[second] * len(votes.labels) + votes.label[first]
     keys = np.concatenate([forth, back])
     order = np.argsort(keys, kind="stable")
     run = run_of_each(keys[order])
     distinct = counted(keys)[0]
     doubled = (
-        np.concatenate([each, each])[order] for each in (pairs, found.items[group], pairs / (found.n[group] - 1))
+        np.concatenate([each, each])[order] for each in (pairs, votes.items[group], pairs / (votes.n[group] - 1))
     )
     summed = [sums(run, each, len(distinct)) for each in doubled]
     return distinct, summed[0], summed[1], summed[2]

@@ -33,23 +33,23 @@ class ClosedItems:
     def agreement(self) -> Floats:
         """The share of agreeing pairs of each item."""
         k = self.label.shape[1]
-        found: Floats = self._with_others().sum(1) / (k * (k - 1))
-        return found
+        shares: Floats = self._with_others().sum(1) / (k * (k - 1))
+        return shares
 
     def _with_others(self) -> NDArray[np.int64]:
         """How many others on its item each annotation agrees with; column by column, because there are many items."""
-        found = np.zeros(self.label.shape, np.int64)
+        matches = np.zeros(self.label.shape, np.int64)
         for one, other in combinations(range(self.label.shape[1]), 2):
             equal = self.label[:, one] == self.label[:, other]
-            found[:, one] += equal
-            found[:, other] += equal
-        return found
+            matches[:, one] += equal
+            matches[:, other] += equal
+        return matches
 
     def of_class(self, label: int) -> tuple[AnyInts, Floats]:
         """The items that got a class, and how likely another annotator gave it too."""
-        given = (self.label == label).sum(1)
-        rows = np.flatnonzero(given)
-        return rows, (given[rows] - 1) / (self.label.shape[1] - 1)
+        times = (self.label == label).sum(1)
+        rows = np.flatnonzero(times)
+        return rows, (times[rows] - 1) / (self.label.shape[1] - 1)
 
     def apart(self) -> Floats:
         """How much more each annotation agrees with the others on its item than they agree with each other.
@@ -65,8 +65,8 @@ class ClosedItems:
         n = self.label.shape[1]
         with_others = self._with_others()
         pairs = with_others.sum(1, keepdims=True)
-        found: Floats = with_others / (n - 1) - (pairs - 2 * with_others) / ((n - 1) * (n - 2))
-        return found
+        differences: Floats = with_others / (n - 1) - (pairs - 2 * with_others) / ((n - 1) * (n - 2))
+        return differences
 
 
 def closed_items(item: AnyInts, annotator: AnyInts, label: AnyInts, k: int) -> ClosedItems:

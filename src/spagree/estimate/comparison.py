@@ -22,7 +22,7 @@ import numpy as np
 
 from spagree.estimate.chance import Corrected
 from spagree.estimate.classes import ONE_ITEM
-from spagree.estimate.influence import Influence, Moved, Pairable, Sums, influence, parts
+from spagree.estimate.influence import Deviations, Influence, Pairable, Sums, influence, jackknife
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, Estimate, wilson
 from spagree.grouping import Floats, Ints, sums
 
@@ -49,28 +49,28 @@ class Figure:
     undefined: str | None = None
 
 
-def figure_of(found: Estimate, moved: Influence | None, *, scale: tuple[float, float] = (0.0, 1.0)) -> Figure:
+def figure_of(estimate: Estimate, influence: Influence | None, *, scale: tuple[float, float] = (0.0, 1.0)) -> Figure:
     """A figure with its estimated interval for items, and the one for annotators if they are known.
 
     ``scale`` gives the figure's values at an observed agreement of 0 and 1, the range of Wilson's interval.
     """
-    if found.value is None or found.stderr is None or found.low is None or found.high is None:
-        return Figure(found.value, {}, moved, found.undefined)
-    limits = {ITEMS: Limits(found.stderr, found.low, found.high)}
-    if moved is not None and moved.knows_annotators:
-        limits[ANNOTATORS] = limits_of(found.value, moved, found.level, ANNOTATORS, scale=scale)
-    return Figure(found.value, limits, moved, None)
+    if estimate.value is None or estimate.stderr is None or estimate.low is None or estimate.high is None:
+        return Figure(estimate.value, {}, influence, estimate.undefined)
+    limits = {ITEMS: Limits(estimate.stderr, estimate.low, estimate.high)}
+    if influence is not None and influence.knows_annotators:
+        limits[ANNOTATORS] = limits_of(estimate.value, influence, estimate.level, ANNOTATORS, scale=scale)
+    return Figure(estimate.value, limits, influence, None)
 
 
 def limits_of(
-    value: float, moved: Influence, level: float, population: str, *, scale: tuple[float, float] = (0.0, 1.0)
+    value: float, influence: Influence, level: float, population: str, *, scale: tuple[float, float] = (0.0, 1.0)
 ) -> Limits:
     """Wilson's interval from the influence of items, or of items and annotators."""
     bottom, room = scale[0], scale[1] - scale[0]
-    stderr = moved.stderr(population == ANNOTATORS)
+    stderr = influence.stderr(population == ANNOTATORS)
     observed = min(max((value - bottom) / room, 0.0), 1.0)
-    freedom = moved.freedom(population == ANNOTATORS)
-    low, high = wilson(observed, stderr / room, moved.equal_items, level, freedom)
+    freedom = influence.freedom(population == ANNOTATORS)
+    low, high = wilson(observed, stderr / room, influence.equal_items, level, freedom)
     return Limits(stderr, bottom + room * low, bottom + room * high)
 
 
@@ -169,18 +169,18 @@ def holm(p: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-def verdict(found: Difference, p_holm: float | None) -> Verdict:
+def verdict(difference: Difference, p_holm: float | None) -> Verdict:
     """Which side agrees more, if the evidence holds for the whole list of comparisons."""
-    if found.value is None or p_holm is None or p_holm > 1 - found.level:
+    if difference.value is None or p_holm is None or p_holm > 1 - difference.level:
         return "cannot_tell"
-    return "agrees_more" if found.value > 0 else "agrees_less"
+    return "agrees_more" if difference.value > 0 else "agrees_less"
 
 
-def class_influence(found: Pairable, label: int) -> Influence | None:
+def class_influence(pairable: Pairable, label: int) -> Influence | None:
     """How items move the agreement on a class: how often a second annotator chose it, given that a first one did."""
-    chosen = found.coded.label == label
-    unit, place = found.units
-    return clustered(unit, place[chosen], (found.agree / (found.n - 1))[chosen], 0.95).influence
+    chosen = pairable.coded.label == label
+    unit, place = pairable.units
+    return clustered(unit, place[chosen], (pairable.agree / (pairable.n - 1))[chosen], 0.95).influence
 
 
 def clustered(item: Ints, place: Ints, share: Floats, level: float) -> Figure:
@@ -190,8 +190,8 @@ def clustered(item: Ints, place: Ints, share: Floats, level: float) -> Figure:
         return Figure(float(share.mean()) if len(units) else None, undefined=ONE_ITEM)
     value = float(share.mean())
     size = sums(place, np.ones(len(place)), len(item))[units]
-    moved = sums(place, share - value, len(item))[units] / len(share) * sqrt(len(units) / (len(units) - 1))
-    spread = Influence(Moved(item[units], moved), equal_items=float(size.sum() ** 2 / (size**2).sum()))
+    deviation = sums(place, share - value, len(item))[units] / len(share) * sqrt(len(units) / (len(units) - 1))
+    spread = Influence(Deviations(item[units], deviation), equal_items=float(size.sum() ** 2 / (size**2).sum()))
     return Figure(value, {ITEMS: limits_of(value, spread, level, ITEMS)}, spread)
 
 
@@ -203,25 +203,25 @@ class Side:
     spa: Estimate
     kappa: Corrected
     classes: Mapping[str, Figure]
-    found: Pairable | None
+    pairable: Pairable | None
     labels: Sequence[str] = ()
 
     @cached_property
     def figures(self) -> tuple[Figure, Figure]:
         """SPA and its kappa, ready to compare."""
-        if self.found is None or not len(self.found.item):
+        if self.pairable is None or not len(self.pairable.item):
             return figure_of(self.spa, None), figure_of(self.kappa, None)
-        made_of, expected = parts(self.found), self.kappa.expected or 0.0
+        jackknifed, expected = jackknife(self.pairable), self.kappa.expected or 0.0
         scale = (-expected / (1 - expected), 1.0) if expected < 1 else (0.0, 1.0)
-        kappa = figure_of(self.kappa, influence(self.found, made_of, Sums.beyond_chance), scale=scale)
-        return figure_of(self.spa, influence(self.found, made_of, Sums.observed)), kappa
+        kappa = figure_of(self.kappa, influence(self.pairable, jackknifed, Sums.beyond_chance), scale=scale)
+        return figure_of(self.spa, influence(self.pairable, jackknifed, Sums.observed)), kappa
 
     def class_figure(self, label: str) -> Figure:
         """The agreement on a class, with its influence by item if the annotations are available."""
         figure = self.classes.get(label, Figure(None, undefined=f"{self.name} has no annotation of this class"))
-        if self.found is None or figure.value is None:
+        if self.pairable is None or figure.value is None:
             return figure
-        return replace(figure, influence=class_influence(self.found, self.labels.index(label)))
+        return replace(figure, influence=class_influence(self.pairable, self.labels.index(label)))
 
 
 @dataclass(frozen=True)
@@ -275,8 +275,8 @@ def _pair(a: Side, b: Side, level: float, interval_for: str) -> Pair:
     gaps = [difference(a.class_figure(label), b.class_figure(label), level) for label in labels]
     classes = map(ClassDifference, labels, gaps, holm([gap.p for gap in gaps]))
     items = annotators = None
-    if a.found is not None and b.found is not None:
-        items = len(np.intersect1d(a.found.item, b.found.item))
-        if a.found.coded.has_annotators and b.found.coded.has_annotators:
-            annotators = len(np.intersect1d(a.found.people, b.found.people))
+    if a.pairable is not None and b.pairable is not None:
+        items = len(np.intersect1d(a.pairable.item, b.pairable.item))
+        if a.pairable.coded.has_annotators and b.pairable.coded.has_annotators:
+            annotators = len(np.intersect1d(a.pairable.people, b.pairable.people))
     return Pair(a, b, spa, kappa, tuple(classes), items, annotators)

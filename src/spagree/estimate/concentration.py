@@ -37,12 +37,12 @@ def concentration(tally: Tally) -> Concentration | None:
     >>> concentration(replace(Tally.from_items(rows), annotators={"ann": 2, "bob": 1, "cyd": 1}))
     Concentration(busiest=1, annotators=3, share=0.5)
     """
-    made = sorted((tally.annotators or {}).values(), reverse=True)
-    everything, seen = sum(made), 0
-    for busiest, count in enumerate(made, start=1):
+    counts = sorted((tally.annotators or {}).values(), reverse=True)
+    everything, seen = sum(counts), 0
+    for busiest, count in enumerate(counts, start=1):
         seen += count
         if 2 * seen >= everything > 0:
-            return Concentration(busiest, len(made), seen / everything)
+            return Concentration(busiest, len(counts), seen / everything)
     return None
 
 
@@ -57,15 +57,15 @@ class Decisive:
     spa_without: float
 
 
-def decisive(found: Peers, by_n: Mapping[int, Fraction]) -> Decisive | None:
+def decisive(peers: Peers, by_n: Mapping[int, Fraction]) -> Decisive | None:
     """Whether one annotator's influence on SPA is exceptional: more than half of all, and by Grubbs' test at 1%.
 
     Influence is how far SPA moves when an annotator is left out, relative to the mean over annotators.
     """
-    busy = np.flatnonzero(found.known.shared > 0)
+    busy = np.flatnonzero(peers.known.shared > 0)
     if len(busy) < FEWEST:
         return None
-    without = leave_one_out(found, by_n)[busy]
+    without = leave_one_out(peers, by_n)[busy]
     squares = (without - without.mean()) ** 2
     most = int(np.argmax(squares))
     if not squares.sum() > 0 or squares[most] <= squares.sum() / 2 or not _exceptional(squares):
@@ -86,11 +86,11 @@ def _exceptional(squares: Floats) -> bool:
 
 
 def decisive_cautions(
-    found: Peers, by_n: Mapping[int, Fraction], annotators: tuple[str, ...], spa: float | None
+    peers: Peers, by_n: Mapping[int, Fraction], annotators: tuple[str, ...], spa: float | None
 ) -> Iterator[Caution]:
     """Warn if one person's influence is decisive."""
-    if spa is not None and (one := decisive(found, by_n)) is not None:
-        share = found.known.shared[one.annotator] / len(found.n)
+    if spa is not None and (one := decisive(peers, by_n)) is not None:
+        share = peers.known.shared[one.annotator] / len(peers.n)
         yield Caution(
             "one_annotator_decides",
             f"{annotators[one.annotator]!r} made {share:.0%} of the annotations of shared items and moves SPA more "

@@ -39,7 +39,7 @@ def consensus(counts: polars.DataFrame, agreement: float | None, equal_items: fl
     ordered = counts.with_columns(label.cast(polars.String), count.cast(polars.Int64)).sort("item", "label")
     leading = label.filter(count == count.max())
     votes = polars.format("{}\x1f{}", "label", "count").str.join("\x1e")
-    found = ordered.group_by("item", maintain_order=True).agg(
+    items = ordered.group_by("item", maintain_order=True).agg(
         polars.when(leading.len() == 1).then(leading.first()).alias("label"),
         polars.when(leading.len() > 1).then(leading.str.join(" | ")).alias("tied"),
         count.sum().alias("annotations"),
@@ -48,14 +48,14 @@ def consensus(counts: polars.DataFrame, agreement: float | None, equal_items: fl
     )
     prior = Prior.of(ordered, agreement, equal_items)
     if prior is None:
-        return found.drop("votes").with_columns(polars.lit(None, polars.Float64).alias("kept"))
-    patterns = found.filter(label.is_not_null()).select("votes", "label").unique()
+        return items.drop("votes").with_columns(polars.lit(None, polars.Float64).alias("kept"))
+    patterns = items.filter(label.is_not_null()).select("votes", "label").unique()
     chances = []
-    for given, winner in patterns.rows():
-        pairs = (vote.rpartition("\x1f") for vote in given.split("\x1e"))
+    for joined_votes, winner in patterns.rows():
+        pairs = (vote.rpartition("\x1f") for vote in joined_votes.split("\x1e"))
         chances.append(prior.kept({label: int(count) for label, _, count in pairs}, winner))
     known = patterns.select("votes").with_columns(polars.Series("kept", chances, dtype=polars.Float64))
-    joined = found.join(known, on="votes", how="left", maintain_order="left").drop("votes")
+    joined = items.join(known, on="votes", how="left", maintain_order="left").drop("votes")
     return joined.with_columns(polars.when(label.is_not_null()).then(polars.col("kept")).alias("kept"))
 
 

@@ -67,13 +67,13 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
     if not tally.pairable_items:
         return undefined(NOT_PAIRABLE, level, name)
     similar = similar_votes(tally, metric)
-    found = item_groups_of(tally, similar if tally.clusters is None else similar_votes(tally, metric, clusters=True))
+    groups = item_groups_of(tally, similar if tally.clusters is None else similar_votes(tally, metric, clusters=True))
     try:
         by_n = weigh(weights, tally, similar).by_n
     except UsageError as error:
         return undefined(str(error), level, name)
     shape = cautious_shape(tally, similar.pairable() if similar else None)
-    return estimate(exact_mean(found, by_n), found, found.weights(by_n), shape, level=level, scheme=name)
+    return estimate(exact_mean(groups, by_n), groups, groups.weights(by_n), shape, level=level, scheme=name)
 
 
 @dataclass(frozen=True)
@@ -161,16 +161,16 @@ def _tallies(timed: Timed) -> Tallies:
     for more, less, new in zip(arrived, left, pairable, strict=True):
         cells, labels = cells + more - less, labels + new
         so_far.append(Tally(cells, pairable_labels=labels))
-    return so_far, [Tally(each, pairable_labels=given) for each, given in zip(stayed, finished, strict=True)]
+    return so_far, [Tally(cells, pairable_labels=labels) for cells, labels in zip(stayed, finished, strict=True)]
 
 
 def _moves(item: Ints, label: Ints, step: Ints, timed: Timed) -> tuple[list[Counter[Any]], ...]:
     """For each step: items that arrive in a cell, leave it and stay; labels of pairable and of finished items."""
     size = timed.steps
-    keys, given = counted((item * len(timed.labels) + label) * size + step)
+    keys, new = counted((item * len(timed.labels) + label) * size + step)
     entry, step = keys // size, keys % size
     item, label = entry // len(timed.labels), entry % len(timed.labels)
-    states = _states(item, step, given, _running(entry, given))
+    states = _states(item, step, new, _running(entry, new))
     last = states.item != np.append(states.item[1:], -1)
     final, earlier = np.flatnonzero(last), np.flatnonzero(~last)
     first_pair = np.full(len(final), size)  # the step in which an item becomes pairable; if never, one past the last
@@ -180,14 +180,14 @@ def _moves(item: Ints, label: Ints, step: Ints, timed: Timed) -> tuple[list[Coun
         states.cells(states.step, size),
         states.cells(states.step[earlier + 1], size, earlier),
         states.cells(states.step[final], size, final),
-        _labels(np.maximum(step, first_pair[item]), label, given, timed),
-        _labels(in_the_end[item], label, given, timed),
+        _labels(np.maximum(step, first_pair[item]), label, new, timed),
+        _labels(in_the_end[item], label, new, timed),
     )
 
 
-def _states(item: Ints, step: Ints, given: Ints, after: Ints) -> States:
+def _states(item: Ints, step: Ints, new: Ints, after: Ints) -> States:
     """From (item, label, step), its new annotations and the running total: n, A and T change additively."""
-    before = after - given
+    before = after - new
     pairs_after, pairs_before = after * (after - 1), before * (before - 1)
     pairs = pairs_after - pairs_before
     triples = pairs_after * (after - 2) - pairs_before * (before - 2)
@@ -195,7 +195,7 @@ def _states(item: Ints, step: Ints, given: Ints, after: Ints) -> States:
     order = np.argsort(key)
     starts = run_starts(key[order])
     item, step = item[order[starts]], step[order[starts]]
-    n, pairs, triples = (_running(item, np.add.reduceat(each[order], starts)) for each in (given, pairs, triples))
+    n, pairs, triples = (_running(item, np.add.reduceat(each[order], starts)) for each in (new, pairs, triples))
     return States(item, step, n, pairs, triples)
 
 
@@ -210,27 +210,27 @@ def _running(keys: Ints, values: Ints) -> Ints:
     return total
 
 
-def _labels(step: Ints, label: Ints, given: Ints, timed: Timed) -> list[Counter[str]]:
+def _labels(step: Ints, label: Ints, new: Ints, timed: Timed) -> list[Counter[str]]:
     """Annotations per label, by the first step that counts them; later steps are left out."""
-    found: list[Counter[str]] = [Counter() for _ in range(timed.steps + 1)]
+    counts: list[Counter[str]] = [Counter() for _ in range(timed.steps + 1)]
     first, number = numbered(step, label)
-    for place, count in zip(first.tolist(), np.bincount(number, given).tolist(), strict=True):
-        found[int(step[place])][timed.labels[int(label[place])]] += int(count)
-    return found[:-1]
+    for place, count in zip(first.tolist(), np.bincount(number, new).tolist(), strict=True):
+        counts[int(step[place])][timed.labels[int(label[place])]] += int(count)
+    return counts[:-1]
 
 
 def _pattern_tallies(timed: Timed) -> Tallies:
     """The tallies for a metric, which needs each item's labels: from what enters and leaves each pattern."""
     order = np.lexsort((timed.step, timed.item))
     item, step = timed.item[order], timed.step[order].astype(np.int64)
-    found, patterns = _patterns(item, timed.label[order], timed.labels)
+    number, patterns = _patterns(item, timed.label[order], timed.labels)
     last = np.flatnonzero((np.diff(item, append=-1) != 0) | (np.diff(step, append=-1) != 0))  # of an item in a step
-    item, step, found = item[last], step[last], found[last]
+    item, step, number = item[last], step[last], number[last]
     final = np.diff(item, append=-1) != 0
     earlier = np.flatnonzero(~final)
-    arrived = _by_step(step, found, patterns, timed.steps)
-    left = _by_step(step[earlier + 1], found[earlier], patterns, timed.steps)
-    stayed = _by_step(step[final], found[final], patterns, timed.steps)
+    arrived = _by_step(step, number, patterns, timed.steps)
+    left = _by_step(step[earlier + 1], number[earlier], patterns, timed.steps)
+    stayed = _by_step(step[final], number[final], patterns, timed.steps)
     there: Counter[Pattern] = Counter()
     so_far = []
     for more, less in zip(arrived, left, strict=True):
@@ -249,7 +249,7 @@ def _patterns(item: AnyInts, label: AnyInts, labels: Sequence[str]) -> tuple[Int
     sizes = np.diff(starts, append=len(item))
     longest = np.argsort(-sizes, kind="stable")  # items that have a further annotation come first
     starts, there = starts[longest], np.searchsorted(-sizes[longest], -np.arange(sizes.max()), side="left")
-    found, now = np.empty(len(item), dtype=np.int64), np.zeros(len(starts), dtype=np.int64)
+    number_after, now = np.empty(len(item), dtype=np.int64), np.zeros(len(starts), dtype=np.int64)
     numbers: dict[Pattern, int] = {(): 0}
     known: list[Pattern] = [()]
     for place, size in enumerate(there.tolist()):
@@ -260,8 +260,8 @@ def _patterns(item: AnyInts, label: AnyInts, labels: Sequence[str]) -> tuple[Int
             if each not in numbers:
                 numbers[each] = len(known)
                 known.append(each)
-        now[:size] = found[rows] = np.array([numbers[each] for each in after], dtype=np.int64)[way]
-    return found, known
+        now[:size] = number_after[rows] = np.array([numbers[each] for each in after], dtype=np.int64)[way]
+    return number_after, known
 
 
 def _grown(before: Pattern, label: str) -> Pattern:
@@ -276,10 +276,10 @@ def _grown(before: Pattern, label: str) -> Pattern:
 
 def _by_step(step: Ints, number: Ints, kinds: Sequence[K], steps: int) -> list[Counter[K]]:
     """Items of each kind, for each step; ``number`` is an index into the kinds."""
-    found: list[Counter[K]] = [Counter() for _ in range(steps)]
+    counts: list[Counter[K]] = [Counter() for _ in range(steps)]
     for key, items in zip(*(each.tolist() for each in counted(step * len(kinds) + number)), strict=True):
-        found[key // len(kinds)][kinds[key % len(kinds)]] += items
-    return found
+        counts[key // len(kinds)][kinds[key % len(kinds)]] += items
+    return counts
 
 
 def window(steps: int) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars
 
+from spagree.estimate.item_groups import relative_weights
 from spagree.estimate.label_counts import LabelCounts, votes_of_items
 from spagree.grouping import Floats, counted, pairs_within, sums
 from spagree.late import nw
@@ -43,15 +44,13 @@ class Disagreement:
         return self.votes.pairable()
 
     def weight(self, n: Floats) -> Floats:
-        """k(n) relative to the largest."""
-        largest = max(self.by_n.values(), default=Fraction(1))
-        known = {size: float(weight / largest) for size, weight in self.by_n.items()}
+        """k(n) relative to the largest, computed once per distinct n."""
         sizes, place = np.unique(n, return_inverse=True)
-        return np.array([known[int(size)] for size in sizes], dtype=np.float64)[place]
+        return relative_weights(self.by_n, sizes)[place]
 
-    def added(self, found: LabelCounts) -> Floats:
+    def added(self, votes: LabelCounts) -> Floats:
         """What an item of each group contributes to all disagreement: k(n)·(1 − P)."""
-        return self.weight(found.n) * np.maximum(0.0, 1 - found.agreement)
+        return self.weight(votes.n) * np.maximum(0.0, 1 - votes.agreement)
 
     @cached_property
     def total(self) -> float:
@@ -61,14 +60,14 @@ class Disagreement:
     @cached_property
     def confused(self) -> tuple[Floats, Floats]:
         """Pairs of different classes as keys, the lower label first, with each pair's share of all disagreement."""
-        found = self.pairable
-        first, second = pairs_within(counted(found.group)[1])
-        group, size = found.group[first], len(found.labels)
-        n = found.n[group]
-        weight = found.items[group] * self.weight(n) / (n * (n - 1)) * 2 * found.count[first] * found.count[second]
-        one, other = found.label[first], found.label[second]
-        if found.similarity is not None:
-            weight = weight * (1 - found.similarity[one, other])
+        votes = self.pairable
+        first, second = pairs_within(counted(votes.group)[1])
+        group, size = votes.group[first], len(votes.labels)
+        n = votes.n[group]
+        weight = votes.items[group] * self.weight(n) / (n * (n - 1)) * 2 * votes.count[first] * votes.count[second]
+        one, other = votes.label[first], votes.label[second]
+        if votes.similarity is not None:
+            weight = weight * (1 - votes.similarity[one, other])
         keys = np.minimum(one, other) * size + np.maximum(one, other)
         distinct, place = np.unique(keys, return_inverse=True)
         return distinct, sums(place, weight, len(distinct)) / (self.total or 1.0)
@@ -85,14 +84,14 @@ class Disagreement:
         >>> Disagreement(items, {2: Fraction(1)}).classes().select("class", "other", "share").rows()
         [('a', 'b', 0.6666666666666666), ('b', 'c', 0.3333333333333333)]
         """
-        found, (keys, share) = self.pairable, self.confused
-        size = len(found.labels)
+        votes, (keys, share) = self.pairable, self.confused
+        size = len(votes.labels)
         one, other = keys // max(size, 1), keys % max(size, 1)
-        given = found.per_label(found.count)
-        part = given / given.sum() if given.sum() else given
-        apart = 1.0 if found.similarity is None else 1 - found.similarity[one, other]
-        everything = (1 - (part * found.across(part)).sum()) / 2
-        names = np.array(found.labels, dtype=object)
+        annotations = votes.per_label(votes.count)
+        part = annotations / annotations.sum() if annotations.sum() else annotations
+        apart = 1.0 if votes.similarity is None else 1 - votes.similarity[one, other]
+        everything = (1 - (part * votes.across(part)).sum()) / 2
+        names = np.array(votes.labels, dtype=object)
         columns = {
             "class": polars.Series(names[one].tolist(), dtype=polars.String),
             "other": polars.Series(names[other].tolist(), dtype=polars.String),
@@ -100,7 +99,7 @@ class Disagreement:
             "expected": part[one] * part[other] * apart / (everything or 1.0),
         }
         frame = polars.DataFrame(columns).filter(polars.col("share") > 0)
-        items = float(found.items[self.added(found) > ROUNDING].sum())
+        items = float(votes.items[self.added(votes) > ROUNDING].sum())
         beyond = NormalDist().inv_cdf(1 - ALARM / max(frame.height, 1))
         chance = polars.col("expected")
         by_chance = chance + beyond * (chance * (1 - chance) / max(items, 1.0)).sqrt()
@@ -124,17 +123,17 @@ class Disagreement:
             nothing = to_polars(table.agreement().head(0))
             return nothing.with_columns(polars.lit(0.0).alias("share"))
         counts = to_polars(self._candidates(table, most))
-        found = votes_of_items(counts, self.votes.labels, self.votes.similarity)
+        votes = votes_of_items(counts, self.votes.labels, self.votes.similarity)
         # Each item's contribution; items with one annotation have no weight.
-        pairable = found.n > 1
-        added = np.zeros(len(found.n))
-        added[pairable] = self.weight(found.n[pairable]) * np.maximum(0.0, 1 - found.agreement[pairable])
+        pairable = votes.n > 1
+        added = np.zeros(len(votes.n))
+        added[pairable] = self.weight(votes.n[pairable]) * np.maximum(0.0, 1 - votes.agreement[pairable])
         columns = {
             "item": counts["item"].unique().sort(),
-            "annotations": found.n.astype(np.int64),
-            "agreement": found.agreement,
+            "annotations": votes.n.astype(np.int64),
+            "agreement": votes.agreement,
             "share": added / self.total,
-            "tie": self._confusion_within(found),
+            "tie": self._confusion_within(votes),
         }
         ranked = polars.DataFrame(columns).filter(polars.col("share") > ROUNDING / self.pairable.items.sum())
         places = polars.col("share").round(12), polars.col("tie").round(12), polars.col("item")
@@ -152,16 +151,16 @@ class Disagreement:
         sizes = np.unique(votes.n[added >= least - ROUNDING])
         highest = {int(n): 1 - least / float(k) + ROUNDING for n, k in zip(sizes, self.weight(sizes), strict=True)}
         chosen = [(nw.col("annotations") == n) & (nw.col("agreement") <= limit) for n, limit in highest.items()]
-        found = table.agreement().filter(nw.any_horizontal(*chosen, ignore_nulls=True)).head(CANDIDATES * most)
-        return table.held.counts.filter(nw.col("item").is_in(to_polars(found.select("item"))["item"].to_list()))
+        candidates = table.agreement().filter(nw.any_horizontal(*chosen, ignore_nulls=True)).head(CANDIDATES * most)
+        return table.held.counts.filter(nw.col("item").is_in(to_polars(candidates.select("item"))["item"].to_list()))
 
-    def _confusion_within(self, found: LabelCounts) -> Floats:
+    def _confusion_within(self, votes: LabelCounts) -> Floats:
         """How common the confusions of an item are elsewhere: the mean share of its pairs of annotations."""
-        size = len(found.labels)
+        size = len(votes.labels)
         if size > MOST_CLASSES:
-            return np.zeros(len(found.items))
+            return np.zeros(len(votes.items))
         keys, share = self.confused
         matrix = np.zeros((size, size))
         matrix[keys // size, keys % size] = share
-        within = found.per_group(found.count * found.smoothed(found.count, matrix + matrix.T))
-        return np.asarray(within / np.maximum(1.0, found.n * (found.n - 1)))
+        within = votes.per_group(votes.count * votes.smoothed(votes.count, matrix + matrix.T))
+        return np.asarray(within / np.maximum(1.0, votes.n * (votes.n - 1)))

@@ -93,21 +93,21 @@ def find(
     check_level(level)
     similar = similar_votes(tally, metric)
     clustered = None if tally.clusters is None else similar_votes(tally, metric, clusters=True)
-    found = item_groups_of(tally, clustered or similar)
+    groups = item_groups_of(tally, clustered or similar)
     weighed = {scheme: weigh(scheme, tally, similar) for scheme in REGISTRY}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
     shape = cautious_shape(tally, similar.pairable() if similar else None)
 
     def figure(weights: Weights) -> Estimate:
-        if not found.exact:
+        if not groups.exact:
             return undefined(ONE_ANNOTATOR if has_one_annotator(tally) else NOT_PAIRABLE, level, weights.scheme)
-        value, per_group = exact_mean(found, weights.by_n), found.weights(weights.by_n)
-        plain = estimate(value, found, per_group, shape, level=level, scheme=weights.scheme)
-        return bootstrap.refine(plain, found, per_group) if bootstrap else plain
+        value, per_group = exact_mean(groups, weights.by_n), groups.weights(weights.by_n)
+        plain = estimate(value, groups, per_group, shape, level=level, scheme=weights.scheme)
+        return bootstrap.refine(plain, groups, per_group) if bootstrap else plain
 
     schemes = {scheme: figure(weighed[scheme]) for scheme in REGISTRY}
     spa = schemes[weights] if isinstance(weights, str) else figure(chosen)
-    test = missingness(found, level, shape)
+    test = missingness(groups, level, shape)
     corrected = chance(
         tally, chosen.by_n, level, chosen.scheme, cautious=shape, similar=similar, similar_clustered=clustered
     )
@@ -169,11 +169,11 @@ def looks_missing(labels: Mapping[str, int]) -> list[str]:
     """
     words = [label for label in labels if label.strip().casefold() in SURELY | PERHAPS or not label.strip()]
     others = [label for label in labels if label not in words]
-    found = [word for word in words if word.strip().casefold() not in PERHAPS or _differs(word, others)]
-    found += _codes([label for label in others if float(label).is_integer()]) if all(map(is_number, others)) else []
-    rest = [label for label in labels if label not in found]
-    share = sum(labels[label] for label in found) / (sum(labels.values()) or 1)
-    return found if len(rest) >= LEAST_OTHERS and share < FEW else []
+    missing = [word for word in words if word.strip().casefold() not in PERHAPS or _differs(word, others)]
+    missing += _codes([label for label in others if float(label).is_integer()]) if all(map(is_number, others)) else []
+    rest = [label for label in labels if label not in missing]
+    share = sum(labels[label] for label in missing) / (sum(labels.values()) or 1)
+    return missing if len(rest) >= LEAST_OTHERS and share < FEW else []
 
 
 def _differs(word: str, others: Sequence[str]) -> bool:

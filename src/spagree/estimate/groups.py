@@ -18,8 +18,8 @@ import numpy as np
 from spagree.errors import UsageError
 from spagree.estimate.comparison import Difference, Figure, Limits, difference, holm
 from spagree.estimate.findings import Findings, find
-from spagree.estimate.influence import Influence, Moved
-from spagree.estimate.item_groups import Clustered, cluster_numbers, total
+from spagree.estimate.influence import Deviations, Influence
+from spagree.estimate.item_groups import Clustered, cluster_numbers, relative_weights, total
 from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import ITEMS, Estimate, undefined, wilson
@@ -85,16 +85,16 @@ def find_groups(tally: Tally, weights: str | CustomWeights, level: float, metric
             f"--by {tally.grouped.by!r}: {len(parts):,} groups, more than the {MOST_GROUPS} that are compared; name a "
             "column with fewer values, or use it as --cluster"
         )
-    found = {name: find(part, weights, level, metric=metric) for name, part in parts.items()}
+    findings = {name: find(part, weights, level, metric=metric) for name, part in parts.items()}
     shared = _Shared.of(tally, tally.grouped, metric)
-    figures = {name: shared.figure(name, each) for name, each in found.items()}
-    pairs = list(combinations(found, 2))
+    figures = {name: shared.figure(name, each) for name, each in findings.items()}
+    pairs = list(combinations(findings, 2))
     gaps = [difference(figures[a], figures[b], level) for a, b in pairs]
     adjusted = holm([gap.p for gap in gaps])
     differences = tuple(GroupDifference(*pair, gap, p) for pair, gap, p in zip(pairs, gaps, adjusted, strict=True))
     of_annotators = tally.grouped.of_annotators
     between = tuple(shared.between(a, b, level) for a, b in pairs) if of_annotators else ()
-    return Groups(tally.grouped.by, "annotators" if of_annotators else "items", found, differences, between)
+    return Groups(tally.grouped.by, "annotators" if of_annotators else "items", findings, differences, between)
 
 
 @dataclass(frozen=True)
@@ -119,24 +119,23 @@ class _Shared(Clustered):
             for group, label, count in votes:
                 entries[group].append((row, place[label], count))
         tables = {group: np.array(each, dtype=np.int64).reshape(-1, 3) for group, each in entries.items()}
-        found = {
+        by_group = {
             group: LabelCounts(labels, items, each[:, 0], each[:, 1], each[:, 2].astype(np.float64), similarity)
             for group, each in tables.items()
         }
-        return cls(items, cluster, found)
+        return cls(items, cluster, by_group)
 
-    def figure(self, name: str, found: Findings) -> Figure:
+    def figure(self, name: str, findings: Findings) -> Figure:
         """SPA of a group with the deviation of each item or cluster, numbered alike in all groups."""
-        spa = found.spa
+        spa = findings.spa
         if spa.value is None or spa.stderr is None or spa.low is None or spa.high is None:
             return Figure(spa.value, undefined=spa.undefined)
-        votes, by_n = self.votes[name], found.weights[spa.weights].by_n
-        largest = max(by_n.values())
-        k = np.array([float(by_n[int(n)] / largest) if n > 1 else 0.0 for n in votes.n])
+        votes, by_n = self.votes[name], findings.weights[spa.weights].by_n
+        k = relative_weights(by_n, votes.n)
         each = k * (votes.agreement - spa.value) / total(self.items * k)
         deviation = np.sqrt(self.unit_sizes) * self.per_unit(each)
-        moved = Influence(Moved(np.arange(len(deviation)), deviation))
-        return Figure(spa.value, {ITEMS: Limits(spa.stderr, spa.low, spa.high)}, moved)
+        influence = Influence(Deviations(np.arange(len(deviation)), deviation))
+        return Figure(spa.value, {ITEMS: Limits(spa.stderr, spa.low, spa.high)}, influence)
 
     def between(self, a: str, b: str, level: float) -> Between:
         """Σ k P over Σ k with P the share of agreeing pairs of the two groups and k = 2 n_a n_b/(n_a + n_b).

@@ -60,6 +60,10 @@ class Sums:
         """What is left."""
         return Sums(self.above - lost.above, self.below - lost.below, self.same - lost.same, self.all - lost.all)
 
+    def each(self, change: Callable[[Floats], Floats]) -> Sums:
+        """The same change of each sum."""
+        return Sums(*map(change, (self.above, self.below, self.same, self.all)))
+
     def observed(self) -> Floats:
         """O, or NaN if nothing is left."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -73,7 +77,7 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class Moved:
+class Deviations:
     """Deviations of a figure by unit, in order of the unit's code; ``defined`` if every unit can be left out."""
 
     unit: Ints
@@ -84,7 +88,7 @@ class Moved:
         """Whether there are two or more units and the figure exists without any one of them."""
         return len(self.unit) > 1 and bool(np.isfinite(self.deviation).all())
 
-    def covariance(self, other: Moved) -> float:
+    def covariance(self, other: Deviations) -> float:
         """Σ of the products over the shared units."""
         _, mine, theirs = np.intersect1d(self.unit, other.unit, assume_unique=True, return_indices=True)
         return float(self.deviation[mine] @ other.deviation[theirs])
@@ -94,9 +98,9 @@ class Moved:
 class Influence:
     """How a figure moves with its items and, if known, with annotators and single annotations."""
 
-    items: Moved
-    annotators: Moved | None = None
-    annotations: Moved | None = None
+    items: Deviations
+    annotators: Deviations | None = None
+    annotations: Deviations | None = None
     equal_items: float = 0.0
     """Effective number of items: equally weighted ones that would be as informative."""
     equal_annotators: float = 0.0
@@ -180,7 +184,7 @@ class Pairable:
         return np.unique(self.coded.annotator)
 
     @cached_property
-    def of(self) -> Ints:
+    def annotator_index(self) -> Ints:
         """The index of each annotation's annotator among them."""
         return np.searchsorted(self.people, self.coded.annotator)
 
@@ -190,7 +194,7 @@ class Pairable:
 
     def per_annotator(self, values: Floats) -> Floats:
         """Sum over the annotations of each annotator."""
-        return sums(self.of, values, len(self.people))
+        return sums(self.annotator_index, values, len(self.people))
 
     @cached_property
     def totals(self) -> Floats:
@@ -198,7 +202,7 @@ class Pairable:
         size = 0 if self.similarity is None else len(self.similarity)
         return np.bincount(self.coded.label, minlength=size).astype(np.float64)
 
-    def around(self, totals: Floats) -> Floats:
+    def across(self, totals: Floats) -> Floats:
         """Σ_k s(c, k) t_k per label."""
         return totals if self.similarity is None else np.asarray(self.similarity @ totals)
 
@@ -210,8 +214,8 @@ class Pairable:
     @property
     def equal_annotators(self) -> float:
         """(Σm)²/Σm² with m the annotations of each annotator."""
-        made = self.per_annotator(np.ones(len(self.n)))
-        return float(made.sum() ** 2 / (made**2).sum())
+        counts = self.per_annotator(np.ones(len(self.n)))
+        return float(counts.sum() ** 2 / (counts**2).sum())
 
 
 def pairable(coded: AnnotationCodes, weight: Weight, similarity: Floats | None = None) -> Pairable:
@@ -236,8 +240,8 @@ def pairable(coded: AnnotationCodes, weight: Weight, similarity: Floats | None =
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The sums of a figure: the whole, and the loss without each item (or cluster), annotation and annotator."""
+class Jackknife:
+    """The sums behind a figure, and what they lose without each item (or cluster), annotation and annotator."""
 
     whole: Sums
     items: Sums
@@ -245,88 +249,82 @@ class Parts:
     annotators: Sums | None
 
 
-def parts(found: Pairable) -> Parts:
+def jackknife(pairable: Pairable) -> Jackknife:
     """The sums behind SPA and its kappa."""
-    single = _without_annotation(found)
-    people = _without_annotator(found, single) if found.coded.has_annotators else None
-    return Parts(_whole(found), _without_unit(found), single, people)
+    single = _without_annotation(pairable)
+    people = _without_annotator(pairable, single) if pairable.coded.has_annotators else None
+    return Jackknife(_whole(pairable), _without_unit(pairable), single, people)
 
 
-def influence(found: Pairable, made_of: Parts, statistic: Statistic) -> Influence:
+def influence(pairable: Pairable, jackknifed: Jackknife, statistic: Statistic) -> Influence:
     """The influence of every item, annotator and annotation: of ``Sums.observed`` or ``Sums.beyond_chance``."""
-    whole = made_of.whole
-    items = Moved(found.units[0], deviations(statistic(whole.minus(made_of.items)))[1])
-    if made_of.annotators is None:
-        return Influence(items, equal_items=found.equal_items)
-    people = Moved(found.people, deviations(statistic(whole.minus(made_of.annotators)))[1])
-    unit = found.coded.item * 2**31 + found.coded.annotator  # a code that does not depend on the rest of the data
+    whole = jackknifed.whole
+    items = Deviations(pairable.units[0], deviations(statistic(whole.minus(jackknifed.items)))[1])
+    if jackknifed.annotators is None:
+        return Influence(items, equal_items=pairable.equal_items)
+    people = Deviations(pairable.people, deviations(statistic(whole.minus(jackknifed.annotators)))[1])
+    unit = pairable.coded.item * 2**31 + pairable.coded.annotator  # a code that does not depend on the rest of the data
     order = np.argsort(unit)
-    annotations = Moved(unit[order], deviations(statistic(whole.minus(made_of.annotations))[order])[1])
-    return Influence(items, people, annotations, found.equal_items, found.equal_annotators)
+    annotations = Deviations(unit[order], deviations(statistic(whole.minus(jackknifed.annotations))[order])[1])
+    return Influence(items, people, annotations, pairable.equal_items, pairable.equal_annotators)
 
 
-def _whole(found: Pairable) -> Sums:
+def _whole(pairable: Pairable) -> Sums:
     """O: Σ k P over Σ k. E: the share of agreeing pairs across different items (docs/mathematics.md §13)."""
-    each = found.k / found.n
-    above = np.sum(each * found.pairs / (found.n * (found.n - 1)))
-    same = found.totals @ found.around(found.totals) - np.sum(found.agree + 1)
-    return Sums(*map(np.asarray, (above, np.sum(each), same, len(found.n) ** 2 - np.sum(found.n))))
+    each = pairable.k / pairable.n
+    above = np.sum(each * pairable.pairs / (pairable.n * (pairable.n - 1)))
+    same = pairable.totals @ pairable.across(pairable.totals) - np.sum(pairable.agree + 1)
+    return Sums(*map(np.asarray, (above, np.sum(each), same, len(pairable.n) ** 2 - np.sum(pairable.n))))
 
 
-def _without_item(found: Pairable) -> Sums:
+def _without_item(pairable: Pairable) -> Sums:
     """What leaving out each item removes: cross pairs of its annotations with those of all other items, twice."""
-    each = found.k / found.n
-    above = found.per_item(each * found.pairs / (found.n * (found.n - 1)))
-    same = 2 * found.per_item(found.around(found.totals)[found.coded.label] - found.agree - 1)
-    return Sums(above, found.per_item(each), same, 2 * found.size * (len(found.n) - found.size))
+    each = pairable.k / pairable.n
+    above = pairable.per_item(each * pairable.pairs / (pairable.n * (pairable.n - 1)))
+    same = 2 * pairable.per_item(pairable.across(pairable.totals)[pairable.coded.label] - pairable.agree - 1)
+    return Sums(above, pairable.per_item(each), same, 2 * pairable.size * (len(pairable.n) - pairable.size))
 
 
-def _without_unit(found: Pairable) -> Sums:
+def _without_unit(pairable: Pairable) -> Sums:
     """The same for each cluster, if there are clusters: pairs within it were subtracted twice."""
-    single = _without_item(found)
-    unit, place = found.units
-    if found.coded.cluster is None:
+    single = _without_item(pairable)
+    unit, place = pairable.units
+    if pairable.coded.cluster is None:
         return single
-    of_item = np.zeros(len(found.item), dtype=np.int64)
-    of_item[found.place] = place
-    above, below, same, every = (
-        sums(of_item, each, len(unit)) for each in (single.above, single.below, single.same, single.all)
-    )
-    size = sums(of_item, found.size, len(unit))
-    within = sums(of_item, found.per_item(found.agree + 1), len(unit))
-    together = _own_pairs(found, place, len(unit)) + size
-    squares = sums(of_item, found.size**2, len(unit))
-    return Sums(above, below, same - (together - within), every - (size**2 - squares))
+    of_item = np.zeros(len(pairable.item), dtype=np.int64)
+    of_item[pairable.place] = place
+    lost = single.each(lambda values: sums(of_item, values, len(unit)))
+    size = sums(of_item, pairable.size, len(unit))
+    within = sums(of_item, pairable.per_item(pairable.agree + 1), len(unit))
+    together = _own_pairs(pairable, place, len(unit)) + size
+    squares = sums(of_item, pairable.size**2, len(unit))
+    return Sums(lost.above, lost.below, lost.same - (together - within), lost.all - (size**2 - squares))
 
 
-def _without_annotation(found: Pairable) -> Sums:
+def _without_annotation(pairable: Pairable) -> Sums:
     """What leaving out each annotation removes: its item goes from n to n − 1 annotations."""
-    before = found.pairs / (found.n * (found.n - 1))
-    after = (found.pairs - 2 * found.agree) / np.maximum((found.n - 1) * (found.n - 2), 1)
-    same = 2 * (found.around(found.totals)[found.coded.label] - found.agree - 1)
-    return Sums(found.k * before - found.less * after, found.k - found.less, same, 2 * (len(found.n) - found.n))
+    n, k, less, agree = pairable.n, pairable.k, pairable.less, pairable.agree
+    before = pairable.pairs / (n * (n - 1))
+    after = (pairable.pairs - 2 * agree) / np.maximum((n - 1) * (n - 2), 1)
+    same = 2 * (pairable.across(pairable.totals)[pairable.coded.label] - agree - 1)
+    return Sums(k * before - less * after, k - less, same, 2 * (len(n) - n))
 
 
-def _without_annotator(found: Pairable, single: Sums) -> Sums:
+def _without_annotator(pairable: Pairable, single: Sums) -> Sums:
     """The same for all annotations of an annotator; pairs among them were subtracted twice."""
-    lost = per_annotator(found, single)
-    made = found.per_annotator(np.ones(len(found.n)))
-    own = _own_pairs(found, found.of, len(found.people))
-    return Sums(lost.above, lost.below, lost.same - own, lost.all - made * (made - 1))
+    lost = single.each(pairable.per_annotator)
+    counts = pairable.per_annotator(np.ones(len(pairable.n)))
+    own = _own_pairs(pairable, pairable.annotator_index, len(pairable.people))
+    return Sums(lost.above, lost.below, lost.same - own, lost.all - counts * (counts - 1))
 
 
-def per_annotator(found: Pairable, single: Sums) -> Sums:
-    """Sum what leaving out the annotations of each annotator removes."""
-    return Sums(*map(found.per_annotator, (single.above, single.below, single.same, single.all)))
-
-
-def _own_pairs(found: Pairable, of: Ints, size: int) -> Floats:
+def _own_pairs(pairable: Pairable, index: Ints, size: int) -> Floats:
     """Agreement of the ordered pairs of different annotations by one annotator, or in one cluster."""
-    label = found.coded.label
-    if found.similarity is not None:
-        table = np.zeros((size, len(found.similarity)))
-        np.add.at(table, (of, label), 1.0)
-        return np.asarray(np.einsum("jc,cd,jd->j", table, found.similarity, table) - table.sum(axis=1))
+    label = pairable.coded.label
+    if pairable.similarity is not None:
+        table = np.zeros((size, len(pairable.similarity)))
+        np.add.at(table, (index, label), 1.0)
+        return np.asarray(np.einsum("jc,cd,jd->j", table, pairable.similarity, table) - table.sum(axis=1))
     width = int(label.max()) + 1
-    keys, count = np.unique(of * width + label, return_counts=True)
+    keys, count = np.unique(index * width + label, return_counts=True)
     return sums(keys // width, count * (count - 1.0), size)

@@ -8,7 +8,7 @@ its own cluster, and nothing else changes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -71,6 +71,21 @@ class Clustered:
         order = np.lexsort((whole, self.unit_of))  # identical to the last bit for any order of the groups
         return np.asarray(np.bincount(self.unit_of[order], whole[order], len(self.unit_sizes)), dtype=np.float64)
 
+    def weights(self, by_n: Mapping[int, Fraction]) -> Floats:
+        """The relative weight of an item of each group."""
+        return relative_weights(by_n, self.n)
+
+
+def relative_weights(by_n: Mapping[int, Fraction], n: NDArray[Any]) -> Floats:
+    """k(n) over the largest weight, so squares stay finite on any scale; 0 below two annotations.
+
+    >>> relative_weights({2: Fraction(1), 3: Fraction(2)}, np.array([3, 2, 1])).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    largest = max(by_n.values(), default=Fraction(1))
+    relative = {size: float(weight / largest) for size, weight in by_n.items()}
+    return np.array([relative[size] if size > 1 else 0.0 for size in n.tolist()], dtype=np.float64)
+
 
 def cluster_numbers(clusters: list[str], none: str) -> Ints:
     """Cluster numbers, in sorted order; items without a cluster get −1.
@@ -111,12 +126,6 @@ class ItemGroups(Clustered):
         """The number of pairable items."""
         return sum(items for items, _ in self.exact.values())
 
-    def weights(self, by_n: dict[int, Fraction]) -> Floats:
-        """A weight per group, relative to the largest, so squares stay finite on any scale."""
-        largest = max(by_n.values())
-        relative = {n: float(weight / largest) for n, weight in by_n.items()}
-        return np.array([relative[n] for n in self.n.tolist()])
-
     def only(self, n: int) -> ItemGroups:
         """The items with exactly n annotations."""
         chosen = self.n == n
@@ -153,7 +162,7 @@ def item_groups(tally: Tally) -> ItemGroups:
     )
 
 
-def exact_mean(found: ItemGroups, by_n: dict[int, Fraction]) -> float:
+def exact_mean(groups: ItemGroups, by_n: dict[int, Fraction]) -> float:
     """SPA = Σ k P / Σ k in exact rationals, rounded once, correctly (docs/mathematics.md §1).
 
     >>> found = item_groups(Tally.from_items([{"a": 2}, {"a": 2, "b": 1}]))
@@ -161,8 +170,8 @@ def exact_mean(found: ItemGroups, by_n: dict[int, Fraction]) -> float:
     True
     """
     # Sums over items with the same n are integers; only the few distinct n are combined as fractions.
-    above = [by_n[n] * Fraction(pairs) / (n * (n - 1)) for n, (_, pairs) in found.exact.items()]
-    below = [by_n[n] * items for n, (items, _) in found.exact.items()]
+    above = [by_n[n] * Fraction(pairs) / (n * (n - 1)) for n, (_, pairs) in groups.exact.items()]
+    below = [by_n[n] * items for n, (items, _) in groups.exact.items()]
     ratio = _sum(above) / _sum(below)
     return ratio.numerator / ratio.denominator
 

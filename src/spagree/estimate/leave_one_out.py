@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 TOO_FEW = "without one of the annotators no item has two annotations: how annotators differ cannot be seen"
 
 
-def check_interval_for(given: str) -> None:
+def check_interval_for(population: str) -> None:
     """Refuse a misspelt name before any work is done."""
-    if given not in POPULATIONS:
-        raise unknown_name("value of --interval-for", str(given), POPULATIONS)
+    if population not in POPULATIONS:
+        raise unknown_name("value of --interval-for", str(population), POPULATIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class TwoWay:
 
 
 def to_new_annotators(
-    found: Peers, by_n: Mapping[int, Fraction], figure: Estimate, shape: Shape, clusters: float = inf
+    peers: Peers, by_n: Mapping[int, Fraction], figure: Estimate, shape: Shape, clusters: float = inf
 ) -> Estimate:
     """The same figure with the interval for new annotators and new items, at most ``clusters`` independent ones.
 
@@ -69,11 +69,11 @@ def to_new_annotators(
     """
     if figure.value is None or figure.stderr is None:
         return replace(figure, interval_for=ANNOTATORS)
-    spread = two_way(found, by_n, figure.stderr**2)
+    spread = two_way(peers, by_n, figure.stderr**2)
     if spread is None:
         return replace(figure, stderr=None, low=None, high=None, undefined=TOO_FEW, interval_for=ANNOTATORS)
     spread = replace(spread, equal_items=min(spread.equal_items, clusters))
-    whole = found.by_size
+    whole = peers.by_size
     items = steadied(figure.value, figure.stderr, whole, whole.weights(by_n), shape)
     error = sqrt(spread.stderr**2 + items**2 - figure.stderr**2)
     low, high = wilson(figure.value, error, spread.equal_items, figure.level, spread.freedom)
@@ -82,23 +82,23 @@ def to_new_annotators(
     return replace(figure, stderr=spread.stderr, low=low, high=high, interval_for=ANNOTATORS)
 
 
-def two_way(found: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay | None:
+def two_way(peers: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay | None:
     """The three variances, given the one over items; None if SPA is undefined without some annotator."""
-    unknown = int((found.annotator < 0).sum())
+    unknown = int((peers.annotator < 0).sum())
     if unknown:
         raise UsageError(
             f"--interval-for annotators: the annotator of {count(unknown, 'annotation')} is unknown; leave such "
             "annotations out, or use --interval-for items"
         )
-    busy = found.shared > 0
-    without = leave_one_out(found, by_n)[busy]
+    busy = peers.shared > 0
+    without = leave_one_out(peers, by_n)[busy]
     if np.isnan(without).any():
         return None
-    whole, kinds = found.by_size, found.kinds
+    whole, kinds = peers.by_size, peers.kinds
     k = whole.weights(by_n)
     _, people = deviations(without)
     _, single = deviations(_without_annotation(kinds, whole, k), kinds.count)
-    equal_annotators = float(np.sum(found.shared) ** 2 / np.sum(found.shared**2))
+    equal_annotators = float(np.sum(peers.shared) ** 2 / np.sum(peers.shared**2))
     noise = total(kinds.count * single**2)
     return TwoWay(items, total(people**2), noise, effective_items(whole, k), equal_annotators)
 
@@ -230,23 +230,18 @@ class Sizes(Clustered):
         """The index of each number of annotations."""
         return np.searchsorted(self.n, n)
 
-    def weights(self, by_n: Mapping[int, Fraction]) -> Floats:
-        """k(n) relative to the largest."""
-        largest = max(by_n.values())
-        return np.array([float(by_n[n] / largest) for n in self.n.tolist()])
 
-
-def leave_one_out(found: Peers, by_n: Mapping[int, Fraction]) -> Floats:
+def leave_one_out(peers: Peers, by_n: Mapping[int, Fraction]) -> Floats:
     """SPA without each annotator, Σ k P/Σ k over the items that stay pairable; NaN if none do.
 
     Each of their items goes from n to n − 1 annotations, and its agreeing pairs from A to A − 2·agree. What is left is
     summed per number of annotations before it is weighted, so nothing cancels.
     """
-    whole = found.by_size
+    whole = peers.by_size
     weight = whole.weights(by_n)
     per_pair = weight / (whole.n * (whole.n - 1))
-    above, below = np.zeros(found.size), np.zeros(found.size)
-    for start, items, pairs in _blocks(found):
+    above, below = np.zeros(peers.size), np.zeros(peers.size)
+    for start, items, pairs in _blocks(peers):
         end = start + len(items)
         # Summed row by row: the last bits of a matrix product would depend on the block size.
         below[start:end] = (items * weight).sum(axis=1)
@@ -254,18 +249,18 @@ def leave_one_out(found: Peers, by_n: Mapping[int, Fraction]) -> Floats:
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
-def _blocks(found: Peers) -> Iterator[tuple[int, Floats, Floats]]:
+def _blocks(peers: Peers) -> Iterator[tuple[int, Floats, Floats]]:
     """Items and agreeing pairs left without each annotator, a bounded number of annotators at a time."""
-    whole = found.by_size
+    whole = peers.by_size
     step = max(1, CELLS_AT_ONCE // max(1, len(whole.n)))
-    if found.size <= step:
-        yield 0, *found.remaining
+    if peers.size <= step:
+        yield 0, *peers.remaining
         return
-    ordered = found.known.annotator[found.order]
-    for start in range(0, found.size, step):
-        size = min(step, found.size - start)
+    ordered = peers.known.annotator[peers.order]
+    for start in range(0, peers.size, step):
+        size = min(step, peers.size - start)
         first, last = np.searchsorted(ordered, [start, start + size])
-        yield start, *_remaining(found.known, found.order[first:last], start, size, whole)
+        yield start, *_remaining(peers.known, peers.order[first:last], start, size, whole)
 
 
 def _remaining(known: Peers, rows: Ints | slice, start: int, size: int, whole: Sizes) -> tuple[Floats, Floats]:

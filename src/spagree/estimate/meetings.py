@@ -89,8 +89,8 @@ def meetings(codes: Coded, pairs: Ints | None = None) -> Iterator[Meetings]:
     for one, other, count in _met(who, _matrix(row, item, np.ones(len(row), dtype=np.int64)), lefts):
         entry, pair = numbered(run_of_each(who[one]), who[other])
         left, right = who[one[entry]], who[other[entry]]
-        found = Meetings(left, right, pair, label[one], label[other], count.astype(np.float64))
-        yield found if pairs is None else found.of_pairs(np.isin(left * people + right, pairs))
+        block = Meetings(left, right, pair, label[one], label[other], count.astype(np.float64))
+        yield block if pairs is None else block.of_pairs(np.isin(left * people + right, pairs))
 
 
 def agreeing(codes: Coded) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:

@@ -75,7 +75,7 @@ def welch(values: Floats, errors: Floats, freedom: Floats) -> float:
     return f_tail(spread / (1 + 2 * (size - 2) * unsure), size - 1, 1 / (3 * unsure))
 
 
-def missingness(found: ItemGroups, level: float, shape: Shape) -> Missingness:
+def missingness(groups: ItemGroups, level: float, shape: Shape) -> Missingness:
     """Test whether items with more annotations agree more, or less.
 
     >>> from spagree.estimate.item_groups import item_groups
@@ -86,23 +86,23 @@ def missingness(found: ItemGroups, level: float, shape: Shape) -> Missingness:
     >>> round(result.z, 3), [(row.n, row.items) for row in result.by_n]
     (-0.231, [(2, 2), (4, 2)])
     """
-    by_n = tuple(_agreement_at(found, n, level, shape) for n in found.exact)
+    by_n = tuple(_agreement_at(groups, n, level, shape) for n in groups.exact)
     if len(by_n) < 2:
         reason = "every pairable item has the same number of annotations" if by_n else "no pairable item"
         return Missingness(None, None, by_n, reason)
     # Σ(n − n̄)(P − P̄), whose variance is the sum of the squared contributions of items or clusters
-    mean_n = sum(n * items for n, (items, _) in found.exact.items()) / found.size
-    mean_p = exact_mean(found, dict.fromkeys(found.exact, Fraction(1)))
-    products = (found.n - mean_n) * (found.agreement - mean_p)
-    variance = total(found.unit_sizes * found.per_unit(products) ** 2)
+    mean_n = sum(n * items for n, (items, _) in groups.exact.items()) / groups.size
+    mean_p = exact_mean(groups, dict.fromkeys(groups.exact, Fraction(1)))
+    products = (groups.n - mean_n) * (groups.agreement - mean_p)
+    variance = total(groups.unit_sizes * groups.per_unit(products) ** 2)
     if not variance:
         return Missingness(None, None, by_n, "agreement does not vary enough between items")
-    z = total(found.items * products) / sqrt(variance)
+    z = total(groups.items * products) / sqrt(variance)
     return Missingness(z, erfc(abs(z) / sqrt(2)), by_n)
 
 
-def _agreement_at(found: ItemGroups, n: int, level: float, shape: Shape) -> AgreementAt:
-    group = found.only(n)
+def _agreement_at(groups: ItemGroups, n: int, level: float, shape: Shape) -> AgreementAt:
+    group = groups.only(n)
     value = exact_mean(group, {n: Fraction(1)})
     agreement = estimate(value, group, np.ones(len(group.n)), shape, level=level, scheme="flat")
     return AgreementAt(n, group.size, agreement, effective_items(group, np.ones(len(group.n))))
@@ -132,9 +132,7 @@ class AgreementWithin:
 
 def in_ranges(by_n: Sequence[AgreementAt], most: int = MOST_RANGES) -> tuple[AgreementWithin, ...]:
     """Each number separately if there are few; otherwise doubling ranges: 2, 3, 4–7, 8–15 and so on."""
-    if len(by_n) <= most:
-        return tuple(AgreementWithin(row.n, row.n, row.items, row.agreement) for row in by_n)
-    return tuple(_pooled(rows) for rows in _doubling(by_n))
+    return tuple(map(_pooled, ([row] for row in by_n) if len(by_n) <= most else _doubling(by_n)))
 
 
 def _doubling(by_n: Sequence[AgreementAt]) -> Iterator[list[AgreementAt]]:

@@ -22,15 +22,14 @@ import numpy as np
 from spagree.estimate.comparison import Difference, Figure, Limits, clustered, difference, holm, limits_of
 from spagree.estimate.influence import (
     AnnotationCodes,
+    Jackknife,
     Pairable,
-    Parts,
     Statistic,
     Sums,
     Weight,
     influence,
+    jackknife,
     pairable,
-    parts,
-    per_annotator,
 )
 from spagree.estimate.intervals import two_sided
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS
@@ -64,22 +63,22 @@ def alternative_test(people: Pairable, match: Floats, epsilon: float = EPSILON) 
     """The test on people's annotations, each with how much it agrees with the model."""
     model = people.per_item(match)[people.place] - match
     wins, loses = model >= people.agree - 1e-9, people.agree >= model - 1e-9
-    made = people.per_annotator(np.ones(len(match)))
-    tested = made >= FEWEST_ITEMS
-    counts = (int(tested.sum()), int((~tested).sum()), int(made[tested].sum()), int(made[~tested].sum()))
+    per_person = people.per_annotator(np.ones(len(match)))
+    tested = per_person >= FEWEST_ITEMS
+    counts = (int(tested.sum()), int((~tested).sum()), int(per_person[tested].sum()), int(per_person[~tested].sum()))
     if not tested.any():
         return AlternativeTest(None, None, epsilon, *counts)
     from scipy.special import stdtr
 
     # One-sided t tests of mean < ε, one per person
     ahead = loses.astype(np.float64) - wins
-    mean = people.per_annotator(ahead) / made
+    mean = people.per_annotator(ahead) / per_person
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = people.per_annotator((ahead - mean[people.of]) ** 2) / (made - 1)
-        t = (mean - epsilon) / np.sqrt(variance / made)
+        variance = people.per_annotator((ahead - mean[people.annotator_index]) ** 2) / (per_person - 1)
+        t = (mean - epsilon) / np.sqrt(variance / per_person)
         certain = np.where(mean < epsilon, 0.0, 1.0)
-        p = np.where(variance > 0, stdtr(made - 1, t), certain)
-    rho = (people.per_annotator(wins.astype(np.float64)) / made)[tested]
+        p = np.where(variance > 0, stdtr(per_person - 1, t), certain)
+    rho = (people.per_annotator(wins.astype(np.float64)) / per_person)[tested]
     return AlternativeTest(float(_discoveries(p[tested]).mean()), float(rho.mean()), epsilon, *counts)
 
 
@@ -153,7 +152,7 @@ class ModelFindings:
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _ModelAndPeople:
     """People's annotations, and the label each run of the model gave to their items."""
 
     people: Pairable
@@ -163,64 +162,64 @@ class _Beside:
     """Number of distinct labels of people and model."""
 
     @property
-    def given(self) -> Floats:
+    def runs_given(self) -> Floats:
         """How many runs labelled each item."""
         return np.asarray(np.sum([run >= 0 for run in self.runs], axis=0), dtype=np.float64)
 
     def matches(self) -> Floats:
         """How much each annotation agrees with the model, averaged over runs."""
         place, label, similarity = self.people.place, self.people.coded.label, self.people.similarity
-        found = np.zeros(len(label))
+        agreement = np.zeros(len(label))
         for run in self.runs:
-            given = run[place]
-            equal = (given == label).astype(np.float64) if similarity is None else similarity[given, label]
-            found += np.where(given >= 0, equal, 0.0)
-        return found / self.given[place]
+            own = run[place]
+            equal = (own == label).astype(np.float64) if similarity is None else similarity[own, label]
+            agreement += np.where(own >= 0, equal, 0.0)
+        return agreement / self.runs_given[place]
 
     def totals(self) -> Floats:
         """Items per label of the model; an item with several runs is shared between their labels."""
-        found = np.zeros(self.labels)
+        totals = np.zeros(self.labels)
         for run in self.runs:
             known = run >= 0
-            found += sums(run[known], 1 / self.given[known], len(found))
-        return found
+            totals += sums(run[known], 1 / self.runs_given[known], len(totals))
+        return totals
 
     def per_item(self, by_label: Floats) -> Floats:
         """The mean over runs of a value that depends on their label."""
-        found = sum(np.where(run >= 0, by_label[run], 0.0) for run in self.runs)
-        return np.asarray(found / self.given)
+        summed = sum(np.where(run >= 0, by_label[run], 0.0) for run in self.runs)
+        return np.asarray(summed / self.runs_given)
 
     @cached_property
-    def parts(self) -> Parts:
+    def jackknife(self) -> Jackknife:
         """O: people and the model on the same item. E: the model's label of one item, people's labels of another."""
         people, match = self.people, self.matches()
         own, each = people.per_item(match), people.k / people.n
         items, annotations = float(len(people.item)), float(len(people.n))
         mine = self.totals()
         theirs = np.bincount(people.coded.label, minlength=self.labels).astype(np.float64)
-        around_mine = people.around(mine)[people.coded.label]
+        across_mine = people.across(mine)[people.coded.label]
         shared = own[people.place]
         whole = Sums(
             np.asarray(np.sum(each * shared / people.n)),
             np.asarray(np.sum(each)),
-            np.asarray(mine @ people.around(theirs) - own.sum()),
+            np.asarray(mine @ people.across(theirs) - own.sum()),
             np.asarray(annotations * (items - 1)),
         )
         lost = Sums(
             people.per_item(each * shared / people.n),
             people.per_item(each),
-            self.per_item(people.around(theirs)) + people.per_item(around_mine) - 2 * own,
+            self.per_item(people.across(theirs)) + people.per_item(across_mine) - 2 * own,
             annotations - people.size + (items - 1) * people.size,
         )
         after = (shared - match) / np.maximum(people.n - 1, 1)
         single = Sums(
             people.k * shared / people.n - people.less * after,
             people.k - people.less,
-            around_mine - match,
+            across_mine - match,
             np.full(len(match), items - 1),
         )
         known = people.coded.has_annotators
-        return Parts(whole, lost, single, per_annotator(people, single) if known else None)
+        return Jackknife(whole, lost, single, single.each(people.per_annotator) if known else None)
 
 
 def among_people(
@@ -242,20 +241,20 @@ def among_people(
     >>> round(found.with_humans.value, 3), round(found.humans.value, 3), found.verdict, found.items
     (0.833, 0.667, 'cannot_tell', 3)
     """
-    asked = np.unique(np.array([item for run in runs for item in run], dtype=np.int64))
+    labelled = np.unique(np.array([item for run in runs for item in run], dtype=np.int64))
     every = np.unique(humans.item)
-    people = pairable(humans.only(np.isin(humans.item, asked)), weight, similarity)
-    without = int(len(every) - np.isin(every, asked).sum())
+    people = pairable(humans.only(np.isin(humans.item, labelled)), weight, similarity)
+    without = int(len(every) - np.isin(every, labelled).sum())
     left_out = {"no_model_label": without, "fewer_than_two_people": len(every) - without - len(people.item)}
-    given = (np.array([run.get(item, -1) for item in people.item.tolist()], dtype=np.int64) for run in runs)
-    beside = _Beside(people, tuple(given), len(labels))
+    by_run = (np.array([run.get(item, -1) for item in people.item.tolist()], dtype=np.int64) for run in runs)
+    compared = _ModelAndPeople(people, tuple(by_run), len(labels))
     mine = theirs = (Figure(None, undefined=NO_ITEMS),) * 2
     if len(people.item):
         mine, theirs = (
             (_figure(people, each, Sums.observed, level), _figure(people, each, Sums.beyond_chance, level))
-            for each in (beside.parts, parts(people))
+            for each in (compared.jackknife, jackknife(people))
         )
-    chance = beside.parts.whole
+    chance = compared.jackknife.whole
     room = float(1 - chance.same / chance.all) if chance.all else 1.0  # 1 − E, the unit of agreement beyond chance
     gap, kappa_gap = _gap(theirs[0], mine[0], level, 1.0), _gap(theirs[1], mine[1], level, room)
     size = len(people.people) if people.coded.has_annotators else None
@@ -274,27 +273,27 @@ def among_people(
         {reason: items for reason, items in left_out.items() if items},
         len(runs),
         _self_agreement(runs, similarity, level),
-        _classes(beside, labels, level),
-        _rank(beside),
-        alternative_test(people, beside.matches()) if size and len(people.item) else None,
-        _given(beside, labels),
+        _classes(compared, labels, level),
+        _rank(compared),
+        alternative_test(people, compared.matches()) if size and len(people.item) else None,
+        _model_labels(compared, labels),
     )
 
 
-def _figure(people: Pairable, made_of: Parts, statistic: Statistic, level: float) -> Figure:
-    value = float(statistic(made_of.whole))
+def _figure(people: Pairable, jackknifed: Jackknife, statistic: Statistic, level: float) -> Figure:
+    value = float(statistic(jackknifed.whole))
     if np.isnan(value):
         return Figure(None, undefined=ONE_CLASS if len(people.item) > 1 else ONE_ITEM)
-    moved = influence(people, made_of, statistic)
-    if not moved.items.defined:
+    influences = influence(people, jackknifed, statistic)
+    if not influences.items.defined:
         return Figure(value, undefined=ONE_ITEM if len(people.item) < 2 else ONE_CLASS)
-    expected = float(made_of.whole.same / made_of.whole.all) if statistic is Sums.beyond_chance else 0.0
+    expected = float(jackknifed.whole.same / jackknifed.whole.all) if statistic is Sums.beyond_chance else 0.0
     scale = (-expected / (1 - expected), 1.0)
     limits = {
-        each: limits_of(value, moved, level, each, scale=scale)
-        for each in (POPULATIONS if moved.knows_annotators else (ITEMS,))
+        each: limits_of(value, influences, level, each, scale=scale)
+        for each in (POPULATIONS if influences.knows_annotators else (ITEMS,))
     }
-    return Figure(value, limits, moved)
+    return Figure(value, limits, influences)
 
 
 def _gap(theirs: Figure, mine: Figure, level: float, room: float) -> Difference:
@@ -305,18 +304,18 @@ def _gap(theirs: Figure, mine: Figure, level: float, room: float) -> Difference:
     §19).
     """
     known = ANNOTATORS in theirs.limits and ANNOTATORS in mine.limits
-    found = difference(theirs, mine, level, ANNOTATORS if known else ITEMS)
-    if found.value is None or mine.influence is None:
-        return found
+    gap = difference(theirs, mine, level, ANNOTATORS if known else ITEMS)
+    if gap.value is None or mine.influence is None:
+        return gap
     wider = {}
-    for population, limits in found.limits.items():
+    for population, limits in gap.limits.items():
         error = sqrt(UNSEEN) / mine.influence.equal_items / room
         reach = two_sided(level, mine.influence.freedom(population == ANNOTATORS)) * error
-        low = found.value - hypot(found.value - limits.low, reach)
-        high = found.value + hypot(limits.high - found.value, reach)
+        low = gap.value - hypot(gap.value - limits.low, reach)
+        high = gap.value + hypot(limits.high - gap.value, reach)
         ends = min(limits.low, max(low, -1 / room)), max(limits.high, min(high, 1 / room))
         wider[population] = Limits(hypot(limits.stderr, error), *ends)
-    return replace(found, limits=wider)
+    return replace(gap, limits=wider)
 
 
 def model_verdict(gap: Difference, kappa_gap: Difference, kappa: Figure, margin: float) -> ModelVerdict:
@@ -333,25 +332,25 @@ def model_verdict(gap: Difference, kappa_gap: Difference, kappa: Figure, margin:
     return "as_good" if gap.low > -margin and shown is not None and shown.low > 0 else "cannot_tell"
 
 
-def _classes(beside: _Beside, labels: Sequence[str], level: float) -> tuple[ClassAgreement, ...]:
+def _classes(compared: _ModelAndPeople, labels: Sequence[str], level: float) -> tuple[ClassAgreement, ...]:
     """One entry per class that people gave; p-values hold for all classes together."""
-    people, match = beside.people, beside.matches() if len(beside.people.item) else np.zeros(0)
+    people, match = compared.people, compared.matches() if len(compared.people.item) else np.zeros(0)
     share = people.agree / (people.n - 1)
-    found = []
+    rows = []
     for label in np.unique(people.coded.label).tolist():
         chosen = people.coded.label == label
         theirs, mine = (clustered(people.item, people.place[chosen], each[chosen], level) for each in (share, match))
-        found.append((labels[label], mine, theirs, difference(theirs, mine, level)))
-    adjusted = holm([gap.p for *_, gap in found])
-    return tuple(ClassAgreement(*each, p) for each, p in zip(found, adjusted, strict=True))
+        rows.append((labels[label], mine, theirs, difference(theirs, mine, level)))
+    adjusted = holm([gap.p for *_, gap in rows])
+    return tuple(ClassAgreement(*each, p) for each, p in zip(rows, adjusted, strict=True))
 
 
-def _rank(beside: _Beside) -> Rank | None:
+def _rank(compared: _ModelAndPeople) -> Rank | None:
     """One plus how many people agree more with the others on their items than the model does with the same others."""
-    people = beside.people
+    people = compared.people
     if not len(people.item) or not people.coded.has_annotators:
         return None
-    match = beside.matches()
+    match = compared.matches()
     others = (people.per_item(match)[people.place] - match) / (people.n - 1)
     lead = people.per_annotator(people.agree / (people.n - 1) - others)
     return Rank(1 + int((lead > 1e-9).sum()), int((abs(lead) <= 1e-9).sum()), len(lead))
@@ -363,15 +362,15 @@ def _self_agreement(runs: Sequence[Mapping[int, int]], similarity: Floats | None
         return None
     rows = [(item, number, label) for number, run in enumerate(runs) for item, label in run.items()]
     item, number, label = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
-    found = pairable(
+    annotations = pairable(
         AnnotationCodes(item, np.full_like(number, -1), label), lambda n: np.asarray(n - 1, np.float64), similarity
     )
-    if not len(found.item):
+    if not len(annotations.item):
         return Figure(None, undefined="no item was labelled by two runs of the model")
-    return _figure(found, parts(found), Sums.observed, level)
+    return _figure(annotations, jackknife(annotations), Sums.observed, level)
 
 
-def _given(beside: _Beside, labels: Sequence[str]) -> dict[str, int]:
+def _model_labels(compared: _ModelAndPeople, labels: Sequence[str]) -> dict[str, int]:
     """How often the model gave each label on the compared items."""
-    codes, count = np.unique(np.concatenate([run[run >= 0] for run in beside.runs]), return_counts=True)
+    codes, count = np.unique(np.concatenate([run[run >= 0] for run in compared.runs]), return_counts=True)
     return {labels[code]: int(size) for code, size in zip(codes.tolist(), count.tolist(), strict=True)}

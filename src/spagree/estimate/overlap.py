@@ -70,13 +70,13 @@ def overlap(codes: Coded, *, bridges: bool = True) -> Overlap:
     size = np.bincount(codes.item, minlength=codes.items)
     shared = (size[codes.item] > 1) & (codes.annotator >= 0)
     people = len(codes.annotators)
-    made = np.bincount(codes.annotator[codes.annotator >= 0], minlength=people)
+    annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=people)
     met = np.bincount(codes.annotator[shared], minlength=people) > 0
     group = _connected(codes.item[shared], codes.annotator[shared], people)
     teams = tuple(team for _, team, _ in _teams(codes, group))
     alone = tuple(codes.annotators[place] for place in np.flatnonzero(~met))
     thin = tuple(_bridges(codes, group)) if bridges else ()
-    return Overlap(people, teams, thin, alone, int((size == 1).sum()), codes.unknown, int(made[~met].sum()))
+    return Overlap(people, teams, thin, alone, int((size == 1).sum()), codes.unknown, int(annotations[~met].sum()))
 
 
 def is_small(annotations: int) -> bool:
@@ -99,12 +99,12 @@ def _connected(item: AnyInts, who: AnyInts, people: int) -> Ints:
     sizes = np.diff(starts, append=len(item))
     while True:
         of_item = np.minimum.reduceat(lowest[who], starts) if len(starts) else lowest[:0]
-        found = lowest.copy()
-        np.minimum.at(found, who, np.repeat(of_item, sizes))
-        found = found[found]  # pointer jumping: long chains shorten quickly
-        if not found.any() or (found == lowest).all():
-            return found
-        lowest = found
+        lower = lowest.copy()
+        np.minimum.at(lower, who, np.repeat(of_item, sizes))
+        lower = lower[lower]  # pointer jumping: long chains shorten quickly
+        if not lower.any() or (lower == lowest).all():
+            return lower
+        lowest = lower
 
 
 def _teams(codes: Coded, group: Ints) -> list[tuple[int, Team, int]]:
@@ -113,22 +113,22 @@ def _teams(codes: Coded, group: Ints) -> list[tuple[int, Team, int]]:
     order = np.argsort(group, kind="stable")
     starts = run_starts(group[order])
     sizes = np.diff(starts, append=len(order))
-    found = []
+    teams = []
     for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
         members = order[start : start + size].tolist()
         first = members[0]
         team = Team(tuple(codes.annotators[place] for place in members), int(items[first]))
-        found.append((first, team, int(between[first])))
-    return sorted(found, key=lambda each: (-len(each[1].annotators), each[1].annotators))
+        teams.append((first, team, int(between[first])))
+    return sorted(teams, key=lambda each: (-len(each[1].annotators), each[1].annotators))
 
 
 def _footprints(codes: Coded, group: Ints) -> tuple[Ints, Ints]:
     """Per group: the items its members annotated, and those that others also annotated."""
     known = codes.annotator >= 0
     key = codes.item[known].astype(np.int64) * max(1, len(group)) + group[codes.annotator[known]]
-    item, of = np.divmod(counted(key[run_starts(key)])[0], max(1, len(group)))
+    item, team = np.divmod(counted(key[run_starts(key)])[0], max(1, len(group)))
     shared = np.bincount(item, minlength=codes.items)[item] > 1
-    return np.bincount(of, minlength=len(group)), np.bincount(of[shared], minlength=len(group))
+    return np.bincount(team, minlength=len(group)), np.bincount(team[shared], minlength=len(group))
 
 
 def _bridges(codes: Coded, whole: Ints) -> Iterator[Bridge]:
@@ -146,21 +146,21 @@ def _bridges(codes: Coded, whole: Ints) -> Iterator[Bridge]:
             yield Bridge(team, between)
 
 
-def overlap_cautions(found: Overlap) -> Iterator[Caution]:
+def overlap_cautions(overlap: Overlap) -> Iterator[Caution]:
     """Only if all annotators are known: an unknown one may have met both sides."""
-    if found.unknown:
+    if overlap.unknown:
         return
-    if len(found.teams) > 1:
-        sizes = ", ".join(f"{len(team.annotators):,}" for team in found.teams[:SHOWN])
-        more = ", …" if len(found.teams) > SHOWN else ""
+    if len(overlap.teams) > 1:
+        sizes = ", ".join(f"{len(team.annotators):,}" for team in overlap.teams[:SHOWN])
+        more = ", …" if len(overlap.teams) > SHOWN else ""
         yield Caution(
             "disconnected_teams",
-            f"the annotators form {len(found.teams):,} teams (of {sizes}{more}) that never annotated an item together: "
-            "SPA averages the agreement within teams, and nothing shows whether the teams agree with each other. "
-            "Have some items annotated across teams, or measure each team separately.",
+            f"the annotators form {len(overlap.teams):,} teams (of {sizes}{more}) that never annotated an item "
+            "together: SPA averages the agreement within teams, and nothing shows whether the teams agree with each "
+            "other. Have some items annotated across teams, or measure each team separately.",
         )
-    if found.thin_bridges:
-        bridge = found.thin_bridges[-1]
+    if overlap.thin_bridges:
+        bridge = overlap.thin_bridges[-1]
         yield Caution(
             "thin_bridge",
             f"a team of {count(len(bridge.team.annotators), 'annotator')} shares only {count(bridge.items, 'item')} "

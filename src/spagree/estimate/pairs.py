@@ -34,18 +34,18 @@ def pairs(
     """
     import polars
 
-    for name, given in (("least", least), ("worst", worst)):
-        if given is not None and (not isinstance(given, int) or given < 1):
-            raise UsageError(f"{name} {given!r}: a whole number from 1 on")
+    for name, value in (("least", least), ("worst", worst)):
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise UsageError(f"{name} {value!r}: a whole number from 1 on")
     chosen = None if worst is None else _worst(codes, similarity, least, worst)
     names = polars.Series(codes.annotators, dtype=polars.String)
     frames, size = [], 0
     for all_ in meetings(codes, chosen):
-        for found in all_.of_pairs(all_.shared >= least).blocks():
-            figures = {"shared": found.shared.astype(np.int64), **_figures(found, similarity, level)}
-            who = {"annotator": names.gather(found.left), "other": names.gather(found.right)}
+        for block in all_.of_pairs(all_.shared >= least).blocks():
+            figures = {"shared": block.shared.astype(np.int64), **_figures(block, similarity, level)}
+            who = {"annotator": names.gather(block.left), "other": names.gather(block.right)}
             frames.append(polars.DataFrame({**who, **figures}))
-            size += len(found.left)
+            size += len(block.left)
         if size > MOST_PAIRS:
             raise DataError(
                 f"more than {MOST_PAIRS:,} pairs of annotators share items: too many for one table; ask for the worst "
@@ -63,8 +63,8 @@ def _worst(codes: Coded, similarity: Floats | None, least: int, worst: int) -> I
     import polars
 
     def counts() -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
-        for found in meetings(codes):
-            yield found.left, found.right, found.shared, found.per_pair(found.agree(similarity))
+        for block in meetings(codes):
+            yield block.left, block.right, block.shared, block.per_pair(block.agree(similarity))
 
     first = polars.DataFrame()
     for left, right, shared, alike in agreeing(codes) if similarity is None else counts():
@@ -75,13 +75,13 @@ def _worst(codes: Coded, similarity: Floats | None, least: int, worst: int) -> I
     return first["pair"].sort().to_numpy()
 
 
-def _figures(found: Meetings, similarity: Floats | None, level: float) -> dict[str, Floats]:
+def _figures(meetings: Meetings, similarity: Floats | None, level: float) -> dict[str, Floats]:
     """Agreement and both coefficients for a block of pairs, as columns."""
-    agree = found.agree(similarity)
-    observed = found.per_pair(agree) / found.shared
-    stderr = mean_error(found.shared, found.per_pair((agree - observed[found.pair]) ** 2))
-    low, high = wilson_each(observed, stderr, found.shared, level)
-    table = _Table(found, agree, observed, similarity, level)
+    agree = meetings.agree(similarity)
+    observed = meetings.per_pair(agree) / meetings.shared
+    stderr = mean_error(meetings.shared, meetings.per_pair((agree - observed[meetings.pair]) ** 2))
+    low, high = wilson_each(observed, stderr, meetings.shared, level)
+    table = _Table(meetings, agree, observed, similarity, level)
     one, other = map(table.smoothed, table.shares)
     kappa = table.coefficient("cohen_kappa", one, other)
     pi = table.coefficient("scott_pi", table.pooled, table.pooled)
@@ -95,7 +95,7 @@ class _Table:
     P_e is a mean over the shared items of how likely each one's label agrees by chance.
     """
 
-    found: Meetings
+    meetings: Meetings
     agree: Floats
     observed: Floats
     similarity: Floats | None
@@ -104,18 +104,18 @@ class _Table:
     @cached_property
     def labels(self) -> Ints:
         """The labels that occur here: tables of pairs × labels stay small."""
-        return np.unique(np.concatenate([self.found.one, self.found.other]))
+        return np.unique(np.concatenate([self.meetings.one, self.meetings.other]))
 
     @cached_property
     def shares(self) -> tuple[Floats, Floats]:
         """How often each of the two gave each label, over the shared items: pairs × labels."""
-        return self._share(self.found.one), self._share(self.found.other)
+        return self._share(self.meetings.one), self._share(self.meetings.other)
 
-    def _share(self, given: Ints) -> Floats:
-        found, width = self.found, len(self.labels)
-        cells = found.pair * width + np.searchsorted(self.labels, given)
-        table = sums(cells, found.count, len(found.left) * width).reshape(len(found.left), width)
-        return table / found.shared[:, None]
+    def _share(self, label: Ints) -> Floats:
+        meetings, width = self.meetings, len(self.labels)
+        cells = meetings.pair * width + np.searchsorted(self.labels, label)
+        table = sums(cells, meetings.count, len(meetings.left) * width).reshape(len(meetings.left), width)
+        return table / meetings.shared[:, None]
 
     @cached_property
     def pooled(self) -> Floats:
@@ -132,18 +132,18 @@ class _Table:
         ``one`` and ``other`` say how likely a label agrees by chance with either annotator's: with their own shares of
         labels for Cohen, with pooled ones for Scott.
         """
-        found = self.found
-        first_given, second_given = (np.searchsorted(self.labels, label) for label in (found.one, found.other))
-        likely = other[found.pair, first_given] + one[found.pair, second_given]
-        expected = found.per_pair(likely / 2) / found.shared
+        meetings = self.meetings
+        first_given, second_given = (np.searchsorted(self.labels, label) for label in (meetings.one, meetings.other))
+        likely = other[meetings.pair, first_given] + one[meetings.pair, second_given]
+        expected = meetings.per_pair(likely / 2) / meetings.shared
         beyond = np.where(1 - expected < CERTAIN, np.nan, 1 - expected)
         value = (self.observed - expected) / beyond
-        influence = self.agree - (1 - value)[found.pair] * likely
-        centre = found.per_pair(influence) / found.shared
-        stderr = mean_error(found.shared, found.per_pair((influence - centre[found.pair]) ** 2))
-        first, second, fourth = (found.per_pair((1 - likely / 2) ** power) for power in (1, 2, 4))
+        influence = self.agree - (1 - value)[meetings.pair] * likely
+        centre = meetings.per_pair(influence) / meetings.shared
+        stderr = mean_error(meetings.shared, meetings.per_pair((influence - centre[meetings.pair]) ** 2))
+        first, second, fourth = (meetings.per_pair((1 - likely / 2) ** power) for power in (1, 2, 4))
         most, rarest = self.extremes
-        informing = Informing(first, second, fourth, np.ones_like(first), found.shared, beyond, most, rarest)
+        informing = Informing(first, second, fourth, np.ones_like(first), meetings.shared, beyond, most, rarest)
         low, high = kappa_limits(value, stderr / beyond, informing, self.level)
         low = np.minimum(low, self._with_unseen(expected))
         return {name: value, f"{name}_stderr": stderr / beyond, f"{name}_low": low, f"{name}_high": high}
@@ -154,13 +154,14 @@ class _Table:
         These are the two labels that raise chance agreement most. Without such items, no kappa below 0 would be
         possible for someone who gave one label throughout.
         """
-        found, likely = self.found, self.pooled
+        meetings, likely = self.meetings, self.pooled
         if likely.shape[1] < 2:
             return np.full(len(expected), np.nan)
         rows, two = np.arange(len(expected))[:, None], np.argsort(-likely, axis=1, kind="stable")[:, :2]
-        first, second = self.labels[two][found.pair].T
-        differ = ((found.one == first) & (found.other == second)) | ((found.one == second) & (found.other == first))
-        share = unseen_share(found.shared, self.level, found.per_pair(differ.astype(np.float64)))
+        first, second = self.labels[two][meetings.pair].T
+        swapped = (meetings.one == second) & (meetings.other == first)
+        differ = swapped | ((meetings.one == first) & (meetings.other == second))
+        share = unseen_share(meetings.shared, self.level, meetings.per_pair(differ.astype(np.float64)))
         none = np.zeros(len(expected))
         alike = none if self.similarity is None else self.similarity[self.labels[two[:, 0]], self.labels[two[:, 1]]]
         return with_differing(self.observed, expected, likely[rows, two].sum(axis=1), alike, share)

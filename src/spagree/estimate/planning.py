@@ -7,6 +7,7 @@ items added to the existing ones, and more annotations of the same items.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,9 +20,11 @@ import numpy as np
 
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import PRIOR_ITEMS, Shape, adaptive_shape, cautious_shape, usual_a
+from spagree.estimate.item_groups import ItemGroups, relative_weights
 from spagree.estimate.label_counts import LabelCounts, item_groups_of
 from spagree.estimate.uncertainty import Estimate, jackknife_error, steadied, wilson
 from spagree.estimate.weights import weigh_at
+from spagree.grouping import Floats
 from spagree.options import CustomWeights
 from spagree.tally.tally import Tally
 
@@ -47,20 +50,24 @@ RANGE = ("half_width_low", "half_width_high")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WeightSums:
     """Σk, Σk² and Σk²·Var over items: all that determines the width of their interval."""
 
     weight: float = 0.0
     squares: float = 0.0
     noise: float = 0.0
 
-    def plus(self, items: int, k: float, variance: float) -> Standing:
+    def plus(self, items: int, k: float, variance: float) -> WeightSums:
         """The same with more items of weight k."""
-        return Standing(self.weight + items * k, self.squares + items * k * k, self.noise + items * k * k * variance)
+        return WeightSums(self.weight + items * k, self.squares + items * k * k, self.noise + items * k * k * variance)
+
+    def interval(self, spa: float, level: float) -> tuple[float, float]:
+        """The interval of such items, built like SPA's."""
+        return wilson(spa, sqrt(self.noise) / self.weight, self.weight**2 / self.squares, level)
 
     def half_width(self, spa: float, level: float) -> float:
-        """Half the width of the interval, built like SPA's."""
-        low, high = wilson(spa, sqrt(self.noise) / self.weight, self.weight**2 / self.squares, level)
+        """Half the width of the interval."""
+        low, high = self.interval(spa, level)
         return (high - low) / 2
 
 
@@ -87,27 +94,26 @@ def round_targets(reached: float) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Present:
-    """The current data, as far as a plan needs them."""
+class Project:
+    """The data so far, as far as a plan needs them; none for a project that has not started."""
 
     tally: Tally
     weights: str | CustomWeights
     spa: Estimate
-    found: LabelCounts | None
+    votes: LabelCounts | None
     allowed: Sequence[int]
 
     @cached_property
     def k(self) -> dict[int, float]:
         """Weights relative to the largest, for all numbers of annotations that occur or may be planned."""
         counts = sorted({*self.allowed, *(n for n in self.tally.items_by_n if n > 1)})
-        by_n = weigh_at(counts, self.weights, self.tally, self.found).by_n
-        largest = max(by_n.values())
-        return {n: float(weight / largest) for n, weight in by_n.items()}
+        by_n = weigh_at(counts, self.weights, self.tally, self.votes).by_n
+        return dict(zip(counts, relative_weights(by_n, np.array(counts)).tolist(), strict=True))
 
     @cached_property
     def pairable(self) -> LabelCounts | None:
         """The votes of the pairable items, under a metric."""
-        return self.found.pairable() if self.found else None
+        return self.votes.pairable() if self.votes else None
 
     @cached_property
     def foreseen(self) -> Shape:
@@ -120,31 +126,54 @@ class Present:
         return float(self.spa) * (1 - float(self.spa)) * self.foreseen.variance(n)
 
     @cached_property
-    def standing(self) -> Standing:
-        """The current state, with the standard error behind the interval."""
-        rough, groups, spa = self.after(0), item_groups_of(self.tally, self.found), self.spa
-        weights = np.array([self.k[int(n)] for n in groups.n])
+    def groups(self) -> ItemGroups:
+        """The pairable items."""
+        return item_groups_of(self.tally, self.votes)
+
+    @cached_property
+    def group_weights(self) -> Floats:
+        """The weight of an item of each group."""
+        return np.array([self.k[n] for n in self.groups.n.tolist()])
+
+    @cached_property
+    def current(self) -> WeightSums:
+        """The sums of the current items, with the standard error behind the interval."""
+        rough, groups, weights, spa = self.after(0), self.groups, self.group_weights, self.spa
         measured = max(float(spa.stderr or 0), jackknife_error(float(spa), groups, weights))
         error = steadied(float(spa), measured, groups, weights, cautious_shape(self.tally, self.pairable))
-        return Standing(rough.weight, rough.squares, (error * rough.weight) ** 2)
+        return WeightSums(rough.weight, rough.squares, (error * rough.weight) ** 2)
 
-    def after(self, n: int, scale: float = 1.0) -> Standing:
-        """The predicted state once all items have at least n annotations."""
-        standing = Standing()
+    def after(self, n: int, scale: float = 1.0) -> WeightSums:
+        """The predicted sums once all items have at least n annotations."""
+        sums = WeightSums()
         for now, items in self.tally.items_by_n.items():
             then = max(now, n)
             if then > 1:
-                standing = standing.plus(items, self.k[then], scale * self.variance(then))
-        return standing
+                sums = sums.plus(items, self.k[then], scale * self.variance(then))
+        return sums
 
-    def width(self, standing: Standing) -> float:
+    @cached_property
+    def scale(self) -> float:
+        """The measured variance of the current items over the predicted one."""
+        return self.current.noise / self.after(0).noise if self.tally.pairable_items else 1.0
+
+    def deepened(self, n: int) -> WeightSums:
+        """The sums once all items have at least n annotations, scaled to the measured variance."""
+        return self.after(n, self.scale)
+
+    def lacking(self, n: int) -> tuple[int, int]:
+        """How many items have fewer than n annotations, and how many annotations they lack."""
+        short = {now: items for now, items in self.tally.items_by_n.items() if now < n}
+        return sum(short.values()), sum(items * (n - now) for now, items in short.items())
+
+    def width(self, sums: WeightSums) -> float:
         """Half the width of the interval."""
-        return standing.half_width(float(self.spa), self.spa.level)
+        return sums.half_width(float(self.spa), self.spa.level)
 
     @cached_property
     def reached(self) -> float:
         """Half the width of the current interval."""
-        return self.width(self.standing)
+        return self.width(self.current)
 
     @cached_property
     def spread_error(self) -> float:
@@ -152,13 +181,12 @@ class Present:
 
         q = (k (P − SPA))² are the terms of the variance, one per item.
         """
-        groups = item_groups_of(self.tally, self.found)
-        k = np.array([self.k[int(n)] for n in groups.n])
-        terms = (k * (groups.agreement - float(self.spa))) ** 2
+        groups = self.groups
+        terms = (self.group_weights * (groups.agreement - float(self.spa))) ** 2
         whole = float(groups.items @ terms)
         return max(0.0, float(groups.items @ terms**2) / whole**2 - 1 / groups.size) if whole else 0.0
 
-    def range(self, after: Standing, n: int, items: int, share: float = 1.0) -> tuple[float, float]:
+    def range(self, after: WeightSums, n: int, items: int, share: float = 1.0) -> tuple[float, float]:
         """The range of half-widths a plan with ``items`` new items and n annotations each may end up with.
 
         It allows for agreement at either end of its interval, for a variance that is known only from the current items
@@ -187,13 +215,13 @@ class Present:
 
     def rows(self, target: float) -> Iterator[Row]:
         """All routes to one half-width, with the best row of each marked."""
-        yield from cheapest([self._items(FRESH, Standing(), 0, target, n) for n in self.allowed])
+        yield from cheapest([self._items(FRESH, WeightSums(), 0, target, n) for n in self.allowed])
         if self.tally.pairable_items:
             there = self.tally.annotations
-            yield from cheapest([self._items(NEW_ITEMS, self.standing, there, target, n) for n in self.allowed])
+            yield from cheapest([self._items(NEW_ITEMS, self.current, there, target, n) for n in self.allowed])
             yield from cheapest([self._same(target)])
 
-    def _items(self, route: str, start: Standing, there: int, target: float, n: int) -> Row:
+    def _items(self, route: str, start: WeightSums, there: int, target: float, n: int) -> Row:
         """How many items, annotated n times each, to add to the starting state."""
         k, variance = self.k[n], self.variance(n)
         enough = start.weight > 0 and self.reached <= target
@@ -209,15 +237,13 @@ class Present:
         there = self.tally.annotations
         if self.reached <= target:
             return row_of(target, SAME_ITEMS, **_size(None, 0, there, 0), assumed=False)
-        # The measured standard error at the start; afterwards the predicted one, scaled to it.
-        scale = self.standing.noise / self.after(0).noise
         for n in self.allowed:
-            if self.width(self.after(n, scale)) <= target:
-                short = [(items, n - now) for now, items in self.tally.items_by_n.items() if now < n]
-                more, items = sum(size * gap for size, gap in short), sum(size for size, _ in short)
+            after = self.deepened(n)
+            if self.width(after) <= target:
+                items, more = self.lacking(n)
                 row = row_of(target, SAME_ITEMS, **_size(n, items, there, more), assumed=self.assumed(n))
-                return row | dict(zip(RANGE, self.range(self.after(n, scale), n, 0), strict=True))
-        least = Standing().plus(self.tally.items, 1.0, scale * self.variance(ENDLESS))
+                return row | dict(zip(RANGE, self.range(after, n, 0), strict=True))
+        least = WeightSums().plus(self.tally.items, 1.0, self.scale * self.variance(ENDLESS))
         reason = FLOOR if self.width(least) > target else TOO_FEW
         return row_of(target, SAME_ITEMS, assumed=self.assumed(self.allowed[-1]), undefined=reason)
 
@@ -231,11 +257,8 @@ def smallest(enough: Callable[[int], bool]) -> int:
     high = 1
     while not enough(high):
         high *= 2
-    low = high // 2  # not enough, or 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    not_enough = high // 2
+    return not_enough + 1 + bisect_left(range(not_enough + 1, high), x=True, key=enough)
 
 
 COLUMNS = (

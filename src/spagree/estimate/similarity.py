@@ -56,8 +56,9 @@ ratio, circular, linear, quadratic, jaccard, masi, options
         if self.rule == NOMINAL:
             return None
         if len(labels) > MOST_SIMILAR_CLASSES:
-            found = f"{len(labels):,} different labels"
-            raise DataError(f"{found} are too many for the metric {self.name}; group them, or use nominal")
+            raise DataError(
+                f"{len(labels):,} different labels are too many for the metric {self.name}; group them, or use nominal"
+            )
         if isinstance(self.rule, str) and self.rule in METRICS:
             return METRICS[self.rule](self, labels, totals)
         function = extensions.load(extensions.METRICS, self.rule) if isinstance(self.rule, str) else self.rule
@@ -86,8 +87,8 @@ def _ratio(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
 def _circular(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
     """Positions on a circle of all labels, declared or seen."""
     places = _places(metric, labels, by_rank=True)
-    around = max(len(metric.order), len(labels))
-    return _similar(np.sin(np.pi * _differences(places) / around) ** 2)
+    circumference = max(len(metric.order), len(labels))
+    return _similar(np.sin(np.pi * _differences(places) / circumference) ** 2)
 
 
 def _ordinal(metric: Metric, labels: Sequence[str], totals: Floats) -> Floats:
@@ -207,8 +208,8 @@ class _Sets:
 
     def masi(self) -> Floats:
         """Jaccard times 1 for equal sets, 2/3 if one contains the other, 1/3 if they overlap, 0 otherwise."""
-        found, smaller = self.jaccard(), np.minimum.outer(self.sizes, self.sizes)
-        return np.where(found == 1, 1.0, np.where(self.shared == smaller, found * 2 / 3, found / 3))
+        jaccard, smaller = self.jaccard(), np.minimum.outer(self.sizes, self.sizes)
+        return np.where(jaccard == 1, 1.0, np.where(self.shared == smaller, jaccard * 2 / 3, jaccard / 3))
 
     def same_answers(self) -> Floats:
         """The share of all options on which two sets agree: both have it or neither does."""

@@ -64,9 +64,9 @@ class Estimate:
         return self.value
 
 
-def half_interval(found: Estimate) -> float | None:
+def half_interval(estimate: Estimate) -> float | None:
     """Half the width of the interval; None without one."""
-    return None if found.low is None or found.high is None else (found.high - found.low) / 2
+    return None if estimate.low is None or estimate.high is None else (estimate.high - estimate.low) / 2
 
 
 def undefined(reason: str, level: float, weights: str) -> Estimate:
@@ -80,51 +80,51 @@ def check_level(level: float) -> None:
         raise UsageError(f"level {level!r}: a confidence level lies between 0 and 1, for example 0.95")
 
 
-def estimate(value: float, found: ItemGroups, weights: Floats, shape: Shape, *, level: float, scheme: str) -> Estimate:
+def estimate(value: float, groups: ItemGroups, weights: Floats, shape: Shape, *, level: float, scheme: str) -> Estimate:
     """Attach standard error and Wilson interval to a weighted mean agreement."""
-    if found.units < 2:
-        reason = ONE_ITEM if found.size < 2 else ONE_CLUSTER
+    if groups.units < 2:
+        reason = ONE_ITEM if groups.size < 2 else ONE_CLUSTER
         return Estimate(value, None, None, None, level, scheme, undefined=reason)
-    stderr = standard_error(value, found, weights)
-    error = max(stderr, jackknife_error(value, found, weights))
-    low, high = wilson(value, steadied(value, error, found, weights, shape), effective_items(found, weights), level)
+    stderr = standard_error(value, groups, weights)
+    error = max(stderr, jackknife_error(value, groups, weights))
+    low, high = wilson(value, steadied(value, error, groups, weights, shape), effective_items(groups, weights), level)
     return Estimate(value, stderr, low, high, level, scheme)
 
 
-def standard_error(value: float, found: ItemGroups, weights: Floats) -> float:
+def standard_error(value: float, groups: ItemGroups, weights: Floats) -> float:
     """sqrt(G/(G−1) · Σ_g (Σ k(P − SPA))²) / Σ k, by linearisation; g is an item, or a cluster of them."""
-    spread = total(found.unit_sizes * found.per_unit(weights * (found.agreement - value)) ** 2)
-    return sqrt(found.units / (found.units - 1) * spread) / total(found.items * weights)
+    spread = total(groups.unit_sizes * groups.per_unit(weights * (groups.agreement - value)) ** 2)
+    return sqrt(groups.units / (groups.units - 1) * spread) / total(groups.items * weights)
 
 
-def jackknife_error(value: float, found: ItemGroups, weights: Floats) -> float:
+def jackknife_error(value: float, groups: ItemGroups, weights: Floats) -> float:
     """The standard error from leaving out one item or cluster at a time; the same if all weights are equal.
 
     A heavy item pulls SPA towards itself, so it appears to deviate less than it does.
     """
-    units, whole = found.units, total(found.items * weights)
-    own = found.per_unit(weights) / whole
+    units, whole = groups.units, total(groups.items * weights)
+    own = groups.per_unit(weights) / whole
     others = np.where(own < 1, 1 - own, 1.0)
-    deviation = found.per_unit(weights * (found.agreement - value)) / others
-    return sqrt((units - 1) / units * total(found.unit_sizes * deviation**2)) / whole
+    deviation = groups.per_unit(weights * (groups.agreement - value)) / others
+    return sqrt((units - 1) / units * total(groups.unit_sizes * deviation**2)) / whole
 
 
-def steadied(value: float, stderr: float, found: Clustered, weights: Floats, shape: Shape) -> float:
+def steadied(value: float, stderr: float, groups: Clustered, weights: Floats, shape: Shape) -> float:
     """The standard error behind the interval: with few items, not far below what agreement ``value`` implies.
 
     If a handful of heavy items decide, they may be alike by chance; near perfect agreement they usually all agree.
     Their spread is then uninformative. The variance θ(1 − θ)·Σ k² r(n)/(Σk)² replaces it, and fades out as the number
     of items grows: more slowly the closer agreement is to perfect.
     """
-    relative, spread = shape.variances(found.n), value * (1 - value)
-    implied = spread * total(found.items * weights**2 * relative) / total(found.items * weights) ** 2
-    share = STEADY_ITEMS / max(STEADY_ITEMS, 4 * spread * effective_items(found, weights))
+    relative, spread = shape.variances(groups.n), value * (1 - value)
+    implied = spread * total(groups.items * weights**2 * relative) / total(groups.items * weights) ** 2
+    share = STEADY_ITEMS / max(STEADY_ITEMS, 4 * spread * effective_items(groups, weights))
     return sqrt(stderr**2 + share * max(0.0, implied - stderr**2))
 
 
-def effective_items(found: Clustered, weights: Floats) -> float:
+def effective_items(groups: Clustered, weights: Floats) -> float:
     """(Σk)²/Σk²: how many equally weighted items, or clusters, would be as informative."""
-    return total(found.items * weights) ** 2 / total(found.unit_sizes * found.per_unit(weights) ** 2)
+    return total(groups.items * weights) ** 2 / total(groups.unit_sizes * groups.per_unit(weights) ** 2)
 
 
 def wilson(
@@ -161,27 +161,27 @@ class Bootstrap:
         if not isinstance(self.seed, int) or self.seed < 0:
             raise UsageError(f"seed {self.seed!r}: a seed is a whole number from 0 on")
 
-    def refine(self, figure: Estimate, found: ItemGroups, weights: Floats) -> Estimate:
+    def refine(self, figure: Estimate, groups: ItemGroups, weights: Floats) -> Estimate:
         """Replace the interval and standard error by those of the replicates (percentiles)."""
         if figure.value is None or figure.undefined:
             return figure
-        means = self.means(found, weights)
+        means = self.means(groups, weights)
         tail = (1 - figure.level) / 2
         low, high = np.quantile(means, [tail, 1 - tail])
-        what = "items" if found.cluster is None else "clusters"
+        what = "items" if groups.cluster is None else "clusters"
         method = f"bootstrap of {what}, {self.replicates} replicates, seed {self.seed}"
         stderr = float(np.std(means, ddof=1))
         return replace(figure, stderr=stderr, low=float(low), high=float(high), method=method)
 
-    def means(self, found: ItemGroups, weights: Floats) -> Floats:
+    def means(self, groups: ItemGroups, weights: Floats) -> Floats:
         """SPA of each replicate: items or clusters drawn with replacement, as a multinomial over identical ones."""
         random = np.random.default_rng(self.seed)
-        share = found.unit_sizes / found.unit_sizes.sum()
-        above, below = found.per_unit(weights * found.agreement), found.per_unit(weights)
+        share = groups.unit_sizes / groups.unit_sizes.sum()
+        above, below = groups.per_unit(weights * groups.agreement), groups.per_unit(weights)
         chunk = max(1, REPLICATE_CHUNK // len(share))
         means = []
         for start in range(0, self.replicates, chunk):
             size = min(chunk, self.replicates - start)
-            drawn = random.multinomial(found.units, share, size=size)
+            drawn = random.multinomial(groups.units, share, size=size)
             means.append(drawn @ above / (drawn @ below))
         return np.concatenate(means)

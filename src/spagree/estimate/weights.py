@@ -70,10 +70,10 @@ class Weights:
     """Why another scheme's weights are used instead, if they are."""
 
 
-def weigh(scheme: str | CustomWeights, tally: Tally, found: LabelCounts | None = None) -> Weights:
+def weigh(scheme: str | CustomWeights, tally: Tally, votes: LabelCounts | None = None) -> Weights:
     """The weights a scheme gives to the numbers of annotations that occur in a tally.
 
-    ``found`` is given under a metric: variances then follow from it.
+    ``votes`` is given under a metric: variances then follow from it.
 
     >>> tally = Tally.from_items([{"a": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 3}])
     >>> {n: str(k) for n, k in weigh("edge", tally).by_n.items()}
@@ -83,20 +83,20 @@ def weigh(scheme: str | CustomWeights, tally: Tally, found: LabelCounts | None =
     spagree.errors.UsageError: unknown weighting scheme 'egde'; did you mean 'edge'? Known: flat, annotations, \
 annotations_m1, edge, inv_var, inv_var_class, adaptive
     """
-    return weigh_at([n for n in tally.items_by_n if n > 1], scheme, tally, found)
+    return weigh_at([n for n in tally.items_by_n if n > 1], scheme, tally, votes)
 
 
-def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, found: LabelCounts | None = None) -> Weights:
+def weigh_at(counts: list[int], scheme: str | CustomWeights, tally: Tally, votes: LabelCounts | None = None) -> Weights:
     """The same for given numbers of annotations, which need not occur in the tally."""
     if not isinstance(scheme, str):
         return Weights(CUSTOM, _custom(scheme, counts))
     check_scheme(scheme)
     entry, classes = REGISTRY[scheme], len(tally.pairable_labels)
-    if entry.needs_classes and classes < 2 and found is None:
+    if entry.needs_classes and classes < 2 and votes is None:
         why = "all annotations carry one label" if classes else "there is no label"
         reason = f"{why}, so the variance is 0 and its inverse undefined; edge, its limit, is used"
         return Weights(scheme, _edges(counts), fallback=reason)
-    return Weights(scheme, entry.weigh(tally, counts, found))
+    return Weights(scheme, entry.weigh(tally, counts, votes))
 
 
 def check_scheme(scheme: str | CustomWeights) -> None:
@@ -118,49 +118,49 @@ def _edges(counts: list[int]) -> ByN:
     return {n: Fraction(comb(n, 2)) for n in counts}
 
 
-def _inv_var(tally: Tally, counts: list[int], found: LabelCounts | None) -> ByN:
+def _inv_var(tally: Tally, counts: list[int], votes: LabelCounts | None) -> ByN:
     """1/variance when all C classes are equally likely: exactly proportional to ``edge`` for nominal labels."""
     classes = len(tally.pairable_labels)
-    if found is None:
+    if votes is None:
         return {n: edges * classes**2 / (classes - 1) for n, edges in _edges(counts).items()}
-    used = np.array([label in tally.pairable_labels for label in found.labels], dtype=np.float64)
-    return _inverse_variances(found, used / max(used.sum(), 1.0), counts)
+    used = np.array([label in tally.pairable_labels for label in votes.labels], dtype=np.float64)
+    return _inverse_variances(votes, used / max(used.sum(), 1.0), counts)
 
 
-def _inv_var_class(tally: Tally, counts: list[int], found: LabelCounts | None) -> ByN:
+def _inv_var_class(tally: Tally, counts: list[int], votes: LabelCounts | None) -> ByN:
     """1/variance under the observed class distribution of the pairable annotations."""
-    if found is not None:
-        totals = np.array([tally.pairable_labels.get(label, 0) for label in found.labels], dtype=np.float64)
-        return _inverse_variances(found, totals / max(totals.sum(), 1.0), counts)
+    if votes is not None:
+        totals = np.array([tally.pairable_labels.get(label, 0) for label in votes.labels], dtype=np.float64)
+        return _inverse_variances(votes, totals / max(totals.sum(), 1.0), counts)
     zeta1, zeta2 = zetas(tally.pairable_labels.values())
     exact = {n: edges / (2 * (n - 2) * zeta1 + zeta2) for n, edges in _edges(counts).items()}
     # Rounded once: the exact rationals have a hundred digits, which no data needs.
     return {n: Fraction(k.numerator / k.denominator) for n, k in exact.items()}
 
 
-def _inverse_variances(found: LabelCounts, shares: Floats, counts: list[int]) -> ByN:
+def _inverse_variances(votes: LabelCounts, shares: Floats, counts: list[int]) -> ByN:
     """1/variance, ζ1 = Var(E[s(X, Y) | X]), ζ2 = Var(s(X, Y)) (docs/mathematics.md §14); edge if nothing varies."""
-    matrix = np.eye(len(shares)) if found.similarity is None else found.similarity
-    given = matrix @ shares
-    mean = float(shares @ given)
-    zeta1 = float(shares @ (given - mean) ** 2)
+    matrix = np.eye(len(shares)) if votes.similarity is None else votes.similarity
+    by_label = matrix @ shares
+    mean = float(shares @ by_label)
+    zeta1 = float(shares @ (by_label - mean) ** 2)
     zeta2 = max(float(shares @ matrix**2 @ shares) - mean**2, 0.0)
     return {n: Fraction(comb(n, 2) / ((2 * (n - 2) * zeta1 + zeta2) or 1.0)) for n in counts}
 
 
-def _adaptive(tally: Tally, counts: list[int], found: LabelCounts | None) -> ByN:
+def _adaptive(tally: Tally, counts: list[int], votes: LabelCounts | None) -> ByN:
     """1/variance with the shape estimated from the items themselves (docs/mathematics.md §7)."""
-    shape = adaptive_shape(tally, None if found is None else found.pairable())
+    shape = adaptive_shape(tally, None if votes is None else votes.pairable())
     return {n: Fraction(family(n, shape.a, shape.b)) for n in counts}
 
 
-def _custom(given: CustomWeights, counts: list[int]) -> ByN:
+def _custom(custom: CustomWeights, counts: list[int]) -> ByN:
     """The user's own weights; each must be positive, or items would silently drop out."""
-    missing = [n for n in counts if isinstance(given, Mapping) and n not in given]
+    missing = [n for n in counts if isinstance(custom, Mapping) and n not in custom]
     if missing:
         listed = ", ".join(map(str, missing[:10]))
         raise UsageError(f"custom weights: none given for items with {listed} annotations; give one for each n")
-    weights = {n: given[n] if isinstance(given, Mapping) else given(n) for n in counts}
+    weights = {n: custom[n] if isinstance(custom, Mapping) else custom(n) for n in counts}
     for n, weight in weights.items():
         if not isinstance(weight, int | float | Fraction | np.integer) or not 0 < weight < inf:
             raise UsageError(f"custom weights: {weight!r} for n = {n}; a weight is a positive number")
