@@ -25,7 +25,7 @@ from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.options import Estimating, Reading, given, renamed, shows, split
 from spagree.read import read, read_all
 from spagree.read.annotations import Annotations
-from spagree.tally.count import Counted, Held, count
+from spagree.tally.count import Counted, HeldAnnotations, count
 from spagree.tally.items import ItemCounts, ItemTable
 from spagree.tally.spelling import caution_ids, caution_variants
 from spagree.tally.tally import Tally
@@ -148,7 +148,9 @@ def _measured(source: Any, options: dict[str, Any], *, in_full: bool = False) ->
         refuse_late(Reading(**reading))
         if isinstance(counted, Counted):
             return estimation.of_counted(counted, None, None)
-        items = ItemTable(Held(counted.counts(), are_counts=True), None) if isinstance(counted, ItemCounts) else None
+        items = None
+        if isinstance(counted, ItemCounts):
+            items = ItemTable(HeldAnnotations(counted.counts(), are_counts=True), None)
         return estimation.of_tally(tally_of(counted), items)
     return estimation.agreement(read(source, **reading), Reading(**reading), source, in_full=in_full)
 

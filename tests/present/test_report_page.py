@@ -24,7 +24,7 @@ from command import Run
 from spagree.estimate.breakdown_values import known
 from spagree.present.report import page
 from spagree.present.report.page import _environment, packed_library
-from spagree.tally.count import Held
+from spagree.tally.count import HeldAnnotations
 
 SECTIONS = ["top", "trust", "chance", "where", "items", "who", "course", "next", "method"]
 FULL = [
@@ -472,7 +472,7 @@ def test_links_to_tasks_reach_the_cards_and_only_those_of_the_web() -> None:
     addresses = {"q0": "https://tool.example/q0?a=1&b=2", "q1": "javascript:alert(1)", "q2": "//tool.example/q2"}
     frame = measured.annotations.to_native().collect()
     linked = frame.with_columns(link=polars.col("item").replace_strict(addresses, default=None))
-    items = replace(measured.items, held=Held(narwhals.from_native(linked.lazy())))
+    items = replace(measured.items, held=HeldAnnotations(narwhals.from_native(linked.lazy())))
     found = replace(measured, items=items).breakdowns(agreement.findings)
     assert dict(known(found.disputed).select("item", "links").rows()) == {"q0": 1, "q1": 1, "q2": 1, "q3": 0}
     html = page(found, agreement.understood, {}, agreement.to_dict())

@@ -180,7 +180,7 @@ class Unkeyed(RuleBasedStateMachine):
     def equals_counting_from_scratch(self) -> None:
         rows = [(item, who, said, 0.0) for (item, who), said in self.remaining.items()]
         assert self.state.tally() == recounted(rows, "first")
-        assert len(self.state._slots) == self.state.tally().annotations
+        assert len(self.state._counting) == self.state.tally().annotations
 
 
 Unkeyed.TestCase.settings = examples(20, stateful_step_count=25)

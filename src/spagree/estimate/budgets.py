@@ -300,7 +300,7 @@ def _deepened(project: Project, budget: int) -> Iterator[tuple[WeightSums, Row]]
     for n in project.allowed:
         items, cost = project.lacking(n)
         if 0 < cost <= budget:
-            yield project.deepened(n), _size(n, items, cost)
+            yield project.after(n, project.scale), _size(n, items, cost)
 
 
 def _bought(project: Project, after: WeightSums, row: Row) -> Row:

@@ -157,10 +157,6 @@ class Project:
         """The measured variance of the current items over the predicted one."""
         return self.current.noise / self.after(0).noise if self.tally.pairable_items else 1.0
 
-    def deepened(self, n: int) -> WeightSums:
-        """The sums once all items have at least n annotations, scaled to the measured variance."""
-        return self.after(n, self.scale)
-
     def lacking(self, n: int) -> tuple[int, int]:
         """How many items have fewer than n annotations, and how many annotations they lack."""
         short = {now: items for now, items in self.tally.items_by_n.items() if now < n}
@@ -222,7 +218,7 @@ class Project:
             yield from cheapest([self._same(target)])
 
     def _items(self, route: str, start: WeightSums, there: int, target: float, n: int) -> Row:
-        """How many items, annotated n times each, to add to the starting state."""
+        """How many items, annotated n times each, to add to those at the start."""
         k, variance = self.k[n], self.variance(n)
         enough = start.weight > 0 and self.reached <= target
         items = 0 if enough else smallest(lambda size: self.width(start.plus(size, k, variance)) <= target)
@@ -238,7 +234,7 @@ class Project:
         if self.reached <= target:
             return row_of(target, SAME_ITEMS, **_size(None, 0, there, 0), assumed=False)
         for n in self.allowed:
-            after = self.deepened(n)
+            after = self.after(n, self.scale)
             if self.width(after) <= target:
                 items, more = self.lacking(n)
                 row = row_of(target, SAME_ITEMS, **_size(n, items, there, more), assumed=self.assumed(n))

@@ -2,6 +2,7 @@
 
     tally      the summary itself
     count      annotations → tally, one expression on the native engine
+    grouped    items by cluster and by group, which grouped_count counts
     policies   what counts: spelling, repeats, the first k in time
     items      item × class counts, for parts that cut through items
     state      a tally that grows and shrinks by one annotation

@@ -101,9 +101,9 @@ class AnnotationRows:
         codes = self.items.code(item), self.annotators.code(annotator), self.labels.code(label)
         return Annotation(*codes, when, self.texts.code(words))
 
-    def find(self, found: Annotation, key: Hashable) -> int | None:
+    def find(self, annotation: Annotation, key: Hashable) -> int | None:
         """The row of an annotation: by its key, or for annotations without a key by item and annotator."""
-        return self._by_pair.get(found.pair) if key is None else self._by_key.get(key)
+        return self._by_pair.get(annotation.pair) if key is None else self._by_key.get(key)
 
     def at(self, row: int) -> Annotation:
         """The annotation in a row."""
@@ -114,7 +114,7 @@ class AnnotationRows:
         item, annotator, label, *_ = self.at(row)
         return self.items.name(item), self.annotators.name(annotator), self.labels.name(label)
 
-    def append(self, found: Annotation, key: Hashable) -> int:
+    def append(self, annotation: Annotation, key: Hashable) -> int:
         """Add an annotation in a new row and return the row."""
         if not self._free:
             self._free.append(len(self._keys))
@@ -126,14 +126,14 @@ class AnnotationRows:
         self._keys[row], self.arrival[row] = key, self._arrived
         if key is not None:
             self._by_key[key] = row
-        elif found.pair is not None:
-            self._by_pair[found.pair] = row
-        self.write(row, found)
+        elif annotation.pair is not None:
+            self._by_pair[annotation.pair] = row
+        self.write(row, annotation)
         return row
 
-    def write(self, row: int, found: Annotation) -> None:
+    def write(self, row: int, annotation: Annotation) -> None:
         """Overwrite the annotation in this row."""
-        self.item[row], self.annotator[row], self.label[row], self.time[row], self.text[row] = found
+        self.item[row], self.annotator[row], self.label[row], self.time[row], self.text[row] = annotation
 
     def drop(self, row: int) -> None:
         """Remove the annotation in this row."""
@@ -206,12 +206,12 @@ def seconds(time: Moment) -> float:
         when = datetime.fromisoformat(time) if isinstance(time, str) else time
         if isinstance(when, datetime):
             return unix_seconds(when)
-        found = float(when)
+        number = float(when)
     except (TypeError, ValueError):
-        found = nan
-    if not isfinite(found):
+        number = nan
+    if not isfinite(number):
         raise DataError(f"time {time!r}: neither a number (unix seconds) nor a datetime or ISO 8601 text; correct it")
-    return found
+    return number
 
 
 def _seconds(times: polars.Series) -> NDArray[np.float64]:

@@ -1,148 +1,34 @@
-"""Annotations → Tally: one expression, run natively by the engine that holds the data; clusters and groups included."""
+"""Annotations → Tally: one expression, run natively by the engine that holds the data."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from spagree import progress
-from spagree.errors import DataError
 from spagree.grouping import LARGEST_KEY
 from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, FewRows, is_missing
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, FewRows
 from spagree.read.files.paths import refuse_changed
-from spagree.read.tables import shown
 from spagree.tally import spelling
 from spagree.tally.coded import Coded
 from spagree.tally.coded_count import FEW, fetched_few, fetched_once, tally_of_codes
 from spagree.tally.engines import column_names, rows
-from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes
-from spagree.tally.patterns import Found, find_counts, find_patterns, has_several, per_key, size
+from spagree.tally.grouped import Pattern
+from spagree.tally.grouped_count import count_grouped
+from spagree.tally.patterns import find_patterns, size
 from spagree.tally.policies import Clean, Policies, apply_policies, drop_missing
 from spagree.tally.set_labels import caution_sets
 from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, refuse_overflow, text
 from spagree.understood import Caution
 
-MOST_KEPT = 1_000_000  # combinations of cluster, group and labels
-OPTIONS = {CLUSTER: "--cluster", GROUP: "--by"}
-SHOWN = 3
-
-
-def find_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Mapping[str, str]) -> Grouped | None:
-    """Items by cluster and by group, if such columns were named; ``named`` maps roles to column names.
-
-    Groups are groups of items if every item is in one group, and groups of annotators otherwise.
-    """
-    columns = [name for name in (CLUSTER, GROUP) if name in column_names(frame)]
-    if not columns:
-        return None
-    # Booleans as text: not every engine can take their minimum.
-    schema = frame.collect_schema()
-    truths = [name for name in columns if schema[name] == nw.Boolean]
-    plain = frame.with_columns(nw.col(*truths).cast(nw.String).str.to_lowercase()) if truths else frame
-    found = _kept(find_counts(plain, labels, columns, most=MOST_KEPT), named)
-    several = {name: any(each.values[2 * place + 1] for each in found) for place, name in enumerate(columns)}
-    if several.get(CLUSTER):
-        raise _in_several(plain, CLUSTER, named)
-    if several.get(GROUP):
-        _refuse_varying(plain, named)
-        columns = [name for name in columns if name != GROUP]
-        keys = _group_labels(plain)
-        found = _kept(find_counts(plain, keys, columns, most=MOST_KEPT), named)
-    whole: Counter[tuple[str, Votes]] = Counter()
-    for each in found:
-        cluster, votes = _place(each, columns)
-        whole[cluster, votes] += each.items if votes else 0
-    return Grouped(named.get(CLUSTER), named.get(GROUP), dict(+whole), _annotators(plain))
-
-
-def _kept(found: list[Found] | None, named: Mapping[str, str]) -> list[Found]:
-    if found is None:
-        options = " and ".join(f"{OPTIONS[name]} {shown(column)}" for name, column in named.items() if name in OPTIONS)
-        raise DataError(
-            f"{options}: more than {MOST_KEPT:,} combinations with labels, more than a tally keeps; name a column with "
-            "fewer values, or merge rare labels"
-        )
-    return found
-
-
-def _place(found: Found, columns: Sequence[str]) -> tuple[str, Votes]:
-    """The cluster and the votes of these items."""
-    values = dict(zip(columns, map(_value, found.values[::2]), strict=True))
-    group = values.get(GROUP, NO_VALUE)
-    votes = [
-        (_value(key[0]), text(key[1]), count) if isinstance(key, tuple) else (group, text(key), count)
-        for key, count in found.counts.items()
-    ]
-    return values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))
-
-
-def _value(value: Any) -> str:
-    return NO_VALUE if is_missing(value) else text(value)
-
-
-def _group_labels(frame: nw.LazyFrame[Any]) -> dict[tuple[Any, Any], int]:
-    """How often each group gave each label, most common first."""
-    found = {(group, label): int(count) for group, label, count in rows(frame.group_by(GROUP, LABEL).agg(size(frame)))}
-    return dict(sorted(found.items(), key=lambda pair: (-pair[1], _value(pair[0][0]), text(pair[0][1]))))
-
-
-def _annotators(frame: nw.LazyFrame[Any]) -> dict[str, dict[str, int]] | None:
-    """Annotations of each annotator, by group."""
-    if not {ANNOTATOR, GROUP} <= set(column_names(frame)):
-        return None
-    made: dict[str, dict[str, int]] = {}
-    for group, annotator, count in rows(frame.group_by(GROUP, ANNOTATOR).agg(nw.len().alias(COUNT))):
-        if not is_missing(annotator):
-            made.setdefault(_value(group), {})[text(annotator)] = int(count)
-    return {group: dict(sorted(made[group].items())) for group in sorted(made)} or None
-
-
-def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
-    """Refuse a group column that varies within items and within annotators."""
-    if ANNOTATOR not in column_names(frame):
-        raise _in_several(frame, GROUP, named)
-    known = per_key(frame.filter(~nw.col(ANNOTATOR).is_null()), [ANNOTATOR], [GROUP])
-    found = known.filter(has_several(GROUP)).select(ANNOTATOR, GROUP, f"{GROUP}_last").sort(ANNOTATOR).head(1)
-    for who, first, last in rows(found):
-        raise DataError(
-            f"--by {shown(named[GROUP])}: it varies within items and within annotators (annotator {shown(text(who))} "
-            f"has {_both(first, last)}); name a column that belongs to items, such as a language, or to annotators, "
-            "such as their experience"
-        )
-
-
-REMEDIES = {
-    CLUSTER: "correct the column, or name another",
-    GROUP: "if the column says who annotated, the breakdowns annotators and pairs show each of them; if it groups "
-    "annotators, name who annotated with --annotator",
-}
-
-
-def _in_several(frame: nw.LazyFrame[Any], name: str, named: Mapping[str, str]) -> DataError:
-    """The error for items that have several values, with the first of them."""
-    grouped = per_key(frame, [ITEM], [name]).filter(has_several(name))
-    total = int(rows(grouped.select(nw.len()))[0][0])
-    found = rows(grouped.select(ITEM, name, f"{name}_last").sort(ITEM).head(SHOWN))
-    examples = "; ".join(f"item {shown(text(item))} in {_both(first, last)}" for item, first, last in found)
-    what = "clusters" if name == CLUSTER else "groups"
-    return DataError(
-        f"{OPTIONS[name]} {shown(named[name])}: {total:,} {'item is' if total == 1 else 'items are'} in several {what} "
-        f"({examples}), and an item belongs to one; {REMEDIES[name]}"
-    )
-
-
-def _both(first: Any, last: Any) -> str:
-    return f"{shown(text(first))} and {shown(text(last)) if last != first else 'no value'}"
-
-
 N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"
 
 
-class Held:
+class HeldAnnotations:
     """The annotations behind a tally after all policies, on their engine, or only the counts of each item's labels.
 
     ``few`` are those of a small file: an engine gets them when more than a score is first requested.
@@ -183,7 +69,7 @@ class Counted:
     """A tally, the annotations behind it, and what to tell the user."""
 
     tally: Tally
-    held: Held
+    held: HeldAnnotations
     cautions: tuple[Caution, ...]
 
     def without(self, labels: Collection[str]) -> Tally:
@@ -223,7 +109,7 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     # Most data needs no policy; then the labels need not be counted again.
     totals = labels if clean is usable else _commonest_first(clean.labels or _labels(clean.frame)[0])
     left_out = {**annotations.left_out, **clean.left_out}
-    held = Held(clean.frame, codes=codes)
+    held = HeldAnnotations(clean.frame, codes=codes)
     if codes is None:
         tally = _counted_on_engine(clean.frame, held.counts, totals, left_out, annotations)
     else:
@@ -272,12 +158,12 @@ def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
     fetched = fetched_few(few) if isinstance(few, FewRows) and policies == Policies(policies.duplicates) else None
     if fetched is None:
         return None
-    codes, found = fetched
-    lacking = {reason: size for reason, size in found.lacking.items() if size}
+    codes, fetched_rows = fetched
+    lacking = {reason: size for reason, size in fetched_rows.lacking.items() if size}
     tally = tally_of_codes(codes, {**annotations.left_out, **lacking})
-    names = partial(found.item_names, max(1, tally.items // spelling.MOST_COMPARED))
+    names = partial(fetched_rows.item_names, max(1, tally.items // spelling.MOST_COMPARED))
     cautions = _cautions(tally, tally.labels, names, codes.users_of_own_labels, annotations)
-    return Counted(tally, Held(few, codes=codes), cautions + caution_sets(tally.labels))
+    return Counted(tally, HeldAnnotations(few, codes=codes), cautions + caution_sets(tally.labels))
 
 
 def _counted_on_engine(
@@ -291,7 +177,7 @@ def _counted_on_engine(
     progress.stage("counting annotators")
     annotators = _annotator_counts(frame)
     progress.stage("counting items")
-    grouped = find_grouped(frame, labels, annotations.understood.columns)
+    grouped = count_grouped(frame, labels, annotations.understood.columns)
     patterns = find_patterns(frame, labels) if grouped is None else grouped.patterns()
     return replace(_tally(counts, labels, annotators, left_out, patterns), grouped=grouped)
 
@@ -306,8 +192,8 @@ def _without_categories(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Categorical labels and ids as text, because not every engine can compare categories."""
     schema = frame.collect_schema()
     roles = (ITEM, ANNOTATOR, LABEL, CLUSTER, GROUP)
-    found = [name for name in roles if name in schema and schema[name] in (nw.Categorical, nw.Enum)]
-    return frame.with_columns(nw.col(*found).cast(nw.String)) if found else frame
+    categories = [name for name in roles if name in schema and schema[name] in (nw.Categorical, nw.Enum)]
+    return frame.with_columns(nw.col(*categories).cast(nw.String)) if categories else frame
 
 
 def _labels(frame: nw.LazyFrame[Any]) -> tuple[dict[Any, int], dict[str, int]]:
@@ -315,8 +201,8 @@ def _labels(frame: nw.LazyFrame[Any]) -> tuple[dict[Any, int], dict[str, int]]:
     without_item = nw.col(ITEM).is_null().cast(nw.Int64)
     lost = without_item * nw.col(COUNT) if COUNT in column_names(frame) else without_item
     sizes = frame.with_columns(lost.alias(LOST)).group_by(LABEL)
-    found = rows(sizes.agg(size(frame), nw.col(LOST).sum()))
-    sums = {label: (int(total), int(gone)) for label, total, gone in found}
+    per_label = rows(sizes.agg(size(frame), nw.col(LOST).sum()))
+    sums = {label: (int(total), int(gone)) for label, total, gone in per_label}
     lacking = {"missing_label": sums.pop(None, (0, 0))[0], "missing_item": sum(gone for _, gone in sums.values())}
     usable = {label: total - gone for label, (total, gone) in sums.items() if total > gone}
     return _commonest_first(usable), {reason: size for reason, size in lacking.items() if size}
@@ -348,8 +234,8 @@ def item_agreement(counts: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """(item, annotations, agreement), lowest agreement and most annotations first; null if there is no pair."""
     n = nw.col(N).cast(nw.Float64)
     agreement = nw.when(nw.col(N) > 1).then(nw.col(PAIRS).cast(nw.Float64) / (n * (n - 1))).alias("agreement")
-    found = item_sums(counts).with_columns(agreement).select(ITEM, nw.col(N).alias("annotations"), "agreement")
-    return found.sort("agreement", "annotations", ITEM, descending=[False, True, False], nulls_last=True)
+    items = item_sums(counts).with_columns(agreement).select(ITEM, nw.col(N).alias("annotations"), "agreement")
+    return items.sort("agreement", "annotations", ITEM, descending=[False, True, False], nulls_last=True)
 
 
 def _tally(
@@ -366,11 +252,11 @@ def _tally(
     # The label of items annotated once is kept in the same pass, so labels of pairable items
     # follow by subtraction and the items are grouped only once.
     groups = item_sums(counts).with_columns(_single(counts, labels)).group_by(N, PAIRS, TRIPLES, SINGLE)
-    found = sorted(rows(groups.agg(nw.len().alias(ITEMS))), key=lambda row: row[:3], reverse=True)
-    refuse_overflow(int(max((row[0] for row in found), default=0)))
+    kinds = sorted(rows(groups.agg(nw.len().alias(ITEMS))), key=lambda row: row[:3], reverse=True)
+    refuse_overflow(int(max((row[0] for row in kinds), default=0)))
     cells: dict[Cell, int] = {}
     pairable = {text(label): size for label, size in labels.items()}
-    for n, pairs, triples, label, items in found:
+    for n, pairs, triples, label, items in kinds:
         cell = Cell(int(n), int(pairs), int(triples))
         cells[cell] = cells.get(cell, 0) + int(items)
         if cell.n == 1:
@@ -394,6 +280,6 @@ def _annotator_counts(frame: nw.LazyFrame[Any]) -> dict[str, int] | None:
     """Annotations per annotator; None if the source names no annotators."""
     if ANNOTATOR not in column_names(frame):
         return None
-    found = rows(frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
-    named = {text(annotator): int(size) for annotator, size in found if annotator is not None}
-    return named if named or not found else None
+    counts = rows(frame.group_by(ANNOTATOR).agg(nw.len().alias(COUNT)))
+    named = {text(annotator): int(size) for annotator, size in counts if annotator is not None}
+    return named if named or not counts else None

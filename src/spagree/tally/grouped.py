@@ -40,13 +40,13 @@ class Grouped:
         if (self.cluster, self.by) != (other.cluster, other.by):
             ways = f"{_named(self)} and {_named(other)}"
             raise UsageError(f"parts were counted by different columns ({ways}); count both the same way")
-        items, made = Counter(self.items), None
+        items, people = Counter(self.items), None
         items.update(other.items)
         if self.annotators is not None and other.annotators is not None:
-            made = {group: Counter(each) for group, each in self.annotators.items()}
+            people = {group: Counter(each) for group, each in self.annotators.items()}
             for group, each in other.annotators.items():
-                made.setdefault(group, Counter()).update(each)
-        return replace(self, items=dict(items), annotators=made and {group: dict(made[group]) for group in made})
+                people.setdefault(group, Counter()).update(each)
+        return replace(self, items=dict(items), annotators=people and {group: dict(people[group]) for group in people})
 
     @cached_property
     def of_annotators(self) -> bool:
@@ -56,8 +56,8 @@ class Grouped:
     @cached_property
     def groups(self) -> tuple[str, ...]:
         """The groups in order; the one without a value comes last."""
-        found = {group for _, votes in self.items for group, *_ in votes}
-        return tuple(sorted(found, key=lambda group: (group == NO_VALUE, group)))
+        names = {group for _, votes in self.items for group, *_ in votes}
+        return tuple(sorted(names, key=lambda group: (group == NO_VALUE, group)))
 
     @cached_property
     def clusters(self) -> int:
@@ -105,6 +105,6 @@ def merged(votes: Iterable[tuple[str, str, int]]) -> Pattern:
     return tuple(sorted(counts.items()))
 
 
-def _named(found: Grouped) -> str:
-    columns = {"--cluster": found.cluster, "--by": found.by}
+def _named(grouped: Grouped) -> str:
+    columns = {"--cluster": grouped.cluster, "--by": grouped.by}
     return " ".join(f"{option} {column}" for option, column in columns.items() if column is not None)

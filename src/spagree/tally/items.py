@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, LINK, TEXT, TIME
 from spagree.tally.coded import Coded
-from spagree.tally.count import Counted, Held, item_agreement, tally_counts
+from spagree.tally.count import Counted, HeldAnnotations, item_agreement, tally_counts
 from spagree.tally.engines import column_names, to_polars
-from spagree.tally.tally import Tally, add_counts, same_counting, text
+from spagree.tally.tally import Tally, add_counts, same_counting, sum_known, text
 
 if TYPE_CHECKING:
     import polars
@@ -46,8 +46,7 @@ class ItemCounts:
 
         both = polars.concat([self.frame, other.frame])
         merged = both.group_by("item", "label").agg(polars.col("count").sum()).sort("item", "label")
-        known = self.annotators is not None and other.annotators is not None
-        annotators = add_counts(self.annotators or {}, other.annotators or {}) if known else None
+        annotators = sum_known(self.annotators, other.annotators)
         how = same_counting(self.counted, other.counted)
         return ItemCounts(merged, annotators, add_counts(self.left_out, other.left_out), how)
 
@@ -76,29 +75,29 @@ class ItemCounts:
 class ItemTable:
     """The item counts behind an agreement, still on their engine."""
 
-    held: Held
+    held: HeldAnnotations
     source: Any = field(repr=False)  # an address may hold a password
 
     def worst(self, most: int) -> polars.DataFrame:
         """The items with the lowest agreement, more annotations first; only these are fetched."""
-        found = to_polars(self.agreement().filter(~nw.col("agreement").is_null()).head(most))
-        return self.with_texts(self.with_votes(found))
+        items = to_polars(self.agreement().filter(~nw.col("agreement").is_null()).head(most))
+        return self.with_texts(self.with_votes(items))
 
-    def with_votes(self, found: polars.DataFrame) -> polars.DataFrame:
+    def with_votes(self, items: polars.DataFrame) -> polars.DataFrame:
         """These items with their votes."""
-        votes = votes_of(to_polars(self.held.counts.filter(nw.col(ITEM).is_in(found[ITEM].to_list()))))
-        return found.join(votes, on=ITEM, how="left", maintain_order="left")
+        votes = votes_of(to_polars(self.held.counts.filter(nw.col(ITEM).is_in(items[ITEM].to_list()))))
+        return items.join(votes, on=ITEM, how="left", maintain_order="left")
 
-    def with_texts(self, found: polars.DataFrame) -> polars.DataFrame:
+    def with_texts(self, items: polars.DataFrame) -> polars.DataFrame:
         """These items with text and address if the source has them."""
         several = {column: f"{column}s" for column in (TEXT, LINK) if column in self.held.columns}
         if not several:
-            return found
-        chosen = self.held.frame.filter(nw.col(ITEM).is_in(found[ITEM].to_list()))
+            return items
+        chosen = self.held.frame.filter(nw.col(ITEM).is_in(items[ITEM].to_list()))
         table = to_polars(chosen.select(ITEM, *several))
         for column, number in several.items():
-            found = found.join(texts_of(table, column, number), on=ITEM, how="left", maintain_order="left")
-        return found
+            items = items.join(texts_of(table, column, number), on=ITEM, how="left", maintain_order="left")
+        return items
 
     def answers(self, items: polars.Series) -> polars.DataFrame:
         """``item, annotator, label, time, count``: who gave these items which label; null if unknown."""
@@ -106,11 +105,11 @@ class ItemTable:
 
         source = self.held.frame
         wanted = [name for name in (ITEM, ANNOTATOR, LABEL, TIME, COUNT) if name in column_names(source)]
-        found = to_polars(source.filter(nw.col(ITEM).is_in(items.to_list())).select(*wanted))
-        texts = [spelled(found[name]).alias(name) for name in (ANNOTATOR, LABEL) if name in wanted]
+        table = to_polars(source.filter(nw.col(ITEM).is_in(items.to_list())).select(*wanted))
+        texts = [spelled(table[name]).alias(name) for name in (ANNOTATOR, LABEL) if name in wanted]
         absent = [polars.lit(None).alias(name) for name in (ANNOTATOR, TIME) if name not in wanted]
         once = [] if COUNT in wanted else [polars.lit(1, dtype=polars.Int64).alias(COUNT)]
-        return found.with_columns(*texts, *absent, *once).select(ITEM, ANNOTATOR, LABEL, TIME, COUNT)
+        return table.with_columns(*texts, *absent, *once).select(ITEM, ANNOTATOR, LABEL, TIME, COUNT)
 
     def frame(self) -> Any:
         """A polars DataFrame; for a lazy source, a lazy frame of its engine with agreement only."""
@@ -132,7 +131,7 @@ def items_in_codes(codes: Coded) -> ItemTable:
     item, label, count = codes.counts
     labels = polars.Series(codes.labels, dtype=polars.String).gather(label)
     frame = polars.DataFrame({ITEM: item, LABEL: labels, COUNT: count})
-    return ItemTable(Held(nw.from_native(frame.lazy()), are_counts=True), frame)
+    return ItemTable(HeldAnnotations(nw.from_native(frame.lazy()), are_counts=True), frame)
 
 
 def votes_of(counts: polars.DataFrame) -> polars.DataFrame:
@@ -155,17 +154,17 @@ def votes_of(counts: polars.DataFrame) -> polars.DataFrame:
     return ordered.group_by("item", maintain_order=True).agg(entropy.alias("entropy"), (votes + more).alias("votes"))
 
 
-def texts_of(found: polars.DataFrame, column: str = TEXT, several: str = "texts") -> polars.DataFrame:
-    """(item, text, texts): one text for each item, chosen deterministically, and how many distinct ones there are.
+def texts_of(table: polars.DataFrame, column: str, several: str) -> polars.DataFrame:
+    """One text for each item, chosen deterministically, and in ``several`` how many distinct ones it has.
 
     >>> import polars
-    >>> texts_of(polars.DataFrame({"item": [1, 1, 2], "text": ["b", "a", None]})).rows()
+    >>> texts_of(polars.DataFrame({"item": [1, 1, 2], "text": ["b", "a", None]}), "text", "texts").rows()
     [(1, 'a', 2), (2, None, 0)]
     """
     import polars
 
     text = polars.col(column).cast(polars.String)
-    some = found.with_columns(text).group_by(ITEM, maintain_order=True)
+    some = table.with_columns(text).group_by(ITEM, maintain_order=True)
     return some.agg(text.min(), text.drop_nulls().n_unique().cast(polars.Int64).alias(several))
 
 
@@ -173,8 +172,8 @@ def item_counts(counted: Counted) -> ItemCounts:
     """Fetch the item × class counts, with ids and labels as text so parts can be added."""
     import polars
 
-    found = to_polars(counted.held.counts)
-    frame = polars.DataFrame([spelled(found["item"]), spelled(found["label"]), found["count"]])
+    counts = to_polars(counted.held.counts)
+    frame = polars.DataFrame([spelled(counts["item"]), spelled(counts["label"]), counts["count"]])
     return ItemCounts(frame.sort("item", "label"), counted.tally.annotators, counted.tally.left_out)
 
 

@@ -199,15 +199,15 @@ def _keep_one(
 
 
 def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
-    found, whose = ("1 annotation repeats", "its") if repeats == 1 else (f"{repeats:,} annotations repeat", "their")
+    repeated, whose = ("1 annotation repeats", "its") if repeats == 1 else (f"{repeats:,} annotations repeat", "their")
     if same == repeats and policy != "keep":
-        return f"{found} the label {whose} annotator had given the item before; counted once."
+        return f"{repeated} the label {whose} annotator had given the item before; counted once."
     kept = {
         "set": "their labels were made one set",
         "keep": "each counts as a separate annotation, so annotators also agree or disagree with themselves",
     }
     return (
-        f"{found} an item by the same annotator ({repeats - same:,} with another label); "
+        f"{repeated} an item by the same annotator ({repeats - same:,} with another label); "
         f"{kept.get(policy, f'the {policy} one was kept')}."
     )
 
@@ -233,10 +233,10 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
     return DuplicateError(message, problems, total)
 
 
-def _conflict_lines(found: list[tuple[Any, ...]], source: str) -> list[str]:
+def _conflict_lines(conflicts: list[tuple[Any, ...]], source: str) -> list[str]:
     """One line per item and annotator; rows are (item, annotator, label), and the number of the row if known."""
     by_key: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
-    for item, annotator, *label_and_row in found:
+    for item, annotator, *label_and_row in conflicts:
         by_key[text(item), text(annotator)].append(tuple(label_and_row))
     lines = []
     for (item, annotator), labels in by_key.items():

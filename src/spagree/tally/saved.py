@@ -92,7 +92,7 @@ def load_all(paths: Sequence[str | Path]) -> Tally | ItemCounts:
     refuse_equal([File(Path(path), str(path)) for path in paths])
     kept = [(path, part) for path, part in zip(paths, parts, strict=True) if isinstance(part, ItemCounts)]
     for i, (path, part) in enumerate(kept):
-        twin = next((other for other, found in kept[:i] if found == part and part.frame.height), None)
+        twin = next((other for other, earlier in kept[:i] if earlier == part and part.frame.height), None)
         if twin is not None:
             raise DataError(
                 f"{twin} and {path} hold the same counts of the same items, which would count twice; name one of "
@@ -140,8 +140,8 @@ def tally_to_dict(tally: Tally) -> dict[str, Any]:
     } | _grouped_document(tally.grouped)
 
 
-def _plain(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if found is None else dict(found)
+def _plain(mapping: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if mapping is None else dict(mapping)
 
 
 def _grouped_document(grouped: Grouped | None) -> dict[str, Any]:
@@ -149,8 +149,8 @@ def _grouped_document(grouped: Grouped | None) -> dict[str, Any]:
     if grouped is None:
         return {}
     rows = [[cluster, *map(list, votes), items] for (cluster, votes), items in sorted(grouped.items.items())]
-    made = None if grouped.annotators is None else {group: dict(each) for group, each in grouped.annotators.items()}
-    return {"grouped": {"cluster": grouped.cluster, "by": grouped.by, "items": rows, "annotators": made}}
+    people = None if grouped.annotators is None else {group: dict(each) for group, each in grouped.annotators.items()}
+    return {"grouped": {"cluster": grouped.cluster, "by": grouped.by, "items": rows, "annotators": people}}
 
 
 def _signed(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,37 +197,37 @@ def _parse(document: str | bytes, source: Path) -> Any:
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; refuses duplicate keys, of which only the last would count."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    document = dict(pairs)
+    if len(document) < len(pairs):
         raise ValueError("a key occurs twice")
-    return found
+    return document
 
 
 def _require_format(document: Mapping[str, Any], source: str) -> None:
-    found = document.get("format")
-    if found != FORMAT:
-        remedy = "count the data again" if isinstance(found, int) and found < FORMAT else "upgrade spagree"
-        raise DataError(f"{source}: format {found!r}, but this version reads {FORMAT}; {remedy}")
+    version = document.get("format")
+    if version != FORMAT:
+        remedy = "count the data again" if isinstance(version, int) and version < FORMAT else "upgrade spagree"
+        raise DataError(f"{source}: format {version!r}, but this version reads {FORMAT}; {remedy}")
 
 
-def _patterns(found: Any) -> dict[Pattern, int] | None:
-    if found is None:
+def _patterns(rows: Any) -> dict[Pattern, int] | None:
+    if rows is None:
         return None
-    return {tuple((str(label), _whole(size)) for label, size in counts): _whole(items) for *counts, items in found}
+    return {tuple((str(label), _whole(size)) for label, size in counts): _whole(items) for *counts, items in rows}
 
 
-def _grouped(found: Any) -> Grouped | None:
-    if found is None:
+def _grouped(document: Any) -> Grouped | None:
+    if document is None:
         return None
     items = {
         (str(cluster), tuple((str(group), str(label), _whole(size)) for group, label, size in votes)): _whole(count)
-        for cluster, *votes, count in found["items"]
+        for cluster, *votes, count in document["items"]
     }
-    if len(items) < len(found["items"]):
+    if len(items) < len(document["items"]):
         raise ValueError("a row of clusters and groups occurs twice")
-    made = found["annotators"]
-    people = None if made is None else {group: _counts(each) for group, each in made.items()}
-    return Grouped(_column(found["cluster"]), _column(found["by"]), items, people)
+    per_group = document["annotators"]
+    people = None if per_group is None else {group: _counts(each) for group, each in per_group.items()}
+    return Grouped(_column(document["cluster"]), _column(document["by"]), items, people)
 
 
 def _column(name: Any) -> str | None:
@@ -242,8 +242,8 @@ def _whole(value: Any) -> int:
     return value
 
 
-def _counts(found: Mapping[str, Any]) -> dict[str, int]:
-    return {key: _whole(value) for key, value in found.items()}
+def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
+    return {key: _whole(value) for key, value in counts.items()}
 
 
 def _write_parquet(counts: ItemCounts, path: Path) -> None:
@@ -261,10 +261,10 @@ def _table_checksum(frame: polars.DataFrame) -> str:
     """The checksum of the rows in order, whatever program wrote the file."""
     import hashlib
 
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for part in frame.iter_slices(ROWS_AT_ONCE):
-        found.update(part.write_csv(include_header=False).encode())
-    return found.hexdigest()
+        checksum.update(part.write_csv(include_header=False).encode())
+    return checksum.hexdigest()
 
 
 def _read_parquet(path: Path) -> ItemCounts:

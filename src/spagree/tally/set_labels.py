@@ -46,8 +46,8 @@ def _listed(label: str) -> list[str] | None:
     (['a'], ['a', 'b'], ['a', 'b'], ['a', 'b c'], None)
     """
     try:
-        found = json.loads(label)
-        return [str(part) for part in found] if isinstance(found, list) else None
+        parsed = json.loads(label)
+        return [str(part) for part in parsed] if isinstance(parsed, list) else None
     except ValueError:
         inside = label[1:-1].strip()
     if MAPPING.search(inside):
@@ -90,7 +90,7 @@ def guess_separator(labels: Iterable[Any]) -> str | None:
     if fitting[best]:
         return best
     words = {tuple(label.split()) for label in known}
-    return BLANK if len({frozenset(found) for found in words}) < len(words) and _split(known, BLANK) else None
+    return BLANK if len({frozenset(order) for order in words}) < len(words) and _split(known, BLANK) else None
 
 
 def _split(labels: list[str], separator: str) -> int:
@@ -117,39 +117,39 @@ def split_labels(
     frame: nw.LazyFrame[Any], labels: Mapping[Any, int], separator: str | None
 ) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
     """Labels as sets in one spelling; if no separator is named, it is guessed and reported."""
-    found = guess_separator(labels) if separator is None else ESCAPED.get(separator, separator)
-    if found is None:
+    chosen = guess_separator(labels) if separator is None else ESCAPED.get(separator, separator)
+    if chosen is None:
         return frame, ()
-    if not found:
+    if not chosen:
         raise UsageError("--separator is empty; say what separates the options, for example --separator ';'")
     known = [text(label) for label in labels]
-    if separator is not None and not any(len(set(options_of(label, found))) > 1 for label in known):
+    if separator is not None and not any(len(set(options_of(label, chosen))) > 1 for label in known):
         raise DataError(f"--separator {separator!r}: no label holds two options; leave it out, or name another")
-    changes = {label: new for label in known if (new := set_label(options_of(label, found))) != label}
+    changes = {label: new for label in known if (new := set_label(options_of(label, chosen))) != label}
     caution = Caution(
         "separator",
-        f"labels were split at {found!r} into sets of options; if that is wrong, name another with --separator",
+        f"labels were split at {chosen!r} into sets of options; if that is wrong, name another with --separator",
     )
-    return replaced(frame, LABEL, changes), (caution,) if separator is None and found != BAR else ()
+    return replaced(frame, LABEL, changes), (caution,) if separator is None and chosen != BAR else ()
 
 
 def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
     """Warn about sets compared as plain text: in another order they count as different labels."""
-    found = guess_separator(labels)
-    if found is None:
+    separator = guess_separator(labels)
+    if separator is None:
         return ()
     known = [text(label) for label in labels]
-    example = next(label for label in known if len(set(options_of(label, found))) > 1)
-    orders = len(known) - len({set_label(options_of(label, found)) for label in known})
+    example = next(label for label in known if len(set(options_of(label, separator))) > 1)
+    orders = len(known) - len({set_label(options_of(label, separator)) for label in known})
     are = "is another" if orders == 1 else "are others"
     written = f" ({orders:,} of them {are} in a different order)" if orders else ""
     is_list = example[0] in BRACKETS and example.endswith(BRACKETS[example[0]])
-    split = "" if is_list else f" --separator {found!r}"
+    split = "" if is_list else f" --separator {separator!r}"
     message = (
         f"labels look like sets of options (such as {example!r}), and are compared whole{written}. To give credit for "
         f"shared options: --metric jaccard{split}"
     )
-    message += f"; to ignore their order: --separator {found!r}" if orders or not is_list else ""
+    message += f"; to ignore their order: --separator {separator!r}" if orders or not is_list else ""
     is_json = is_list and example.startswith('["')
     message += "; in the export of a tool, --multi options asks yes or no about each option" if is_json else ""
     return (Caution("label_sets", message),)

@@ -19,7 +19,7 @@ NUMBER = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII)
 # Soft hyphen, zero-width space, marks of direction, word joiner, byte order mark, variants of emoji.
 INVISIBLE = dict.fromkeys((0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, 0xFE0E, 0xFE0F))
 MOST_RESPELLED = 2_000_000  # distinct items, whose names are compared on this machine
-MOST_COMPARED = 5_000  # items, annotators
+MOST_COMPARED = 5_000  # items or annotators whose names are compared
 SHOWN_GROUPS, SHOWN_SPELLINGS = 3, 4
 MOST_ANNOTATIONS = 200_000  # searched for labels that only one annotator uses
 FEWEST_OWN, MOST_OWN = 10, 0.5  # annotations of such an annotator; distinct labels per annotation
@@ -42,12 +42,12 @@ def canonical(label: str) -> str:
     ('yes', '7', '1.5', '0', '1e5', '...')
     """
     plain = normal_form(label)
-    found = NUMBER.fullmatch(plain)
-    if found is None or not (found[2] or found[3]):
+    matched = NUMBER.fullmatch(plain)
+    if matched is None or not (matched[2] or matched[3]):
         return plain
-    whole, decimals = found[2].lstrip("0") or "0", found[3].rstrip("0")
+    whole, decimals = matched[2].lstrip("0") or "0", matched[3].rstrip("0")
     number = f"{whole}.{decimals}" if decimals else whole
-    return f"-{number}" if found[1] == "-" and number != "0" else number
+    return f"-{number}" if matched[1] == "-" and number != "0" else number
 
 
 def spelling_variants(names: Iterable[Any]) -> list[list[str]]:
@@ -87,18 +87,17 @@ def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
 def caution_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Caution, ...]:
     """The same for annotators and items, whose names are fetched only if they are compared.
 
-    Items split by spelling have fewer annotations than the others: if all have the same number, above one, there are
-    none.
+    An item split by spelling has fewer annotations than the others: if all have the same number, two or more, no item
+    is split.
     """
-    found = []
     people = tally.annotators or {}
-    message = _message(people, "annotator") if len(people) <= MOST_COMPARED else None
-    found += [Caution("annotator_variants", message)] if message else []
     is_even = len(tally.items_by_n) == 1 and 1 not in tally.items_by_n
-    if tally.items and not is_even:
-        message = _message(items(), "item")
-        found += [Caution("item_variants", message)] if message else []
-    return tuple(found)
+    of_annotators = _message(people, "annotator") if len(people) <= MOST_COMPARED else None
+    of_items = _message(items(), "item") if tally.items and not is_even else None
+    return (
+        *([Caution("annotator_variants", of_annotators)] if of_annotators else []),
+        *([Caution("item_variants", of_items)] if of_items else []),
+    )
 
 
 def item_names(frame: nw.LazyFrame[Any], items: int) -> list[Any]:
@@ -114,7 +113,7 @@ def label_users(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
 def caution_own_labels(tally: Tally, used_by: Callable[[], Iterable[tuple[Any, ...]]]) -> tuple[Caution, ...]:
     """Warn about annotators whose labels nobody else uses: probably the same classes under other names.
 
-    ``used_by`` gives pairs of annotator and label; annotators who share a label may be left out.
+    ``used_by`` returns pairs of annotator and label; annotators who share a label may be left out.
     """
     people = tally.annotators or {}
     if not 1 < len(people) <= MOST_COMPARED or tally.annotations > MOST_ANNOTATIONS:
@@ -151,12 +150,12 @@ def normalized(frame: nw.LazyFrame[Any], labels: Iterable[Any]) -> nw.LazyFrame[
     respelled = replaced(frame, LABEL, _changes(labels))
     for column in (ANNOTATOR, ITEM):
         if column in column_names(frame) and frame.collect_schema()[column] == nw.String:
-            found = rows(frame.select(column).unique(subset=[column]).head(MOST_RESPELLED + 1))
-            if len(found) > MOST_RESPELLED:
+            names = rows(frame.select(column).unique(subset=[column]).head(MOST_RESPELLED + 1))
+            if len(names) > MOST_RESPELLED:
                 raise UsageError(
                     f"more than {MOST_RESPELLED:,} {column}s to respell; clean them first, without --normalize"
                 )
-            respelled = replaced(respelled, column, _changes([value for (value,) in found if value is not None]))
+            respelled = replaced(respelled, column, _changes([value for (value,) in names if value is not None]))
     if COUNT not in column_names(frame):
         return respelled
     keys = [name for name in column_names(frame) if name != COUNT]
@@ -173,8 +172,8 @@ def renamed_counts(counts: Mapping[Any, int], rename: Callable[[str], str]) -> d
     >>> renamed_counts({"Yes": 2, "yes": 1, 7: 1}, canonical)
     {'yes': 3, 7: 1}
     """
-    found: dict[Any, int] = {}
+    renamed: dict[Any, int] = {}
     for name, size in counts.items():
         new = rename(name) if isinstance(name, str) else name
-        found[new] = found.get(new, 0) + size
-    return found
+        renamed[new] = renamed.get(new, 0) + size
+    return renamed

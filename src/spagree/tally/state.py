@@ -17,7 +17,7 @@ from spagree.late import nw
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import CLUSTER, is_missing
 from spagree.tally.annotation_rows import Annotation, AnnotationRows, Moment
-from spagree.tally.count import Counted, Held
+from spagree.tally.count import Counted, HeldAnnotations
 from spagree.tally.engines import to_polars
 from spagree.tally.grouped import NO_VALUE, Grouped, Pattern, Votes
 from spagree.tally.patterns import MOST_PATTERNS, PatternCounts
@@ -62,10 +62,10 @@ class State:
         self._lock = RLock()
         self._rows = AnnotationRows()
         self._is_counted = bytearray()
-        self._slots: dict[int, int] = {}  # item and annotator → the annotation that counts
+        self._counting: dict[int, int] = {}  # item and annotator → the annotation that counts
         self._repeats: dict[int, list[int]] = {}  # item and annotator → those that do not
         self._patterns = PatternCounts()
-        self._made: Counter[int] = Counter()
+        self._per_annotator: Counter[int] = Counter()  # annotations that count
         self._left_out: Counter[str] = Counter()
         self._clusters: dict[int, str] = {}  # only items that have one
         self._answers: dict[str, Any] = {}  # until the next change
@@ -93,7 +93,7 @@ class State:
         state._fill(AnnotationRows.of(rows, keys))
         if CLUSTER in rows.columns:
             for item, cluster in zip(state._rows.item, rows[CLUSTER].to_list(), strict=True):
-                state._place(item, cluster)
+                state._set_cluster(item, cluster)
         return state
 
     # Changes ---------------------------------------------------------------------------------
@@ -115,15 +115,15 @@ class State:
         ``cluster`` belong to the item; ``cluster`` need only be given once.
         """
         with self._lock:
-            found = self._rows.code(item, annotator, label, time, text)
-            row = self._rows.find(found, key)
+            annotation = self._rows.code(item, annotator, label, time, text)
+            row = self._rows.find(annotation, key)
             if row is None:
-                self._check(found, None)
-            elif self._rows.at(row)[:3] != found[:3]:
+                self._check(annotation, None)
+            elif self._rows.at(row)[:3] != annotation[:3]:
                 raise self._another_label(row)
-            self._place(found.item, cluster)
+            self._set_cluster(annotation.item, cluster)
             if row is None:
-                row = self._rows.append(found, key)
+                row = self._rows.append(annotation, key)
                 self._is_counted.extend(bytes(self._rows.places - len(self._is_counted)))
                 self._book(row, 1)
 
@@ -140,18 +140,19 @@ class State:
     ) -> None:
         """Change the label of an annotation, or with ``key`` all of it; time and text are kept unless given."""
         with self._lock:
-            found = self._rows.code(item, annotator, label, time, text)
-            row = self._rows.find(found, key)
+            annotation = self._rows.code(item, annotator, label, time, text)
+            row = self._rows.find(annotation, key)
             if row is None:
                 raise _not_there(item, annotator, key, "add the annotation first")
             before = self._rows.at(row)
-            found = found._replace(
-                time=before.time if time is None else found.time, text=before.text if text is None else found.text
-            )
-            self._check(found, row)
-            self._place(found.item, cluster)
+            if time is None:
+                annotation = annotation._replace(time=before.time)
+            if text is None:
+                annotation = annotation._replace(text=before.text)
+            self._check(annotation, row)
+            self._set_cluster(annotation.item, cluster)
             self._book(row, -1)
-            self._rows.write(row, found)
+            self._rows.write(row, annotation)
             self._book(row, 1)
 
     update = change
@@ -205,22 +206,22 @@ class State:
         with self._lock:
             if "tally" not in self._answers:
                 names = self._rows.annotators.known
-                made = {names[code]: count for code, count in self._made.items()}
+                annotators = {names[code]: count for code, count in self._per_annotator.items()}
                 left_out = {why: count for why, count in self._left_out.items() if count}
-                whole = _summary(self._patterns.items(), made, left_out)
+                whole = _summary(self._patterns.items(), annotators, left_out)
                 self._answers["tally"] = replace(whole, grouped=self._grouped()) if self._clusters else whole
             tally: Tally = self._answers["tally"]
             return tally
 
     def _grouped(self) -> Grouped:
         """Items by cluster: one pass over the items, on demand."""
-        found: Counter[tuple[str, Votes]] = Counter()
+        items: Counter[tuple[str, Votes]] = Counter()
         for item, pattern in self._patterns.of_items():
             votes = tuple((NO_VALUE, label, count) for label, count in pattern)
-            found[self._clusters.get(item, NO_VALUE), votes] += 1
-        return Grouped("cluster", None, dict(found))
+            items[self._clusters.get(item, NO_VALUE), votes] += 1
+        return Grouped("cluster", None, dict(items))
 
-    def _place(self, item: int, cluster: Hashable) -> None:
+    def _set_cluster(self, item: int, cluster: Hashable) -> None:
         """Remember the cluster of an item; a different one is refused."""
         if is_missing(cluster) or item < 0:
             return
@@ -257,40 +258,41 @@ class State:
 
     # Counting --------------------------------------------------------------------------------
 
-    def _check(self, found: Annotation, row: int | None) -> None:
+    def _check(self, annotation: Annotation, row: int | None) -> None:
         """Refuse what cannot be counted, before anything changes."""
-        refuse_overflow(self._patterns.annotations_of(found.item) + 1)
-        others = [each for each in self._of_pair(found.pair) if each != row] if _flaw(found) is None else []
-        if self._duplicates == "error" and others and self._rows.label[others[0]] != found.label:
+        refuse_overflow(self._patterns.annotations_of(annotation.item) + 1)
+        others = self._others(annotation.pair, row) if _flaw(annotation) is None else []
+        if self._duplicates == "error" and others and self._rows.label[others[0]] != annotation.label:
             raise self._another_label(others[0])
 
     def _book(self, row: int, step: int) -> None:
         """Count a row, or count it as left out; ``step`` −1 is the inverse."""
         self._answers.clear()
-        found = self._rows.at(row)
-        flaw = _flaw(found)
+        annotation = self._rows.at(row)
+        flaw = _flaw(annotation)
         if flaw is not None:
             self._left_out[flaw] += step
-        elif found.pair is None:
+        elif annotation.pair is None:
             self._count(row, step)
         else:
-            others = [each for each in self._of_pair(found.pair) if each != row]
-            self._settle(found.pair, [*others, row] if step > 0 else others)
+            others = self._others(annotation.pair, row)
+            self._settle(annotation.pair, [*others, row] if step > 0 else others)
 
-    def _of_pair(self, pair: int | None) -> list[int]:
-        """An annotator's annotations of an item: the one that counts, then the others."""
-        return [self._slots[pair], *self._repeats.get(pair, ())] if pair in self._slots else []
+    def _others(self, pair: int | None, row: int | None) -> list[int]:
+        """An annotator's other annotations of an item: first the one that counts."""
+        rows = [self._counting[pair], *self._repeats.get(pair, ())] if pair in self._counting else []
+        return [other for other in rows if other != row]
 
     def _settle(self, pair: int, rows: list[int]) -> None:
         """Count one of an annotator's annotations of an item; the others are repeats."""
         chosen = (max if self._duplicates == "last" else min)(rows, key=self._moment, default=None)
-        before = self._slots.pop(pair, None)
+        before = self._counting.pop(pair, None)
         if before is not None and before != chosen:
             self._count(before, -1)
         if chosen is not None and before != chosen:
             self._count(chosen, 1)
         if chosen is not None:
-            self._slots[pair] = chosen
+            self._counting[pair] = chosen
         self._left_out[REPEATED] += max(0, len(rows) - 1) - len(self._repeats.pop(pair, ()))
         if len(rows) > 1:
             self._repeats[pair] = [each for each in rows if each != chosen]
@@ -300,13 +302,13 @@ class State:
         return (-inf if isnan(time) else time, self._rows.arrival[row])
 
     def _count(self, row: int, step: int) -> None:
-        found = self._rows.at(row)
-        self._patterns.move(found.item, self._rows.labels.known[found.label], step)
+        annotation = self._rows.at(row)
+        self._patterns.move(annotation.item, self._rows.labels.known[annotation.label], step)
         self._is_counted[row] = step > 0
-        if found.annotator >= 0:
-            self._made[found.annotator] += step
-            if not self._made[found.annotator]:
-                del self._made[found.annotator]
+        if annotation.annotator >= 0:
+            self._per_annotator[annotation.annotator] += step
+            if not self._per_annotator[annotation.annotator]:
+                del self._per_annotator[annotation.annotator]
 
     def _fill(self, rows: AnnotationRows) -> None:
         """Count restored rows: repeats one at a time, all others at once."""
@@ -320,10 +322,10 @@ class State:
         pairs, first = np.unique(item[named].astype(np.int64) << 32 | annotator[named], return_index=True)
         repeats = np.setdiff1d(named, named[first], assume_unique=True)
         usable[repeats] = False
-        self._slots = dict(zip(pairs.tolist(), named[first].tolist(), strict=True))
+        self._counting = dict(zip(pairs.tolist(), named[first].tolist(), strict=True))
         self._patterns = PatternCounts.of(item[usable], label[usable], rows.labels.known, len(rows.items.known))
-        made = np.bincount(annotator[named[first]], minlength=len(rows.annotators.known))
-        self._made = Counter({code: count for code, count in enumerate(made.tolist()) if count})
+        counts = np.bincount(annotator[named[first]], minlength=len(rows.annotators.known))
+        self._per_annotator = Counter({code: count for code, count in enumerate(counts.tolist()) if count})
         self._is_counted = bytearray(usable.astype(np.int8).tobytes())
         for row in repeats.tolist():
             self._check(rows.at(row), row)
@@ -337,28 +339,29 @@ class State:
 
 
 def counted_codes(
-    item: Codes, label: Codes, labels: Sequence[str], made: dict[str, int], frame: polars.DataFrame
+    item: Codes, label: Codes, labels: Sequence[str], annotators: dict[str, int], frame: polars.DataFrame
 ) -> Counted:
-    """:meth:`State.counted` for annotations kept as integers elsewhere, and as text in ``frame``; ``made`` is how many
-    each annotator made.
+    """:meth:`State.counted` for annotations kept as integers elsewhere, and as text in ``frame``.
+
+    ``annotators`` is how many annotations each annotator made.
     """
     patterns = PatternCounts.of(item, label, labels, int(item.max(initial=-1)) + 1).items()
-    return _counted(_summary(patterns, made, {}), frame)
+    return _counted(_summary(patterns, annotators, {}), frame)
 
 
-def _summary(patterns: dict[Pattern, int], made: dict[str, int], left_out: dict[str, int]) -> Tally:
-    whole = Tally.from_patterns(patterns, made if made or not patterns else None, left_out)
+def _summary(patterns: dict[Pattern, int], annotators: dict[str, int], left_out: dict[str, int]) -> Tally:
+    whole = Tally.from_patterns(patterns, annotators if annotators or not patterns else None, left_out)
     return whole if len(patterns) <= MOST_PATTERNS else replace(whole, patterns=None)
 
 
 def _counted(tally: Tally, frame: polars.DataFrame) -> Counted:
     lazy = nw.from_native(frame).lazy()
-    return Counted(tally, Held(lazy), caution_variants(tally.labels))
+    return Counted(tally, HeldAnnotations(lazy), caution_variants(tally.labels))
 
 
-def _flaw(found: Annotation) -> str | None:
+def _flaw(annotation: Annotation) -> str | None:
     """Why an annotation cannot count; None if it can."""
-    return MISSING_LABEL if found.label < 0 else MISSING_ITEM if found.item < 0 else None
+    return MISSING_LABEL if annotation.label < 0 else MISSING_ITEM if annotation.item < 0 else None
 
 
 def _not_there(item: Hashable, annotator: Hashable, key: Hashable, remedy: str) -> DataError:

@@ -115,9 +115,9 @@ class Tally:
             add_counts(self.cells, other.cells),
             add_counts(self.labels, other.labels),
             add_counts(self.pairable_labels, other.pairable_labels),
-            _sum_known(self.annotators, other.annotators),
+            sum_known(self.annotators, other.annotators),
             add_counts(self.left_out, other.left_out),
-            _sum_known(self.patterns, other.patterns),
+            sum_known(self.patterns, other.patterns),
             same_counting(self.counted, other.counted),
             self._grouped_with(other),
         )
@@ -139,12 +139,12 @@ class Tally:
         """The tally of each group of items or annotators; empty if no group column was named."""
         if self.grouped is None or self.grouped.by is None:
             return {}
-        found, made = {}, self.grouped.annotators
+        tallies, counts = {}, self.grouped.annotators
         for group in self.grouped.groups:
             part = self.grouped.only(group)
-            tally = Tally.from_patterns(part.patterns(), None if made is None else dict(made.get(group, {})))
-            found[group] = replace(tally, grouped=None if part.cluster is None else part)
-        return found
+            tally = Tally.from_patterns(part.patterns(), None if counts is None else dict(counts.get(group, {})))
+            tallies[group] = replace(tally, grouped=None if part.cluster is None else part)
+        return tallies
 
     def __radd__(self, other: object) -> Tally:
         """Let ``sum(tallies)`` start from 0."""
@@ -237,6 +237,6 @@ def _ordered(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _sum_known(left: Mapping[K, int] | None, right: Mapping[K, int] | None) -> dict[K, int] | None:
-    # The total is known only if every part is.
+def sum_known(left: Mapping[K, int] | None, right: Mapping[K, int] | None) -> dict[K, int] | None:
+    """The same for counts that may be unknown: the total is known only if both parts are."""
     return None if left is None or right is None else add_counts(left, right)

@@ -35,12 +35,12 @@ def _faults(tally: Tally) -> Iterator[str]:
         yield "a cell that no item can have"
         return
     single = tally.cells.get(Cell(1, 0, 0), 0)
-    for where, found, wanted in (
+    for where, counted, wanted in (
         ("labels", sum(tally.labels.values()), tally.annotations),
         ("labels of pairable items", tally.pairable_annotations, tally.annotations - single),
     ):
-        if found != wanted:
-            yield f"{wanted:,} annotations in the cells, {found:,} in the {where}"
+        if counted != wanted:
+            yield f"{wanted:,} annotations in the cells, {counted:,} in the {where}"
     if any(size > tally.labels.get(label, 0) for label, size in tally.pairable_labels.items()):
         yield "a label is on more pairable items than on items"
     if tally.annotators is not None and sum(tally.annotators.values()) > tally.annotations:
@@ -74,8 +74,8 @@ def _faults_of_groups(tally: Tally) -> Iterator[str]:
         yield "clusters or groups of items that cannot be"
     if tally.patterns is None or tally.grouped.patterns() != dict(tally.patterns):
         yield "clusters or groups and patterns differ"
-    made = tally.grouped.annotators
-    if made is not None and sum(sum(each.values()) for each in made.values()) > tally.annotations:
+    per_group = tally.grouped.annotators
+    if per_group is not None and sum(sum(each.values()) for each in per_group.values()) > tally.annotations:
         yield "the annotators of the groups made more annotations than there are"
 
 

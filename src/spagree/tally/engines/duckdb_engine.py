@@ -55,8 +55,8 @@ class DuckDB(Engine):
             return None
         if len(again) > MOST_REPEATS_APART:
             return frame
-        found = native.filter(f"{hash_} IN ({', '.join(map(str, sorted(again)))})")
-        return cast("Frame", nw.from_native(found))
+        candidates = native.filter(f"{hash_} IN ({', '.join(map(str, sorted(again)))})")
+        return cast("Frame", nw.from_native(candidates))
 
     def without_rows(self, frame: Frame, rows: Sequence[int]) -> Frame:
         """In SQL, where a list of constants becomes a hash table; in an expression each would be compared in turn."""
@@ -88,14 +88,14 @@ class DuckDB(Engine):
     def in_codes(self, frame: Frame, columns: Sequence[str]) -> tuple[Frame, dict[str, list[str]]]:
         """As enumerations: numbers are fetched in a fraction of the time and memory that their texts take."""
         native: Any = frame.to_native()
-        found = {
+        names_of = {
             column: sorted(name for (name,) in native.project(column).distinct().fetchall() if name is not None)
             for column in columns
         }
         # What fits in a query, which ends at a NUL
         known = {
             column: names
-            for column, names in found.items()
+            for column, names in names_of.items()
             if 0 < len(names) <= MOST_ENUMERATED and not any("\0" in name for name in names)
         }
         kinds = {column: "ENUM (" + ", ".join(map(sql_literal, names)) + ")" for column, names in known.items()}

@@ -51,14 +51,14 @@ class Engine:
         if len(changes) > MOST_CASES:
             engine = frame.implementation.value
             raise UsageError(f"{len(changes):,} texts would change, too many for {engine}; clean them first")
-        found = frame.with_columns(nw.col(column).alias("spelled"))
+        changed = frame.with_columns(nw.col(column).alias("spelled"))
         pairs = list(changes.items())
         for start in range(0, len(pairs), CASES_AT_ONCE):
             expression = nw.col(column)
             for old, new in pairs[start : start + CASES_AT_ONCE]:
                 expression = nw.when(nw.col("spelled") == nw.lit(old)).then(nw.lit(new)).otherwise(expression)
-            found = found.with_columns(expression.alias(column))
-        return found.select(frame.collect_schema().names())
+            changed = changed.with_columns(expression.alias(column))
+        return changed.select(frame.collect_schema().names())
 
     def sampled_items(self, frame: Frame, every: int) -> list[Any]:  # noqa: ARG002
         """One item in ``every``, sampled so spellings of one item stay together; none if the engine cannot."""

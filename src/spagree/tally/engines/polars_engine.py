@@ -36,8 +36,8 @@ class Polars(Engine):
         again = sizes.filter(polars.col("rows") > 1).select("hash").collect(engine="streaming")["hash"]
         if again.is_empty():
             return None
-        found: Any = native.filter(hash_.is_in(again.implode()))
-        return frame if len(again) > MOST_REPEATS_APART else cast("Frame", nw.from_native(found))
+        candidates: Any = native.filter(hash_.is_in(again.implode()))
+        return frame if len(again) > MOST_REPEATS_APART else cast("Frame", nw.from_native(candidates))
 
     def replaced(self, frame: Frame, column: str, changes: Mapping[str, str]) -> Frame:
         """By polars' own replacement."""
@@ -65,5 +65,5 @@ class Polars(Engine):
 
     def to_polars(self, frame: Frame) -> polars.DataFrame:
         """Collected as a stream."""
-        found: polars.DataFrame = frame.to_native().collect(engine="streaming")
-        return found
+        table: polars.DataFrame = frame.to_native().collect(engine="streaming")
+        return table
