@@ -86,14 +86,14 @@ def cover(setting: Setting, rounds: int) -> dict[str, Any]:
     widths = dict.fromkeys(inside, 0.0)
     defined = 0
     for _ in range(rounds):
-        found = peers(setting.draw(random))
-        weight = (found.n - 1) / found.n
-        agreement = found.pairs / (found.n * (found.n - 1))
+        others = peers(setting.draw(random))
+        weight = (others.n - 1) / others.n
+        agreement = others.pairs / (others.n * (others.n - 1))
         value = float(np.sum(weight * agreement) / np.sum(weight))
-        pairable = np.sum(1 / found.n)
-        spread = np.sum(((found.n - 1) * (agreement - value)) ** 2 / found.n)
+        pairable = np.sum(1 / others.n)
+        spread = np.sum(((others.n - 1) * (agreement - value)) ** 2 / others.n)
         variance = float(pairable / (pairable - 1) * spread / np.sum(weight) ** 2)
-        two = two_way(found, BY_N, variance)
+        two = two_way(others, BY_N, variance)
         if two is None:
             continue
         defined += 1
@@ -101,7 +101,7 @@ def cover(setting: Setting, rounds: int) -> dict[str, Any]:
             "items": wilson(value, variance**0.5, two.equal_items, 0.95),
             "annotators": wilson(value, two.stderr, two.equal_items, 0.95, two.freedom),
         }
-        for name, freedom in other_freedoms(found, two).items():
+        for name, freedom in other_freedoms(others, two).items():
             ends[name] = wilson(value, two.stderr, two.equal_items, 0.95, freedom)
         for name, (low, high) in ends.items():
             inside[name] += low <= setting.truth <= high
@@ -126,9 +126,9 @@ def cover(setting: Setting, rounds: int) -> dict[str, Any]:
     }
 
 
-def other_freedoms(found: Peers, two: TwoWay) -> dict[str, float]:
+def other_freedoms(others: Peers, two: TwoWay) -> dict[str, float]:
     """Degrees of freedom that look at how influence is spread over annotators: (Σu²)²/Σu⁴ of the leave-one-out values."""
-    without = leave_one_out(found, BY_N)[found.shared > 0]
+    without = leave_one_out(others, BY_N)[others.shared > 0]
     squares = (without - without.mean()) ** 2
     spread = float(squares.sum() ** 2 / max((squares**2).sum(), 1e-300))
     people = max(two.stderr**2 - two.items, 0.0)
@@ -213,7 +213,7 @@ TEXT = """# How often the interval for new annotators holds
 
 `interval_for="annotators"` (`--interval-for annotators`) gives an interval for new annotators and new items, from a
 two-way variance ([how](../breakdowns.md#what-the-interval-covers)). Does a 95% interval contain the truth 95% of the
-time, where the truth is the agreement of two annotators who were never seen on an item that was never seen?
+time, where the truth is the agreement of two new annotators on a new item?
 
 Simulated: {rounds} data sets per setting of 200 items and three classes, 2, 2–3 or 3 annotations per item, weights
 `annotations_m1`. Each annotator answers carefully with an individual probability, drawn from the named population,
@@ -237,28 +237,28 @@ The ten settings with the lowest coverage:
 
 ## Other degrees of freedom
 
-With spammers, the variance between annotators depends on a few of them. Two corrections by (Σu²)²/Σu⁴, the effective number of
-influences u of single annotators: Satterthwaite's degrees of freedom with the annotators' part on that number, and the
-least of the three numbers.
+With spammers, the variance between annotators depends on a few of them. Two corrections use (Σu²)²/Σu⁴, the effective
+number of annotators by their influences u: Satterthwaite's degrees of freedom with that number for the annotators, and
+the smallest of the three numbers.
 
-| | as it is | width | Satterthwaite | width | least of three | width |
+| | in use | width | Satterthwaite | width | smallest of three | width |
 |---|--:|--:|--:|--:|--:|--:|
 {variants}
 
-Satterthwaite's covers less if annotators are ordinary; the least of three covers more but is wider than the tenth that
-would be worth it. Most misses happen when no spammer was drawn, and no formula can see absent people. So the degrees
-of freedom stay, and where one annotator moves the figure more than all the others together, the warning
+Satterthwaite's covers less if annotators are ordinary; the smallest of three covers more, but is wider by more than
+the tenth that would be worth it. Most misses happen when no spammer was drawn, and no formula can see absent people. So
+the degrees of freedom are kept, and where one annotator moves the figure more than all the others together, the warning
 `one_annotator_decides` says so.
 
 Conclusions:
 
 - For populations of ordinary quality coverage is {usual_low}–{usual_high}, where intervals over items alone hold
-  only a part of the time. The price is width: with four annotators the interval is several times as wide.
+  only some of the time. The price is width: with four annotators the interval is several times as wide.
 - It misses if a few annotators are of a different kind altogether: one in five answers blindly, and four, six or ten
   annotators often include none of them, or too many. No interval can know of spammers it has not seen. With 60
   annotators and equal workloads it holds; with unequal workloads a handful of people are most of the sample.
 - It is too wide if annotators are few and do not differ at all (quality equal) or hardly (nearly perfect): their
-  variance is then known from a few degrees of freedom, and can only be found too large, never below zero.
+  variance is then estimated from a few degrees of freedom, and an estimate cannot fall below zero.
 - The interval is undefined if leaving out some annotator leaves no item with two annotations: {undefined} data sets here.
 - Chance-corrected coefficients keep their interval over items: the output says so.
 """
@@ -268,9 +268,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=2000)
     parser.add_argument("--processes", type=int, default=2)
-    given = parser.parse_args()
-    rounds, chosen = given.rounds, settings()
-    with ProcessPoolExecutor(given.processes) as pool:
+    options = parser.parse_args()
+    rounds, chosen = options.rounds, settings()
+    with ProcessPoolExecutor(options.processes) as pool:
         rows = list(pool.map(cover, chosen, [rounds] * len(chosen)))
     publish("annotator-coverage", rows, report(rows, rounds))
 

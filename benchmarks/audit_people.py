@@ -140,8 +140,10 @@ def coded(item: Any, who: Any, label: Any, people: int, classes: int) -> Coded:
 def tally_of(codes: Coded) -> Tally:
     votes = np.zeros((codes.items, len(codes.labels)), dtype=np.int64)
     np.add.at(votes, (codes.item, codes.label), 1)
-    found = Counter(map(tuple, votes.tolist()))
-    named = {tuple((label, k) for label, k in zip(codes.labels, row, strict=True) if k): n for row, n in found.items()}
+    patterns = Counter(map(tuple, votes.tolist()))
+    named = {
+        tuple((label, k) for label, k in zip(codes.labels, row, strict=True) if k): n for row, n in patterns.items()
+    }
     return Tally.from_patterns(named)
 
 
@@ -180,8 +182,8 @@ def naming(rounds: int) -> Iterator[Row]:
             count["stands_out"] += bool(out[0])
             count["one_label"] += bool(one[0])
         row: Row = {"part": "naming", "setting": project.name, "odd": project.odd, "sets": rounds}
-        found = {name: count[name] / rounds for name in ("stands_out", "one_label")} if project.odd else {}
-        yield row | {"wrongly": count["wrongly"] / rounds} | found
+        power = {name: count[name] / rounds for name in ("stands_out", "one_label")} if project.odd else {}
+        yield row | {"wrongly": count["wrongly"] / rounds} | power
 
 
 # Teams and spammers --------------------------------------------------------------------------
@@ -212,12 +214,12 @@ def teams(rounds: int) -> Iterator[Row]:
             items, others, warned = both_intervals(project.draw(random))
             if others.low is None or others.high is None:
                 continue
-            held = others.low <= project.truth <= others.high
+            holds = others.low <= project.truth <= others.high
             count["sets"] += 1
             count["items"] += (items.low or 0) <= project.truth <= (items.high or 0)
-            count["others"] += held
+            count["others"] += holds
             count["warned"] += warned
-            count["held or warned"] += held or warned
+            count["held or warned"] += holds or warned
             count["width"] += others.high - others.low  # type: ignore[assignment]
         shares = {
             name: count[name] / count["sets"] for name in ("items", "others", "width", "warned", "held or warned")
@@ -227,9 +229,9 @@ def teams(rounds: int) -> Iterator[Row]:
 
 def both_intervals(codes: Coded) -> tuple[Estimate, Estimate, bool]:
     """For these annotators, for others, and whether one annotator is said to decide."""
-    tally, found = tally_of(codes), peers(codes)
+    tally, others = tally_of(codes), peers(codes)
     items, shape = spa_of(tally), cautious_shape(tally)
-    return items, to_new_annotators(found, BY_N, items, shape), decisive(found, BY_N) is not None
+    return items, to_new_annotators(others, BY_N, items, shape), decisive(others, BY_N) is not None
 
 
 # Plans ---------------------------------------------------------------------------------------
@@ -248,7 +250,7 @@ NEW_ITEMS = 300
 
 
 def plans(rounds: int) -> Iterator[Row]:
-    """A pilot of n annotations per item, planned with 2 to 5 per item; what is promised against what comes."""
+    """A pilot of n annotations per item, planned with 2 to 5 per item: the realised half-width over the promised one."""
     for number, project in enumerate(PILOTS):
         random = np.random.default_rng([23, number])
         ratios, inside = [], 0
@@ -329,7 +331,7 @@ are {error:.3f}. Made by `benchmarks/audit_people.py`; all rows are in [audit-pe
 ## Naming annotators
 
 Twelve people, 300 items of three classes, three annotations each, unless the row says otherwise. Nobody is worse than the
-others in the first table: someone may be named (`stands_out` or `one_label`) in one project of ten at most, one in
+others in the first table: someone may be named (`stands_out` or `one_label`) in at most one project in ten, one in
 twenty for each of the two. The highest share is {wrongly}.
 
 {alike}
@@ -349,14 +351,14 @@ differ. Lowest coverage of the interval for others: {team}.
 
 Everyone is a spammer with the same probability; a spammer answers at random or always gives one label. A team without one
 cannot know that they exist. *Warned*: `one_annotator_decides`. Lowest coverage: {spammer}; the interval holds, or the warning is
-given, in {either} at least.
+given, in at least {either} of the data sets.
 
 {spammers}
 
 ## Plans from pilots
 
 Realised half-width over the promised one: 300 new items with 2 to 5 annotations each, planned from a pilot. The middle nine
-tenths of all ratios lie in {ratio}.
+tenths of the ratios lie within {ratio}.
 
 {plans}
 """

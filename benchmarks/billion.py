@@ -53,29 +53,29 @@ def merge_and_score(folder: Path, annotations: int) -> list[results.Row]:
     merged = folder / "merged.json"
     rows = [row("merge", annotations, spagree("merge", *map(str, sorted(folder.glob("tally-*"))), "-o", str(merged)))]
     done = spagree("score", str(merged), "--json")
-    found = json.loads(done.value)
-    if found["data"]["annotations"] != annotations:
-        sys.exit(f"{found['data']['annotations']:,} annotations were counted, and {annotations:,} written")
-    spa = found["spa"]
+    document = json.loads(done.value)
+    if document["data"]["annotations"] != annotations:
+        sys.exit(f"{document['data']['annotations']:,} annotations were counted, and {annotations:,} written")
+    spa = document["spa"]
     return [*rows, row("score", annotations, done, spa=spa["value"], low=spa["low"], high=spa["high"])]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", type=int, help="20 unless told; 3 if quick")
-    parser.add_argument("--size", type=number, help="annotations of a part: 5e7 unless told; 1e6 if quick")
+    parser.add_argument("--parts", type=int, help="default 20; 3 with --quick")
+    parser.add_argument("--size", type=number, help="annotations of a part: default 5e7; 1e6 with --quick")
     parser.add_argument("--quick", action="store_true", help="nothing written to docs")
-    given = parser.parse_args()
-    parts, size = given.parts or (3 if given.quick else 20), given.size or (10**6 if given.quick else 5 * 10**7)
+    options = parser.parse_args()
+    parts, size = options.parts or (3 if options.quick else 20), options.size or (10**6 if options.quick else 5 * 10**7)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows = [count_part(part, size, folder) for part in range(parts)]
         rows += merge_and_score(folder, parts * size)
-        store = folder if given.quick else results.FOLDER
+        store = folder if options.quick else results.FOLDER
         results.keep(store / "billion.csv", rows, key=())
         results.note_environment(store, "billion", ("spagree", "duckdb", "polars"))
         print("\n".join(results.billion_section(store)))
-    if not given.quick:
+    if not options.quick:
         results.report()
 
 

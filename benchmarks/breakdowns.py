@@ -52,19 +52,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--annotations", type=int, default=10_000_000)
     parser.add_argument("--annotators", type=int, default=10_000)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "annotations.parquet"
-        make_data(given.annotations, given.annotators, path)
-        print(f"{given.annotations:,} annotations, {given.annotators:,} annotators, string ids, random order")
+        make_data(options.annotations, options.annotators, path)
+        print(f"{options.annotations:,} annotations, {options.annotators:,} annotators, string ids, random order")
         spagree, page = str(Path(sys.executable).parent / "spagree"), str(Path(folder) / "page.html")
         show("score --report", command([spagree, "score", str(path), "--report", page], Limits()))
         for name, job in JOBS.items():
             show(name, run((MEASURE + "; " + job).format(path=path), Limits()))
 
 
-def show(name: str, found: Outcome) -> None:
-    print(f"{name:<30} {found.failure or f'{found.seconds:6.1f} s {found.memory:6.2f} GB'}", flush=True)
+def show(name: str, outcome: Outcome) -> None:
+    print(f"{name:<30} {outcome.failure or f'{outcome.seconds:6.1f} s {outcome.memory:6.2f} GB'}", flush=True)
 
 
 if __name__ == "__main__":

@@ -45,17 +45,17 @@ SETTINGS += [Setting(50, 10, spread, uneven=True) for spread in (0.5, 1.0, 2.0)]
 
 def draw(setting: Setting, random: np.random.Generator) -> Tally:
     """One data set, as a tally with clusters."""
-    found: Counter[tuple[str, Votes]] = Counter()
+    items: Counter[tuple[str, Votes]] = Counter()
     for cluster in range(setting.clusters):
         size = 1 + random.geometric(1 / setting.items) if setting.uneven else setting.items
         usual = random.choice([2, 3, 5]) if setting.uneven else 0
         right = agreeing(random.normal(0, setting.spread), size, random)
         for item in range(size):
             n = int(usual or random.choice([2, 3, 5]))
-            given = int(random.binomial(n, right[item]))
-            votes = ((label, count) for label, count in zip(LABELS, (given, n - given), strict=True) if count)
-            found[f"c{cluster}", tuple(("", label, count) for label, count in votes)] += 1
-    grouped = Grouped("cluster", None, dict(found))
+            first = int(random.binomial(n, right[item]))
+            votes = ((label, count) for label, count in zip(LABELS, (first, n - first), strict=True) if count)
+            items[f"c{cluster}", tuple(("", label, count) for label, count in votes)] += 1
+    grouped = Grouped("cluster", None, dict(items))
     return replace(Tally.from_patterns(grouped.patterns()), grouped=grouped)
 
 
@@ -75,20 +75,20 @@ def truth(setting: Setting) -> float:
 def study(setting: Setting, rounds: int) -> dict[str, float]:
     """Coverage of SPA and of alpha, level of both tests, mean width: without clusters and with them."""
     random = np.random.default_rng([setting.clusters, setting.items, round(10 * setting.spread), setting.uneven])
-    value, found = truth(setting), Counter()
+    value, sums = truth(setting), Counter()
     for _ in range(rounds):
         tally = draw(setting, random)
         for name, each in (("plain", replace(tally, grouped=None)), ("clusters", tally)):
             result = find(each)
             spa, p = result.spa, result.missingness.p
             between = result.missingness.p_of_differences()
-            found[f"{name} covers"] += spa.low <= value <= spa.high
-            found[f"{name} alarms"] += p is not None and p < ALARM
-            found[f"{name} differences"] += between is not None and between < ALARM
-            found[f"{name} width"] += spa.high - spa.low
+            sums[f"{name} covers"] += spa.low <= value <= spa.high
+            sums[f"{name} alarms"] += p is not None and p < ALARM
+            sums[f"{name} differences"] += between is not None and between < ALARM
+            sums[f"{name} width"] += spa.high - spa.low
             kappa = result.chance["krippendorff_alpha"]
-            found[f"{name} alpha"] += kappa.low <= 2 * value - 1 <= kappa.high
-    return {name: total / rounds for name, total in found.items()}
+            sums[f"{name} alpha"] += kappa.low <= 2 * value - 1 <= kappa.high
+    return {name: total / rounds for name, total in sums.items()}
 
 
 def table(rounds: int) -> list[str]:

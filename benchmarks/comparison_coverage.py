@@ -109,14 +109,14 @@ def figure(coded: AnnotationCodes) -> Figure:
     own = groups.weights(weights.by_n)
     value = exact_mean(groups, weights.by_n)
     spa = estimate(value, groups, own, cautious_shape(tally), level=0.95, scheme="annotations_m1")
-    found = pairable(coded, one_less)
-    return figure_of(spa, influence(found, jackknife(found), Sums.observed))
+    annotations = pairable(coded, one_less)
+    return figure_of(spa, influence(annotations, jackknife(annotations), Sums.observed))
 
 
 def rounds_of(
     name: str, rounds: int, items: int, *, shared: float = 1.0, design: str = "2–4 against 2–3", gap: float = -0.05
 ) -> Iterator[tuple[Difference, float]]:
-    """Two rounds of one project, again and again: what is found, and the true difference."""
+    """Two rounds of one project, again and again: the estimated and the true difference."""
     rng = np.random.default_rng(crc32(f"{name} {items} {shared} {design} {gap}".encode()))
     shares, per_item = DESIGNS[design]
     care = rng.uniform(0.6, 0.98, PEOPLE)
@@ -132,21 +132,28 @@ def rounds_of(
 
 def differences(rounds: int) -> Iterator[dict[str, Any]]:
     for design, items, shared in product(DESIGNS, (10, 30, 100, 300, 1000), (1.0, 0.5, 0.0)):
-        found = list(rounds_of("differences", rounds, items, shared=shared, design=design))
-        held = np.mean([each.low <= truth <= each.high for each, truth in found])
-        width = np.mean([(each.high - each.low) / 2 for each, _ in found])
-        yield {"design": design, "items": items, "shared": shared, "holds": held, "half_width": width, "rounds": rounds}
+        pairs = list(rounds_of("differences", rounds, items, shared=shared, design=design))
+        coverage = np.mean([each.low <= truth <= each.high for each, truth in pairs])
+        width = np.mean([(each.high - each.low) / 2 for each, _ in pairs])
+        yield {
+            "design": design,
+            "items": items,
+            "shared": shared,
+            "holds": coverage,
+            "half_width": width,
+            "rounds": rounds,
+        }
 
 
 def verdicts(rounds: int) -> Iterator[dict[str, Any]]:
     for gap, items in product((0.0, -0.025, -0.05, -0.1), (10, 30, 100, 300, 1000)):
-        found = [each for each, _ in rounds_of("verdicts", rounds, items, gap=gap)]
+        results = [each for each, _ in rounds_of("verdicts", rounds, items, gap=gap)]
         yield {
             "gap": gap,
             "items": items,
-            "agrees_less": np.mean([each.high < 0 for each in found]),
-            "agrees_more": np.mean([each.low > 0 for each in found]),
-            "gate_passes": np.mean([each.low > -MARGIN for each in found]),
+            "agrees_less": np.mean([each.high < 0 for each in results]),
+            "agrees_more": np.mean([each.low > 0 for each in results]),
+            "gate_passes": np.mean([each.low > -MARGIN for each in results]),
             "rounds": rounds,
         }
 
@@ -167,7 +174,7 @@ def models(rounds: int) -> Iterator[dict[str, Any]]:
 
 
 def few(rounds: int) -> Iterator[dict[str, Any]]:
-    """The settings in which intervals were too narrow, and verdicts too often wrong, before they allowed for more."""
+    """The settings in which intervals were too narrow, and verdicts too often wrong, before the interval allowed for unseen items."""
     settings = [
         ("rare", 1, 50),
         ("rare", 5, 50),
@@ -185,18 +192,18 @@ def _model(model: str, classes: str, each: int, items: int, rounds: int) -> Iter
     care = 0.0 if gap is None else model_care(gap, shares)
     if np.isnan(care):  # people agree so often by chance that nothing is that far below them
         return
-    told, held = Counter(), 0
+    verdicts, covered = Counter(), 0
     rng = np.random.default_rng(crc32(f"{model} {classes} {each} {items}".encode()))
     for _ in range(rounds):
         world = World(rng, items, shares)
         people = rng.uniform(2 * CARE - 1, 1.0, max(4, round(3 * items / each)))
         coded = world.annotate(np.arange(items), people, between(2, 4, rng, items))
         labels = world.labels(np.arange(items), np.full(items, care)).tolist()
-        found = among_people("m", coded, [dict(enumerate(labels))], one_less, LABELS)
-        told[found.verdict] += 1
-        held += gap is not None and found.difference.low <= gap <= found.difference.high
-    shown = {name: told[name] / rounds for name in ("as_good", "worse", "cannot_tell")}
-    held_share = "" if gap is None else held / rounds
+        findings = among_people("m", coded, [dict(enumerate(labels))], one_less, LABELS)
+        verdicts[findings.verdict] += 1
+        covered += gap is not None and findings.difference.low <= gap <= findings.difference.high
+    shown = {name: verdicts[name] / rounds for name in ("as_good", "worse", "cannot_tell")}
+    held_share = "" if gap is None else covered / rounds
     own = {"model": model, "classes": classes, "items_per_person": each, "items": items}
     yield {**own, **shown, "holds": held_share, "rounds": rounds}
 
@@ -235,8 +242,8 @@ def grid(rows: list[dict[str, str]], down: str, across: str, cell: str) -> str:
     lines = [f"| {down} | " + " | ".join(f"{int(head):,} items" for head in heads) + " |"]
     lines.append("|---|" + "--:|" * len(heads))
     for name in dict.fromkeys(row[down] for row in rows):
-        found = {row[across]: f"{float(row[cell]):.3f}" for row in rows if row[down] == name}
-        cells = [found.get(head, "–") for head in heads]
+        by_head = {row[across]: f"{float(row[cell]):.3f}" for row in rows if row[down] == name}
+        cells = [by_head.get(head, "–") for head in heads]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -245,14 +252,14 @@ def differences_text() -> str:
     rows = table("differences")
     for row in rows:
         row["shared items"] = f"{row['design']}; {float(row['shared']):.0%} shared"
-    held = [float(row["holds"]) for row in rows]
-    inside, low = sum(0.93 <= each <= 0.97 for each in held), sum(each < 0.93 for each in held)
+    coverage = [float(row["holds"]) for row in rows]
+    inside, low = sum(0.93 <= each <= 0.97 for each in coverage), sum(each < 0.93 for each in coverage)
     larger = [float(row["holds"]) for row in rows if int(row["items"]) >= 100]
     small = [float(row["holds"]) for row in rows if int(row["items"]) < 100]
     return f"""## The interval of a difference
 
 How often the 95% interval contains the true difference of two rounds, {int(rows[0]["rounds"]):,} pairs of rounds per setting:
-{span(held)}. {inside} of {len(rows)} settings lie within 0.93–0.97, {low} below, {len(rows) - inside - low} above. With 100 items
+{span(coverage)}. {inside} of {len(rows)} settings lie within 0.93–0.97, {low} below, {len(rows) - inside - low} above. With 100 items
 and more it is {span(larger)}; with 10 and 30 items {span(small)}: with few disagreements the interval is wider than necessary.
 "–" was not run. These were run with an earlier version of the script, in which people take 15% less care in the second round.
 
@@ -280,7 +287,7 @@ How often `compare` says that the second round agrees less:
 ![How often a lower agreement is detected, by number of items](comparisons.svg)
 
 How often the gate `--no-worse-than {MARGIN}` lets the second round pass. Where it is worse by exactly {MARGIN}, it passes in
-{span(passed)}; where it is as good as the first, the gate needs the items that this table shows:
+{span(passed)}; where it is as good as the first, this table shows how many items the gate needs:
 
 {grid(rows, "second round", "items", "gate_passes")}
 """
@@ -295,14 +302,14 @@ def few_text() -> str:
     for row in rows:
         shares = " | ".join(f"{float(row[name]):.3f}" for name in ("holds", "as_good", "worse"))
         lines.append(f"| {row['model']} | {row['classes']} | {row['items_per_person']} | {row['items']} | {shares} |")
-    held = [float(row["holds"]) for row in rows]
+    coverage = [float(row["holds"]) for row in rows]
     wrong = [float(row["as_good"]) for row in rows if row["model"] == "0.05 below"]
     return f"""## A model among people, few items
 
 The interval of Δ allows for items that speak against the model and happen to be missing
 ([mathematics](../mathematics.md#19-a-model-among-people)). Before it did, it contained the true Δ in 0.875–0.907 with a rare class and
-50 items, and a model worse by the margin was called *as good* in up to 0.068. In the settings where that was so, with
-{int(rows[0]["rounds"]):,} projects each, it now contains it in {span(held)}, and such a model is called *as good* in {span(wrong)}:
+50 items, and a model worse by the margin was called *as good* in up to 0.068. In those settings, with
+{int(rows[0]["rounds"]):,} projects each, it now contains the true Δ in {span(coverage)}, and such a model is called *as good* in {span(wrong)}:
 
 {chr(10).join(lines)}
 """
@@ -315,7 +322,7 @@ def models_text() -> str:
     own = {name: [row for row in rows if row["model"] == name] for name in MODELS}
     worse = [float(row["worse"]) for row in own["as a person"]]
     good = [float(row["as_good"]) for row in own["0.05 below"]]
-    held = [float(row["holds"]) for row in rows if row["holds"]]
+    coverage = [float(row["holds"]) for row in rows if row["holds"]]
     few = [float(row["holds"]) for row in own["as a person"] if (row["classes"], row["items"]) == ("rare", "50")]
     bots = [float(row["as_good"]) for row in own["at random"]]
     chosen = [row for row in own["as a person"] if row["classes"] == "balanced"]
@@ -329,10 +336,10 @@ projects per setting.
 - A model that is exactly as good as the average person is called *worse* in {span(worse)}.
 - A model that is worse by exactly the margin is called *as good* in {span(good)}.
 - A model that labels at random (balanced classes) is called *as good* in {span(bots)}.
-- The 95% interval of Δ, for new items and new people, contains the true Δ in {span(held)}, with a rare class and 50 items in
+- The 95% interval of Δ, for new items and new people, contains the true Δ in {span(coverage)}, with a rare class and 50 items in
   {span(few)} for a model as good as a person.
 
-This part was run before the interval allowed for more, as the section above shows: with 50 and 100 items it is now wider, and
+This part was run before that change (see the section above): with 50 and 100 items the interval is now wider, and
 the verdict *as good* is rarer; with more items little changes.
 
 How often a model that is exactly as good as the average person is called *as good*, by items per person:
@@ -345,11 +352,11 @@ How often a model that is worse by exactly the margin is called *as good*:
 
 {grid(own["0.05 below"], "items per person", "items", "as_good")}
 
-How often a model that is worse by 0.10 is called *worse*. (With the rare class a model at random is only about 0.06 below.)
+How often a model that is worse by 0.10 is called *worse*. (With the rare class, a random model is only about 0.06 below.)
 
 {grid(own["0.10 below"], "items per person", "items", "worse")}
 
-How often a model at random is called *worse*:
+How often a random model is called *worse*:
 
 {grid(own["at random"], "items per person", "items", "worse")}
 
@@ -368,9 +375,9 @@ def power(rows: list[dict[str, str]], colour: str, field: str, title: str) -> An
 
 def page() -> None:
     head = f"# Comparisons: do intervals hold, and are verdicts right?\n\n{INTRODUCTION}\n"
-    made = {name: (FOLDER / f"comparisons-{name}.csv").exists() for name in PARTS}
+    exists = {name: (FOLDER / f"comparisons-{name}.csv").exists() for name in PARTS}
     texts = {"differences": differences_text, "verdicts": verdicts_text, "few": few_text, "models": models_text}
-    text = "\n".join([head, *(texts[name]() for name in PARTS if made[name])])
+    text = "\n".join([head, *(texts[name]() for name in PARTS if exists[name])])
     (FOLDER / "comparisons.md").write_text(text)
 
 
@@ -385,9 +392,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="+", choices=[*PARTS, "page"])
     parser.add_argument("--rounds", type=int, default=1000)
-    asked = parser.parse_args()
-    for name in asked.parts:
-        page() if name == "page" else run(name, asked.rounds)
+    options = parser.parse_args()
+    for name in options.parts:
+        page() if name == "page" else run(name, options.rounds)
 
 
 if __name__ == "__main__":

@@ -56,8 +56,8 @@ def make_data(annotations: int, folder: Path) -> dict[str, Path]:
 
     import spagree
 
-    found = spagree.simulate(items=annotations // 6, annotators=2400, classes=10, per_item=6, seed=1)
-    frame = found.frame.sample(fraction=1.0, shuffle=True, seed=1)
+    simulation = spagree.simulate(items=annotations // 6, annotators=2400, classes=10, per_item=6, seed=1)
+    frame = simulation.frame.sample(fraction=1.0, shuffle=True, seed=1)
     paths = {name: folder / f"{name}.parquet" for name in ("path", "anonymous", "repeated")}
     frame.select("item", "annotator", "label").write_parquet(paths["path"])
     frame.select("item", "label").write_parquet(paths["anonymous"])
@@ -103,8 +103,8 @@ def measure_start(paths: dict[str, Path]) -> list[tuple[str, float, float]]:
         "of which click, numpy and rich": [sys.executable, "-c", imports],
     }
     empty, empty_cpu = best_times([sys.executable, "-c", "pass"])
-    found = {name: best_times(command) for name, command in started.items()}
-    return [(name, seconds / empty, cpu / empty_cpu) for name, (seconds, cpu) in found.items()]
+    times = {name: best_times(command) for name, command in started.items()}
+    return [(name, seconds / empty, cpu / empty_cpu) for name, (seconds, cpu) in times.items()]
 
 
 def measure_exports(folder: Path) -> list[str]:

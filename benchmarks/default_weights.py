@@ -36,11 +36,11 @@ def items_of(path: Path) -> list[Ints] | None:
     rows = polars.read_csv(path, infer_schema=False).unique(["item", "annotator"], keep="first", maintain_order=True)
     labels = rows["label"].drop_nulls().unique().sort()
     coded = rows.drop_nulls("label").with_columns(polars.col("label").replace_strict(labels, np.arange(len(labels))))
-    found = [
+    labels_of = [
         np.asarray(each, dtype=np.int64)[:MOST]
         for each in coded.group_by("item", maintain_order=True).agg("label")["label"]
     ]
-    enough = [each for each in found if len(each) >= FEWEST]
+    enough = [each for each in labels_of if len(each) >= FEWEST]
     return enough if len(enough) >= 50 else None
 
 
@@ -69,13 +69,15 @@ def truth(items: list[Ints]) -> float:
 def errors(items: list[Ints], size: int, design: str, rounds: int) -> dict[str, float]:
     """Mean squared error and bias of each scheme."""
     random, right = np.random.default_rng([9, size, len(design)]), truth(items)
-    found = np.zeros((rounds, len(SCHEMES)))
+    deviations = np.zeros((rounds, len(SCHEMES)))
     for number in range(rounds):
         tally = draw(items, size, design, random)
         groups = item_groups(tally)
-        found[number] = [exact_mean(groups, weigh(scheme, tally).by_n) - right for scheme in SCHEMES]
-    squared = dict(zip(SCHEMES, (found**2).mean(axis=0).tolist(), strict=True))
-    return squared | {f"bias {scheme}": each for scheme, each in zip(SCHEMES, found.mean(axis=0).tolist(), strict=True)}
+        deviations[number] = [exact_mean(groups, weigh(scheme, tally).by_n) - right for scheme in SCHEMES]
+    squared = dict(zip(SCHEMES, (deviations**2).mean(axis=0).tolist(), strict=True))
+    return squared | {
+        f"bias {scheme}": each for scheme, each in zip(SCHEMES, deviations.mean(axis=0).tolist(), strict=True)
+    }
 
 
 def study(folder: Path, rounds: int) -> Iterator[dict[str, Any]]:

@@ -55,13 +55,17 @@ def make_exports(annotations: int, folder: Path) -> dict[str, Path]:
     paths = {"plain CSV": folder / "plain.csv", "Label Studio": folder / "studio.json", "MTurk": folder / "turk.csv"}
     with paths["plain CSV"].open("w", newline="") as stream:
         rows = (
-            [task, who, label, when.isoformat()] for task, found in enumerate(tasks, 1) for who, label, when in found
+            [task, who, label, when.isoformat()]
+            for task, annotated in enumerate(tasks, 1)
+            for who, label, when in annotated
         )
         csv.writer(stream).writerows([["item", "annotator", "label", "time"], *rows])
     with paths["Label Studio"].open("w") as stream:
-        stream.write("[" + ",\n".join(json.dumps(_task(number, found)) for number, found in enumerate(tasks, 1)) + "]")
+        stream.write(
+            "[" + ",\n".join(json.dumps(_task(number, annotated)) for number, annotated in enumerate(tasks, 1)) + "]"
+        )
     with paths["MTurk"].open("w", newline="") as stream:
-        turk = (_assignment(number, each) for number, found in enumerate(tasks, 1) for each in found)
+        turk = (_assignment(number, each) for number, annotated in enumerate(tasks, 1) for each in annotated)
         csv.writer(stream, quoting=csv.QUOTE_ALL).writerows([TURK, *turk])
     return paths
 
@@ -78,10 +82,10 @@ def _text(number: int) -> str:
     return f"Review number {number}: the food was fine and the staff friendly enough."
 
 
-def _task(number: int, found: list[Annotation]) -> dict[str, Any]:
-    made = [_annotation(PER_TASK * number + place, number, *each) for place, each in enumerate(found)]
+def _task(number: int, annotated: list[Annotation]) -> dict[str, Any]:
+    annotations = [_annotation(PER_TASK * number + place, number, *each) for place, each in enumerate(annotated)]
     return {
-        "id": number, "annotations": made, "file_upload": "reviews.csv", "drafts": [], "predictions": [],
+        "id": number, "annotations": annotations, "file_upload": "reviews.csv", "drafts": [], "predictions": [],
         "data": {"text": _text(number)}, "meta": {}, "created_at": "2026-10-01T06:00:00Z",
         "updated_at": "2026-10-01T06:00:00Z", "allow_skip": True, "inner_id": number, "total_annotations": PER_TASK,
         "cancelled_annotations": 0, "total_predictions": 0, "comment_count": 0, "unresolved_comment_count": 0,

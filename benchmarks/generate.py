@@ -77,7 +77,7 @@ def chunks(design: Design) -> Iterator[Words]:
 
 
 def scattered(numbers: Words, bits: int) -> Words:
-    """A bijection of the numbers below 2 to the power ``bits`` that leaves no order to see."""
+    """A bijection of the numbers below 2 to the power ``bits`` that leaves no visible order."""
     mask, half = np.uint64((1 << bits) - 1), np.uint64(bits // 2 + 1)
     for odd in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7):
         numbers = (numbers * np.uint64(odd)) & mask
@@ -105,7 +105,7 @@ def table(design: Design, numbers: Words) -> pa.Table:
 
 
 def annotators(design: Design, item: Words, slot: Words) -> Words:
-    """Steps of an item's own length around the circle of annotators, never all round: nobody comes twice."""
+    """Steps of an item's own length around the circle of annotators, never all round: nobody is drawn twice."""
     own = hashed(item, 1)
     longest = np.uint64((design.annotators - 1) // max(design.per_item))
     step = (own >> np.uint64(40)) % longest + np.uint64(1)
@@ -113,7 +113,7 @@ def annotators(design: Design, item: Words, slot: Words) -> Words:
 
 
 def labels(item: Words, annotator: Words) -> pa.DictionaryArray:
-    """The item's own class, which is easy (95%) or hard (50%) to see; otherwise a class as common as it is."""
+    """The item's own class, which is easy (95%) or hard (50%) to see; otherwise a class drawn by its frequency."""
     common = 1 / np.arange(1, CLASSES + 1)
     drawn = np.searchsorted(np.cumsum(common / common.sum()), (np.arange(1024) + 0.5) / 1024).astype(np.int32)
     own, look = hashed(item, 2), hashed(item ^ (annotator << np.uint64(40)), 3)
@@ -159,8 +159,8 @@ def main() -> None:
     parser.add_argument("--annotations", type=number, default=1_000_000)
     parser.add_argument("--ids", choices=("string", "integer"), default="string")
     parser.add_argument("--order", choices=("random", "sorted"), default="random")
-    given = parser.parse_args()
-    write(Design(given.annotations, given.ids, given.order), given.file)
+    options = parser.parse_args()
+    write(Design(options.annotations, options.ids, options.order), options.file)
 
 
 if __name__ == "__main__":

@@ -68,13 +68,13 @@ def cover(kind: str, truth: float, items: int, design: str, rounds: int) -> Row:
     tests = 0
     for _ in range(rounds):
         tally = draw(kind, truth, items, DESIGNS[design], random)
-        found, shape = item_groups(tally), cautious_shape(tally)
+        groups, shape = item_groups(tally), cautious_shape(tally)
         for scheme in SCHEMES:
             by_n = weigh(scheme, tally).by_n
-            value = exact_mean(found, by_n)
-            result = estimate(value, found, found.weights(by_n), shape, level=0.95, scheme=scheme)
+            value = exact_mean(groups, by_n)
+            result = estimate(value, groups, groups.weights(by_n), shape, level=0.95, scheme=scheme)
             hits[scheme] += result.low is not None and result.low <= truth <= (result.high or 0)
-        p = missingness(found, 0.95, shape).p if len(found.exact) > 1 and items >= 100 else None
+        p = missingness(groups, 0.95, shape).p if len(groups.exact) > 1 and items >= 100 else None
         tests += p is not None
         hits["alarm"] += p is not None and p < 0.05
     row: Row = {"data": kind, "annotations per item": design, "agreement": truth, "items": items}
@@ -122,7 +122,7 @@ per cell, weights `annotations_m1`. Made by `python benchmarks/interval_coverage
 
 - Lowest coverage {lowest}, highest {highest}; {inside} cells lie within 0.93–0.97, {below} below and {above} above.
 - With `adaptive` weights, which are estimated from the same items: {adaptive}.
-- Near perfect agreement and with few items the data is a lattice, and no interval can be exact. With 10 items of two
+- Near perfect agreement and with few items the possible data form a lattice, and no interval can be exact. With 10 items of two
   annotations and agreement 0.99, 90.4% of all data sets are perfect; one disagreement makes 9.1% more. An interval
   that contains 0.99 only for perfect data covers 0.904, one that also does so for a single disagreement 0.996:
   nothing sensible lies between. Of the cells below 0.93, {near} have an agreement of 0.97 or 0.99.

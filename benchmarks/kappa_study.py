@@ -44,12 +44,12 @@ def study(kind: str, kappa: float, items: int, rounds: int) -> Row:
     undefined = 0
     for _ in range(rounds):
         tally = draw(SHARES[kind], kappa, items, random)
-        found = chance(
+        coefficients = chance(
             tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
         )
-        undefined += found["spa_kappa"].low is None
+        undefined += coefficients["spa_kappa"].low is None
         for name in NAMES:
-            each = found[name]
+            each = coefficients[name]
             if each.value is not None and each.low is not None and each.high is not None:
                 values[name].append(each.value)
                 hits[name] += each.low <= kappa <= each.high
@@ -91,7 +91,7 @@ HEAD = """# Bias and coverage of chance correction
 
 {rounds:,} simulated data sets per row: items with their own class distributions, 2–5 annotations each, three classes,
 even or skewed (0.8, 0.15, 0.05). Bias of the value, and how often the nominal 95% interval contains the true kappa,
-among the data sets where it is defined ("no interval": all annotations carry one label, or do without one of the
+among the data sets where it is defined ("no interval": all annotations carry one label, or would without one of the
 items). Made by `python benchmarks/kappa_study.py`; the same rows are in [chance-correction.csv](chance-correction.csv).
 
 `spa_kappa` compares only annotations of different items by chance and has its remaining bias removed by leaving out one

@@ -4,7 +4,7 @@
 
 Three generators, none of them that of rare_and_uneven.py: people of unequal quality, items that are clear or not, items
 that differ on a logistic scale; and two people who miss and invent a rare class, for Cohen's kappa. The plain interval,
-Wilson's with the jackknife error as it was before rare classes were looked at, is computed on the same data.
+Wilson's with the jackknife error as it was before the correction for rare classes, is computed on the same data.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ def logistic(shares: Shares, kappa: float, n: Ints, random: Random) -> tuple[Int
 
 @cache
 def _spread(shares: Shares, kappa: float) -> tuple[float, float]:
-    normal, low, high, found = np.random.default_rng(1).normal(size=(100_000, len(shares))), 0.0, 40.0, 0.0
+    normal, low, high, reached = np.random.default_rng(1).normal(size=(100_000, len(shares))), 0.0, 40.0, 0.0
     for _ in range(25):
         middle = (low + high) / 2
         p = _chances(shares, middle, normal)
         by_chance = float((p.mean(axis=0) ** 2).sum())
-        found = (float((p**2).sum(axis=1).mean()) - by_chance) / (1 - by_chance)
-        low, high = (middle, high) if found < kappa else (low, middle)
-    return low, found
+        reached = (float((p**2).sum(axis=1).mean()) - by_chance) / (1 - by_chance)
+        low, high = (middle, high) if reached < kappa else (low, middle)
+    return low, reached
 
 
 def _chances(shares: Shares, spread: float, normal: Any) -> Any:
@@ -99,14 +99,14 @@ def tally_of(counts: Ints) -> Tally:
     return Tally.from_patterns(named)
 
 
-def plain(found: Corrected, k: NDArray[np.float64]) -> tuple[float, float] | None:
-    """The interval before rare classes were looked at."""
-    if found.value is None or found.expected is None or not found.stderr:
+def plain(coefficient: Corrected, k: NDArray[np.float64]) -> tuple[float, float] | None:
+    """The interval before the correction for rare classes."""
+    if coefficient.value is None or coefficient.expected is None or not coefficient.stderr:
         return None
-    room = 1 - found.expected
-    observed = min(max(found.value * room + found.expected, 0.0), 1.0)
-    low, high = wilson(observed, found.stderr * room, float(k.sum() ** 2 / (k**2).sum()), 0.95)
-    return (low - found.expected) / room, (high - found.expected) / room
+    room = 1 - coefficient.expected
+    observed = min(max(coefficient.value * room + coefficient.expected, 0.0), 1.0)
+    low, high = wilson(observed, coefficient.stderr * room, float(k.sum() ** 2 / (k**2).sum()), 0.95)
+    return (low - coefficient.expected) / room, (high - coefficient.expected) / room
 
 
 class Count:
@@ -140,13 +140,13 @@ def coefficients(setting: tuple[str, Shares, float, int, str], rounds: int) -> I
         n = random.integers(DESIGNS[design][0], DESIGNS[design][1] + 1, size=items)
         drawn, truth = KINDS[kind](shares, kappa, n, random)
         tally = tally_of(drawn)
-        found = chance(
+        estimates = chance(
             tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
         )
         for name, k in zip(KAPPAS, (n - 1.0, n * 1.0, np.ones(items)), strict=True):
-            low, high = found[name].low, found[name].high
+            low, high = estimates[name].low, estimates[name].high
             if low is not None and high is not None:
-                counts[name].add((low, high), plain(found[name], k), truth)
+                counts[name].add((low, high), plain(estimates[name], k), truth)
     named = {"data": kind, "largest class": max(shares), "classes": len(shares), "kappa": kappa, "items": items}
     for name, count in counts.items():
         yield {"coefficient": name} | named | {"annotations": design} | count.row()
@@ -223,9 +223,9 @@ def report(rows: list[dict[str, Any]], rounds: int) -> str:
 
 TEXT = """# Kappa intervals on other data
 
-The interval for kappas with rare classes was made on the settings of [this study](rare-and-uneven.md). Here it is tested on
+The interval for kappas with rare classes was developed on the settings of [this study](rare-and-uneven.md). Here it is tested on
 others: {settings} settings with generators of their own, {rounds:,} data sets each, 95% nominal. Only the {counted}
-settings in which enough data sets have a kappa count. "Plain" is Wilson's interval with the jackknife error, on the same
+settings in which enough data sets have a kappa are counted. "Plain" is Wilson's interval with the jackknife error, on the same
 data sets; those without one count as missed. Made by `make rare-study` (`benchmarks/kappa_validation.py`); all rows are in
 [kappa-validation.csv](kappa-validation.csv).
 

@@ -40,20 +40,20 @@ def bots(rows: polars.DataFrame, rng: np.random.Generator) -> dict[str, polars.D
     }
 
 
-def row_of(name: str, model: str, found: list[Any]) -> dict[str, Any]:
-    told = Counter(each.verdict for each in found)
-    tests = [each.alternative for each in found]
+def row_of(name: str, model: str, comparisons: list[Any]) -> dict[str, Any]:
+    verdicts = Counter(each.verdict for each in comparisons)
+    tests = [each.alternative for each in comparisons]
     known = [test.passes for test in tests if test is not None and test.passes is not None]
     first = tests[0]
     return {
         "set": name,
         "model": model,
-        "rounds": len(found),
-        "difference": round(float(np.mean([each.difference.value for each in found])), 4),
-        "low": round(float(np.mean([each.difference.low for each in found])), 4),
-        "high": round(float(np.mean([each.difference.high for each in found])), 4),
-        "holds_0": sum(each.difference.low <= 0 <= each.difference.high for each in found),
-        **{verdict: told[verdict] for verdict in VERDICTS},
+        "rounds": len(comparisons),
+        "difference": round(float(np.mean([each.difference.value for each in comparisons])), 4),
+        "low": round(float(np.mean([each.difference.low for each in comparisons])), 4),
+        "high": round(float(np.mean([each.difference.high for each in comparisons])), 4),
+        "holds_0": sum(each.difference.low <= 0 <= each.difference.high for each in comparisons),
+        **{verdict: verdicts[verdict] for verdict in VERDICTS},
         "alternative_passes": sum(known) if known else "",
         "alternative_people": first.annotators,
         "alternative_left_out": first.annotators_left_out,
@@ -66,9 +66,9 @@ def study(name: str, rows: polars.DataFrame, rounds: int) -> list[dict[str, Any]
     for _ in range(rounds):
         others, model = held_out(rows, rng)
         people.append(spagree.compare(others, model={"somebody": model}).models["somebody"])
-    found = [row_of(name, "a person", people)]
-    told = spagree.compare(rows, model=bots(rows, rng)).models
-    return found + [row_of(name, bot, [each]) for bot, each in told.items()]
+    results = [row_of(name, "a person", people)]
+    machines = spagree.compare(rows, model=bots(rows, rng)).models
+    return results + [row_of(name, bot, [each]) for bot, each in machines.items()]
 
 
 def line(row: dict[str, Any]) -> str:
@@ -84,8 +84,8 @@ TEXT = """# A person, a majority, a constant and a coin in place of the model
 
 Real annotations, `margin` 0.05. *A person*: one annotation of every item, by anyone, is assigned to the model, {rounds} times;
 such a model is exactly as good as a person. Δ is how much more often a person agrees with the model than with another
-person, with its mean interval for new items and people. Beside it the alternative annotator test (ε = 0.1, as its paper defines
-it) and how many people have the 30 items it asks for. Made by `benchmarks/model_people.py`; the figures are in
+person, with its mean interval for new items and people. Beside it: the alternative annotator test (ε = 0.1, as its paper defines
+it), and how many people have the 30 items it requires. Made by `benchmarks/model_people.py`; the figures are in
 [models.csv](models.csv).
 
 | data | model | Δ | comparisons | our verdict | alternative test | people it uses |
@@ -104,15 +104,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--rounds", type=int, default=40)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     rows = []
     for name in SETS:
-        table = polars.read_csv(asked.data / f"{name}.csv.gz", infer_schema=False).select("item", "annotator", "label")
-        rows += study(name, table, asked.rounds)
+        table = polars.read_csv(options.data / f"{name}.csv.gz", infer_schema=False).select(
+            "item", "annotator", "label"
+        )
+        rows += study(name, table, options.rounds)
     persons = [row for row in rows if row["model"] == "a person"]
     machines = [row for row in rows if row["model"] in ("commonest label", "at random")]
     text = TEXT.format(
-        rounds=asked.rounds,
+        rounds=options.rounds,
         table="\n".join(map(line, rows)),
         worse=sum(row["worse"] for row in persons),
         held=sum(row["holds_0"] for row in persons),

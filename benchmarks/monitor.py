@@ -1,4 +1,4 @@
-"""What the monitor takes: durable annotations per second, answers, refresh, start, memory and disk.
+"""What the monitor can take: durable annotations per second, answers, refresh, start, memory and disk.
 
     python benchmarks/monitor.py [--annotations 1000000] [--seconds 8]
 
@@ -71,7 +71,7 @@ def started(store: Path) -> Iterator[Server]:
 
 @dataclass(frozen=True)
 class Load:
-    """What a stretch of posting gave: times are those of single requests."""
+    """The result of posting for a while; times are those of single requests."""
 
     annotations: float
     """Per second."""
@@ -155,8 +155,8 @@ def annotations_of(client: httpx.Client) -> int:
 
 
 def to_page(server: Server, times: int = 30) -> list[float]:
-    """Seconds from a webhook to the page's new figures, as the page follows: it is told, then asks."""
-    found = []
+    """Seconds from a webhook to the page's new figures, as a page gets them: it is notified, then asks."""
+    delays = []
     with httpx.Client(base_url=server.address, timeout=60) as client, httpx.Client(base_url=server.address) as other:
         for number in range(300):
             client.post("/hooks/potato", json=webhook(number))
@@ -168,8 +168,8 @@ def to_page(server: Server, times: int = 30) -> list[float]:
                 client.post("/hooks/potato", json=webhook(number))
                 next(changed)
                 client.get("/changing", params={"project": "potato"})
-                found.append(time.monotonic() - start)
-    return found
+                delays.append(time.monotonic() - start)
+    return delays
 
 
 def webhook(number: int) -> dict[str, object]:
@@ -199,14 +199,14 @@ def of_large(folder: Path, annotations: int) -> list[Measured]:
         shown = time.monotonic() - start
         wait, processor = min(refreshed(client, server) for _ in range(3))
         memory = (server.memory() - nothing) / annotations
-    found = {
+    measured = {
         "start": loaded,
         "start processor": loaded_processor,
         "first figures": first,
         "first page": shown,
         "refresh": wait,
     }
-    return [*found.items(), ("refresh processor", processor), ("memory", memory), ("disk", disk)]
+    return [*measured.items(), ("refresh processor", processor), ("memory", memory), ("disk", disk)]
 
 
 def main() -> None:
@@ -215,33 +215,35 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--warm-up", type=float, default=3, help="seconds before: everything is imported by then")
     options = parser.parse_args()
-    found: list[Measured] = []
+    measured: list[Measured] = []
     with tempfile.TemporaryDirectory() as name:
         for size, connections in ((1, CONNECTIONS), (BATCH, 4)):
             with started(Path(name) / f"{size}.sqlite") as server:
                 asyncio.run(post(server, options.warm_up, size, connections))
-                found += asyncio.run(post(server, options.seconds, size, connections)).rows(size)
+                measured += asyncio.run(post(server, options.seconds, size, connections)).rows(size)
         with started(Path(name) / "page.sqlite") as server:
-            found.append(("webhook to page", float(np.median(to_page(server)))))
-        print(*found, sep="\n", flush=True)
-        found += of_large(Path(name), options.annotations)
-    found.append(("load", os.getloadavg()[1]))
-    rows = [{"what": what, "value": value} for what, value in found]
-    publish("monitor-load", rows, page(dict(found), options.annotations))
+            measured.append(("webhook to page", float(np.median(to_page(server)))))
+        print(*measured, sep="\n", flush=True)
+        measured += of_large(Path(name), options.annotations)
+    measured.append(("load", os.getloadavg()[1]))
+    rows = [{"what": what, "value": value} for what, value in measured]
+    publish("monitor-load", rows, page(dict(measured), options.annotations))
 
 
 def _priority() -> str:
     """Whether others had to wait; otherwise rates and waits are those of a shared machine."""
     if os.sched_getscheduler(0) == os.SCHED_OTHER:
-        return "Where more programs than cores want to run, rates and\nwaits are those of the crowded machine. "
+        return "With more programs than cores, rates and waits\nare those of a busy machine. "
     return "Client and server had priority over them\n(`chrt -r 1`), except on the disk. "
 
 
-def page(found: dict[str, float], annotations: int) -> str:
+def page(measured: dict[str, float], annotations: int) -> str:
     lines = "\n".join(
-        f"| {size:,} | {found[f'{size} per request: per second']:,.0f} "
-        f"| {found[f'{size} per request: per processor second']:,.0f} | {AIMS[size]:,} | "
-        + " | ".join(f"{found[f'{size} per request: {name}'] * 1000:.0f} ms" for name in ("median", "p99", "slowest"))
+        f"| {size:,} | {measured[f'{size} per request: per second']:,.0f} "
+        f"| {measured[f'{size} per request: per processor second']:,.0f} | {AIMS[size]:,} | "
+        + " | ".join(
+            f"{measured[f'{size} per request: {name}'] * 1000:.0f} ms" for name in ("median", "p99", "slowest")
+        )
         + " |"
         for size in (1, BATCH)
     )
@@ -249,25 +251,25 @@ def page(found: dict[str, float], annotations: int) -> str:
 
 Written by `benchmarks/monitor.py`: single annotations over {CONNECTIONS} connections, batches over 4; every answer comes after
 the annotations are on disk (SQLite, WAL, synchronous=FULL). Client and server share the {os.cpu_count()} cores of the machine with
-whatever else runs on it: on average {found["load"]:.1f} programs wanted a core. {_priority()}Processor time is that of the server alone.
+whatever else runs on it: on average {measured["load"]:.1f} programs were ready to run. {_priority()}Processor time is that of the server alone.
 
 | annotations per request | per second | per second of the server's processor time | aim | median | p99 | slowest |
 |--:|--:|--:|--:|--:|--:|--:|
 {lines}
 
 The aim for single annotations is a p99 of 100 ms and 1 s at most. From a webhook to the new figures on the page it takes
-{found["webhook to page"] * 1000:.0f} ms (median of 30; aim 100 ms).
+{measured["webhook to page"] * 1000:.0f} ms (median of 30; aim 100 ms).
 
 With {annotations:,} annotations stored:
 
 | | measured | processor time | aim |
 |---|--:|--:|--:|
-| start until the first answer | {found["start"]:.1f} s | {found["start processor"]:.1f} s | 10 s |
-| start until every figure is measured | {found["first figures"]:.1f} s | | |
-| the whole page, the first time | {found["first page"]:.1f} s | | |
-| from a posted annotation to the new number | {found["refresh"]:.2f} s | {found["refresh processor"]:.2f} s | 1 s |
-| memory of the server per annotation | {found["memory"]:.0f} B | | 1,000 B |
-| disk per annotation | {found["disk"]:.0f} B | | |
+| start until the first answer | {measured["start"]:.1f} s | {measured["start processor"]:.1f} s | 10 s |
+| start until every figure is measured | {measured["first figures"]:.1f} s | | |
+| the whole page, the first time | {measured["first page"]:.1f} s | | |
+| from a posted annotation to the new number | {measured["refresh"]:.2f} s | {measured["refresh processor"]:.2f} s | 1 s |
+| memory of the server per annotation | {measured["memory"]:.0f} B | | 1,000 B |
+| disk per annotation | {measured["disk"]:.0f} B | | |
 """
 
 

@@ -123,13 +123,13 @@ SOMEBODY = [
 ]
 
 
-def by_agreement(found: Peers) -> NDArray[np.bool_]:
+def by_agreement(others: Peers) -> NDArray[np.bool_]:
     """Naming by plain agreement with others: below the mean of all, Student's t and Holm. What the product does not do."""
-    shared = found.shared
-    mean = found.per_annotator(found.share) / np.maximum(shared, 1)
-    spread = found.per_annotator((found.share - mean[found.annotator]) ** 2)
+    shared = others.shared
+    mean = others.per_annotator(others.share) / np.maximum(shared, 1)
+    spread = others.per_annotator((others.share - mean[others.annotator]) ** 2)
     error = np.sqrt(spread / np.maximum(shared - 1, 1) / np.maximum(shared, 1))
-    p = student.cdf((mean - found.share.mean()) / np.maximum(error, 1e-12), np.maximum(shared - 1, 1))
+    p = student.cdf((mean - others.share.mean()) / np.maximum(error, 1e-12), np.maximum(shared - 1, 1))
     adjusted = holm([float(each) if size >= FEW_ITEMS else None for each, size in zip(p, shared, strict=True)])
     return np.array([each is not None and each <= ALPHA for each in adjusted])
 
@@ -137,7 +137,7 @@ def by_agreement(found: Peers) -> NDArray[np.bool_]:
 def study(setting: Setting, number: int, rounds: int) -> dict[str, Any]:
     random = np.random.default_rng([7, number])
     first = 1 if setting.differs else 0  # the innocent
-    wrong, found = dict.fromkeys(("agreement", "stands_out", "one_label"), 0), {"stands_out": 0, "one_label": 0}
+    wrong, right = dict.fromkeys(("agreement", "stands_out", "one_label"), 0), {"stands_out": 0, "one_label": 0}
     for _ in range(rounds):
         codes = setting.draw(random)
         each = peers(codes)
@@ -148,11 +148,11 @@ def study(setting: Setting, number: int, rounds: int) -> dict[str, Any]:
         }
         for name in wrong:
             wrong[name] += bool(named[name][first:].any())
-        for name in found:
-            found[name] += bool(named[name][0])
+        for name in right:
+            right[name] += bool(named[name][0])
     row: dict[str, Any] = {"setting": setting.name, "somebody differs": setting.differs}
     row |= {f"innocent named by {name}": count / rounds for name, count in wrong.items()}
-    return row | {f"found by {name}": count / rounds if setting.differs else "" for name, count in found.items()}
+    return row | {f"found by {name}": count / rounds if setting.differs else "" for name, count in right.items()}
 
 
 def lines(rows: list[dict[str, Any]], columns: dict[str, str]) -> Iterator[str]:
@@ -173,8 +173,8 @@ def report(rows: list[dict[str, Any]], rounds: int) -> str:
         level["one_label"]: "`one_label`",
     }
     power = {"found by stands_out": "`stands_out`", "found by one_label": "`one_label`"} | {
-        level["stands_out"]: "an innocent by `stands_out`",
-        level["one_label"]: "an innocent by `one_label`",
+        level["stands_out"]: "someone else by `stands_out`",
+        level["one_label"]: "someone else by `one_label`",
     }
     return TEXT.format(
         rounds=rounds,

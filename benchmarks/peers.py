@@ -112,8 +112,8 @@ class Job:
 
     def once(self, limits: Limits) -> Outcome:
         """A crash is tried once more: a package that ends by a signal at exit is not a package that cannot do it."""
-        found = run(self.code, limits, str(self.python))
-        return run(self.code, limits, str(self.python)) if found.failure and not exhausted(found) else found
+        outcome = run(self.code, limits, str(self.python))
+        return run(self.code, limits, str(self.python)) if outcome.failure and not exhausted(outcome) else outcome
 
 
 def exhausted(outcome: Outcome) -> bool:
@@ -156,8 +156,8 @@ def hopeless(earlier: Sequence[results.Row], size: int, limits: Limits) -> str:
 
 
 def row_of(name: str, size: int, coefficient: str, outcome: Outcome, own: Mapping[str, Any]) -> results.Row:
-    found = outcome.value if not outcome.failure else {}
-    value = found.get("value", found.get(coefficient, ""))
+    figures = outcome.value if not outcome.failure else {}
+    value = figures.get("value", figures.get(coefficient, ""))
     return {
         "annotations": str(size),
         "peer": name,
@@ -166,8 +166,8 @@ def row_of(name: str, size: int, coefficient: str, outcome: Outcome, own: Mappin
         "failure": outcome.failure,
         "coefficient": coefficient,
         "value": str(value),
-        "spagree_value": str(own[coefficient]) if found else "",
-        "interval": f"{found['low']:.5f} to {found['high']:.5f}" if "low" in found else "",
+        "spagree_value": str(own[coefficient]) if figures else "",
+        "interval": f"{figures['low']:.5f} to {figures['high']:.5f}" if "low" in figures else "",
     }
 
 
@@ -195,37 +195,37 @@ def measure(
     for name, peer in PEERS.items():
         if not reasons[name]:
             jobs[name] = Job(peer.job.format(path=paths[peer.equal]), PEERS_PYTHON)
-    found = in_turns(jobs, limits, rounds)
+    outcomes = in_turns(jobs, limits, rounds)
     equal = run(OWN["spagree"].format(path=paths[True], coefficient=FLEISS), limits)
     for path in paths.values():
         path.unlink()
-    own = {False: found["spagree"].value, True: equal.value}
+    own = {False: outcomes["spagree"].value, True: equal.value}
     for name in (*OWN, *PEERS):
-        outcome = found.get(name) or Outcome(0, 0, failure=reasons[name])
+        outcome = outcomes.get(name) or Outcome(0, 0, failure=reasons[name])
         peer = PEERS.get(name, Peer(""))
         yield shown(row_of(name, size, peer.coefficient, outcome, own[peer.equal]))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", help="1e3,1e4,1e5,1e6,1e7,1e8 unless told; 1e4,1e5 if quick")
+    parser.add_argument("--sizes", help="default 1e3,1e4,1e5,1e6,1e7,1e8; 1e4,1e5 with --quick")
     parser.add_argument("--seconds", type=float, default=300, help="limit of each job")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--memory", type=float, default=20, help="limit of each job, in GB")
     parser.add_argument("--quick", action="store_true", help="one round, nothing written to docs")
-    given = parser.parse_args()
-    sizes = given.sizes or ("1e4,1e5" if given.quick else "1e3,1e4,1e5,1e6,1e7,1e8")
-    rounds, limits = 1 if given.quick else given.rounds, Limits(given.seconds, given.memory)
+    options = parser.parse_args()
+    sizes = options.sizes or ("1e4,1e5" if options.quick else "1e3,1e4,1e5,1e6,1e7,1e8")
+    rounds, limits = 1 if options.quick else options.rounds, Limits(options.seconds, options.memory)
     earlier: list[results.Row] = []
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) if given.quick else results.FOLDER
+        store = Path(folder) if options.quick else results.FOLDER
         for size in map(number, sizes.split(",")):
             rows = list(measure(size, earlier, limits, rounds, Path(folder)))
             results.keep(store / "peers.csv", rows, key=("annotations",))
             earlier += rows
         results.note_environment(store, "peers", ("spagree",), others=(PEERS_PYTHON, PACKAGES))
         print("\n".join(results.peers_section(store)))
-    if not given.quick:
+    if not options.quick:
         results.report()
 
 

@@ -62,8 +62,8 @@ def tally(labels: list[np.ndarray]) -> Tally:
     return Tally.from_patterns(dict(patterns))
 
 
-def spa(found: Tally) -> Any:
-    return measured(found, WEIGHTS, 0.95, NOMINAL)
+def spa(counted: Tally) -> Any:
+    return measured(counted, WEIGHTS, 0.95, NOMINAL)
 
 
 def cases(name: str, kind: str, sources: Items, rounds: int) -> Iterator[dict[str, Any]]:
@@ -84,15 +84,15 @@ def case(
     """One pilot, its three plans, and what they come to."""
     drawn = [rng.permutation(usable[place]) for place in rng.permutation(len(usable))[: size + new]]
     pilot, rest = [each[:n] for each in drawn[:size]], [each[:later] for each in drawn[size:]]
-    there = tally(pilot)
-    now = spa(there)
+    before = tally(pilot)
+    now = spa(before)
     if now.undefined or not now.stderr:
         return
     designs = {"fresh": (new * later, rest), "new_items": (new * later, pilot + rest)}
     if later > n:
         designs["same_items"] = (size * (later - n), [each[:later] for each in drawn[:size]])
     for route, (budget, labels) in designs.items():
-        rows = plan_for(there, WEIGHTS, lambda: None, now, budget=budget, most=max(later, n)).rows(named=True)
+        rows = plan_for(before, WEIGHTS, lambda: None, now, budget=budget, most=max(later, n)).rows(named=True)
         (planned,) = [row for row in rows if row["route"] == route and row["annotations_per_item"] == later]
         came = spa(tally(labels))
         if came.low is None:
@@ -113,11 +113,11 @@ def case(
 
 def run(data: Path, rounds: int) -> None:
     path = FOLDER / "planning.csv"
-    sets = [("real", name, found) for name, found in real_sets(data)] if data.is_dir() else []
-    sets += [("simulated", name, found) for name, found in simulated_sets()]
+    sets = [("real", name, items) for name, items in real_sets(data)] if data.is_dir() else []
+    sets += [("simulated", name, items) for name, items in simulated_sets()]
     rows = []
-    for kind, name, found in sets:
-        rows += summarised(list(cases(name, kind, found, rounds)))
+    for kind, name, items in sets:
+        rows += summarised(list(cases(name, kind, items, rounds)))
         print(name, len(rows), flush=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
@@ -128,11 +128,11 @@ def run(data: Path, rounds: int) -> None:
 KEYS = ("set", "kind", "pilot_items", "pilot_per_item", "later_per_item", "route")
 
 
-def summarised(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summarised(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One row per setting: how often plans came within a tenth, and within the range that was shown."""
-    if not found:
+    if not cases:
         return []
-    frame = polars.DataFrame(found).with_columns(ratio=polars.col("realised") / polars.col("promised"))
+    frame = polars.DataFrame(cases).with_columns(ratio=polars.col("realised") / polars.col("promised"))
     near = polars.col("ratio").is_between(0.9, 1.1)
     inside = (polars.col("realised") >= polars.col("low")) & (polars.col("realised") <= polars.col("high"))
     return (
@@ -237,9 +237,9 @@ def main() -> None:
     parser.add_argument("parts", nargs="+", choices=["run", "page"])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--rounds", type=int, default=40)
-    asked = parser.parse_args()
-    for part in asked.parts:
-        page() if part == "page" else run(asked.data, asked.rounds)
+    options = parser.parse_args()
+    for part in options.parts:
+        page() if part == "page" else run(options.data, options.rounds)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,9 @@ def run(
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rounds", type=int, default=rounds)
-    given = parser.parse_args()
-    rows = list(study(given.folder, given.rounds))
-    publish(name, rows, report(rows, given.rounds))
+    options = parser.parse_args()
+    rows = list(study(options.folder, options.rounds))
+    publish(name, rows, report(rows, options.rounds))
 
 
 def publish(name: str, rows: Sequence[Mapping[str, Any]], text: str) -> None:

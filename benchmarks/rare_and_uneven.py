@@ -64,8 +64,8 @@ KINDS: dict[str, Callable[[float, float, Ints, np.random.Generator], tuple[Ints,
 
 def tally_of(n: Ints, rare: Ints) -> Tally:
     patterns: Counter[tuple[tuple[str, int], ...]] = Counter()
-    for (size, found), items in Counter(zip(n.tolist(), rare.tolist(), strict=True)).items():
-        patterns[tuple(each for each in (("a", size - found), ("b", found)) if each[1])] += items
+    for (size, k), items in Counter(zip(n.tolist(), rare.tolist(), strict=True)).items():
+        patterns[tuple(each for each in (("a", size - k), ("b", k)) if each[1])] += items
     return Tally.from_patterns(dict(patterns))
 
 
@@ -78,12 +78,12 @@ def rare_classes(kind: str, share: float, kappa: float, items: int, design: str,
         n = random.integers(DESIGNS[design][0], DESIGNS[design][1] + 1, size=items)
         rare, truth = KINDS[kind](share, kappa, n, random)
         tally = tally_of(n, rare)
-        found = chance(
+        coefficients = chance(
             tally, weigh("annotations_m1", tally).by_n, 0.95, "annotations_m1", cautious=cautious_shape(tally)
         )
-        defined += found["spa_kappa"].value is not None
+        defined += coefficients["spa_kappa"].value is not None
         for name in KAPPAS:
-            low, high = found[name].low, found[name].high
+            low, high = coefficients[name].low, coefficients[name].high
             if low is not None and high is not None:
                 hits[name] += low <= truth <= high
                 width[name] += high - low  # type: ignore[assignment]

@@ -4,7 +4,7 @@
                                [--rounds 3] [--spark] [--quick]
 
 Each job runs in a process of its own, all jobs of a file in turn; best time, highest memory. One file serves all:
-the column of the annotators is called "by", which spagree takes for annotators only when told. Rows of the CSV
+the column of the annotators is called "by", which spagree reads as annotators only if told to. Rows of the CSV
 file with the same size, ids and order are replaced, so that sizes can be measured on different days.
 """
 
@@ -79,8 +79,8 @@ def measured(jobs: dict[str, str], path: Path, rounds: int) -> dict[str, Outcome
             old = best.get(name, now)
             least = min(now.seconds, old.seconds), max(now.memory, old.memory)
             best[name] = Outcome(*least, now.value, now.failure, min(now.cpu, old.cpu))
-            said = f"{now.seconds:8.2f} s {now.cpu:8.2f} s CPU {now.memory:6.2f} GB"
-            print(f"  {name:36} {now.failure or said}", flush=True)
+            figures = f"{now.seconds:8.2f} s {now.cpu:8.2f} s CPU {now.memory:6.2f} GB"
+            print(f"  {name:36} {now.failure or figures}", flush=True)
     return best
 
 
@@ -124,31 +124,31 @@ def measure(design: Design, jobs: dict[str, str], rounds: int, folder: Path) -> 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", help="1e5,1e6,1e7,1e8 unless told; 1e5,1e6 if quick")
+    parser.add_argument("--sizes", help="default 1e5,1e6,1e7,1e8; 1e5,1e6 with --quick")
     parser.add_argument("--ids", default="string,integer")
     parser.add_argument("--orders", default="random,sorted")
     parser.add_argument("--rounds", type=int, default=3, help="per job; above 10⁷ annotations one less, at least one")
     parser.add_argument("--spark", action="store_true", help="also spagree on Spark")
     parser.add_argument("--quick", action="store_true", help="one round, nothing written to docs")
-    given = parser.parse_args()
-    given.sizes = given.sizes or ("1e5,1e6" if given.quick else "1e5,1e6,1e7,1e8")
-    given.rounds = 1 if given.quick else given.rounds
-    return given
+    options = parser.parse_args()
+    options.sizes = options.sizes or ("1e5,1e6" if options.quick else "1e5,1e6,1e7,1e8")
+    options.rounds = 1 if options.quick else options.rounds
+    return options
 
 
 def main() -> None:
-    given = arguments()
-    jobs = JOBS | (SPARK if given.spark else {})
-    sizes = [number(size) for size in given.sizes.split(",")]
+    options = arguments()
+    jobs = JOBS | (SPARK if options.spark else {})
+    sizes = [number(size) for size in options.sizes.split(",")]
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) if given.quick else results.FOLDER
-        for design in designs(sizes, given.ids.split(","), given.orders.split(",")):
-            rounds = max(1, given.rounds - (design.annotations > 10**7))
+        store = Path(folder) if options.quick else results.FOLDER
+        for design in designs(sizes, options.ids.split(","), options.orders.split(",")):
+            rounds = max(1, options.rounds - (design.annotations > 10**7))
             rows = measure(design, jobs, rounds, Path(folder))
             results.keep(store / "scale.csv", rows, key=("annotations", "ids", "order"))
         results.note_environment(store, "scale", ("spagree", "duckdb", "polars", "narwhals"))
         print("\n".join(results.scale_section(store)))
-    if not given.quick:
+    if not options.quick:
         results.report()
 
 

@@ -64,8 +64,8 @@ def note_environment(
     known = json.loads(path.read_text()) if path.exists() else {}
     versions = [f"{package} {version(package)}" for package in packages]
     if others:
-        asked = f"from importlib.metadata import version as v; print(*(f'{{p}} {{v(p)}}' for p in {tuple(others[1])}), sep='\\n')"
-        done = subprocess.run([str(others[0]), "-c", asked], check=True, capture_output=True, text=True)
+        code = f"from importlib.metadata import version as v; print(*(f'{{p}} {{v(p)}}' for p in {tuple(others[1])}), sep='\\n')"
+        done = subprocess.run([str(others[0]), "-c", code], check=True, capture_output=True, text=True)
         versions += done.stdout.splitlines()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores, {memory:.0f} GB"
@@ -124,9 +124,9 @@ def cpu(row: Row) -> float:
     return float(row["cpu_seconds"])
 
 
-def ratio(found: Mapping[tuple[str, str], Row], job: str, size: str, reference: str) -> str:
+def ratio(by_job: Mapping[tuple[str, str], Row], job: str, size: str, reference: str) -> str:
     """Of the time, and of the work: what all threads together computed, which other programs disturb less."""
-    one, other = found.get((job, size)), found.get((reference, size))
+    one, other = by_job.get((job, size)), by_job.get((reference, size))
     if one is None or other is None or one["failure"] or other["failure"]:
         return ""
     return f"{seconds(one) / seconds(other):.2f} ({cpu(one) / cpu(other):.2f})"
@@ -134,12 +134,12 @@ def ratio(found: Mapping[tuple[str, str], Row], job: str, size: str, reference: 
 
 def scale_table(rows: Sequence[Row]) -> list[str]:
     sizes = in_order(row["annotations"] for row in rows)
-    found = {(row["job"], row["annotations"]): row for row in rows}
+    by_job = {(row["job"], row["annotations"]): row for row in rows}
     head = ["job", *map(power, sizes), "exponent", "÷ two-level", "÷ per item"]
     lines = [f"| {' | '.join(head)} |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for job in in_order(row["job"] for row in rows):
-        cells = [cell(found.get((job, size))) for size in sizes]
-        ratios = [ratio(found, job, sizes[-1], reference) for reference in (REFERENCE, PER_ITEM)]
+        cells = [cell(by_job.get((job, size))) for size in sizes]
+        ratios = [ratio(by_job, job, sizes[-1], reference) for reference in (REFERENCE, PER_ITEM)]
         own = [row for row in rows if row["job"] == job]
         lines.append(f"| {' | '.join([job, *cells, growth(own), *ratios])} |")
     return lines
@@ -172,10 +172,10 @@ def scale_section(folder: Path) -> list[str]:
 
 def peers_table(rows: Sequence[Row]) -> list[str]:
     sizes = in_order(row["annotations"] for row in rows)
-    found = {(row["peer"], row["annotations"]): row for row in rows}
+    by_peer = {(row["peer"], row["annotations"]): row for row in rows}
     head = ["from the same file", *map(power, sizes)]
     shown = [
-        [peer, *(cell(found.get((peer, size))) for size in sizes)] for peer in in_order(row["peer"] for row in rows)
+        [peer, *(cell(by_peer.get((peer, size))) for size in sizes)] for peer in in_order(row["peer"] for row in rows)
     ]
     rule = "|---" + "|--:" * len(sizes) + "|"
     return [f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(cells)} |" for cells in shown)]

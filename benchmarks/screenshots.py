@@ -52,7 +52,7 @@ def right_to_left(draw: random.Random) -> Iterator[tuple[Any, ...]]:
 
 
 def two_annotators(draw: random.Random) -> Iterator[tuple[Any, ...]]:
-    """A table as two people make it."""
+    """A table by two people."""
     for item in range(120):
         truth = draw.choice(("spam", "ham", "unsure"))
         for who in ("Ann", "Bob"):
@@ -101,7 +101,7 @@ def shapes() -> dict[str, spagree.Agreement]:
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    pages = [found.report(folder / f"{name}.html", force=True, target=0.7) for name, found in shapes().items()]
+    pages = [agreement.report(folder / f"{name}.html", force=True, target=0.7) for name, agreement in shapes().items()]
     chromium = shutil.which("chromium")
     if chromium is None:
         print(f"{len(pages)} pages in {folder}; no Chromium here for pictures")

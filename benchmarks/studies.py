@@ -32,12 +32,12 @@ def numpy_round(data: LabelSet, seed: int) -> np.ndarray:
     """Vectorised: the class counts of all items grow by what came since the last checkpoint."""
     order = np.random.default_rng(seed).permutation(data.annotations)
     counts = np.zeros((data.items, data.classes))
-    found, start = [], 0
+    values, start = [], 0
     for step in checkpoints(data.annotations):
         np.add.at(counts, (data.item[order[start:step]], data.label[order[start:step]]), 1)
-        found.append(numpy_schemes(counts))
+        values.append(numpy_schemes(counts))
         start = step
-    return np.array(found)
+    return np.array(values)
 
 
 def numpy_schemes(counts: np.ndarray) -> list[float]:
@@ -78,12 +78,12 @@ def live_round(data: LabelSet, seed: int) -> list[list[float | None]]:
     """spagree's own live tally, one annotation at a time, measured at every checkpoint."""
     order = np.random.default_rng(seed).permutation(data.annotations).tolist()
     items, labels = data.item.tolist(), [str(label) for label in data.label.tolist()]
-    live, steps, found = spagree.LiveTally(), set(checkpoints(data.annotations).tolist()), []
+    live, steps, values = spagree.LiveTally(), set(checkpoints(data.annotations).tolist()), []
     for place, row in enumerate(order, start=1):
         live.add(str(items[row]), str(row), labels[row])
         if place in steps:
-            found.append([each.value for each in spagree.measure(live).schemes.values()])
-    return found
+            values.append([each.value for each in spagree.measure(live).schemes.values()])
+    return values
 
 
 def seconds_per_round(run: Callable[[], object], rounds: int) -> float:

@@ -3,7 +3,7 @@
     python benchmarks/teams.py FOLDER [--rounds 60]
 
 FOLDER holds CSV files with the columns item, annotator, label. A team of three to five people who annotated one item is
-drawn, and measured on what they alone annotated. The truth is SPA of everybody.
+drawn, and measured on its annotations alone. The truth is SPA of everybody.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def team_of(rows: polars.DataFrame, size: int, random: np.random.Generator) -> p
         if len(people) < size:
             continue
         chosen = people.gather(random.choice(len(people), size, replace=False))
-        found = rows.filter(polars.col("annotator").is_in(chosen.implode()))
-        if found.group_by("item").len().filter(polars.col("len") > 1).height >= FEWEST_ITEMS:
-            return found
+        team = rows.filter(polars.col("annotator").is_in(chosen.implode()))
+        if team.group_by("item").len().filter(polars.col("len") > 1).height >= FEWEST_ITEMS:
+            return team
     return None
 
 
@@ -52,11 +52,11 @@ def study(folder: Path, rounds: int) -> Iterator[dict[str, Any]]:
 def cover(teams: list[polars.DataFrame], truth: float) -> dict[str, Any]:
     inside, width, defined = {"items": 0, "annotators": 0}, {"items": 0.0, "annotators": 0.0}, 0
     for team in teams:
-        found = spagree.measure(team).intervals()
-        if found.get("annotators") is None or found["annotators"].low is None:
+        intervals = spagree.measure(team).intervals()
+        if intervals.get("annotators") is None or intervals["annotators"].low is None:
             continue
         defined += 1
-        for name, figure in found.items():
+        for name, figure in intervals.items():
             inside[name] += float(figure.low or 0) <= truth <= float(figure.high or 0)
             width[name] += float(figure.high or 0) - float(figure.low or 0)
     shares = {f"{name} coverage": inside[name] / max(defined, 1) for name in inside}
@@ -84,9 +84,9 @@ def report(rows: list[dict[str, Any]], rounds: int) -> str:
 
 TEXT = """# Small teams out of larger groups
 
-A team of three, four or five people of a real project, measured on what they alone annotated: how often do the two 95%
+A team of three, four or five people of a real project, measured on their annotations alone: how often do the two 95%
 intervals contain the SPA of everyone in the project? The interval for these annotators does not promise this, and contains it for
-{items} of the teams; that for other annotators like them in {others}. Up to {rounds:,} teams per row, of people who met on
+{items} of the teams; the interval for other annotators like them does for {others}. Up to {rounds:,} teams per row, of people who met on
 an item and share at least 20. It fails if one person in the group is of a different kind: whether they are on the team
 decides, and no team can know about someone it has not seen. `spagree score` of the whole group warns of such a person
 (`one_annotator_decides`). Made by `python benchmarks/teams.py FOLDER`; all rows are in

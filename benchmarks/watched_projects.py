@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Made:
+class SimulatedProject:
     """The annotations of a project, three for each item in a row, and how likely two people agree on each item."""
 
     who: Array
@@ -37,7 +37,7 @@ class Made:
 def project(
     random: np.random.Generator, items: int = ITEMS, *, drop: int = 0, shift: float = 0.0, careless: float = 0.0, batch: int = 0,
     law: str = "normal",
-) -> Made:  # fmt: skip
+) -> SimulatedProject:  # fmt: skip
     """From item ``drop`` on people are right less often by ``shift``; annotator 0 is careless; batches begin anywhere."""
     easy = random.normal(1.8, 1.0, items)
     if batch:
@@ -52,7 +52,7 @@ def project(
     is_right &= ~((who == 0) & (random.random(len(item)) < careless))
     label = np.where(is_right, truth[item], random.integers(0, CLASSES, len(item)))
     hit = right + (1 - right) / CLASSES
-    return Made(who, label, hit**2 + (1 - hit) ** 2 / (CLASSES - 1), right, truth)
+    return SimulatedProject(who, label, hit**2 + (1 - hit) ** 2 / (CLASSES - 1), right, truth)
 
 
 def batches(random: np.random.Generator, number: int, law: str) -> Array:
@@ -60,33 +60,33 @@ def batches(random: np.random.Generator, number: int, law: str) -> Array:
     if law == "normal":
         return random.normal(0, UNEQUAL, number)
     hard = random.random(number) < (0.5 if law == "two kinds" else RARE)
-    found: Array = (
+    ease: Array = (
         np.where(hard, -UNEQUAL, UNEQUAL) if law == "two kinds" else np.where(hard, -2.2 * UNEQUAL, 0.4 * UNEQUAL)
     )
-    return found
+    return ease
 
 
-def watched(random: np.random.Generator, made: Made) -> Iterator[tuple[int, int, Array, Array, Array]]:
+def watched(random: np.random.Generator, simulated: SimulatedProject) -> Iterator[tuple[int, int, Array, Array, Array]]:
     """Each stretch of a project with what counts at its end: where it begins and ends, items, people, labels.
 
     Before each stretch but the first some labels are changed and some annotations deleted.
     """
-    items = len(made.agree)
-    label, kept = made.label.copy(), np.ones(len(made.label), bool)
+    items = len(simulated.agree)
+    label, kept = simulated.label.copy(), np.ones(len(simulated.label), bool)
     for stretch in range(STRETCHES):
         begin, end = stretch * items // STRETCHES, (stretch + 1) * items // STRETCHES
         past = np.arange(len(label)) < begin * PER_ITEM
-        changed = np.flatnonzero(past & (made.who > 0) & (random.random(len(label)) < 0.02))
-        label[changed] = made.drawn(random, changed)
+        changed = np.flatnonzero(past & (simulated.who > 0) & (random.random(len(label)) < 0.02))
+        label[changed] = simulated.drawn(random, changed)
         kept &= ~(past & (random.random(len(label)) < 0.01))
         now = np.flatnonzero(kept[: end * PER_ITEM])
-        yield begin, end, now // PER_ITEM, made.who[now], label[now]
+        yield begin, end, now // PER_ITEM, simulated.who[now], label[now]
 
 
 def agreements(seed: int, items: int, **more: float | str) -> Array:
-    made = project(np.random.default_rng([2, seed]), items, **more)  # type: ignore[arg-type]
+    simulated = project(np.random.default_rng([2, seed]), items, **more)  # type: ignore[arg-type]
     item = np.repeat(np.arange(items), PER_ITEM)
-    values: Array = closed_items(item, made.who, made.label, 2).agreement()
+    values: Array = closed_items(item, simulated.who, simulated.label, 2).agreement()
     return values
 
 
@@ -95,7 +95,7 @@ def shift_for(fall: float) -> float:
     low, high = 0.0, 0.5
     for _ in range(12):
         middle = (low + high) / 2
-        made = project(np.random.default_rng(5), 100_000, drop=50_000, shift=middle)
-        is_enough = made.agree[:50_000].mean() - made.agree[50_000:].mean() >= fall
+        simulated = project(np.random.default_rng(5), 100_000, drop=50_000, shift=middle)
+        is_enough = simulated.agree[:50_000].mean() - simulated.agree[50_000:].mean() >= fall
         low, high = (low, middle) if is_enough else (middle, high)
     return high

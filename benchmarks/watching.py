@@ -61,8 +61,8 @@ def named_in(closed: ClosedItems, begin: int) -> Iterator[tuple[int, Array]]:
     """Who is named at each look of a stretch, and how many items the first annotator had then."""
     for end in range(found_in(closed, begin) + LOOKS, len(closed.item) + 1, LOOKS):
         part = ClosedItems(closed.item[:end], closed.annotator[:end], closed.label[:end], closed.closed_by[:end])
-        found = watch_annotators(part, PEOPLE)
-        yield int(found.items[0]), found.named
+        evidence_of = watch_annotators(part, PEOPLE)
+        yield int(evidence_of.items[0]), evidence_of.named
 
 
 def fixed_wrong(values: Array, truth: Array) -> Array:
@@ -92,25 +92,25 @@ def ratios(before: Array, after: Array, values: Array) -> Array:
 
 def cusum(steps: Array) -> Array:
     total = np.concatenate([[0.0], steps.cumsum()])
-    found: Array = (total - np.minimum.accumulate(total))[1:]
-    return found
+    rise: Array = (total - np.minimum.accumulate(total))[1:]
+    return rise
 
 
 def quiet(batch: int, seed: int) -> dict[str, float]:
     """Whether anything is ever wrong in a project where nothing is."""
     random = np.random.default_rng([1, seed])
-    made = project(random, batch=batch)
+    simulated = project(random, batch=batch)
     wrong = dict.fromkeys(("safe", "fixed", "notice", "drop", "class", "named", "paused"), False)
-    for begin, _, item, who, label in watched(random, made):
+    for begin, _, item, who, label in watched(random, simulated):
         closed, judged = closed_items(item, who, label, 2), closed_items(item, who, label, PER_ITEM)
         values, first = closed.agreement(), found_in(closed, begin)
-        truth = made.agree[closed.item].cumsum() / np.arange(1, len(values) + 1)
+        truth = simulated.agree[closed.item].cumsum() / np.arange(1, len(values) + 1)
         safe = safe_sequence(values, at=range(first + 1, len(values) + 1))
         wrong["safe"] |= bool(((safe.low > truth[first:]) | (safe.high < truth[first:])).any())
         wrong["fixed"] |= bool(fixed_wrong(values, truth)[first:].any())
-        found = evidence(values, first, seed)
-        wrong["notice"] |= bool((found.random_order >= LIMIT).any())
-        wrong["drop"] |= bool((found.batches >= LIMIT).any())
+        drops = evidence(values, first, seed)
+        wrong["notice"] |= bool((drops.random_order >= LIMIT).any())
+        wrong["drop"] |= bool((drops.batches >= LIMIT).any())
         for code in range(CLASSES):
             rows, of_class = closed.of_class(code)
             dropped = evidence(of_class, int((rows < first).sum()), seed).batches
@@ -129,8 +129,8 @@ def evidence(values: Array, first: int, seed: int) -> DropEvidence:
 
 def long_run(law: str, seed: int) -> dict[str, float]:
     """Whether a drop is ever seen up to each length of a project where there is none, in the longest batches."""
-    found = evidence(agreements(seed, LENGTHS[-1], batch=ORDERS[-1], law=law), 0, seed)
-    return {str(items): float((found.batches[: items // BLOCK] >= LIMIT).any()) for items in LENGTHS}
+    drops = evidence(agreements(seed, LENGTHS[-1], batch=ORDERS[-1], law=law), 0, seed)
+    return {str(items): float((drops.batches[: items // BLOCK] >= LIMIT).any()) for items in LENGTHS}
 
 
 def dropped(before: int, shift: float, seen: tuple[Array, Array], limits: tuple[float, float], seed: int) -> list[int | None]:  # fmt: skip
@@ -147,12 +147,12 @@ def dropped(before: int, shift: float, seen: tuple[Array, Array], limits: tuple[
 def falls(values: Array, looks: Sequence[int]) -> Array:
     """The largest fall of the mean at each look, in standard errors."""
     total, spread = np.concatenate([[0.0], values.cumsum()]), values.std()
-    found = []
+    largest = []
     for n in looks:
         before = np.arange(LEAST_BEFORE, n - LEAST_AFTER + 1)
         fallen = total[before] / before - (total[n] - total[before]) / (n - before)
-        found.append((fallen / np.sqrt(1 / before + 1 / (n - before))).max() / spread)
-    return np.array(found)
+        largest.append((fallen / np.sqrt(1 / before + 1 / (n - before))).max() / spread)
+    return np.array(largest)
 
 
 def lifelong(steps: Array) -> Array:
@@ -160,8 +160,8 @@ def lifelong(steps: Array) -> Array:
     t = np.arange(len(steps))
     won = steps.cumsum()
     weighed = np.log(HORIZON / ((HORIZON + t) * (HORIZON + t + 1))) - np.concatenate([[0.0], won[:-1]])
-    found: Array = np.logaddexp(np.log(HORIZON / (HORIZON + t + 1)), won + np.logaddexp.accumulate(weighed))
-    return found
+    averaged: Array = np.logaddexp(np.log(HORIZON / (HORIZON + t + 1)), won + np.logaddexp.accumulate(weighed))
+    return averaged
 
 
 def told(values: Array, before: int) -> Array:
@@ -170,8 +170,8 @@ def told(values: Array, before: int) -> Array:
     later = values[before:][: (len(values) - before) // BATCH * BATCH].reshape(-1, BATCH).mean(axis=1)
     number = np.arange(1, len(later) + 1)
     spread = max(earlier.std(ddof=1), values[:before].std() / np.sqrt(BATCH))
-    found: Array = (earlier.mean() - later.cumsum() / number) / (spread * np.sqrt(1 / len(earlier) + 1 / number))
-    return found
+    fallen: Array = (earlier.mean() - later.cumsum() / number) / (spread * np.sqrt(1 / len(earlier) + 1 / number))
+    return fallen
 
 
 def calm_told(before: int, law: str, seed: int) -> float:
@@ -195,16 +195,16 @@ def calm(items: int, seen: tuple[Array, Array], seed: int) -> tuple[float, float
     )
 
 
-def _first(found: Array) -> int | None:
-    places = np.flatnonzero(found)
+def _first(is_reached: Array) -> int | None:
+    places = np.flatnonzero(is_reached)
     return int(places[0]) + 1 if len(places) else None
 
 
 def differences(careless: float, seed: int) -> tuple[Array, Array]:
     """Who annotated, and how much less they agree with the others of the item than those with each other."""
-    made = project(np.random.default_rng([3, seed]), careless=careless)
+    simulated = project(np.random.default_rng([3, seed]), careless=careless)
     item = np.repeat(np.arange(ITEMS), PER_ITEM)
-    closed = closed_items(item, made.who, made.label, PER_ITEM)
+    closed = closed_items(item, simulated.who, simulated.label, PER_ITEM)
     return closed.annotator.ravel(), closed.apart().ravel()
 
 
@@ -213,16 +213,16 @@ def same_item(seen: tuple[Array, Array], apart: Array) -> Array:
     careless = seen[1][seen[1] != 0]
     odd = float((careless < 0).mean())
     steps = np.where(apart < 0, np.log(3 * odd), np.log(1.5 * (1 - odd)))
-    found: Array = np.where(apart != 0, steps, 0.0)
-    return found
+    evidence_of: Array = np.where(apart != 0, steps, 0.0)
+    return evidence_of
 
 
 def people(careless: float, seen: tuple[Array, Array], limits: tuple[float, float], seed: int) -> dict[str, int | bool | None]:  # fmt: skip
     """Own items until the careless one is named, by us, two oracles and the threshold; whether others are."""
     random = np.random.default_rng([4, seed])
-    made = project(random, careless=careless)
+    simulated = project(random, careless=careless)
     ours, others = None, False
-    for begin, _, item, who, label in watched(random, made):
+    for begin, _, item, who, label in watched(random, simulated):
         judged = closed_items(item, who, label, PER_ITEM)
         for own, named in named_in(judged, begin):
             ours = own if ours is None and named[0] else ours
@@ -230,8 +230,8 @@ def people(careless: float, seen: tuple[Array, Array], limits: tuple[float, floa
     mine = judged.annotator.ravel() == 0
     apart = judged.apart().ravel()[mine]
     oracle, same = ratios(*seen, apart).cumsum() >= limits[0], same_item(seen, apart).cumsum() >= limits[1]
-    found = {"ours": ours, "others": others, "oracle": _first(oracle), "same": _first(same)}
-    return {**found, "threshold": paused_at(judged, 0)}
+    delays = {"ours": ours, "others": others, "oracle": _first(oracle), "same": _first(same)}
+    return {**delays, "threshold": paused_at(judged, 0)}
 
 
 def highest(seen: tuple[Array, Array], seed: int) -> tuple[float, float]:
@@ -278,23 +278,23 @@ def main() -> None:
     )
     options = parser.parse_args()
     rounds, fewer = options.rounds, max(20, options.rounds // 20)
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     with ProcessPoolExecutor(options.processes) as pool:
         run = Rounds(pool, options.kept).run
         for careless in CARELESS:
-            found |= _careless(run, careless, fewer)
+            figures |= _careless(run, careless, fewer)
         shift = shift_for(FALL)
         for before in (EARLY, LATE):
-            found |= _drops(run, before, shift, fewer)
+            figures |= _drops(run, before, shift, fewer)
         for batch in ORDERS[::-1]:  # random order takes longest
             each = run(f"quiet {batch}", partial(quiet, batch), rounds if batch == 0 else rounds // 5)
-            found |= {f"{batch} {key}": float(np.mean([one[key] for one in each])) for key in each[0]}
-            found[f"{batch} rounds"] = len(each)
+            figures |= {f"{batch} {key}": float(np.mean([one[key] for one in each])) for key in each[0]}
+            figures[f"{batch} rounds"] = len(each)
         for law in LAWS:
             each = run(f"long {law}", partial(long_run, law), min(LONG_ROUNDS, fewer))
-            found |= {f"long {law} {items}": float(np.mean([one[str(items)] for one in each])) for items in LENGTHS}
-            found[f"long {law} rounds"] = len(each)
-    publish("watching", [{"what": what, "value": value} for what, value in found.items()], page(found))
+            figures |= {f"long {law} {items}": float(np.mean([one[str(items)] for one in each])) for items in LENGTHS}
+            figures[f"long {law} rounds"] = len(each)
+    publish("watching", [{"what": what, "value": value} for what, value in figures.items()], page(figures))
 
 
 Run = Callable[[str, Callable[[int], Any], int], list[Any]]
@@ -307,15 +307,15 @@ def _drops(run: Run, before: int, shift: float, rounds: int) -> dict[str, float]
     calm_ones = run(f"calm {before}", partial(calm, before + AFTER, seen), rounds)
     limits = tuple(np.quantile(calm_ones, 0.95, axis=0).tolist())
     delays = run(f"dropped {before}", partial(dropped, before, shift, seen, limits), rounds)
-    found: dict[str, float] = {"fewer": len(delays)}
+    figures: dict[str, float] = {"fewer": len(delays)}
     limits_told = [
         float(np.quantile(run(f"told {law} {before}", partial(calm_told, before, law), rounds), 0.95)) for law in TOLD
     ]
     others = run(f"referred {before}", partial(referred, before, shift, seen, limits_told), rounds)
     for place, name in enumerate((*DROPS, *REFERENCES)):
         share, delay = median([[*each, *other][place] for each, other in zip(delays, others, strict=True)])
-        found |= {f"drop {before} {name} found": share, f"drop {before} {name} delay": delay}
-    return found | {"batches differ": float(agreements(7, LARGE, batch=BATCH).reshape(-1, BATCH).mean(axis=1).std())}
+        figures |= {f"drop {before} {name} found": share, f"drop {before} {name} delay": delay}
+    return figures | {"batches differ": float(agreements(7, LARGE, batch=BATCH).reshape(-1, BATCH).mean(axis=1).std())}
 
 
 def _careless(run: Run, careless: float, rounds: int) -> dict[str, float]:
@@ -323,12 +323,12 @@ def _careless(run: Run, careless: float, rounds: int) -> dict[str, float]:
     careful, own = (np.concatenate([apart[(who == 0) == is_own] for who, apart in drawn]) for is_own in (False, True))
     seen = (careful, own)
     limits = tuple(np.quantile(run(f"highest {careless}", partial(highest, seen), rounds), 0.95, axis=0).tolist())
-    told = run(f"careless {careless}", partial(people, careless, seen, limits), rounds)
-    found = {f"careless {careless} others": float(np.mean([each["others"] for each in told]))}
+    projects = run(f"careless {careless}", partial(people, careless, seen, limits), rounds)
+    figures = {f"careless {careless} others": float(np.mean([each["others"] for each in projects]))}
     for name in ("ours", "oracle", "same", "threshold"):
-        share, delay = median([each[name] for each in told])
-        found |= {f"careless {careless} {name} found": share, f"careless {careless} {name} delay": delay}
-    return found
+        share, delay = median([each[name] for each in projects])
+        figures |= {f"careless {careless} {name} found": share, f"careless {careless} {name} delay": delay}
+    return figures
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ TOLD = ("normal", "few hard")  # how batches differ for an oracle that is told t
 REFERENCES = ("life", *TOLD)
 
 
-def page(found: dict[str, float]) -> str:
+def page(figures: dict[str, float]) -> str:
     alarms = {
-        "safe": "the bounds that are safe to watch, 95%",
+        "safe": "the safe bounds, 95%",
         "fixed": "the ordinary 95% interval",
         "notice": "notice: people agree less on the latest items",
         "drop": "alert `drop`",
@@ -27,61 +27,61 @@ def page(found: dict[str, float]) -> str:
         "paused": "a threshold: somebody below 80% agreement with the majority, from the tenth item on",
     }
     quiet_rows = "\n".join(
-        f"| {words} | " + " | ".join(_share(found, batch, name) for batch in ORDERS) + " |"
+        f"| {words} | " + " | ".join(_share(figures, batch, name) for batch in ORDERS) + " |"
         for name, words in alarms.items()
     )
     drop_rows = "\n".join(
-        f"| {before:,} | " + " | ".join(_delay(found, f"drop {before} {name}") for name in DROPS)
+        f"| {before:,} | " + " | ".join(_delay(figures, f"drop {before} {name}") for name in DROPS)
         + " | "
-        + " | ".join(_ratio(found, f"drop {before}", one, of) for one in DROPS[:2] for of in DROPS[2:])
+        + " | ".join(_ratio(figures, f"drop {before}", one, of) for one in DROPS[:2] for of in DROPS[2:])
         + " |"
         for before in (EARLY, LATE)
     )  # fmt: skip
     reference_rows = "\n".join(
-        f"| {before:,} | " + " | ".join(_delay(found, f"drop {before} {name}") for name in REFERENCES)
-        + f" | {_ratio(found, f'drop {before}', 'notice', 'life')} |"
+        f"| {before:,} | " + " | ".join(_delay(figures, f"drop {before} {name}") for name in REFERENCES)
+        + f" | {_ratio(figures, f'drop {before}', 'notice', 'life')} |"
         for before in (EARLY, LATE)
     )  # fmt: skip
     careless_rows = "\n".join(
         f"| {share:.0%} | "
-        + " | ".join(_delay(found, f"careless {share} {name}") for name in ("ours", "oracle", "same", "threshold"))
-        + f" | {_ratio(found, f'careless {share}', 'ours', 'oracle')} | {_ratio(found, f'careless {share}', 'ours', 'same')} "
-        f"| {found[f'careless {share} others']:.1%} |"
+        + " | ".join(_delay(figures, f"careless {share} {name}") for name in ("ours", "oracle", "same", "threshold"))
+        + f" | {_ratio(figures, f'careless {share}', 'ours', 'oracle')} | {_ratio(figures, f'careless {share}', 'ours', 'same')} "
+        f"| {figures[f'careless {share} others']:.1%} |"
         for share in CARELESS
     )
     long_rows = "\n".join(
-        f"| {words} | {found[f'long {law} rounds']:,.0f} | "
-        + " | ".join(_rate(found[f"long {law} {items}"], found[f"long {law} rounds"]) for items in LENGTHS)
+        f"| {words} | {figures[f'long {law} rounds']:,.0f} | "
+        + " | ".join(_rate(figures[f"long {law} {items}"], figures[f"long {law} rounds"]) for items in LENGTHS)
         + " |"
         for law, words in LAWS.items()
     )
     return f"""# Watching: false alarms and delays
 
 Written by `benchmarks/watching.py`: projects of {ITEMS:,} items of unequal difficulty, {PEOPLE} annotators, {PER_ITEM}
-annotations per item. Four times during a project 2% of the labels so far are given anew and 1% of the annotations deleted,
+annotations per item. Four times during a project 2% of the labels so far are changed and 1% of the annotations deleted,
 which rebuilds what is watched. Everything is checked after every item (annotators after every {LOOKS}), and an alarm at any
 moment counts.
 
 ## Where nothing is wrong
 
-{sum(found[f"{batch} rounds"] for batch in ORDERS):,.0f} projects. Share of them in which it appears, or is wrong, at some moment, with its standard error (where there is
-none, with its 95% upper bound). Batches begin anywhere and
+{sum(figures[f"{batch} rounds"] for batch in ORDERS):,.0f} projects. Each row shows the share of them in which it appears, or is wrong, at some moment, with its standard error
+(if it never does, with a 95% upper bound). Batches begin anywhere and
 differ in difficulty by {UNEQUAL} logits. An interval is wrong when it excludes the mean probability of agreement of the items
 so far.
 
-| looked at all the time | random order | batches of {" | batches of ".join(str(each) for each in ORDERS[1:])} |
+| checked all the time | random order | batches of {" | batches of ".join(str(each) for each in ORDERS[1:])} |
 |---|{"--:|" * len(ORDERS)}
-| projects | {" | ".join(f"{found[f'{batch} rounds']:,.0f}" for batch in ORDERS)} |
+| projects | {" | ".join(f"{figures[f'{batch} rounds']:,.0f}" for batch in ORDERS)} |
 {quiet_rows}
 
-At the end the safe bounds are ± {found["0 half"]:.3f}, the ordinary interval ± {found["0 fixed_half"]:.3f}. The notice says only
+At the end the safe bounds are ± {figures["0 half"]:.3f}, the ordinary interval ± {figures["0 fixed_half"]:.3f}. The notice says only
 that people agree less on the latest items than random order allows. In batches that is true, since people do agree less on a harder batch; it
-is false in random order alone. The alert says that they agree less than batches differ.
+is false in random order alone. The alert says that they agree less by more than batches differ.
 
 What is proven, and what is only measured: for labels that are not changed afterwards, the safe bounds exclude the truth
 in at most 5% of projects in any order, and the notice and the alert `drop` appear in at most 5% if items close in random
 order, however long the project. Edits and deletions rebuild the sequence, which the proofs do not cover. In batches the
-rate of the alert is measured only.
+alert's rate is only measured.
 
 ## Longer projects in batches
 
@@ -95,20 +95,20 @@ batches are harder by {2.6 * UNEQUAL:.1f} logits, so that several in a row look 
 
 ## Where agreement falls by {FALL}
 
-Median number of items until the fall is found ({found["fewer"]:,.0f} projects each, in random order, watched for {AFTER:,} items after the
+Median number of items until the fall is found ({figures["fewer"]:,.0f} projects each, in random order, watched for {AFTER:,} items after the
 fall), and the share of projects where it was. The **all-knowing oracle** is CUSUM with the distributions before and after
-the fall. The **learning oracle** knows only how much agreement varies, and has to learn the level as we have. Neither allows
-for batches. Both have alarms in 5% of the projects of the same length without a fall; the alert and the notice have them
-in 5% at most however long a project in random order runs. Ratios are those of the median delays.
+the fall. The **learning oracle** knows only how much agreement varies, and has to learn the level, as spagree does. Neither allows
+for batches. Both raise alarms in 5% of the projects of the same length without a fall; the alert and the notice
+do so in at most 5%, however long a project in random order runs. Ratios are those of the median delays.
 
 | items before the fall | alert `drop` | notice | all-knowing oracle | learning oracle | alert / all-knowing | alert / learning | notice / all-knowing | notice / learning |
 |--:|--:|--:|--:|--:|--:|--:|--:|--:|
 {drop_rows}
 
 What do these guarantees cost? Two more oracles, on the same projects, share them. The **life-long oracle** is all-knowing
-too, but has alarms in 5% of the projects at most however long they run, as the notice has: it averages the likelihood
+too, but raises alarms in at most 5% of the projects however long they run, as the notice does: it averages the likelihood
 ratio over all moments of a fall. The **told oracle** is told the moment of the fall and how long batches are; like the
-alert it has to learn from the items before how much batches differ. It has alarms in 5% of the projects in which the
+alert it has to learn from the items before how much batches differ. It raises alarms in 5% of the projects in which the
 difficulty of batches is normal, or, more strictly, a few are hard (as above). It is a t test of the batches after that
 moment against those before: one such test, not the best possible.
 
@@ -116,20 +116,20 @@ moment against those before: one such test, not the best possible.
 |--:|--:|--:|--:|--:|
 {reference_rows}
 
-The mean agreement of batches of {ORDERS[-1]} items has a standard deviation of {found["batches differ"]:.3f}, about as much as the fall: a hard batch
+The mean agreement of batches of {ORDERS[-1]} items has a standard deviation of {figures["batches differ"]:.3f}, about as much as the fall: a hard batch
 and a batch after the fall look alike, and only several in a row tell them apart. That is why the alert is far slower than
-oracles that may rely on random order, and why the notice comes first. Whoever knows the moment and that no batch is
-extreme can be much faster after {LATE:,} items; if a few batches may be hard, knowing the moment does not help: that oracle
-finds {found[f"drop {LATE} few hard found"]:.0%} of the falls, and the alert {found[f"drop {LATE} ours found"]:.0%}.
+oracles that may rely on random order, and why the notice comes first. An oracle that knows the moment, and that no batch is
+extreme, is much faster after {LATE:,} items; if a few batches may be hard, knowing the moment does not help: that oracle
+finds {figures[f"drop {LATE} few hard found"]:.0%} of the falls, and the alert {figures[f"drop {LATE} ours found"]:.0%}.
 
 ## Where one of {PEOPLE} annotators answers at random
 
-Median number of their own items until they are named ({found["fewer"]:,.0f} projects each); everybody has about {ITEMS * PER_ITEM // PEOPLE} items. The first
+Median number of their own items until they are named ({figures["fewer"]:,.0f} projects each); everybody has about {ITEMS * PER_ITEM // PEOPLE} items. The first
 oracle (all-knowing) knows how careless they are and how often careful people agree, and relies on everyone having similar
-items. The second (same items) knows how careless they are and, as we do, compares people on the same items alone. The threshold is that above, which
+items. The second (same items) knows how careless they are and, as spagree does, compares people only on the same items. The threshold is the one above, which
 pauses careful people too.
 
-| answers at random | alert `annotator_apart` | all-knowing oracle | oracle on the same items | threshold | alert / all-knowing | alert / same items | anybody else named by us |
+| answers at random | alert `annotator_apart` | all-knowing oracle | oracle on the same items | threshold | alert / all-knowing | alert / same items | someone else named |
 |--:|--:|--:|--:|--:|--:|--:|--:|
 {careless_rows}
 
@@ -137,8 +137,8 @@ pauses careful people too.
 """
 
 
-def _share(found: dict[str, float], batch: int, name: str) -> str:
-    return _rate(found[f"{batch} {name}"], found[f"{batch} rounds"])
+def _share(figures: dict[str, float], batch: int, name: str) -> str:
+    return _rate(figures[f"{batch} {name}"], figures[f"{batch} rounds"])
 
 
 def _rate(share: float, rounds: float) -> str:
@@ -149,11 +149,11 @@ def _rate(share: float, rounds: float) -> str:
     return f"{share:.1%} ± {(share * (1 - share) / rounds) ** 0.5:.1%}"
 
 
-def _delay(found: dict[str, float], name: str) -> str:
-    delay, share = found[f"{name} delay"], found[f"{name} found"]
+def _delay(figures: dict[str, float], name: str) -> str:
+    delay, share = figures[f"{name} delay"], figures[f"{name} found"]
     return f"{'–' if delay > 10**8 else f'{delay:.0f}'} ({share:.0%})"
 
 
-def _ratio(found: dict[str, float], name: str, one: str, oracle: str) -> str:
-    ours, theirs = found[f"{name} {one} delay"], found[f"{name} {oracle} delay"]
+def _ratio(figures: dict[str, float], name: str, one: str, oracle: str) -> str:
+    ours, theirs = figures[f"{name} {one} delay"], figures[f"{name} {oracle} delay"]
     return "–" if max(ours, theirs) > 10**8 else f"{ours / theirs:.1f}"
