@@ -99,14 +99,14 @@ def by_hash(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.i
     key |= np.arange(len(hashes), dtype=np.uint64)  # the row, in place of the lowest bits
     key.sort()
     order = (key & low).view(np.int64)
-    found = hashes[order]
-    mixed = np.flatnonzero((found[1:] != found[:-1]) & ((key[1:] ^ key[:-1]) <= low))
+    ordered = hashes[order]
+    mixed = np.flatnonzero((ordered[1:] != ordered[:-1]) & ((key[1:] ^ key[:-1]) <= low))
     if len(mixed):  # different hashes with the same upper bits
         upper = key & ~low
         rows = np.flatnonzero(np.isin(upper, upper[mixed]))
-        order[rows] = order[rows][np.lexsort((found[rows], upper[rows]))]
-        found = hashes[order]
-    return order, run_starts(found)
+        order[rows] = order[rows][np.lexsort((ordered[rows], upper[rows]))]
+        ordered = hashes[order]
+    return order, run_starts(ordered)
 
 
 def pairs_within(sizes: AnyInts) -> tuple[Ints, Ints]:

@@ -208,15 +208,15 @@ def given(*records: Reading | Estimating) -> dict[str, Any]:
     >>> given(Reading(first=2, pseudonymise="our secret"), Estimating(level=0.95))
     {'first': 2, 'pseudonymise': True}
     """
-    found = {
+    chosen = {
         each.name: True if each.metadata["option"].is_secret else getattr(record, each.name)
         for record in records
         for each in fields(record)
         if getattr(record, each.name) not in (each.default, [])
     }
-    if "pseudonymise" in found and found.get("format") == "wide" and "label" in found:
-        found["label"] = True  # the columns are named after the annotators
-    return found
+    if "pseudonymise" in chosen and chosen.get("format") == "wide" and "label" in chosen:
+        chosen["label"] = True  # the columns are named after the annotators
+    return chosen
 
 
 def shows(*records: Record) -> Callable[[F], F]:

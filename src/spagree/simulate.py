@@ -157,24 +157,24 @@ def simulate(
     return Simulation(frame, truth, careful, parameters)
 
 
-def _checked(given: Mapping[str, Any]) -> _Design:
-    annotators = _whole("annotators", given["annotators"], 2)
-    classes = _whole("classes", given["classes"], 1)
-    fewest, most = _asked(given["per_item"], annotators, given["adaptive"])
-    items = _whole("items", given["items"], 1)
+def _checked(arguments: Mapping[str, Any]) -> _Design:
+    annotators = _whole("annotators", arguments["annotators"], 2)
+    classes = _whole("classes", arguments["classes"], 1)
+    fewest, most = _asked(arguments["per_item"], annotators, arguments["adaptive"])
+    items = _whole("items", arguments["items"], 1)
     _refuse_too_large(items, annotators, classes, most)
-    worst, best = _ends("quality", given["quality"], lambda value: _number("quality", value, 0.0, 1.0))
+    worst, best = _ends("quality", arguments["quality"], lambda value: _number("quality", value, 0.0, 1.0))
     return _Design(
         items=items,
         annotators=annotators,
         classes=classes,
         fewest=fewest,
         most=most,
-        prior=_prior(classes, _number("skew", given["skew"], 0.0, STEEPEST_SKEW)),
-        heterogeneity=_number("heterogeneity", given["heterogeneity"], 0.0, 1.0),
+        prior=_prior(classes, _number("skew", arguments["skew"], 0.0, STEEPEST_SKEW)),
+        heterogeneity=_number("heterogeneity", arguments["heterogeneity"], 0.0, 1.0),
         quality=np.linspace(worst, best, annotators),
-        missing=_number("missing", given["missing"], 0.0, 1.0),
-        adaptive=given["adaptive"],
+        missing=_number("missing", arguments["missing"], 0.0, 1.0),
+        adaptive=arguments["adaptive"],
     )
 
 
@@ -206,8 +206,8 @@ def _asked(per_item: Any, annotators: int, adaptive: bool) -> tuple[int, int]:
 
 
 def _ends(name: str, value: Any, checked: Callable[[Any], Number]) -> tuple[Number, Number]:
-    given = value if isinstance(value, tuple | list) else (value, value)
-    match [checked(end) for end in given]:
+    ends = value if isinstance(value, tuple | list) else (value, value)
+    match [checked(end) for end in ends]:
         case [low, high] if low <= high:
             return low, high
     raise UsageError(f"{name}: found {value!r}; give one number, or two as (low, high)")
@@ -253,8 +253,8 @@ def _block(design: _Design, items: int, rng: np.random.Generator) -> _Block:
     per_item = rng.integers(design.fewest, design.most, size=items, endpoint=True)
     if design.adaptive:
         per_item = np.where(label[:, 0] == label[:, 1], FIRST_ASKED, per_item)
-    made = np.arange(design.most) < per_item[:, None]
-    return _Block(per_item, annotator[made], label[made], float(np.square(p).sum()))
+    is_made = np.arange(design.most) < per_item[:, None]
+    return _Block(per_item, annotator[is_made], label[is_made], float(np.square(p).sum()))
 
 
 def _item_distributions(design: _Design, items: int, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -115,8 +115,8 @@ def assign(
     >>> design.balance.least_work, design.balance.most_work, design.balance.groups
     (6, 6, 1)
     """
-    given = numbered(annotators) if isinstance(annotators, int) else annotators
-    people = tuple(each if isinstance(each, Person) else Person(each) for each in given)
+    named = numbered(annotators) if isinstance(annotators, int) else annotators
+    people = tuple(each if isinstance(each, Person) else Person(each) for each in named)
     names, kinds = tuple(items), tuple(items.values()) if isinstance(items, Mapping) else None
     _check(names, people, per_item, everyone)
     random = np.random.default_rng(seed)
@@ -161,9 +161,9 @@ def numbered(people: int) -> list[str]:
 def _check(names: Sequence[str], people: Sequence[Person], per_item: int, everyone: int) -> None:
     if not names:
         raise DataError("there are no items to assign; check the item file")
-    for what, given in (("item", names), ("annotator", [person.name for person in people])):
-        if len(set(given)) < len(given):
-            twice = Counter(given).most_common(1)[0][0]
+    for what, listed in (("item", names), ("annotator", [person.name for person in people])):
+        if len(set(listed)) < len(listed):
+            twice = Counter(listed).most_common(1)[0][0]
             raise DataError(f"{what} {twice!r} is listed twice; list each {what} once")
     if per_item < 1:
         raise UsageError(f"per_item {per_item}: annotations per item, 1 or more; agreement needs 2")
@@ -180,11 +180,11 @@ def _placed(pairs: Iterable[tuple[str, str]], names: Sequence[str], people: Sequ
     """Pairs of names as indices; unrequested items are dropped, and people who left get their own index."""
     item_at = {name: place for place, name in enumerate(names)}
     person_at = {person.name: place for place, person in enumerate(people)}
-    found = set()
+    placed = set()
     for item, name in pairs:
         if item in item_at:
-            found.add((item_at[item], person_at.setdefault(name, len(person_at))))
-    return found
+            placed.add((item_at[item], person_at.setdefault(name, len(person_at))))
+    return placed
 
 
 def _cyclic(items: Ints, people: int, k: int, random: np.random.Generator) -> Ints:
@@ -253,20 +253,20 @@ def _connected(rows: Ints, people: int, k: int, random: np.random.Generator) -> 
     items = int(places.max()) + 1
     if k == 1 or items * (k - 1) < people - 1:
         return rows
-    found = rows.copy()
-    groups, group_of = _groups(_shared_items(np.column_stack([places, found[:, 1]]), items, people))
+    connected = rows.copy()
+    groups, group_of = _groups(_shared_items(np.column_stack([places, connected[:, 1]]), items, people))
     for _ in range(TRIES if groups > 1 else 0):
         smallest = np.argmin(np.bincount(group_of))
-        inside = group_of[found[:, 1]] == smallest
+        inside = group_of[connected[:, 1]] == smallest
         one, other = random.choice(np.flatnonzero(inside)), random.choice(np.flatnonzero(~inside))
-        trial = found.copy()
-        trial[[one, other], 1] = found[[other, one], 1]
+        trial = connected.copy()
+        trial[[one, other], 1] = connected[[other, one], 1]
         after = _groups(_shared_items(np.column_stack([places, trial[:, 1]]), items, people))
         if after[0] <= groups:
-            found, (groups, group_of) = trial, after
+            connected, (groups, group_of) = trial, after
         if groups == 1:
             break
-    return found
+    return connected
 
 
 def _deal(items: Ints, dealt: Dealt, k: int, random: np.random.Generator) -> Ints:

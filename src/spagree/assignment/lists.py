@@ -55,8 +55,8 @@ def read_list(path: str | os.PathLike[str], role: str, key: str | None = None) -
     name, times = Counter(row[place] for row in named).most_common(1)[0]
     if times > 1:
         raise DataError(f"{table.name}: {role} {name!r} is listed twice; list each {role} once")
-    found = {row[place]: dict(zip(table.columns, row, strict=True)) for row in named}
-    return Listed(table.columns[place], found)
+    by_name = {row[place]: dict(zip(table.columns, row, strict=True)) for row in named}
+    return Listed(table.columns[place], by_name)
 
 
 def read_assignment(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
@@ -81,5 +81,5 @@ def _read(path: str | os.PathLike[str]) -> _Table:
         table = file_table(paths.gather([path], Path(scratch)), Request(), Path(scratch))
         places = range(len(table.columns))
         frame = table.load(places).select(*(nw.col(cell(place)).cast(nw.String) for place in places))
-        found = [tuple("" if value is None else str(value) for value in row) for row in rows(frame)]
-    return _Table(table.name, tuple(table.columns), found)
+        cells = [tuple("" if value is None else str(value) for value in row) for row in rows(frame)]
+    return _Table(table.name, tuple(table.columns), cells)

@@ -46,28 +46,28 @@ class Returned:
 
 def annotated_pairs(frame: nw.LazyFrame[Any]) -> list[Pair]:
     """Who annotated which item."""
-    found = rows(frame.select(ITEM, ANNOTATOR).drop_nulls().unique())
-    return [(text(item), text(name)) for item, name in found]
+    pairs = rows(frame.select(ITEM, ANNOTATOR).drop_nulls().unique())
+    return [(text(item), text(name)) for item, name in pairs]
 
 
-def check_returned(assigned: Iterable[Pair], made: Iterable[Pair]) -> Returned:
+def check_returned(assigned: Iterable[Pair], annotations: Iterable[Pair]) -> Returned:
     """Compare (item, annotator) pairs that were assigned with those that were annotated.
 
     >>> came = check_returned([("q1", "ann"), ("q1", "bob"), ("q2", "ann")], [("q1", "ann"), ("q2", "cyd")])
     >>> came.done, came.missing, came.unplanned, came.people
     (1, 2, 1, (('ann', 2, 1), ('bob', 1, 0)))
     """
-    planned, found = set(assigned), set(made)
-    done = planned & found
-    if planned and found and not done:
-        raise DataError(_strangers(planned, found))
+    planned, annotated = set(assigned), set(annotations)
+    done = planned & annotated
+    if planned and annotated and not done:
+        raise DataError(_strangers(planned, annotated))
     by_person, done_by = Counter(name for _, name in planned), Counter(name for _, name in done)
     by_item, done_on = Counter(item for item, _ in planned), Counter(item for item, _ in done)
     return Returned(
         assigned=len(planned),
         done=len(done),
         missing=len(planned) - len(done),
-        unplanned=len(found - planned),
+        unplanned=len(annotated - planned),
         short_items=_short(by_item, done_on),
         people=_short(by_person, done_by),
         p_people=_same_share(by_person, done_by),
@@ -75,13 +75,13 @@ def check_returned(assigned: Iterable[Pair], made: Iterable[Pair]) -> Returned:
     )
 
 
-def _strangers(planned: Set[Pair], found: Set[Pair]) -> str:
+def _strangers(planned: Set[Pair], annotated: Set[Pair]) -> str:
     """Why nothing matches: different items, different names, or both."""
     places = {"item": 0, "annotator": 1}
     unlike = {
-        name: (min(pair[place] for pair in planned), min(pair[place] for pair in found))
+        name: (min(pair[place] for pair in planned), min(pair[place] for pair in annotated))
         for name, place in places.items()
-        if not {pair[place] for pair in planned} & {pair[place] for pair in found}
+        if not {pair[place] for pair in planned} & {pair[place] for pair in annotated}
     }
     if not unlike:
         return "no assigned annotation was made: everything in the source is by people the item was not assigned to"
@@ -123,17 +123,17 @@ def _items_at_random(
     """
     import numpy as np
 
-    some = sorted(pair for pair in planned if 0 < finished[pair[1]] < assigned[pair[1]])
-    if len({name for _, name in some}) < 2 or len(some) > MOST_DRAWN:  # noqa: PLR2004 (two people)
+    partial = sorted(pair for pair in planned if 0 < finished[pair[1]] < assigned[pair[1]])
+    if len({name for _, name in partial}) < 2 or len(partial) > MOST_DRAWN:  # noqa: PLR2004 (two people)
         return None
-    item, person = (np.unique([pair[place] for pair in some], return_inverse=True)[1] for place in (0, 1))
-    missed = np.array([pair not in done for pair in some])
+    item, person = (np.unique([pair[place] for pair in partial], return_inverse=True)[1] for place in (0, 1))
+    missed = np.array([pair not in done for pair in partial])
     seen = (np.bincount(item[missed]) ** 2).sum()
     by_person = missed[np.lexsort((missed, person))]  # the same number of misses per person, in the order of the draws
     random = np.random.default_rng(0)
-    draws = max(FEWEST_DRAWS, min(MOST_DRAWS, CELLS // len(some)))
+    draws = max(FEWEST_DRAWS, min(MOST_DRAWS, CELLS // len(partial)))
     reached = 0
     for _ in range(draws):
-        drawn = np.lexsort((random.random(len(some)), person))
+        drawn = np.lexsort((random.random(len(partial)), person))
         reached += (np.bincount(item[drawn][by_person]) ** 2).sum() >= seen
     return float((1 + reached) / (1 + draws))

@@ -96,8 +96,8 @@ class Crowd:
         """A few numbers of people, each with its cheapest design, for a half-width, a budget or a requirement."""
         head, least = {**wanted, "route": MORE_PEOPLE}, self.project.allowed[0]
         if "budget" in wanted:
-            some = sorted({max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)})
-            return _marked([self._bought(head, people, wanted["budget"]) for people in some], "half_width", 1.0)
+            tried = sorted({max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)})
+            return _marked([self._bought(head, people, wanted["budget"]) for people in tried], "half_width", 1.0)
 
         def enough(ends: Limits) -> bool:
             if "require" in wanted:
@@ -141,7 +141,7 @@ class Crowd:
         return head | self._design(people, n, items)
 
     def _design(self, people: int, n: int, items: int) -> Row:
-        there = self.project.tally.annotations
+        annotations = self.project.tally.annotations
         low, high = (_half(self.limits(people, n, items, variance)) for variance in self.bounds())
         return {
             "half_width": _half(self.limits(people, n, items)),
@@ -152,7 +152,7 @@ class Crowd:
             "annotations_per_item": n,
             "items": items,
             "annotations": n * items,
-            "more_annotations": max(0, n * items - there),
+            "more_annotations": max(0, n * items - annotations),
             "per_annotator": ceil(n * items / people),
             "best": False,
             "assumed": self.project.assumed(n),
@@ -368,7 +368,7 @@ class Pace:
 def pace(rows: Sequence[Mapping[str, Any]]) -> Pace | None:
     """From a development's rows (``time``, ``annotations`` so far); None if times are not dates or are all equal."""
     moments = [(_seconds(row["time"]), row["annotations"]) for row in rows]
-    known = [(time, made) for time, made in moments if time is not None]
+    known = [(time, annotations) for time, annotations in moments if time is not None]
     if len(known) < 2 or known[-1][0] <= known[0][0]:
         return None
     middle = known[len(known) // 2 - 1] if len(known) > 3 else known[0]

@@ -118,6 +118,10 @@ class Difference:
         z = NormalDist().inv_cdf((1 + self.level) / 2)
         return 2 * NormalDist().cdf(-z * abs(self.value) / reach)
 
+    def is_clear(self, p_holm: float | None) -> bool:
+        """Whether it is more than chance explains; ``p_holm`` is adjusted for all comparisons."""
+        return p_holm is not None and p_holm <= 1 - self.level
+
 
 def difference(a: Figure, b: Figure, level: float, interval_for: str = ITEMS) -> Difference:
     """How much larger b is than a, with its intervals.
@@ -171,7 +175,7 @@ def holm(p: Sequence[float | None]) -> list[float | None]:
 
 def verdict(difference: Difference, p_holm: float | None) -> Verdict:
     """Which side agrees more, if the evidence holds for the whole list of comparisons."""
-    if difference.value is None or p_holm is None or p_holm > 1 - difference.level:
+    if difference.value is None or not difference.is_clear(p_holm):
         return "cannot_tell"
     return "agrees_more" if difference.value > 0 else "agrees_less"
 

@@ -231,11 +231,11 @@ def _pattern_tallies(timed: Timed) -> Tallies:
     arrived = _by_step(step, number, patterns, timed.steps)
     left = _by_step(step[earlier + 1], number[earlier], patterns, timed.steps)
     stayed = _by_step(step[final], number[final], patterns, timed.steps)
-    there: Counter[Pattern] = Counter()
+    current: Counter[Pattern] = Counter()
     so_far = []
     for more, less in zip(arrived, left, strict=True):
-        there = there + more - less
-        so_far.append(Tally.from_patterns(there))
+        current = current + more - less
+        so_far.append(Tally.from_patterns(current))
     return so_far, [Tally.from_patterns(each) for each in stayed]
 
 
@@ -248,11 +248,11 @@ def _patterns(item: AnyInts, label: AnyInts, labels: Sequence[str]) -> tuple[Int
     starts = run_starts(item)
     sizes = np.diff(starts, append=len(item))
     longest = np.argsort(-sizes, kind="stable")  # items that have a further annotation come first
-    starts, there = starts[longest], np.searchsorted(-sizes[longest], -np.arange(sizes.max()), side="left")
+    starts, remaining = starts[longest], np.searchsorted(-sizes[longest], -np.arange(sizes.max()), side="left")
     number_after, now = np.empty(len(item), dtype=np.int64), np.zeros(len(starts), dtype=np.int64)
     numbers: dict[Pattern, int] = {(): 0}
     known: list[Pattern] = [()]
-    for place, size in enumerate(there.tolist()):
+    for place, size in enumerate(remaining.tolist()):
         rows = starts[:size] + place
         ways, way = np.unique(now[:size] * len(labels) + label[rows], return_inverse=True)
         after = [_grown(known[code // len(labels)], labels[code % len(labels)]) for code in ways.tolist()]

@@ -66,10 +66,10 @@ def drop_evidence(values: Floats, seed: int = 0, at: Sequence[int] | None = None
     running = _evidence(scores)
     ends = [items // BLOCK for items in places]
     in_order = running[ends]
-    asked = np.maximum(np.subtract.outer(ends, LASTS), 0)
-    distinct, place = np.unique(asked, return_inverse=True)
+    looked_at = np.maximum(np.subtract.outer(ends, LASTS), 0)
+    distinct, place = np.unique(looked_at, return_inverse=True)
     shrunk = np.array([_evidence(scores[:end] / sqrt(_inflation(means[:end])))[-1] for end in distinct])
-    lasting = shrunk[place.reshape(asked.shape)].min(axis=1)
+    lasting = shrunk[place.reshape(looked_at.shape)].min(axis=1)
     return DropEvidence(in_order, np.minimum(in_order, lasting))
 
 

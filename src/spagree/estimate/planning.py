@@ -213,16 +213,16 @@ class Project:
         """All routes to one half-width, with the best row of each marked."""
         yield from cheapest([self._items(FRESH, WeightSums(), 0, target, n) for n in self.allowed])
         if self.tally.pairable_items:
-            there = self.tally.annotations
-            yield from cheapest([self._items(NEW_ITEMS, self.current, there, target, n) for n in self.allowed])
+            annotations = self.tally.annotations
+            yield from cheapest([self._items(NEW_ITEMS, self.current, annotations, target, n) for n in self.allowed])
             yield from cheapest([self._same(target)])
 
-    def _items(self, route: str, start: WeightSums, there: int, target: float, n: int) -> Row:
+    def _items(self, route: str, start: WeightSums, annotations: int, target: float, n: int) -> Row:
         """How many items, annotated n times each, to add to those at the start."""
         k, variance = self.k[n], self.variance(n)
         enough = start.weight > 0 and self.reached <= target
         items = 0 if enough else smallest(lambda size: self.width(start.plus(size, k, variance)) <= target)
-        row = row_of(target, route, **_size(n, items, there, items * n), assumed=self.assumed(n))
+        row = row_of(target, route, **_size(n, items, annotations, items * n), assumed=self.assumed(n))
         if items:
             after = start.plus(items, k, variance)
             row |= dict(zip(RANGE, self.range(after, n, items, 1 - start.noise / after.noise), strict=True))
@@ -230,14 +230,14 @@ class Project:
 
     def _same(self, target: float) -> Row:
         """All items brought to n annotations, with the smallest sufficient n."""
-        there = self.tally.annotations
+        annotations = self.tally.annotations
         if self.reached <= target:
-            return row_of(target, SAME_ITEMS, **_size(None, 0, there, 0), assumed=False)
+            return row_of(target, SAME_ITEMS, **_size(None, 0, annotations, 0), assumed=False)
         for n in self.allowed:
             after = self.after(n, self.scale)
             if self.width(after) <= target:
                 items, more = self.lacking(n)
-                row = row_of(target, SAME_ITEMS, **_size(n, items, there, more), assumed=self.assumed(n))
+                row = row_of(target, SAME_ITEMS, **_size(n, items, annotations, more), assumed=self.assumed(n))
                 return row | dict(zip(RANGE, self.range(after, n, 0), strict=True))
         least = WeightSums().plus(self.tally.items, 1.0, self.scale * self.variance(ENDLESS))
         reason = FLOOR if self.width(least) > target else TOO_FEW
@@ -268,8 +268,8 @@ def row_of(target: float, route: str | None = None, **about: Any) -> Row:
     return dict.fromkeys(COLUMNS) | {"half_width": target, "route": route, "best": False} | about
 
 
-def _size(n: int | None, items: int, there: int, more: int) -> Row:
-    return {"annotations_per_item": n, "items": items, "annotations": there + more, "more_annotations": more}
+def _size(n: int | None, items: int, annotations: int, more: int) -> Row:
+    return {"annotations_per_item": n, "items": items, "annotations": annotations + more, "more_annotations": more}
 
 
 def cheapest(rows: list[Row]) -> list[Row]:

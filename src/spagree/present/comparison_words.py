@@ -19,7 +19,7 @@ from spagree.present.wording import change, escape_controls, figure, limits, p_v
 from spagree.version import __version__
 
 if TYPE_CHECKING:
-    from spagree.estimate.comparison import Compared, Difference, Figure, Pair, Side
+    from spagree.estimate.comparison import Compared, Difference, Figure, Limits, Pair, Side
 
 MOST_CLASSES = 12
 UNKNOWN_ITEMS = (
@@ -62,20 +62,20 @@ class Shown(ABC):
 # JSON ----------------------------------------------------------------------------------------
 
 
-def comparison_document(found: Compared) -> dict[str, Any]:
+def comparison_document(compared: Compared) -> dict[str, Any]:
     """The documented JSON: a, b and their difference; for more than two data sets a list of such pairs."""
-    groups = {name: _figures_document(each) for name, each in found.groups.items()}
-    apart = {name: list(having) for name, having in found.not_compared.items()}
+    groups = {name: _figures_document(each) for name, each in compared.groups.items()}
+    apart = {name: list(having) for name, having in compared.not_compared.items()}
     more = {"groups": groups, "groups_not_compared": apart}
     head = {"format": FORMAT, "spagree": __version__}
-    return {**head, **_figures_document(found), **{name: each for name, each in more.items() if each}}
+    return {**head, **_figures_document(compared), **{name: each for name, each in more.items() if each}}
 
 
-def _figures_document(found: Compared) -> dict[str, Any]:
-    documents = [_pair_document(pair) for pair in found.pairs]
+def _figures_document(compared: Compared) -> dict[str, Any]:
+    documents = [_pair_document(pair) for pair in compared.pairs]
     if len(documents) == 1:
         return documents[0]
-    return {"sides": [_side_document(side) for side in found.sides], "pairs": documents}
+    return {"sides": [_side_document(side) for side in compared.sides], "pairs": documents}
 
 
 def _pair_document(pair: Pair) -> dict[str, Any]:
@@ -97,24 +97,24 @@ def _side_document(side: Side) -> dict[str, Any]:
     return {"name": side.name, "spa": spa, "spa_kappa": kappa}
 
 
-def difference_document(found: Difference) -> dict[str, Any]:
+def difference_document(difference: Difference) -> dict[str, Any]:
     """A difference with both intervals; an undefined one says why."""
-    about = {"level": found.level, "p": found.p, "interval_for": found.interval_for}
-    return estimate_document(found, **about, intervals=intervals_document(found.limits))
+    about = {"level": difference.level, "p": difference.p, "interval_for": difference.interval_for}
+    return estimate_document(difference, **about, intervals=intervals_document(difference.limits))
 
 
-def intervals_document(found: Mapping[str, Any]) -> dict[str, Any]:
+def intervals_document(intervals: Mapping[str, Any]) -> dict[str, Any]:
     """The intervals for new items and new annotators."""
-    return {name: {"low": each.low, "high": each.high, "stderr": each.stderr} for name, each in found.items()}
+    return {name: {"low": each.low, "high": each.high, "stderr": each.stderr} for name, each in intervals.items()}
 
 
-def figure_document(found: Figure, level: float, interval_for: str) -> dict[str, Any]:
+def figure_document(figure: Figure, level: float, interval_for: str) -> dict[str, Any]:
     """A figure with its intervals."""
-    if found.value is None:
-        return {"value": None, "undefined": found.undefined}
-    chosen = {name: getattr(found.limits.get(interval_for), name, None) for name in ("stderr", "low", "high")}
-    shown = {"value": found.value, **chosen, "level": level, "intervals": intervals_document(found.limits)}
-    return {**shown, "undefined": found.undefined} if found.undefined else shown
+    if figure.value is None:
+        return {"value": None, "undefined": figure.undefined}
+    chosen = {name: getattr(figure.limits.get(interval_for), name, None) for name in ("stderr", "low", "high")}
+    shown = {"value": figure.value, **chosen, "level": level, "intervals": intervals_document(figure.limits)}
+    return {**shown, "undefined": figure.undefined} if figure.undefined else shown
 
 
 # Words ---------------------------------------------------------------------------------------
@@ -122,25 +122,25 @@ def figure_document(found: Figure, level: float, interval_for: str) -> dict[str,
 
 def sentence(pair: Pair) -> str:
     """The result of a comparison in one sentence."""
-    a, b, found = printable(pair.a.name), printable(pair.b.name), pair.difference
-    if found.value is None or found.low is None:
-        return f"{b} and {a} cannot be compared: {found.undefined}."
-    figures = f"{change(found.value)}, {span(found)}"
+    a, b, difference = printable(pair.a.name), printable(pair.b.name), pair.difference
+    if difference.value is None or difference.low is None:
+        return f"{b} and {a} cannot be compared: {difference.undefined}."
+    figures = f"{change(difference.value)}, {span(difference)}"
     if pair.verdict == "cannot_tell":
         return f"There is not enough data to tell whether {b} agrees more than {a}: {figures}."
     return f"{b} agrees {'more' if pair.verdict == 'agrees_more' else 'less'} than {a}: {figures}."
 
 
-def comparison_summary(found: Compared) -> Group:
+def comparison_summary(compared: Compared) -> Group:
     """Sentences first, then the figures of each data set and each difference."""
-    parts: list[RenderableType] = [Text(sentence(pair), style="bold") for pair in found.pairs]
-    parts += [Text(), _sides(found.sides), Text(), differences(found.pairs)]
-    for pair in found.pairs if len(found.pairs) == 1 else ():
+    parts: list[RenderableType] = [Text(sentence(pair), style="bold") for pair in compared.pairs]
+    parts += [Text(), _sides(compared.sides), Text(), differences(compared.pairs)]
+    for pair in compared.pairs if len(compared.pairs) == 1 else ():
         parts += _class_table(pair)
-    for name, each in found.groups.items():
+    for name, each in compared.groups.items():
         parts += [Text(f"\nOnly {printable(name) or '(no value)'}", style="bold")]
         parts += [*(Text(sentence(pair)) for pair in each.pairs), differences(each.pairs)]
-    return Group(*parts, Text(), *(Text(note, style="dim") for note in _notes(found)))
+    return Group(*parts, Text(), *(Text(note, style="dim") for note in _notes(compared)))
 
 
 def _sides(sides: Sequence[Side]) -> Table:
@@ -165,27 +165,27 @@ def differences(pairs: Sequence[Pair]) -> Table:
 
 def _class_table(pair: Pair) -> Iterable[RenderableType]:
     """The classes whose agreement differs; nothing if none does."""
-    told = [each for each in pair.classes if each.p_holm is not None and each.p_holm <= 1 - each.difference.level]
-    if not told:
+    clear = [each for each in pair.classes if each.difference.is_clear(each.p_holm)]
+    if not clear:
         return
     yield Text(f"\nClasses that differ, of {len(pair.classes)} (Holm over all of them)")
     shown = bare("class", "agreement", "interval")
-    for each in told[:MOST_CLASSES]:
+    for each in clear[:MOST_CLASSES]:
         shown.add_row(printable(each.label), change(each.difference.value), span(each.difference))
     yield shown
 
 
-def _notes(found: Compared) -> Iterable[str]:
-    pair = found.pairs[0]
+def _notes(compared: Compared) -> Iterable[str]:
+    pair = compared.pairs[0]
     covers = COVERS[pair.difference.interval_for]
     yield f"Intervals: {pair.difference.level:.0%}, for {covers}. Difference: second minus first."
-    if any(each.shared_items is None for each in found.pairs):
+    if any(each.shared_items is None for each in compared.pairs):
         yield UNKNOWN_ITEMS
-    for each in found.pairs:
+    for each in compared.pairs:
         if each.shared_items:
             shared = count(each.shared_items, "shared item")
             yield f"{_names(each)}: {shared}, compared item by item."
-    for name, having in found.not_compared.items():
+    for name, having in compared.not_compared.items():
         have = f"{' and '.join(map(printable, having))} {'has' if len(having) == 1 else 'have'}"
         yield f"Not compared: {printable(name) or '(no value)'}, which only {have}."
 
@@ -194,15 +194,17 @@ def _names(pair: Pair) -> str:
     return f"{printable(pair.b.name)} − {printable(pair.a.name)}"
 
 
-def comparison_chart(found: Compared) -> Any:
+def comparison_chart(comparison: Compared) -> Any:
     """Every data set with its interval; below, the differences with theirs."""
     from spagree.present.charts.differences import compared
 
-    sides = [_chart_row(side.name, side.spa) for side in found.sides]
-    return compared(sides, [_chart_row(_names(pair), pair.difference) for pair in found.pairs])
+    sides = [chart_row(printable(side.name), side.spa.value, side.spa) for side in comparison.sides]
+    gaps = [chart_row(_names(pair), pair.difference.value, pair.difference) for pair in comparison.pairs]
+    return compared(sides, gaps)
 
 
-def _chart_row(name: str, found: Estimate | Difference) -> dict[str, Any]:
-    ends = limits(found.low, found.high)
-    row = {"name": printable(name), "value": found.value, "low": found.low, "high": found.high}
-    return row | {"figure": figure(found.value), "interval": ends}
+def chart_row(name: str, value: float | None, interval: Estimate | Difference | Limits | None) -> dict[str, Any]:
+    """A figure or a difference with its interval, as the chart takes it."""
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    row = {"name": name, "value": value, "low": low, "high": high}
+    return row | {"figure": figure(value), "interval": limits(low, high)}

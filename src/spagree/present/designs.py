@@ -83,10 +83,10 @@ def _evenness(came: Returned) -> list[tuple[str, str]]:
     """Whether the missing annotations look random, over people and over items."""
     less, same = "some did much less; assign --finish reassigns their work", "all missed about the same share"
     skipped, none = "people skipped the same items; see what these have in common", "no items stand out"
-    told = (("By people", came.p_people, less, same), ("By items", came.p_items, skipped, none))
+    tests = (("By people", came.p_people, less, same), ("By items", came.p_items, skipped, none))
     return [
         (head, f"uneven ({p_value(p)}): {uneven}" if p < UNEVEN else f"consistent with chance ({p_value(p)}): {even}")
-        for head, p, uneven, even in told
+        for head, p, uneven, even in tests
         if p is not None
     ]
 

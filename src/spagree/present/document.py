@@ -33,11 +33,11 @@ def document(breakdowns: Breakdowns) -> dict[str, Any]:
         "metric": findings.metric,
         "data": _data(findings.data),
         "spa": {**estimate_document(spa), **named, **_intervals(breakdowns)},
-        "schemes": {name: estimate_document(found) for name, found in findings.schemes.items()},
+        "schemes": {name: estimate_document(estimate) for name, estimate in findings.schemes.items()},
         "missingness": _missingness(findings.missingness),
         "chance": {
-            name: estimate_document(found, observed=found.observed, expected=found.expected)
-            for name, found in findings.chance.items()
+            name: estimate_document(estimate, observed=estimate.observed, expected=estimate.expected)
+            for name, estimate in findings.chance.items()
         },
         "checks": [
             {"code": each.code, "state": each.state, **each.figures, **({"reason": each.reason} if each.reason else {})}
@@ -51,24 +51,24 @@ def _intervals(breakdowns: Breakdowns) -> dict[str, Any]:
     """For these annotators on new items, and for other annotators like them, or why that is not known."""
     spa, both = breakdowns.findings.spa, breakdowns.intervals
     if not isinstance(both, Absent):
-        return {"intervals": {name: _interval(found) for name, found in both.items()}}
+        return {"intervals": {name: _interval(estimate) for name, estimate in both.items()}}
     if both is NOT_ASKED or spa.low is None or spa.interval_for == ANNOTATORS:
         return {}
     unknown = {"low": None, "high": None, "stderr": None, "undefined": both.reason}
     return {"intervals": {ITEMS: _interval(spa), ANNOTATORS: unknown}}
 
 
-def _interval(found: Estimate) -> dict[str, Any]:
-    ends = {"low": found.low, "high": found.high, "stderr": found.stderr}
-    return {**ends, "undefined": found.undefined} if found.undefined else ends
+def _interval(estimate: Estimate) -> dict[str, Any]:
+    ends = {"low": estimate.low, "high": estimate.high, "stderr": estimate.stderr}
+    return {**ends, "undefined": estimate.undefined} if estimate.undefined else ends
 
 
-def estimate_document(found: Estimate | Difference, **more: Any) -> dict[str, Any]:
+def estimate_document(estimate: Estimate | Difference, **more: Any) -> dict[str, Any]:
     """A figure with its interval and more, or why it is undefined."""
-    if found.value is None:
-        return {"value": None, "undefined": found.undefined}
-    shown = {"value": found.value, "stderr": found.stderr, "low": found.low, "high": found.high, **more}
-    return {**shown, "undefined": found.undefined} if found.undefined else shown
+    if estimate.value is None:
+        return {"value": None, "undefined": estimate.undefined}
+    shown = {"value": estimate.value, "stderr": estimate.stderr, "low": estimate.low, "high": estimate.high, **more}
+    return {**shown, "undefined": estimate.undefined} if estimate.undefined else shown
 
 
 def to_json(value: Any, indent: int | None = 2, *, ascii: bool = False) -> str:

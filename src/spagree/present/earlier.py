@@ -23,9 +23,9 @@ def earlier_figures(path: str | os.PathLike[str]) -> dict[str, Any]:
         text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{os.fspath(path)}: cannot be read ({error}); name an earlier report or its JSON") from None
-    found = EMBEDDED.search(text)
+    embedded = EMBEDDED.search(text)
     try:
-        figures = json.loads(found[1] if found else text)
+        figures = json.loads(embedded[1] if embedded else text)
     except ValueError:
         figures = None
     if not isinstance(figures, dict) or not ({"spa", "data"} <= figures.keys() or "questions" in figures):
@@ -50,13 +50,13 @@ def what_changed(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
     unlike += ["another metric"] if earlier.get("metric") != later.get("metric") else []
     if unlike:
         return f"The earlier number cannot be compared: it was measured with {' and '.join(unlike)}."
-    found = change_of(earlier["spa"], later["spa"])
+    gap = change_of(earlier["spa"], later["spa"])
     counts = _counts(earlier["data"], later["data"])
-    if found is None:
+    if gap is None:
         return f"One of the two numbers has no interval, so they are not compared. {counts}"
-    clear = "more than chance would explain" if found.is_clear else "no more than chance would explain"
-    ends = f"{change(found.low)} to {change(found.high)}"
-    words = f"{figure(found.before)} → {figure(found.after)} ({change(found.value)}, interval {ends}): {clear}."
+    clear = "more than chance would explain" if gap.is_clear else "no more than chance would explain"
+    ends = f"{change(gap.low)} to {change(gap.high)}"
+    words = f"{figure(gap.before)} → {figure(gap.after)} ({change(gap.value)}, interval {ends}): {clear}."
     return f"{words} {counts}"
 
 

@@ -51,11 +51,11 @@ def _estimates(findings: Findings) -> dict[str, polars.DataFrame]:
         kind: polars.DataFrame(
             [
                 {title: name, **{key: getattr(each, key) for key in names if hasattr(each, key)}}
-                for name, each in found.items()
+                for name, each in estimates.items()
             ],
             infer_schema_length=None,
         )
-        for kind, (title, found) in kinds.items()
+        for kind, (title, estimates) in kinds.items()
     }
 
 

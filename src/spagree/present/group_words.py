@@ -39,38 +39,38 @@ def shown_name(name: str) -> str:
     return printable(name) if name else NO_VALUE
 
 
-def group_lines(found: Groups) -> list[GroupLine]:
+def group_lines(groups: Groups) -> list[GroupLine]:
     """Each group alone, then each pair of groups of annotators."""
-    within = "within " if found.between else ""
+    within = "within " if groups.between else ""
     lines = [
         GroupLine(f"{within}{shown_name(name)}", each.spa, each.data.pairable_items, each.chance["spa_kappa"])
-        for name, each in found.findings.items()
+        for name, each in groups.findings.items()
     ]
     return lines + [
         GroupLine(f"{shown_name(each.a)} with {shown_name(each.b)}", each.agreement, each.items, None)
-        for each in found.between
+        for each in groups.between
     ]
 
 
 def differences_in_words(
-    found: Groups, most: int = MOST_DIFFERENCES, rest: str = "(--json lists all)"
+    groups: Groups, most: int = MOST_DIFFERENCES, rest: str = "(--json lists all)"
 ) -> Iterator[str]:
     """Which groups differ, corrected for all comparisons; one sentence covers the undecided.
 
     ``rest`` says where to find those beyond ``most``.
     """
-    level = next((each.difference.level for each in found.differences), 0.95)
-    differ = [each for each in found.differences if each.p_holm is not None and each.p_holm <= 1 - level]
+    differ = [each for each in groups.differences if each.difference.is_clear(each.p_holm)]
     for each in differ[:most]:
         more = "more" if (each.difference.value or 0) > 0 else "less"
         yield f"{shown_name(each.b)} agrees {more} than {shown_name(each.a)}: {difference_figures(each)}."
     if len(differ) > most:
         yield f"… and {len(differ) - most:,} more differences {rest}"
-    if len(found.differences) == 1 and not differ and found.differences[0].difference.low is not None:
-        yield f"There is not enough data to tell whether the groups differ: {difference_figures(found.differences[0])}."
+    if len(groups.differences) == 1 and not differ and groups.differences[0].difference.low is not None:
+        gap = difference_figures(groups.differences[0])
+        yield f"There is not enough data to tell whether the groups differ: {gap}."
         return
-    undecided = count(len(found.differences) - len(differ), "pair")
-    if len(differ) < len(found.differences):
+    undecided = count(len(groups.differences) - len(differ), "pair")
+    if len(differ) < len(groups.differences):
         others = "other groups" if differ else "groups"
         yield f"There is not enough data to tell whether the {others} differ ({undecided}, Holm over all)."
 
@@ -80,31 +80,31 @@ def difference_figures(each: GroupDifference) -> str:
     return f"{change(each.difference.value)}, {span(each.difference)} ({p_value(each.p_holm or 0.0)})"
 
 
-def groups_document(found: Groups) -> dict[str, Any]:
+def groups_document(groups: Groups) -> dict[str, Any]:
     """Every group as a separate document, the differences, and agreement between groups of annotators."""
     return {
-        "by": found.column,
-        "groups_of": found.of,
-        "groups": {name: document(Breakdowns(each)) for name, each in found.findings.items()},
+        "by": groups.column,
+        "groups_of": groups.of,
+        "groups": {name: document(Breakdowns(each)) for name, each in groups.findings.items()},
         "differences": [
             {"a": each.a, "b": each.b, "difference": difference_document(each.difference), "p_holm": each.p_holm}
-            for each in found.differences
+            for each in groups.differences
         ],
         "between": [
             {"a": each.a, "b": each.b, **estimate_document(each.agreement), "items": each.items}
-            for each in found.between
+            for each in groups.between
         ],
     }
 
 
-def groups_summary(found: Groups, width: int = 100) -> Group:
+def groups_summary(groups: Groups, width: int = 100) -> Group:
     """One line per group, agreement between groups of annotators, and which groups differ."""
-    title = Text(f"By {printable(found.column)} (groups of {found.of})", style="bold")
-    lines = group_lines(found)
+    title = Text(f"By {printable(groups.column)} (groups of {groups.of})", style="bold")
+    lines = group_lines(groups)
     chart = IntervalChart([line.spa for line in lines if line.spa.value is not None], shown=width >= ROOM_FOR_BARS)
     table = bare("group", "items", "agreement", "interval", "", left=[""])
     for name, spa, items, _ in lines:
         ends = interval(spa) if spa.low is not None else f"none: {spa.undefined}"
         table.add_row(name, f"{items:,}", figure(spa.value), ends, chart.draw(spa))
-    words = [Padding(Text(sentence), (0, 2)) for sentence in differences_in_words(found)]
+    words = [Padding(Text(sentence), (0, 2)) for sentence in differences_in_words(groups)]
     return Group(title, Padding(table, (0, 2)), *words)

@@ -19,8 +19,8 @@ def to_html(breakdowns: Breakdowns) -> str:
     """The headline, the bar, the checks, all schemes and the warnings."""
     findings = breakdowns.findings
     rows = "".join(
-        f"<tr><th scope='row'>{_text(name)}</th><td>{figure(found.value)}</td><td>{interval(found)}</td></tr>"
-        for name, found in {findings.spa.weights: findings.spa, **findings.schemes}.items()
+        f"<tr><th scope='row'>{_text(name)}</th><td>{figure(estimate.value)}</td><td>{interval(estimate)}</td></tr>"
+        for name, estimate in {findings.spa.weights: findings.spa, **findings.schemes}.items()
     )
     warnings = "".join(f"<li>{_text(caution.message)}</li>" for caution in findings.warnings)
     heads = "<th>scheme</th><th>agreement</th><th>interval</th>"

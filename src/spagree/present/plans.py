@@ -27,9 +27,9 @@ MOST_ROWS = 25
 Rows = Sequence[Mapping[str, Any]]
 
 
-def plan_rows(found: polars.DataFrame, pace: Pace | None) -> list[dict[str, Any]]:
+def plan_rows(plan: polars.DataFrame, pace: Pace | None) -> list[dict[str, Any]]:
     """Plain rows; ``done`` is the day the plan would be finished at the present pace, if the pace is known."""
-    rows = found.rows(named=True)
+    rows = plan.rows(named=True)
     for row in rows:
         if pace is not None and row.get("more_annotations") and row.get("route") != FRESH:
             end = pace.done(row["more_annotations"])
@@ -60,7 +60,7 @@ def _impossible(rows: Rows) -> list[str]:
     for row in rows:
         if row.get("undefined") and row.get("route"):
             widths.setdefault((ROUTES[row["route"]], row["undefined"]), {})[_width(row)] = None
-    named = {key: ", ".join(filter(None, found)) for key, found in widths.items()}
+    named = {key: ", ".join(filter(None, concerned)) for key, concerned in widths.items()}
     return [f"{wide} with {key[0]}: {key[1]}." if wide else f"{key[0]}: {key[1]}." for key, wide in named.items()]
 
 
@@ -145,11 +145,11 @@ def plan_chart(rows: Rows) -> Any:
     return planned(known)
 
 
-def development_rows(found: polars.DataFrame) -> list[dict[str, Any]]:
+def development_rows(development: polars.DataFrame) -> list[dict[str, Any]]:
     """Plain rows: moments as text where they are dates."""
     return [
         {**row, "time": row["time"].isoformat() if isinstance(row["time"], datetime) else row["time"]}
-        for row in found.rows(named=True)
+        for row in development.rows(named=True)
     ]
 
 

@@ -90,10 +90,11 @@ def chance_words(findings: Findings) -> str:
     return f"chance agreement {figure(kappa.expected)}, spa_kappa {figure(kappa.value)}{close}"
 
 
-def interval_name(found: Estimate) -> str:
+def interval_name(estimate: Estimate) -> str:
     """The kind of interval; only a bootstrap is named, Wilson's is the default."""
-    kind = "" if found.method == "wilson" else "bootstrap "
-    return f"{found.level:.0%} {kind}interval{' for other annotators' if found.interval_for == ANNOTATORS else ''}"
+    kind = "" if estimate.method == "wilson" else "bootstrap "
+    whom = " for other annotators" if estimate.interval_for == ANNOTATORS else ""
+    return f"{estimate.level:.0%} {kind}interval{whom}"
 
 
 def on_the_scale(findings: Findings) -> str:

@@ -44,8 +44,8 @@ def columns(written: str, titles: Mapping[str, str] = MappingProxyType({})) -> t
     >>> columns("class:name items:count", {"class": "first says"})[0]
     Column(key='class', title='first says', kind='name', ends=('low', 'high'), width=None)
     """
-    found = [(key, kind) for key, _, kind in (each.partition(":") for each in written.split())]
-    kinds = {key: kind or ("interval" if key == "interval" else "figure") for key, kind in found}
+    pairs = [(key, kind) for key, _, kind in (each.partition(":") for each in written.split())]
+    kinds = {key: kind or ("interval" if key == "interval" else "figure") for key, kind in pairs}
     return tuple(Column(key, titles.get(key, key), kind) for key, kind in kinds.items())  # type: ignore[arg-type]
 
 

@@ -103,10 +103,10 @@ def _coverage_lines(findings: Findings) -> list[str]:
 
 def _checks(breakdowns: Breakdowns, *, every: bool) -> Iterator[RenderableType]:
     """Every check in the report's words; in the short summary only those that are not fine."""
-    found = [verdict for verdict in checked(breakdowns) if every or verdict.state != "ok"]
-    if found:
+    verdicts = [verdict for verdict in checked(breakdowns) if every or verdict.state != "ok"]
+    if verdicts:
         yield Text("\nChecks", style="bold")
-    for verdict in found:
+    for verdict in verdicts:
         line = Text(f"{verdict.icon} {verdict.title}: {verdict.words}", style=STYLES[verdict.state])
         yield Padding(line, (0, 2))
 
@@ -140,10 +140,10 @@ def _scheme_table(findings: Findings, *, bars: bool) -> Table:
     rows.setdefault(findings.spa.weights, findings.spa)  # custom weights
     table = _interval_columns("scheme")
     chart = IntervalChart(rows.values(), shown=bars)
-    for name, found in rows.items():
+    for name, estimate in rows.items():
         style = "bold" if name == findings.spa.weights else ""
         marked = ("▸ " if style else "  ") + name
-        table.add_row(marked, figure(found.value), interval(found), chart.draw(found), style=style)
+        table.add_row(marked, figure(estimate.value), interval(estimate), chart.draw(estimate), style=style)
     return table
 
 
@@ -152,12 +152,12 @@ def _chance_table(findings: Findings) -> Table:
     for name in ("  coefficient", "value", "interval", "observed", "by chance"):
         right = name in ("value", "observed", "by chance")
         table.add_column(name, justify="right" if right else "left", overflow="fold")
-    for name, found in findings.chance.items():
-        if found.value is None:
-            table.add_row(f"  {name}", "undefined", Text(str(found.undefined)), "", "")
+    for name, coefficient in findings.chance.items():
+        if coefficient.value is None:
+            table.add_row(f"  {name}", "undefined", Text(str(coefficient.undefined)), "", "")
         else:
-            made_of = (figure(found.observed), figure(found.expected))
-            table.add_row(f"  {name}", figure(found.value), interval(found), *made_of)
+            both = (figure(coefficient.observed), figure(coefficient.expected))
+            table.add_row(f"  {name}", figure(coefficient.value), interval(coefficient), *both)
     return table
 
 
@@ -166,8 +166,8 @@ def _by_n_table(findings: Findings, *, bars: bool) -> Table:
     table = _interval_columns("annotations", "items")
     chart = IntervalChart([row.agreement for row in rows], shown=bars)
     for row in rows:
-        found = row.agreement
-        table.add_row(f"{row.n:,}", f"{row.items:,}", figure(found.value), interval(found), chart.draw(found))
+        mean = row.agreement
+        table.add_row(f"{row.n:,}", f"{row.items:,}", figure(mean.value), interval(mean), chart.draw(mean))
     hidden = len(findings.missingness.by_n) - len(rows)
     if hidden:
         table.add_row("…", f"{hidden:,} more", "", "", "")
@@ -187,21 +187,21 @@ def _interval_columns(first: str, *more: str) -> Table:
 class IntervalChart:
     """Intervals on one scale: overlap is visible without reading numbers."""
 
-    def __init__(self, found: Iterable[Estimate], *, shown: bool) -> None:
+    def __init__(self, estimates: Iterable[Estimate], *, shown: bool) -> None:
         self.shown = shown
-        ends = [end for each in found for end in (each.low, each.high, each.value) if end is not None]
+        ends = [end for each in estimates for end in (each.low, each.high, each.value) if end is not None]
         self.low, self.high = min(ends, default=0.0), max(ends, default=1.0)
 
-    def draw(self, found: Estimate) -> str:
+    def draw(self, estimate: Estimate) -> str:
         """One line: ├───●───┤."""
-        if found.value is None or not self.shown:
+        if estimate.value is None or not self.shown:
             return ""
         cells = [" "] * (CHART_WIDTH + 1)
-        if found.low is not None and found.high is not None:
-            start, end = self._place(found.low), self._place(found.high)
+        if estimate.low is not None and estimate.high is not None:
+            start, end = self._place(estimate.low), self._place(estimate.high)
             cells[start : end + 1] = "─" * (end - start + 1)
             cells[start], cells[end] = "├", "┤"
-        cells[self._place(found.value)] = "●"
+        cells[self._place(estimate.value)] = "●"
         return "".join(cells).rstrip()
 
     def _place(self, value: float) -> int:

@@ -58,36 +58,36 @@ def verdicts(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
 def checked(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
     """Every check in words, in the order readers ask; the same on a page, in a terminal and in a notebook."""
     findings = breakdowns.findings
-    found = {check.code: check for check in checks.checks(breakdowns)}
-    told = [
-        _precision(findings, found["precision"]),
-        _coverage(findings, found["coverage"]),
-        _assumption(findings, found["assumption"]),
-        _schemes(findings, found["weights"]),
-        _chance(findings, found["beyond_chance"]),
-        _overlap(breakdowns, found["overlap"]),
-        _left_out(findings, found["left_out"]),
+    by_code = {check.code: check for check in checks.checks(breakdowns)}
+    verdicts = [
+        _precision(findings, by_code["precision"]),
+        _coverage(findings, by_code["coverage"]),
+        _assumption(findings, by_code["assumption"]),
+        _schemes(findings, by_code["weights"]),
+        _chance(findings, by_code["beyond_chance"]),
+        _overlap(breakdowns, by_code["overlap"]),
+        _left_out(findings, by_code["left_out"]),
     ]
-    return tuple(verdict for verdict in told if verdict)
+    return tuple(verdict for verdict in verdicts if verdict)
 
 
-def in_short(found: Sequence[Verdict]) -> Verdict:
+def in_short(verdicts: Sequence[Verdict]) -> Verdict:
     """All verdicts in one: the checks that are not fine, worst first.
 
     >>> in_short([Verdict("ok", "Coverage", ""), Verdict("problem", "Assumption", "")]).words
     '1 of 2 checks shows a problem: assumption.'
     """
-    told: dict[State, str] = {}
+    shown: dict[State, str] = {}
     states: dict[State, str] = {"problem": "a problem", "look": "something to look at"}
     for state, what in states.items():
-        named = [verdict.title.lower() for verdict in found if verdict.state == state]
+        named = [verdict.title.lower() for verdict in verdicts if verdict.state == state]
         if named:
-            of_all = "" if told else f" of {len(found)} checks"
+            of_all = "" if shown else f" of {len(verdicts)} checks"
             shows = "shows" if len(named) == 1 else "show"
-            told[state] = f"{len(named)}{of_all} {shows} {what}: {', '.join(named)}"
-    if not told:
-        return Verdict("ok", "In short", f"All {len(found)} checks are fine.")
-    return Verdict(next(iter(told)), "In short", f"{'; '.join(told.values())}.")
+            shown[state] = f"{len(named)}{of_all} {shows} {what}: {', '.join(named)}"
+    if not shown:
+        return Verdict("ok", "In short", f"All {len(verdicts)} checks are fine.")
+    return Verdict(next(iter(shown)), "In short", f"{'; '.join(shown.values())}.")
 
 
 def _precision(findings: Findings, check: Check) -> Verdict | None:
@@ -161,7 +161,7 @@ def _differences(test: Missingness, trend: float, state: str) -> Verdict:
 
 
 def _schemes(findings: Findings, check: Check) -> Verdict | None:
-    values = [found.value for found in findings.schemes.values() if found.value is not None]
+    values = [estimate.value for estimate in findings.schemes.values() if estimate.value is not None]
     if not values:
         return None
     link = "figure-schemes" if len(findings.missingness.by_n) > 1 else "figure-by-n"
@@ -202,30 +202,30 @@ def _overlap(breakdowns: Breakdowns, check: Check) -> Verdict:
     return Verdict(SHOWN[check.state], "Overlap", words, "figure-overlap")
 
 
-def _connected(found: Overlap, annotations: int) -> str:
-    people = count(found.annotators, "annotator")
-    if len(found.teams) > 1:
+def _connected(overlap: Overlap, annotations: int) -> str:
+    people = count(overlap.annotators, "annotator")
+    if len(overlap.teams) > 1:
         return (
-            f"{people} form {len(found.teams):,} teams that never annotated the same item: nothing shows whether "
+            f"{people} form {len(overlap.teams):,} teams that never annotated the same item: nothing shows whether "
             "the teams agree with each other."
         )
-    if found.thin_bridges:
-        team = found.thin_bridges[-1]
+    if overlap.thin_bridges:
+        team = overlap.thin_bridges[-1]
         return (
             f"A team of {len(team.team.annotators):,} shares only {count(team.items, 'item')} with everybody else, "
             "too few to show whether they agree."
         )
-    if not found.teams and found.annotators:
-        return "There is only one annotator." if found.annotators == 1 else "No two annotators share an item."
-    if found.alone:
-        share = percent(found.alone_annotations / annotations)
-        shares = "shares" if len(found.alone) == 1 else "share"
-        alone = f"{len(found.alone):,} of {people} {shares} no item with anybody"
+    if not overlap.teams and overlap.annotators:
+        return "There is only one annotator." if overlap.annotators == 1 else "No two annotators share an item."
+    if overlap.alone:
+        share = percent(overlap.alone_annotations / annotations)
+        shares = "shares" if len(overlap.alone) == 1 else "share"
+        alone = f"{len(overlap.alone):,} of {people} {shares} no item with anybody"
         return f"{alone} ({share} of the annotations); the others are connected."
-    if found.unknown:
-        who, are = ("annotator", "is") if found.unknown == 1 else ("annotators", "are")
-        return f"The {who} of {count(found.unknown, 'annotation')} {are} unknown."
-    is_pair = found.annotators == 2  # noqa: PLR2004 (a pair needs no connection)
+    if overlap.unknown:
+        who, are = ("annotator", "is") if overlap.unknown == 1 else ("annotators", "are")
+        return f"The {who} of {count(overlap.unknown, 'annotation')} {are} unknown."
+    is_pair = overlap.annotators == 2  # noqa: PLR2004 (a pair needs no connection)
     return "The two annotators share items." if is_pair else f"All {people} are connected by items they share."
 
 
@@ -249,5 +249,5 @@ def _single(findings: Findings) -> str:
     return f"; {count(alone, 'annotation')} {says} nothing about agreement"
 
 
-def _warning(found: Caution) -> Verdict:
-    return Verdict("look", found.code.replace("_", " ").capitalize(), sentence(escape_controls(found.message)))
+def _warning(caution: Caution) -> Verdict:
+    return Verdict("look", caution.code.replace("_", " ").capitalize(), sentence(escape_controls(caution.message)))

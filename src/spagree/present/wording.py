@@ -73,13 +73,13 @@ def percent(value: float) -> str:
     return ">99.99999%" if value > 0.5 else "<0.00001%"
 
 
-def interval(found: Estimate, digits: int = 3) -> str:
+def interval(estimate: Estimate, digits: int = 3) -> str:
     """The interval as text.
 
     >>> interval(Estimate(0.5, 0.1, 0.31, 0.69, 0.95, "flat"))
     '0.310 to 0.690'
     """
-    return limits(found.low, found.high, digits)
+    return limits(estimate.low, estimate.high, digits)
 
 
 def limits(low: float | None, high: float | None, digits: int = 3) -> str:
@@ -91,14 +91,14 @@ def limits(low: float | None, high: float | None, digits: int = 3) -> str:
     return "undefined" if low is None or high is None else f"{figure(low, digits)} to {figure(high, digits)}"
 
 
-def span(found: Difference) -> str:
+def span(difference: Difference) -> str:
     """The interval of a difference, with true minus signs.
 
     >>> from spagree.estimate.comparison import Difference, Limits
     >>> span(Difference(0.01, 0.95, limits={"items": Limits(0.02, -0.03, 0.05)}))
     '−0.030 to 0.050'
     """
-    return limits(found.low, found.high).replace("-", "−")
+    return limits(difference.low, difference.high).replace("-", "−")
 
 
 def plus_minus(half_width: float) -> str:
@@ -235,16 +235,16 @@ def short_names(
     >>> short_names(["toString"])
     {'toString': "'toString'"}
     """
-    found: dict[str, str] = {}
+    shortened: dict[str, str] = {}
     for name in dict.fromkeys(names):
         plain = bool(name) and name == name.strip() and name not in TAKEN
         shown = shorten(name, width) if plain else f"'{printable(name, width - 2)}'"
         number = 1
-        while shown in found.values():
+        while shown in shortened.values():
             number += 1
             shown = printable(f"({number}) {shorten(name, width)}", width)
-        found[name] = shown
-    return found
+        shortened[name] = shown
+    return shortened
 
 
 def label_list(labels: Mapping[str, int], most: int = 6) -> str:

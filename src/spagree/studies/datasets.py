@@ -54,10 +54,10 @@ def draw(standin: StandIn, seed: int) -> pl.DataFrame:
     sizes = (("usual", standin.items, standin.usual), ("other", standin.others, standin.other))
     for number, (name, items, per_item) in enumerate(sizes):
         if items:
-            found = simulate(
+            simulation = simulate(
                 items=items, per_item=per_item, heterogeneity=standin.heterogeneity, seed=seed + number, **about
             )
-            drawn.append(found.frame.select(pl.col("item") + f" {name}", "label"))
+            drawn.append(simulation.frame.select(pl.col("item") + f" {name}", "label"))
     return pl.concat(drawn)
 
 
@@ -213,8 +213,8 @@ def _raw_files(folder: Path | None, key: str, source: Source) -> list[Path]:
     """Files with the published names, in the folder or in a subfolder named after the data set."""
     if folder is None:
         return []
-    found = [path for place in (folder / key, folder) for pattern in source.patterns for path in place.glob(pattern)]
-    return sorted(set(found))
+    paths = [path for place in (folder / key, folder) for pattern in source.patterns for path in place.glob(pattern)]
+    return sorted(set(paths))
 
 
 def other_sets(folder: Path | None) -> list[LabelSet]:

@@ -91,8 +91,8 @@ def adding_samples(study: Study) -> list[Path]:
 
 
 def _sample_rows(study: Study, data: LabelSet) -> Iterator[Row]:
-    found = study.samples(data)
-    columns = (each.tolist() for each in (found.n, found.samples, found.mean, found.variance, found.theory))
+    curves = study.samples(data)
+    columns = (each.tolist() for each in (curves.n, curves.samples, curves.mean, curves.variance, curves.theory))
     for n, samples, mean, variance, theory in zip(*columns, strict=True):
         size = {"n": n, "samples": samples, "annotations": n * samples}
         yield {**_about(data), **size, "mean": mean, "variance": variance, "theory": theory}
@@ -154,19 +154,19 @@ def weighting(study: Study) -> list[Path]:
 
 
 def _weighting_rows(study: Study, data: LabelSet) -> Iterator[Row]:
-    found = study.annotations(data)
-    error, truth = tables.squared_error(found), tables.target(found)
-    for step, (number, paired) in enumerate(zip(found.annotations.tolist(), found.paired.tolist(), strict=True)):
+    curves = study.annotations(data)
+    error, truth = tables.squared_error(curves), tables.target(curves)
+    for step, (number, paired) in enumerate(zip(curves.annotations.tolist(), curves.paired.tolist(), strict=True)):
         for place, scheme in enumerate(REGISTRY):
             yield {
                 **_about(data),
                 "annotations": number,
                 "pairable_annotations": paired,
                 "scheme": scheme,
-                "mean": float(found.mean[step, place]),
-                "bias": float(found.mean[step, place]) - truth,
-                "variance": float(found.variance[step, place]),
-                "variance_minus_flat": float(found.variance[step, place] - found.variance[step, tables.FLAT]),
+                "mean": float(curves.mean[step, place]),
+                "bias": float(curves.mean[step, place]) - truth,
+                "variance": float(curves.variance[step, place]),
+                "variance_minus_flat": float(curves.variance[step, place] - curves.variance[step, tables.FLAT]),
                 "mse": float(error[step, place]),
                 "mse_minus_flat": float(error[step, place] - error[step, tables.FLAT]),
             }
@@ -194,13 +194,13 @@ def _weighting_table(study: Study) -> list[Path]:
     """Our results below the paper's, for variance and mean squared error."""
     rows: list[Row] = []
     for data in study.paper_sets:
-        found = study.annotations(data)
+        curves = study.annotations(data)
         published = tables.PUBLISHED.get(data.plain_name)
         quoted = dict(zip(tables.COLUMNS, published, strict=True)) if published else {}
         for source, sums in (
             ("paper, variance", quoted),
-            ("spagree, variance", tables.sums_under_curve(found.variance)),
-            ("spagree, mse", tables.sums_under_curve(tables.squared_error(found))),
+            ("spagree, variance", tables.sums_under_curve(curves.variance)),
+            ("spagree, mse", tables.sums_under_curve(tables.squared_error(curves))),
         ):
             title = data.plain_title if source.startswith("paper") else data.title
             rows.append({"data": title, "sum of": source, **_ordered(sums)})
@@ -220,8 +220,10 @@ def _adaptive(study: Study) -> list[Path]:
     """Every real data set; simulated ones prove nothing about real data."""
     real = [data for data in [*study.paper_sets, *study.other_sets] if not data.simulated]
     curves_of = [(data, study.annotations(data)) for data in real]
-    found = [tables.compare(data.name, data.title, each) for data, each in curves_of if tables.can_compare(each).any()]
-    if not found:
+    results = [
+        tables.compare(data.name, data.title, each) for data, each in curves_of if tables.can_compare(each).any()
+    ]
+    if not results:
         return []
     rows: list[Row] = [
         {
@@ -233,11 +235,11 @@ def _adaptive(study: Study) -> list[Path]:
             "noise (1 se)": f"{each.noise:.2%}",
             "clearly worse": "yes" if each.clearly_worse else "no",
         }
-        for each in found
+        for each in results
     ]
     long = [
         {"title": each.title, "scheme": scheme, "ratio": each.ratios[scheme]}
-        for each in found
+        for each in results
         for scheme in REGISTRY
         if scheme != "inv_var"
     ]
@@ -247,7 +249,7 @@ def _adaptive(study: Study) -> list[Path]:
     drawn = charts.captioned(
         charts.layered(dots, charts.level(1, "x")), "How far each scheme is from the best", caption
     )
-    shown = tables.summary(found)
+    shown = tables.summary(results)
     return [
         study.table("adaptive", rows),
         study.table("adaptive-summary", shown),
@@ -264,9 +266,9 @@ def unbiasedness(study: Study) -> list[Path]:
         f"{design} ({'; '.join(full)})": charts.lines([row for row in rows if row["design"] == design], x, y, SCHEME)
         for design, full in (("balanced", unbiased.BALANCED), ("unbalanced", unbiased.UNBALANCED))
     }
-    given = [{**row, "kept": f"n = {row['kept']}"} for row in rows if row["design"] == "given n"]
+    given_n = [{**row, "kept": f"n = {row['kept']}"} for row in rows if row["design"] == "given n"]
     panels["balanced, given the n that stayed"] = charts.points(
-        given, y, Axis("kept", ""), SCHEME, size=50, labels=True
+        given_n, y, Axis("kept", ""), SCHEME, size=50, labels=True
     )
     caption = [
         "Every way to remove annotations, in exact fractions. Balanced: exactly 0 for weights that depend on n only; "

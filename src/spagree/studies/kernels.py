@@ -49,7 +49,7 @@ def _shuffle(order: Any, seed: Any) -> None:
 
 
 @njit(cache=True)
-def _add(state: Any, bins: Any, labels: Any, given: int, label: int) -> None:
+def _add(state: Any, bins: Any, labels: Any, times: int, label: int) -> None:
     """One more annotation of an item: A += 2 n_ic, T += 3 n_ic (n_ic − 1), and the item changes its bin."""
     n = state[N]
     if n == 0:
@@ -59,8 +59,8 @@ def _add(state: Any, bins: Any, labels: Any, given: int, label: int) -> None:
     if n >= 1:
         labels[label] += 1
         _move(bins, state, n, -1)
-        state[A] += 2 * given
-        state[T] += 3 * given * (given - 1)
+        state[A] += 2 * times
+        state[T] += 3 * times * (times - 1)
         _move(bins, state, n + 1, 1)
     state[N] = n + 1
 
@@ -157,7 +157,7 @@ def annotate(
     """Annotations in the given order; a row of ``data`` is item, (item, label) pair and label."""
     items, pairs, classes, most = shape
     state = np.zeros((items, 4), np.int64)
-    given = np.zeros(pairs, np.int32)
+    times = np.zeros(pairs, np.int32)
     bins = np.zeros((4, most + 1), np.int64)
     labels = np.zeros(classes, np.int64)
     start = 0
@@ -165,8 +165,8 @@ def annotate(
         for place in range(start, checkpoints[step]):
             row = order[place]
             pair = data[row, 1]
-            _add(state[data[row, 0]], bins, labels, given[pair], data[row, 2])
-            given[pair] += 1
+            _add(state[data[row, 0]], bins, labels, times[pair], data[row, 2])
+            times[pair] += 1
         start = checkpoints[step]
         paired[step] = labels.sum()
         _record(bins, labels, prior, schemes, out[step])
@@ -184,7 +184,7 @@ def add_annotations(
 
 
 @njit(cache=True)
-def _agreeing(labels: Any, n: int, given: Any, seed: Any) -> int:
+def _agreeing(labels: Any, n: int, times: Any, seed: Any) -> int:
     """Agreeing ordered pairs among n of an item's labels, drawn without replacement to the front of the array."""
     agreeing = 0
     state = seed
@@ -192,10 +192,10 @@ def _agreeing(labels: Any, n: int, given: Any, seed: Any) -> int:
         state = state + STEP
         chosen = place + _below(state, labels.size - place)
         labels[place], labels[chosen] = labels[chosen], labels[place]
-        agreeing += 2 * given[labels[place]]
-        given[labels[place]] += 1
+        agreeing += 2 * times[labels[place]]
+        times[labels[place]] += 1
     for place in range(n):
-        given[labels[place]] = 0
+        times[labels[place]] = 0
     return agreeing
 
 
@@ -204,13 +204,13 @@ def _sample(label: Any, starts: Any, chosen: Any, n: int, classes: int, checkpoi
     order = chosen.copy()
     _shuffle(order, seed)
     pool = label.copy()
-    given = np.zeros(classes, np.int64)
+    times = np.zeros(classes, np.int64)
     agreeing = start = 0
     for step in range(checkpoints.size):
         for place in range(start, checkpoints[step]):
             item = order[place]
             own = _mixed(seed ^ (np.uint64(item + 1) * MIX_1))
-            agreeing += _agreeing(pool[starts[item] : starts[item + 1]], n, given, own)
+            agreeing += _agreeing(pool[starts[item] : starts[item + 1]], n, times, own)
         start = checkpoints[step]
         out[step] = agreeing / (n * (n - 1.0) * start)
 

@@ -79,10 +79,10 @@ def _sheet(path: Path) -> pl.DataFrame:
         raise DataError(f"{path}: no readable sheet {MBIC_SHEET!r} ({error}); is it MBIC's workbook?") from error
 
 
-def _require(path: Path, found: Sequence[str], wanted: Sequence[str]) -> None:
-    missing = [name for name in wanted if name not in found]
+def _require(path: Path, columns: Sequence[str], wanted: Sequence[str]) -> None:
+    missing = [name for name in wanted if name not in columns]
     if missing:
-        raise DataError(f"{path}: no column {', '.join(missing)}; found {', '.join(found)}")
+        raise DataError(f"{path}: no column {', '.join(missing)}; found {', '.join(columns)}")
 
 
 def _dar_answers(path: Path, question: str) -> Iterator[tuple[str, list[str]]]:

@@ -245,9 +245,9 @@ def _kept(kind: str, data: LabelSet, plan: Plan, run: Callable[[], dict[str, Any
     if plan.folder is None:
         return run()
     path = result_path(kind, data, plan, plan.folder)
-    found = _load(path) if is_kept(kind, data, plan) else None
-    if found:
-        return found
+    cached = _load(path) if is_kept(kind, data, plan) else None
+    if cached:
+        return cached
     result = run()
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, lambda beside: _write(beside, result), force=True)
@@ -257,8 +257,8 @@ def _kept(kind: str, data: LabelSet, plan: Plan, run: Callable[[], dict[str, Any
 def _load(path: Path) -> dict[str, Any] | None:
     """A cached result; None if the file is damaged, so the result is recomputed."""
     try:
-        with path.open("rb") as file, np.load(file) as found:
-            return dict(found)
+        with path.open("rb") as file, np.load(file) as arrays:
+            return dict(arrays)
     except (OSError, EOFError, ValueError, BadZipFile):
         return None
 

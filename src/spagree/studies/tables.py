@@ -115,16 +115,16 @@ def _noise(curves: AnnotationCurves, best_fixed: int) -> float:
     return float(difference.std(ddof=1) / np.sqrt(len(difference)))
 
 
-def summary(found: Sequence[Comparison]) -> list[dict[str, Any]]:
+def summary(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
     """For every scheme: how often it was best, its worst distance from the best, and its mean relative to ``flat``."""
     return [
         {
             "scheme": scheme,
-            "lowest": sum(each.ratios[scheme] == 1 for each in found),
-            "within_1_percent": sum(each.ratios[scheme] <= 1.01 for each in found),
-            "worst_ratio": max(each.ratios[scheme] for each in found),
-            "worst_on": max(found, key=lambda each: each.ratios[scheme]).name,
-            "geometric_mean_to_flat": exp(sum(log(each.to_flat[scheme]) for each in found) / len(found)),
+            "lowest": sum(each.ratios[scheme] == 1 for each in comparisons),
+            "within_1_percent": sum(each.ratios[scheme] <= 1.01 for each in comparisons),
+            "worst_ratio": max(each.ratios[scheme] for each in comparisons),
+            "worst_on": max(comparisons, key=lambda each: each.ratios[scheme]).name,
+            "geometric_mean_to_flat": exp(sum(log(each.to_flat[scheme]) for each in comparisons) / len(comparisons)),
         }
         for scheme in REGISTRY
     ]

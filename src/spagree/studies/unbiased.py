@@ -62,18 +62,18 @@ def ways(full: Sequence[str]) -> Counter[Kept]:
         Counter("".join(kept) for size in range(len(labels) + 1) for kept in combinations(labels, size))
         for labels in full
     ]
-    found: Counter[Kept] = Counter()
+    counts: Counter[Kept] = Counter()
     for choice in product(*(part.items() for part in parts)):
         kept = tuple(labels for labels, _ in choice)
         if max(map(len, kept)) > 1:
-            found[kept] += prod(size for _, size in choice)
-    return found
+            counts[kept] += prod(size for _, size in choice)
+    return counts
 
 
-def expectation(found: Counter[Kept], scheme: str) -> Fraction:
+def expectation(remainders: Counter[Kept], scheme: str) -> Fraction:
     """Mean SPA over all ways, each equally likely."""
-    total = sum(number * spa(tuple(sorted(kept)), scheme) for kept, number in found.items())
-    return Fraction(total) / found.total()
+    total = sum(number * spa(tuple(sorted(kept)), scheme) for kept, number in remainders.items())
+    return Fraction(total) / remainders.total()
 
 
 def biases(full: Sequence[str], design: str) -> Iterator[dict[str, Any]]:
@@ -81,30 +81,30 @@ def biases(full: Sequence[str], design: str) -> Iterator[dict[str, Any]]:
     everything = ways(full)
     whole = sum(map(len, full))
     for left in range(2, whole + 1):
-        found = Counter({kept: number for kept, number in everything.items() if sum(map(len, kept)) == left})
-        yield from _rows(found, full, design, removed=whole - left, kept_numbers=None)
+        remainders = Counter({kept: number for kept, number in everything.items() if sum(map(len, kept)) == left})
+        yield from _rows(remainders, full, design, removed=whole - left, kept_numbers=None)
 
 
 def conditional_biases(full: Sequence[str], numbers: Sequence[Sequence[int]]) -> Iterator[dict[str, Any]]:
     """Bias given how many annotations each item kept."""
     everything = ways(full)
     for wanted in numbers:
-        found = Counter({kept: number for kept, number in everything.items() if [*map(len, kept)] == [*wanted]})
+        remainders = Counter({kept: number for kept, number in everything.items() if [*map(len, kept)] == [*wanted]})
         shown = ", ".join(map(str, wanted))
-        yield from _rows(found, full, "given n", removed=sum(map(len, full)) - sum(wanted), kept_numbers=shown)
+        yield from _rows(remainders, full, "given n", removed=sum(map(len, full)) - sum(wanted), kept_numbers=shown)
 
 
 def _rows(
-    found: Counter[Kept], full: Sequence[str], design: str, removed: int, kept_numbers: str | None
+    remainders: Counter[Kept], full: Sequence[str], design: str, removed: int, kept_numbers: str | None
 ) -> Iterator[dict[str, Any]]:
     truth = full_agreement(full)
     for scheme in REGISTRY:
-        bias = expectation(found, scheme) - truth
+        bias = expectation(remainders, scheme) - truth
         yield {
             "design": design,
             "removed": removed,
             "kept": kept_numbers,
-            "ways": found.total(),
+            "ways": remainders.total(),
             "scheme": scheme,
             "bias": float(bias),
             "exactly_zero": bias == 0,

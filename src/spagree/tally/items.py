@@ -164,8 +164,8 @@ def texts_of(table: polars.DataFrame, column: str, several: str) -> polars.DataF
     import polars
 
     text = polars.col(column).cast(polars.String)
-    some = table.with_columns(text).group_by(ITEM, maintain_order=True)
-    return some.agg(text.min(), text.drop_nulls().n_unique().cast(polars.Int64).alias(several))
+    by_item = table.with_columns(text).group_by(ITEM, maintain_order=True)
+    return by_item.agg(text.min(), text.drop_nulls().n_unique().cast(polars.Int64).alias(several))
 
 
 def item_counts(counted: Counted) -> ItemCounts:

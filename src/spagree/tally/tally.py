@@ -101,10 +101,10 @@ class Tally:
         """Count items given as mappings of class → number of annotations; annotators unknown."""
         patterns: Counter[Pattern] = Counter()
         for counts in items:
-            given: Counter[str] = Counter()
+            by_label: Counter[str] = Counter()
             for label, count in counts.items():
-                given[text(label)] += count
-            patterns[tuple(sorted((+given).items()))] += 1
+                by_label[text(label)] += count
+            patterns[tuple(sorted((+by_label).items()))] += 1
         del patterns[()]
         return cls.from_patterns(dict(patterns))
 

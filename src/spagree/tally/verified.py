@@ -59,8 +59,8 @@ def _faults_of_patterns(tally: Tally) -> Iterator[str]:
     whole = Tally.from_patterns(tally.patterns)
     if whole.cells != tally.cells:
         yield "cells and patterns differ"
-    given = (whole.labels, tally.labels), (whole.pairable_labels, tally.pairable_labels)
-    if any(+Counter(ours) != +Counter(theirs) for ours, theirs in given):
+    compared = (whole.labels, tally.labels), (whole.pairable_labels, tally.pairable_labels)
+    if any(+Counter(ours) != +Counter(theirs) for ours, theirs in compared):
         yield "labels and patterns differ"
 
 

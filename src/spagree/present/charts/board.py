@@ -17,122 +17,122 @@ from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.present.charts import heat, interval_lines, network, rows, spread
-from spagree.present.charts.spec import Spec, to_altair
+from spagree.present.charts.spec import Rows, Spec, to_altair
 
 AGREEMENT = {"shown": "agreement", "interval": "interval"}
 
 
-def schemes(found: Breakdowns) -> Spec:
+def schemes(breakdowns: Breakdowns) -> Spec:
     """SPA under every weighting scheme, with the chosen one marked."""
-    spa = _value(found)
+    spa = _value(breakdowns)
     tips = {"name": "scheme", **AGREEMENT}
-    return interval_lines.across(rows.scheme_rows(found), "agreement", tips, reference=spa)
+    return interval_lines.across(rows.scheme_rows(breakdowns), "agreement", tips, reference=spa)
 
 
-def by_n(found: Breakdowns) -> Spec:
+def by_n(breakdowns: Breakdowns) -> Spec:
     """Agreement of items by their number of annotations: flat if SPA's assumption holds."""
-    spa = _value(found)
-    by_n = found.findings.missingness.by_n
+    spa = _value(breakdowns)
+    by_n = breakdowns.findings.missingness.by_n
     if len(by_n) == 1:
         same = count(by_n[0].n, "annotation")
         raise DataError(f"every item that was used has {same}: there is nothing to compare")
     tips = {"name": "annotations", "items": "items", **AGREEMENT}
     title = "annotations of the item"
-    return interval_lines.along(rows.by_n_rows(found), title, "agreement", tips, reference=spa)
+    return interval_lines.along(rows.by_n_rows(breakdowns), title, "agreement", tips, reference=spa)
 
 
-def chance(found: Breakdowns) -> Spec:
+def chance(breakdowns: Breakdowns) -> Spec:
     """Chance-corrected coefficients with observed and expected agreement."""
-    drawn = rows.chance_rows(found)
+    drawn = rows.chance_rows(breakdowns)
     if not drawn:
-        raise DataError(str(next(iter(found.findings.chance.values())).undefined))
+        raise DataError(str(next(iter(breakdowns.findings.chance.values())).undefined))
     tips = {"name": "coefficient", "kind": "what", "shown": "value", "interval": "interval"}
     return interval_lines.corrected(drawn, tips)
 
 
-def classes(found: Breakdowns) -> Spec:
+def classes(breakdowns: Breakdowns) -> Spec:
     """Agreement of each class, least first."""
-    nominal = found.findings.metric == NOMINAL
+    nominal = breakdowns.findings.metric == NOMINAL
     title = "probability that a second annotator agrees" if nominal else "mean agreement of a second annotator"
-    drawn = rows.line_rows(known(found.classes).rows(named=True), "class", "items", rows.class_keys(found))
-    return _lines(found, drawn, "class", title)
+    drawn = rows.line_rows(known(breakdowns.classes).rows(named=True), "class", "items", rows.class_keys(breakdowns))
+    return _lines(breakdowns, drawn, "class", title)
 
 
-def groups(found: Breakdowns) -> Spec:
+def groups(breakdowns: Breakdowns) -> Spec:
     """Agreement of each group, and between groups of annotators."""
-    return _lines(found, rows.group_rows(known(found.groups)), "group", "agreement")
+    return _lines(breakdowns, rows.group_rows(known(breakdowns.groups)), "group", "agreement")
 
 
-def confusion(found: Breakdowns) -> Spec:
+def confusion(breakdowns: Breakdowns) -> Spec:
     """Which classes are confused, as a heat map."""
-    _value(found)
-    drawn = rows.confusion_rows(found)
+    _value(breakdowns)
+    drawn = rows.confusion_rows(breakdowns)
     first, second = ("first", "second") if "first" in drawn[0] else ("down", "across")
     return heat.confusion(drawn, {first: "first says", second: "second says", "shown": "probability"})
 
 
-def items(found: Breakdowns) -> Spec:
+def items(breakdowns: Breakdowns) -> Spec:
     """How the agreement of items is distributed."""
-    _value(found)
+    _value(breakdowns)
     tips = {"range": "agreement", "many": "items", "share": "share"}
-    return spread.histogram(rows.bin_rows(found), tips)
+    return spread.histogram(rows.bin_rows(breakdowns), tips)
 
 
-def annotators(found: Breakdowns) -> Spec:
+def annotators(breakdowns: Breakdowns) -> Spec:
     """Agreement of each annotator with the others, least first, and the mean of all."""
-    people = known(found.annotators)
-    drawn = rows.line_rows(people.rows(named=True), "annotator", "shared", rows.annotator_keys(found))
-    return _lines(found, drawn, "annotator", "agreement with the others", reference=mean_agreement(people))
+    people = known(breakdowns.annotators)
+    drawn = rows.line_rows(people.rows(named=True), "annotator", "shared", rows.annotator_keys(breakdowns))
+    return _lines(breakdowns, drawn, "annotator", "agreement with the others", reference=mean_agreement(people))
 
 
-def pairs(found: Breakdowns) -> Spec:
+def pairs(breakdowns: Breakdowns) -> Spec:
     """Agreement of pairs of annotators who share enough items, as a triangular table."""
-    _value(found)
-    drawn = rows.pair_rows(found)
+    _value(breakdowns)
+    drawn = rows.pair_rows(breakdowns)
     if not drawn:
         raise DataError(f"no two annotators share {FEW_ITEMS} items or more, so pairs are not shown")
     return heat.triangle(drawn, {"down": "annotator", "across": "other", **AGREEMENT, "size": "shared"})
 
 
-def overlap(found: Breakdowns) -> Spec:
+def overlap(breakdowns: Breakdowns) -> Spec:
     """Who annotated items together, as a graph; refused for more annotators than it can show."""
-    _value(found)
-    size = known(found.overlap).annotators
+    _value(breakdowns)
+    size = known(breakdowns.overlap).annotators
     if size > MOST_PEOPLE:
         raise UsageError(
             f"overlap: {size:,} annotators are more than the {MOST_PEOPLE} a graph can show; "
             "see agreement.overlap() for teams and bridges"
         )
-    nodes, edges = rows.network_rows(found)
+    nodes, edges = rows.network_rows(breakdowns)
     tips = {"name": "annotator", "size": "made"}
     between = {"one": "annotator", "other": "other", "size": "shared"}
     return network.network(nodes, edges, tips, between)
 
 
-def development(found: Breakdowns) -> Spec:
+def development(breakdowns: Breakdowns) -> Spec:
     """Agreement over time, of all items so far and of those finished last, with intervals and the pace."""
-    _value(found)
-    drawn, volume, along = rows.development_rows(found)
+    _value(breakdowns)
+    drawn, volume, along = rows.development_rows(breakdowns)
     tips = {"when": "time", "kind": "what", **AGREEMENT, "size": "rests on"}
     return spread.development(drawn, volume, along, tips)
 
 
-def plan(found: Breakdowns) -> Spec:
+def plan(breakdowns: Breakdowns) -> Spec:
     """How precise the number becomes with more items, annotated as cheaply as possible."""
-    _value(found)
+    _value(breakdowns)
     tips = {"precision": "precision", "new": "new items", "made": "annotations in all"}
-    return spread.plan(rows.plan_rows(found), tips)
+    return spread.plan(rows.plan_rows(breakdowns), tips)
 
 
-def _lines(found: Breakdowns, drawn: list[rows.Row], name: str, title: str, reference: float | None = None) -> Spec:
-    _value(found)
+def _lines(breakdowns: Breakdowns, drawn: Rows, name: str, title: str, reference: float | None = None) -> Spec:
+    _value(breakdowns)
     tips = {"name": name, **AGREEMENT, "size": "rests on"}
     return interval_lines.across(drawn, title, tips, reference=reference)
 
 
-def _value(found: Breakdowns) -> float:
+def _value(breakdowns: Breakdowns) -> float:
     """SPA, or an error if it is undefined."""
-    spa = found.findings.spa
+    spa = breakdowns.findings.spa
     if spa.value is None:
         raise DataError(f"no chart: {spa.undefined}")
     return spa.value

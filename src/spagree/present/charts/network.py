@@ -89,6 +89,6 @@ def _moved(spot: NDArray[np.float64], pull: NDArray[np.float64], ideal: float) -
     distance = np.maximum(np.sqrt((apart**2).sum(axis=2)), NEAR)
     force = ideal**2 / distance - pull * distance**2 / ideal
     np.fill_diagonal(force, 0.0)
-    moved = (apart / distance[:, :, None] * force[:, :, None]).sum(axis=1) - 0.3 * spot
-    length = np.maximum(np.sqrt((moved**2).sum(axis=1, keepdims=True)), NEAR)
-    return np.asarray(moved / length * np.minimum(length, 1.0))
+    push = (apart / distance[:, :, None] * force[:, :, None]).sum(axis=1) - 0.3 * spot
+    length = np.maximum(np.sqrt((push**2).sum(axis=1, keepdims=True)), NEAR)
+    return np.asarray(push / length * np.minimum(length, 1.0))

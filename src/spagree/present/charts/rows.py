@@ -61,17 +61,17 @@ def _figures(value: float | None, low: float | None, high: float | None) -> Row:
     return {"value": value, "low": low, "high": high, "shown": figure(value), "interval": limits(low, high)}
 
 
-def _estimate(found: Estimate) -> Row:
-    return _figures(found.value, found.low, found.high)
+def _estimate(estimate: Estimate) -> Row:
+    return _figures(estimate.value, estimate.low, estimate.high)
 
 
 def scheme_rows(breakdowns: Breakdowns) -> list[Row]:
     """Every scheme, the chosen one marked; custom weights come last."""
     findings = breakdowns.findings
     chosen = findings.spa.weights
-    found = {**findings.schemes, chosen: findings.spa}
+    schemes = {**findings.schemes, chosen: findings.spa}
     return [
-        {"name": name, **_estimate(each), "kind": CHOSEN if name == chosen else OTHER} for name, each in found.items()
+        {"name": name, **_estimate(each), "kind": CHOSEN if name == chosen else OTHER} for name, each in schemes.items()
     ]
 
 
@@ -88,17 +88,17 @@ def chance_rows(breakdowns: Breakdowns) -> list[Row]:
     """Each coefficient, with its observed and expected agreement."""
     corrected, observed, by_chance = CHANCE_KINDS
     rows: list[Row] = []
-    for name, found in breakdowns.findings.chance.items():
-        if found.value is not None:
-            rows.append({"name": name, "kind": corrected, **_estimate(found)})
-            for kind, value in ((observed, found.observed), (by_chance, found.expected)):
+    for name, coefficient in breakdowns.findings.chance.items():
+        if coefficient.value is not None:
+            rows.append({"name": name, "kind": corrected, **_estimate(coefficient)})
+            for kind, value in ((observed, coefficient.observed), (by_chance, coefficient.expected)):
                 rows.append({"name": name, "kind": kind, **_figures(value, None, None), "interval": "–"})
     return rows
 
 
-def chosen_lines(found: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Mapping[str, Any]], str]:
+def chosen_lines(rows: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Mapping[str, Any]], str]:
     """The rows to draw, and how they were chosen: of many, those on enough items, as the lowest may be chance."""
-    defined = [row for row in found if row["agreement"] is not None]
+    defined = [row for row in rows if row["agreement"] is not None]
     if len(defined) <= MOST_LINES:
         return defined, "with an agreement"
     sound = [row for row in defined if not row["few"]][:MOST_LINES]
@@ -108,25 +108,25 @@ def chosen_lines(found: Sequence[Mapping[str, Any]], size: str) -> tuple[list[Ma
     return [row for row in defined if id(row) in common], "with the most items"
 
 
-def line_rows(found: Sequence[Mapping[str, Any]], column: str, size: str, keys: Mapping[str, str]) -> list[Row]:
+def line_rows(rows: Sequence[Mapping[str, Any]], column: str, size: str, keys: Mapping[str, str]) -> list[Row]:
     """Rows of a breakdown by name: as many as are readable, each with the number of items behind it.
 
     By ``keys`` a click filters the items of a page.
     """
-    some, _ = chosen_lines(found, size)
-    given = [row[column] for row in some]
-    names = _class_names(given) if column == "class" else short_names(given, NAME)
+    chosen, _ = chosen_lines(rows, size)
+    full_names = [row[column] for row in chosen]
+    names = _class_names(full_names) if column == "class" else short_names(full_names, NAME)
     return [
         {"name": names[row[column]], **_figures(row["agreement"], row["low"], row["high"])}
         | {"kind": FEW if row["few"] else CHOSEN, "size": count(row[size], "item")}
         | {"pick": keys.get(row[column], "")}
-        for row in some
+        for row in chosen
     ]
 
 
-def group_rows(found: Groups) -> list[Row]:
+def group_rows(groups: Groups) -> list[Row]:
     """Each group's agreement; hollow if it rests on few items, left out if undefined."""
-    lines = [line for line in group_lines(found) if line.spa.value is not None]
+    lines = [line for line in group_lines(groups) if line.spa.value is not None]
     names = short_names((line.name for line in lines), NAME)
     return [
         {"name": names[line.name], **_estimate(line.spa)}
@@ -141,28 +141,28 @@ def confusion_rows(breakdowns: Breakdowns) -> list[Row]:
     ``excess`` is how much more often the second class is given than its share of all other labels predicts.
     """
     everything = known(breakdowns.classes)
-    some = everything.filter(everything["class"].is_in(most_confused(breakdowns)))
-    some = some.sort("annotations", "class", descending=[True, False])
-    classes = {row["class"]: row for row in in_order(some.rows(named=True), breakdowns.findings.order)}
+    chosen = everything.filter(everything["class"].is_in(most_confused(breakdowns)))
+    chosen = chosen.sort("annotations", "class", descending=[True, False])
+    classes = {row["class"]: row for row in in_order(chosen.rows(named=True), breakdowns.findings.order)}
     names, keys = _class_names(classes), class_keys(breakdowns)
     wholes = {name: shown if name == "[]" else printable(name, WHOLE) for name, shown in names.items()}
     are_cut = wholes != names
-    both = known(breakdowns.confusion).join(some.select("class"), on="class", maintain_order="left")
+    both = known(breakdowns.confusion).join(chosen.select("class"), on="class", maintain_order="left")
     mixed = {(one, other): value for one, other, value in both.select("class", "other", "probability").rows()}
     # Not the agreement of the class: under a metric it also counts similar labels, and rows would exceed 100%.
-    mixed |= {(given, given): rest for given, rest in _same(both, classes).items()}
+    mixed |= {(label, label): rest for label, rest in _same(both, classes).items()}
     shares = dict(everything.select("class", "share").rows())
     rows = []
-    for given, row in classes.items():
+    for label, row in classes.items():
         for other in classes:
-            value = None if row["agreement"] is None else mixed.get((given, other), 0.0)
-            by_chance = (1 - mixed[given, given]) * shares[other] / max(1 - shares[given], 1e-12)
-            excess = 0.0 if value is None or given == other or row["few"] else max(0.0, value - by_chance)
-            place = {"down": names[given], "across": names[other], "same": given == other}
+            value = None if row["agreement"] is None else mixed.get((label, other), 0.0)
+            by_chance = (1 - mixed[label, label]) * shares[other] / max(1 - shares[label], 1e-12)
+            excess = 0.0 if value is None or label == other or row["few"] else max(0.0, value - by_chance)
+            place = {"down": names[label], "across": names[other], "same": label == other}
             words = "" if not value else percent(value) if value >= HALF_A_PERCENT else "<1%"
             shown = {"value": value, "words": words, "shown": "–" if value is None else percent(value)}
-            whole = {"first": wholes[given], "second": wholes[other]} if are_cut else {}
-            rows.append(place | shown | whole | {"excess": excess, "pick": f"{keys[given]} {keys[other]}"})
+            whole = {"first": wholes[label], "second": wholes[other]} if are_cut else {}
+            rows.append(place | shown | whole | {"excess": excess, "pick": f"{keys[label]} {keys[other]}"})
     return rows
 
 
@@ -191,10 +191,10 @@ def _short_class(label: str, width: int) -> str:
 
 def most_confused(breakdowns: Breakdowns) -> list[str]:
     """All classes; of many, those most often confused, then the commonest."""
-    found = known(breakdowns.confusion).sort("pairs", "class", "other", descending=[True, False, False])
-    given = known(breakdowns.classes).sort("annotations", "class", descending=[True, False])
-    names = [name for pair in found.select("class", "other").rows() for name in pair]
-    return list(dict.fromkeys([*names, *given["class"]]))[:MOST_CLASSES]
+    confusions = known(breakdowns.confusion).sort("pairs", "class", "other", descending=[True, False, False])
+    commonest = known(breakdowns.classes).sort("annotations", "class", descending=[True, False])
+    names = [name for pair in confusions.select("class", "other").rows() for name in pair]
+    return list(dict.fromkeys([*names, *commonest["class"]]))[:MOST_CLASSES]
 
 
 def class_keys(breakdowns: Breakdowns) -> dict[str, str]:
@@ -212,10 +212,10 @@ def annotator_keys(breakdowns: Breakdowns) -> dict[str, str]:
 
 def _same(both: polars.DataFrame, classes: Iterable[str]) -> dict[str, float]:
     """The probability of the same class again: 1 minus the others, without rounding error."""
-    different: dict[str, list[float]] = {given: [] for given in classes}
-    for given, value in both.select("class", "probability").rows():
-        different[given].append(value)
-    return {given: round(1 - fsum(values), 12) + 0.0 for given, values in different.items()}
+    different: dict[str, list[float]] = {label: [] for label in classes}
+    for label, value in both.select("class", "probability").rows():
+        different[label].append(value)
+    return {label: round(1 - fsum(values), 12) + 0.0 for label, values in different.items()}
 
 
 def in_order(classes: list[Row], order: Sequence[str] = ()) -> list[Row]:
@@ -252,14 +252,14 @@ def people(breakdowns: Breakdowns) -> list[str]:
     """The busiest annotators who share items, least agreement first."""
     met = {name for row in known(breakdowns.pairs).select("annotator", "other").rows() for name in row}
     busiest = known(breakdowns.annotators).sort("annotations", "annotator", descending=[True, False])
-    some = set([name for name in busiest["annotator"] if name in met][:MOST_PEOPLE])
-    return [name for name in known(breakdowns.annotators)["annotator"] if name in some]
+    chosen = set([name for name in busiest["annotator"] if name in met][:MOST_PEOPLE])
+    return [name for name in known(breakdowns.annotators)["annotator"] if name in chosen]
 
 
 def pair_rows(breakdowns: Breakdowns) -> list[Row]:
     """Each pair of annotators who share enough items, once."""
-    found = [row for row in known(breakdowns.pairs).rows(named=True) if not row["few"]]
-    met = {frozenset((row["annotator"], row["other"])): row for row in found}
+    sound_pairs = [row for row in known(breakdowns.pairs).rows(named=True) if not row["few"]]
+    met = {frozenset((row["annotator"], row["other"])): row for row in sound_pairs}
     sound = frozenset(name for pair in met for name in pair)
     chosen = [name for name in people(breakdowns) if name in sound]
     names = short_names(chosen, NAME)
@@ -290,45 +290,45 @@ def network_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row]]:
 
 def development_rows(breakdowns: Breakdowns) -> tuple[list[Row], list[Row], Timeline]:
     """Agreement so far and on the items finished last, the pace of annotation, and their common axis."""
-    found = development_steps(breakdowns)
-    along = Timeline([row["time"] for row in found])
-    times = without_midnight([moment(row["time"]) for row in found])
+    steps = development_steps(breakdowns)
+    along = Timeline([row["time"] for row in steps])
+    times = without_midnight([moment(row["time"]) for row in steps])
     rows = []
-    for row, when in zip(found, times, strict=True):
+    for row, when in zip(steps, times, strict=True):
         place = {"place": along.place(row["time"]), "part": along.part(row["time"]), "when": when}
         for kind, name, low, high, size in DEVELOPMENT:
             if row[name] is not None:
                 figures = _figures(row[name], row[low], row[high])
                 rows.append({"kind": kind, **place, **figures, "size": count(row[size], "item")})
-    return rows, _volume(found, along), along
+    return rows, _volume(steps, along), along
 
 
-def _volume(found: Sequence[Row], along: Timeline) -> list[Row]:
+def _volume(steps: Sequence[Row], along: Timeline) -> list[Row]:
     """Annotations per step and their pace; instantaneous steps, and steps across a break, have no pace."""
     if not along.is_dated:
         return []
     bars = []
     before = 0
-    for row in found:
-        made, before = row["annotations"] - before, row["annotations"]
+    for row in steps:
+        annotations, before = row["annotations"] - before, row["annotations"]
         length = row["time"] - row["since"]
         if length > 0 and along.part(row["since"]) == along.part(row["time"]) and along.moments[0] < row["time"]:
             period = " to ".join(without_midnight([moment(row["since"]), moment(row["time"])]))
-            speed = f" ({number(round(made / length * DAY))} a day)"
+            speed = f" ({number(round(annotations / length * DAY))} a day)"
             start = max(along.place(row["since"]), along.ends[0])
-            ends = {"start": start, "end": along.place(row["time"]), "rate": made / length}
-            bars.append({**ends, "period": period, "words": f"{made:,}{speed}"})
+            ends = {"start": start, "end": along.place(row["time"]), "rate": annotations / length}
+            bars.append({**ends, "period": period, "words": f"{annotations:,}{speed}"})
     return bars
 
 
 def development_steps(breakdowns: Breakdowns) -> list[Row]:
     """Agreement over time with times as numbers; milliseconds since 1970 become seconds."""
-    found = [
+    steps = [
         {**row, "time": seconds(row["time"]), "since": seconds(row["since"])}
         for row in known(breakdowns.development).rows(named=True)
     ]
-    scale = 1000 if found and all(is_date(row["time"] / 1000) for row in found) else 1
-    return [{**row, "time": row["time"] / scale, "since": row["since"] / scale} for row in found]
+    scale = 1000 if steps and all(is_date(row["time"] / 1000) for row in steps) else 1
+    return [{**row, "time": row["time"] / scale, "since": row["since"] / scale} for row in steps]
 
 
 def seconds(time: Any) -> float:
@@ -342,13 +342,13 @@ def seconds(time: Any) -> float:
 
 def plan_rows(breakdowns: Breakdowns) -> list[Row]:
     """The interval now, and the cheapest way to each narrower one by annotating new items."""
-    spa, there = breakdowns.findings.spa, breakdowns.findings.data.annotations
-    found = [row for row in known(breakdowns.plan).rows(named=True) if row["route"] == NEW_ITEMS and row["best"]]
-    half = half_interval(spa)
-    if half is None or not found:
+    plans = [row for row in known(breakdowns.plan).rows(named=True) if row["route"] == NEW_ITEMS and row["best"]]
+    half = half_interval(breakdowns.findings.spa)
+    if half is None or not plans:
         raise DataError(f"nothing to plan with: {known(breakdowns.plan)['undefined'][0]}")
-    now: Row = {"half_width": half, "annotations": there, "items": 0, "more_annotations": 0, "annotations_per_item": 0}
-    return [_design(**{name: row[name] for name in now}) for row in (now, *found)]
+    nothing = {"items": 0, "more_annotations": 0, "annotations_per_item": 0}
+    now: Row = {"half_width": half, "annotations": breakdowns.findings.data.annotations, **nothing}
+    return [_design(**{name: row[name] for name in now}) for row in (now, *plans)]
 
 
 def _design(half_width: float, annotations: int, items: int, more_annotations: int, annotations_per_item: int) -> Row:

@@ -46,13 +46,13 @@ def page(
     since: str = "",
 ) -> str:
     """The page as text; the same agreement gives the same bytes."""
-    found = chapter(breakdowns, understood, options, target=target, since=since)
+    body = chapter(breakdowns, understood, options, target=target, since=since)
     return render(
         title=source_name(understood),
         about=about(breakdowns, understood, options),
-        links=found.links(),
-        body=found.html(),
-        specs=found.specs(),
+        links=body.links(),
+        body=body.html(),
+        specs=body.specs(),
         figures=figures,
     )
 
@@ -67,20 +67,20 @@ def chapter(
     prefix: str = "",
 ) -> Chapter:
     """One question: its first screen and its sections."""
-    found = verdicts(breakdowns)
-    first = top(breakdowns, found, target, since)
-    return Chapter(first, sections(breakdowns, understood, options, found), prefix)
+    checked = verdicts(breakdowns)
+    first = top(breakdowns, checked, target, since)
+    return Chapter(first, sections(breakdowns, understood, options, checked), prefix)
 
 
 def sections(
     breakdowns: Breakdowns,
     understood: Understood | None,
     options: Mapping[str, Any],
-    found: tuple[Verdict, ...] | None = None,
+    checked: tuple[Verdict, ...] | None = None,
 ) -> list[Section]:
     """All sections, in the order a manager asks; without a number, only those that still say something."""
-    made = [
-        trust(breakdowns, verdicts(breakdowns) if found is None else found),
+    numbered = [
+        trust(breakdowns, verdicts(breakdowns) if checked is None else checked),
         chance(breakdowns),
         *group_section(breakdowns),
         where(breakdowns),
@@ -91,7 +91,7 @@ def sections(
         method(breakdowns, understood, options),
     ]
     if breakdowns.findings.spa.value is not None:
-        return made
+        return numbered
     # figures without a table are missing for the reason the page opens with
-    told = [[part for part in each.parts if not isinstance(part, Figure) or part.table] for each in made]
-    return [replace(each, parts=parts) for each, parts in zip(made, told, strict=True) if parts]
+    shown = [[part for part in each.parts if not isinstance(part, Figure) or part.table] for each in numbered]
+    return [replace(each, parts=parts) for each, parts in zip(numbered, shown, strict=True) if parts]

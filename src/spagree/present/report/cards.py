@@ -41,11 +41,11 @@ def cards(breakdowns: Breakdowns) -> Cards:
     classes, people = class_keys(breakdowns), annotator_keys(breakdowns)
     by_item = {key[0]: part for key, part in answers.partition_by("item", as_dict=True).items()}
     options = _options if breakdowns.findings.metric in SET_METRICS else chips
-    found = tuple(_card(row, by_item[row["item"]], classes, people, options=options) for row in frame.rows(named=True))
+    drawn = tuple(_card(row, by_item[row["item"]], classes, people, options=options) for row in frame.rows(named=True))
     names = sorted({name for name in answers["annotator"] if name in people})
-    shown = {key for card in found for key in card.classes}
+    shown = {key for card in drawn for key in card.classes}
     return Cards(
-        found,
+        drawn,
         tuple(Name(key, _label(label)) for label, key in classes.items() if key in shown),
         tuple(Name(people[name], printable(name, LONGEST_LABEL)) for name in names),
         _note(frame),
@@ -91,10 +91,11 @@ def _card(
 
 def _days(times: Sequence[Any]) -> tuple[str, str]:
     """The first and the last day, if times are dates."""
-    found = sorted(seconds(time) for time in times)
-    scale = 1000 if found and is_date(found[0] / 1000) else 1
-    days = [moment(found[end] / scale)[:10] for end in (0, -1)] if found and is_date(found[0] / scale) else ["", ""]
-    return days[0], days[1]
+    dates = sorted(seconds(time) for time in times)
+    scale = 1000 if dates and is_date(dates[0] / 1000) else 1
+    if not dates or not is_date(dates[0] / scale):
+        return "", ""
+    return moment(dates[0] / scale)[:10], moment(dates[-1] / scale)[:10]
 
 
 def _options(label: str) -> tuple[str, ...]:
@@ -105,7 +106,7 @@ def _options(label: str) -> tuple[str, ...]:
 def _votes(votes: Sequence[Mapping[str, Any]], options: Callable[[str], tuple[str, ...]]) -> list[Vote]:
     """Parts of one bar, side by side."""
     everything = sum(sum(vote["count"]) for vote in votes)
-    found, start = [], 0.0
+    parts, start = [], 0.0
     for place, vote in enumerate(votes):
         size = sum(vote["count"])
         width = 100 * size / everything
@@ -113,9 +114,9 @@ def _votes(votes: Sequence[Mapping[str, Any]], options: Callable[[str], tuple[st
         more = f" and {len(named) - MOST_PEOPLE:,} more" if len(named) > MOST_PEOPLE else ""
         colour = min(place, COLOURS - 1)
         people = tuple(named[:MOST_PEOPLE])
-        found.append(Vote(_label(vote["label"]), size, start, width, colour, people, more, options(vote["label"])))
+        parts.append(Vote(_label(vote["label"]), size, start, width, colour, people, more, options(vote["label"])))
         start += width
-    return found
+    return parts
 
 
 def _label(label: str) -> str:

@@ -21,7 +21,7 @@ DEVELOPMENT = (
 
 def development(breakdowns: Breakdowns) -> Section:
     """Agreement over time, if times are known."""
-    found = drawn(
+    figure = drawn(
         breakdowns,
         "development",
         "Agreement over time",
@@ -31,7 +31,7 @@ def development(breakdowns: Breakdowns) -> Section:
         _development,
     )
     lead = "Whether annotators converged or drifted apart."
-    return Section("course", "Development", "How did agreement change?", lead, [found])
+    return Section("course", "Development", "How did agreement change?", lead, [figure])
 
 
 def _window(breakdowns: Breakdowns) -> str:
@@ -45,7 +45,7 @@ def _window(breakdowns: Breakdowns) -> str:
 
 
 def _development(breakdowns: Breakdowns) -> Table:
-    found = rows.development_steps(breakdowns)
-    times = without_midnight([moment(row["time"]) for row in found])
-    lines = [{**row, "when": when} for row, when in zip(found, times, strict=True)]
+    steps = rows.development_steps(breakdowns)
+    times = without_midnight([moment(row["time"]) for row in steps])
+    lines = [{**row, "when": when} for row, when in zip(steps, times, strict=True)]
     return table("development", "Agreement over time", lines, DEVELOPMENT)

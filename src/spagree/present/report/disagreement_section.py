@@ -80,7 +80,7 @@ def where(breakdowns: Breakdowns) -> Section:
         lambda found: _table(found, "classes"),
     )
     are_all_drawn = size <= rows.MOST_CLASSES
-    some = f" Of {size:,} classes the {rows.MOST_CLASSES} with the most frequent confusions are drawn."
+    cut = f" Of {size:,} classes the {rows.MOST_CLASSES} with the most frequent confusions are drawn."
     confusion = drawn(
         breakdowns,
         "confusion",
@@ -89,7 +89,7 @@ def where(breakdowns: Breakdowns) -> Section:
         + ("Each row adds up to 100%. " if are_all_drawn else "")
         + "Grey: the same label again. Coloured: confused more often than the classes' shares alone would predict; "
         "the stronger the colour, the larger the excess. Click a cell to see its items."
-        + ("" if are_all_drawn else some),
+        + ("" if are_all_drawn else cut),
         lambda found: _table(found, "confusion"),
     )
     spread = drawn(
@@ -123,11 +123,11 @@ def _first(breakdowns: Breakdowns, name: str, one: str, many: str) -> str:
     """The names that a chart leaves out."""
     if breakdowns.lacks(name):
         return ""
-    found = getattr(breakdowns, name)
-    drawn, which = rows.chosen_lines(found.rows(named=True), rows.SIZES[name])
-    if found.height <= rows.MOST_LINES:
+    frame = getattr(breakdowns, name)
+    drawn, which = rows.chosen_lines(frame.rows(named=True), rows.SIZES[name])
+    if frame.height <= rows.MOST_LINES:
         return ""
-    return f" Of {count(found.height, one, many)} the {len(drawn):,} {which} are drawn."
+    return f" Of {count(frame.height, one, many)} the {len(drawn):,} {which} are drawn."
 
 
 def _spread(breakdowns: Breakdowns) -> str:
@@ -160,8 +160,8 @@ def _table(breakdowns: Breakdowns, name: str, caption: str = "") -> Table:
         picks = {"annotator": rows.annotator_keys(breakdowns)}
     is_whole = frame.height <= MOST_ROWS
     note = "" if is_whole else f"The first {MOST_ROWS} of {frame.height:,} {many}."
-    found = frame.head(MOST_ROWS).rows(named=True)
-    return table(name, caption or usual, found, chosen, note=note, whole=is_whole, picks=picks)
+    lines = frame.head(MOST_ROWS).rows(named=True)
+    return table(name, caption or usual, lines, chosen, note=note, whole=is_whole, picks=picks)
 
 
 def who(breakdowns: Breakdowns) -> Section:

@@ -29,23 +29,19 @@ def group_section(breakdowns: Breakdowns) -> Iterator[Section]:
     """Each group's agreement, and how groups differ; nothing if no group column was named."""
     if breakdowns.lacks("groups"):
         return
-    found = known(breakdowns.groups)
-    lead = " ".join(differences_in_words(found, MOST_SENTENCES, "in the table below."))
+    groups = known(breakdowns.groups)
+    lead = " ".join(differences_in_words(groups, MOST_SENTENCES, "in the table below."))
     hollow = "Hollow dots rest on fewer than 10 items."
     within = "How much two people of the same group agree, and people of different groups on shared items."
-    reading = within if found.between else "How much two annotators agree on each group's items."
-    figure = drawn(
-        breakdowns,
-        "groups",
-        f"Agreement by {printable(found.column)}",
-        f"{reading} {hollow}",
-        lambda _: _groups(found),
-    )
-    compared = [_differences(found)] if len(found.differences) >= FEWEST_COMPARED else []
-    yield Section("groups", "Groups", f"Does agreement depend on {printable(found.column)}?", lead, [figure, *compared])
+    reading = within if groups.between else "How much two annotators agree on each group's items."
+    column = printable(groups.column)
+    title = f"Agreement by {column}"
+    figure = drawn(breakdowns, "groups", title, f"{reading} {hollow}", lambda _: _groups(groups))
+    compared = [_differences(groups)] if len(groups.differences) >= FEWEST_COMPARED else []
+    yield Section("groups", "Groups", f"Does agreement depend on {column}?", lead, [figure, *compared])
 
 
-def _groups(found: Groups) -> Table:
+def _groups(groups: Groups) -> Table:
     rows = [
         {
             "group": line.name,
@@ -56,15 +52,15 @@ def _groups(found: Groups) -> Table:
             "items": line.items,
             "undefined": line.spa.undefined,
         }
-        for line in group_lines(found)
+        for line in group_lines(groups)
     ]
     columns = GROUPS if any(row["undefined"] for row in rows) else GROUPS[:-1]
-    return table("groups", f"Agreement of each group of {found.of}", rows, columns)
+    return table("groups", f"Agreement of each group of {groups.of}", rows, columns)
 
 
-def _differences(found: Groups) -> Table:
+def _differences(groups: Groups) -> Table:
     """All pairs of groups, the clearest difference first."""
-    ordered = sorted(found.differences, key=lambda each: 2.0 if each.p_holm is None else each.p_holm)
+    ordered = sorted(groups.differences, key=lambda each: 2.0 if each.p_holm is None else each.p_holm)
     rows: list[dict[str, Any]] = [
         {
             "a": shown_name(each.a),

@@ -42,7 +42,7 @@ def next_steps(breakdowns: Breakdowns) -> Section:
     """Every action with its gain, and how more annotations would narrow the interval."""
     actions = breakdowns.actions
     todo = () if isinstance(actions, Absent) else steps(actions)
-    found = drawn(
+    figure = drawn(
         breakdowns,
         "plan",
         "How many annotations would make the number more precise?",
@@ -52,7 +52,7 @@ def next_steps(breakdowns: Breakdowns) -> Section:
     )
     listed = [Listing(todo, "actions.html.j2")] if todo else []
     lead = "Everything the figures suggest, largest gain first."
-    return Section("next", "Next steps", "What should I do next?", lead, [*listed, found])
+    return Section("next", "Next steps", "What should I do next?", lead, [*listed, figure])
 
 
 def _plan(breakdowns: Breakdowns) -> Table:
@@ -93,8 +93,8 @@ def _facts(
     kind = "Wilson's score interval" if findings.spa.method == "wilson" else findings.spa.method
     covers = f"{interval_name(findings.spa)}: {kind}; it covers {findings.spa.covers}"
     yield "Interval", f"none: {findings.spa.undefined}" if findings.spa.low is None else covers
-    given = ", ".join(f"{name} = {printable(str(value))}" for name, value in options.items())
-    yield "Options", given or "defaults only"
+    listed = ", ".join(f"{name} = {printable(str(value))}" for name, value in options.items())
+    yield "Options", listed or "defaults only"
     yield "Software", f"spagree {__version__}, Python {platform.python_version()}"
 
 

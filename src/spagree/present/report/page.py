@@ -151,9 +151,9 @@ def _environment(package: str, folder: str) -> Any:
     except ImportError:
         raise MissingExtraError("report", "writing a report") from None
     loader = PackageLoader(package, folder)
-    found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    found.filters["dates"] = _whole_dates
-    return found
+    jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    jinja.filters["dates"] = _whole_dates
+    return jinja
 
 
 def _whole_dates(text: str) -> str:

@@ -43,18 +43,20 @@ class Question:
     chapter: Chapter
 
 
-def questions_page(title: str, found: Sequence[Question], failed: Mapping[str, str], figures: Mapping[str, Any]) -> str:
+def questions_page(
+    title: str, questions: Sequence[Question], failed: Mapping[str, str], figures: Mapping[str, Any]
+) -> str:
     """One page for all questions; ``failed`` maps those without figures to the reason."""
-    rows = [_row(each) for each in found]
+    rows = [_row(each) for each in questions]
     for name, why in failed.items():
         nothing = ("no number", "–", "–")
         rows.append(Row("", printable(name, LONGEST), *nothing, checks="not measured", reason=escape_controls(why)))
     body = [template("overview.html.j2").render(rows=rows)]
     links: list[tuple[str, str]] = [("overview", "Overview")]
     specs: dict[str, Any] = {}
-    for each in found:
-        made = {"question": each, "body": each.chapter.html(), "links": each.chapter.links()[1:]}
-        body.append(template("question.html.j2").render(made))
+    for each in questions:
+        shown = {"question": each, "body": each.chapter.html(), "links": each.chapter.links()[1:]}
+        body.append(template("question.html.j2").render(shown))
         links.append((_id(each), printable(each.name, 30)))
         specs |= each.chapter.specs()
     about = f"{count(len(rows), 'question')}, measured separately"

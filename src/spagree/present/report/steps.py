@@ -17,13 +17,13 @@ LITTLE = 0.05  # of all disagreement: below this, no few items explain it
 TWICE = 2  # times their share of the items: below this, no item stands out
 
 
-def steps(found: Sequence[Action]) -> tuple[Step, ...]:
+def steps(actions: Sequence[Action]) -> tuple[Step, ...]:
     """Every action in words, in the same order.
 
     >>> steps([Action("items", ("q1", "q2"), {"items": 2, "share": 0.5, "of_all": 0.1})])[0].gain
     'account for 50% of all disagreement.'
     """
-    return tuple(WORDS[action.kind](action) for action in found)
+    return tuple(WORDS[action.kind](action) for action in actions)
 
 
 def _shared(action: Action) -> Step:
@@ -37,16 +37,16 @@ def _shared(action: Action) -> Step:
 
 
 def _precision(action: Action) -> Step:
-    found = action.figures
-    made, new, each = (round(found[name]) for name in ("annotations", "items", "annotations_per_item"))
-    now, then = plus_minus(found["half_width"]), plus_minus(found["half_width_then"])
+    figures = action.figures
+    annotations, new, each = (round(figures[name]) for name in ("annotations", "items", "annotations_per_item"))
+    now, then = plus_minus(figures["half_width"]), plus_minus(figures["half_width_then"])
     words = f"{count(new, 'new item')} with {count(each, 'annotation')} each."
-    return Step(f"Make {count(made, 'more annotation')}.", f"{now} → {then}.", words, link="figure-plan")
+    return Step(f"Make {count(annotations, 'more annotation')}.", f"{now} → {then}.", words, link="figure-plan")
 
 
 def _annotators(action: Action) -> Step:
-    found, size = action.figures, int(action.figures["annotators"])
-    change = f"{figure(found['spa'])} → {figure(found['spa_without'])}."
+    figures, size = action.figures, int(action.figures["annotators"])
+    change = f"{figure(figures['spa'])} → {figure(figures['spa_without'])}."
     words = "Others agree with them less than with each other. They may be right: read their items first."
     if size == 1:
         return Step("Talk to annotator", f"Without them {change}", words, _names(action), "figure-annotators")
@@ -70,9 +70,9 @@ def _items(action: Action) -> Step:
 
 
 def _classes(action: Action) -> Step:
-    found = action.figures
-    gain = f"They cause {percent(found['share'])} of all disagreement."
-    words = f"Merged into one class: {figure(found['spa'])} → {figure(found['spa_merged'])}."
+    figures = action.figures
+    gain = f"They cause {percent(figures['share'])} of all disagreement."
+    words = f"Merged into one class: {figure(figures['spa'])} → {figure(figures['spa_merged'])}."
     return Step("Explain how to tell these classes apart:", gain, words, _names(action), "figure-confusion")
 
 

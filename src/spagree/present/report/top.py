@@ -79,10 +79,10 @@ class Top:
     since: str
 
 
-def top(breakdowns: Breakdowns, found: Sequence[Verdict], target: float | None = None, since: str = "") -> Top:
-    """Word the first screen; ``found`` are all verdicts."""
+def top(breakdowns: Breakdowns, verdicts: Sequence[Verdict], target: float | None = None, since: str = "") -> Top:
+    """Word the first screen; ``verdicts`` are all verdicts."""
     findings, actions = breakdowns.findings, breakdowns.actions
-    is_known, checks = findings.spa.value is not None, first_checks(found)
+    is_known, checks = findings.spa.value is not None, first_checks(verdicts)
     todo = () if isinstance(actions, Absent) else steps(actions)[:SHOWN_STEPS]
     return Top(
         NAME if is_known else "No number",
@@ -92,23 +92,23 @@ def top(breakdowns: Breakdowns, found: Sequence[Verdict], target: float | None =
         bar(breakdowns, target) if is_known else None,
         tuple(_intervals(breakdowns)),
         checks,
-        len(found),
+        len(verdicts),
         tuple(_good(findings, target)),
         todo,
         since,
     )
 
 
-def verdict(findings: Findings, found: Sequence[Verdict], target: float | None) -> str:
-    """Whether the number is trustworthy and good enough, in one line; ``found`` are the first screen's checks."""
+def verdict(findings: Findings, verdicts: Sequence[Verdict], target: float | None) -> str:
+    """Whether the number is trustworthy and good enough, in one line; ``verdicts`` are the first screen's checks."""
     if findings.spa.value is None:
         return ""
-    problems = [check.title for check in found if check.state == "problem"]
+    problems = [check.title for check in verdicts if check.state == "problem"]
     if "Precision" in problems:
         return "Too few items to say how well people agree."
     if problems:
         return f"Do not quote this number yet: {count(len(problems), 'check')} found a problem."
-    trust = "needs a second look" if any(check.state == "look" for check in found) else "can be trusted"
+    trust = "needs a second look" if any(check.state == "look" for check in verdicts) else "can be trusted"
     return f"The number {trust}. {_enough(findings, target)}"
 
 
@@ -157,11 +157,11 @@ def _intervals(breakdowns: Breakdowns) -> Iterator[str]:
     yield f"{interval(both[ANNOTATORS])} for other annotators like them"
 
 
-def first_checks(found: Sequence[Verdict]) -> tuple[Verdict, ...]:
+def first_checks(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """Precision, assumption, overlap and any other check that is not fine; not agreement beyond chance."""
     return tuple(
         verdict
-        for verdict in found
+        for verdict in verdicts
         if verdict.title in FIRST_CHECKS or (verdict.state != "ok" and verdict.title != "Beyond chance")
     )
 
@@ -193,9 +193,9 @@ def _against(findings: Findings, target: float) -> str:
 def about(breakdowns: Breakdowns, understood: Understood | None, options: Mapping[str, Any]) -> str:
     """What was measured, in one line: annotations, items, people, question, dates, tool."""
     data = breakdowns.findings.data
-    made = f"{count(data.annotations, 'annotation')} of {count(data.items, 'item')}"
-    made += "" if data.annotators is None else f" by {count(data.annotators, 'annotator')}"
-    parts = [made, count(data.classes, "class", "classes")]
+    size = f"{count(data.annotations, 'annotation')} of {count(data.items, 'item')}"
+    size += "" if data.annotators is None else f" by {count(data.annotators, 'annotator')}"
+    parts = [size, count(data.classes, "class", "classes")]
     if options.get("question"):
         parts.append(f"question: {printable(str(options['question']), 60)}")
     parts += _dates(breakdowns)
@@ -207,8 +207,8 @@ def about(breakdowns: Breakdowns, understood: Understood | None, options: Mappin
 def _dates(breakdowns: Breakdowns) -> Iterator[str]:
     if breakdowns.lacks("development") or not known(breakdowns.development).height:
         return
-    found = development_steps(breakdowns)
-    first, last = found[0]["since"], found[-1]["time"]
+    steps = development_steps(breakdowns)
+    first, last = steps[0]["since"], steps[-1]["time"]
     if is_date(first) and is_date(last):
         days = [moment(each)[:10] for each in (first, last)]
         yield " to ".join(dict.fromkeys(days))

@@ -40,11 +40,11 @@ COEFFICIENTS = {
 }
 
 
-def trust(breakdowns: Breakdowns, found: tuple[Verdict, ...]) -> Section:
+def trust(breakdowns: Breakdowns, verdicts: tuple[Verdict, ...]) -> Section:
     """The checks, the assumption, the weights, the overlap, and what was left out."""
     parts: list[Part] = [*_by_numbers(breakdowns), *_overlap(breakdowns), *_left_out(breakdowns.findings)]
     lead = "What a careful colleague would check before quoting the number."
-    return Section("trust", "Trust", "Can I trust it?", lead, [Listing(found, "verdicts.html.j2"), *parts])
+    return Section("trust", "Trust", "Can I trust it?", lead, [Listing(verdicts, "verdicts.html.j2"), *parts])
 
 
 def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
@@ -83,8 +83,8 @@ def _by_n(breakdowns: Breakdowns) -> Table:
 
 def _schemes(breakdowns: Breakdowns) -> Table:
     meaning = {name: scheme.about for name, scheme in REGISTRY.items()}
-    found = [{**row, "means": meaning.get(row["name"], "your own weights")} for row in rows.scheme_rows(breakdowns)]
-    return table("schemes", "All weighting schemes", found, SCHEMES)
+    schemes = [{**row, "means": meaning.get(row["name"], "your own weights")} for row in rows.scheme_rows(breakdowns)]
+    return table("schemes", "All weighting schemes", schemes, SCHEMES)
 
 
 def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
@@ -94,28 +94,28 @@ def _overlap(breakdowns: Breakdowns) -> Iterator[Figure]:
     if lacking:
         yield absent("overlap", title, lacking)
         return
-    found = known(breakdowns.overlap)
-    grouped = len(found.teams) > 1 or bool(found.thin_bridges)
-    if found.annotators <= FEWEST_DRAWN:  # begins with a name, which stays as it is written
+    overlap = known(breakdowns.overlap)
+    grouped = len(overlap.teams) > 1 or bool(overlap.thin_bridges)
+    if overlap.annotators <= FEWEST_DRAWN:  # begins with a name, which stays as it is written
         yield Figure("overlap", title, "", None, absent=_shared(breakdowns))
     elif not grouped:
-        yield absent("overlap", title, _connected(found))
-    elif found.annotators <= MOST_PEOPLE:
+        yield absent("overlap", title, _connected(overlap))
+    elif overlap.annotators <= MOST_PEOPLE:
         reading = (
             "Dots are annotators; lines are shared items: the thicker, the more; dashed below five. Groups "
             "without a line between them were never compared. Drawn are each annotator's four strongest links, "
             "and all links that hold groups together."
         )
-        yield drawn(breakdowns, "overlap", title, reading, lambda _: _teams(found))
+        yield drawn(breakdowns, "overlap", title, reading, lambda _: _teams(overlap))
     else:
-        reason = f"{found.annotators:,} annotators are too many to draw; the table says who is connected."
-        yield absent("overlap", title, reason, _teams(found))
+        reason = f"{overlap.annotators:,} annotators are too many to draw; the table says who is connected."
+        yield absent("overlap", title, reason, _teams(overlap))
 
 
-def _connected(found: Overlap) -> str:
-    size = found.annotators - len(found.alone)
-    alone = count(len(found.alone), "annotator")
-    rest = f" {alone} {'shares' if len(found.alone) == 1 else 'share'} no item with anybody." if found.alone else ""
+def _connected(overlap: Overlap) -> str:
+    size = overlap.annotators - len(overlap.alone)
+    alone = count(len(overlap.alone), "annotator")
+    rest = f" {alone} {'shares' if len(overlap.alone) == 1 else 'share'} no item with anybody." if overlap.alone else ""
     return f"All {size:,} annotators who share items form one group, without a thin link.{rest}"
 
 
@@ -128,13 +128,14 @@ def _shared(breakdowns: Breakdowns) -> str:
     return f"{'; '.join(pairs) or 'The annotators share no item'}."
 
 
-def _teams(found: Overlap) -> Table:
-    lines = [_team("team", team) for team in found.teams[:MOST_TEAMS]]
+def _teams(overlap: Overlap) -> Table:
+    lines = [_team("team", team) for team in overlap.teams[:MOST_TEAMS]]
     lines += [
-        {**_team("thinly connected", bridge.team), "shared": bridge.items} for bridge in found.thin_bridges[:MOST_TEAMS]
+        {**_team("thinly connected", bridge.team), "shared": bridge.items}
+        for bridge in overlap.thin_bridges[:MOST_TEAMS]
     ]
-    if found.alone:
-        lines.append(_team("share no item with anybody", Team(found.alone, 0)) | {"items": None})
+    if overlap.alone:
+        lines.append(_team("share no item with anybody", Team(overlap.alone, 0)) | {"items": None})
     return table("teams", "Groups of annotators connected by items", lines, TEAMS)
 
 
@@ -152,7 +153,7 @@ def _left_out(findings: Findings) -> Iterator[Table]:
 
 def chance(breakdowns: Breakdowns) -> Section:
     """Coefficients with observed and expected agreement."""
-    found = drawn(
+    figure = drawn(
         breakdowns,
         "chance",
         "Agreement beyond chance",
@@ -163,13 +164,13 @@ def chance(breakdowns: Breakdowns) -> Section:
     )
     lead = "Some agreement happens by chance. These coefficients remove it; each defines chance differently."
     notes = [words for words in (chance_gap(breakdowns.findings), kappa_bias(breakdowns.findings)) if words]
-    return Section("chance", "Chance", "How much agreement is beyond chance?", " ".join([lead, *notes]), [found])
+    return Section("chance", "Chance", "How much agreement is beyond chance?", " ".join([lead, *notes]), [figure])
 
 
 def _chance(breakdowns: Breakdowns) -> Table:
-    found = [
+    coefficients = [
         {"name": name, "value": each.value, "low": each.low, "high": each.high, "observed": each.observed}
         | {"expected": each.expected, "means": each.undefined or COEFFICIENTS[name]}
         for name, each in breakdowns.findings.chance.items()
     ]
-    return table("chance", "Chance-corrected coefficients", found, CHANCE)
+    return table("chance", "Chance-corrected coefficients", coefficients, CHANCE)
