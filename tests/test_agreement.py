@@ -108,7 +108,7 @@ def test_options_reach_the_policies() -> None:
     assert spagree.measure(noisy, duplicates="last", missing=["no"]).data.left_out == {"missing_label": 2}
 
 
-def test_options_that_come_too_late_for_a_tally_are_refused() -> None:
+def test_reading_options_are_refused_for_a_tally() -> None:
     counted = spagree.tally(TRIPLES)
     for options in ({"first": 2}, {"missing": ["no"]}, {"item": "x"}, {"duplicates": "last"}, {"format": "wide"}):
         with pytest.raises(spagree.UsageError, match=f"{next(iter(options))}= has no effect on a tally"):
@@ -118,7 +118,7 @@ def test_options_that_come_too_late_for_a_tally_are_refused() -> None:
 
 
 @pytest.mark.parametrize("function", [spagree.measure, spagree.measure_all, spagree.tally, spagree.count_items])
-def test_signatures_are_those_of_the_records(function: Callable[..., Any]) -> None:
+def test_signatures_match_the_records(function: Callable[..., Any]) -> None:
     counts_only = function in (spagree.tally, spagree.count_items)
     declared = [each for record in ([Reading] if counts_only else [Reading, Estimating]) for each in fields(record)]
     source, *shown = inspect.signature(function).parameters.values()

@@ -97,7 +97,7 @@ class TestTruth:
 
     def test_heterogeneity_is_the_kappa_of_careful_annotators(self) -> None:
         simulation = simulate(items=200_000, classes=4, skew=0.8, heterogeneity=0.35, quality=1.0)
-        chance = float(np.square(module._prior(4, 0.8)).sum())
+        chance = float(np.square(module._class_frequencies(4, 0.8)).sum())
         assert (simulation.truth - chance) / (1 - chance) == pytest.approx(0.35, abs=0.003)
 
     @pytest.mark.parametrize("quality", [1.0, (0.3, 0.9)])

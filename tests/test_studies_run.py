@@ -79,7 +79,7 @@ def test_the_audit_of_people_and_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "always gives one label, one class in ten" in study.report(rows, 4)
 
 
-def test_the_page_of_people_and_plans_is_made_of_its_table() -> None:
+def test_the_page_of_people_and_plans_follows_its_table() -> None:
     study = module("audit_people")
     rows = study.stored()
     page = (study.FOLDER / "audit-people.md").read_text("utf-8")
@@ -88,12 +88,12 @@ def test_the_page_of_people_and_plans_is_made_of_its_table() -> None:
     assert max(nobody) <= 0.05 + 2 * (0.05 * 0.95 / rows[0]["sets"]) ** 0.5
 
 
-def test_the_page_of_the_audit_is_made_of_its_table() -> None:
+def test_the_page_of_the_audit_follows_its_table() -> None:
     study = module("audit")
     assert (study.FOLDER / "audit.md").read_text("utf-8") == study.report(study.stored())
 
 
-def test_the_page_of_comparisons_is_made_of_its_tables() -> None:
+def test_the_page_of_comparisons_follows_its_tables() -> None:
     study = module("comparison_coverage")
     page = (study.FOLDER / "comparisons.md").read_text("utf-8")
     assert study.differences_text() in page and study.few_text() in page

@@ -30,7 +30,7 @@ def test_the_file_has_the_usual_rights(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "note.txt").stat().st_mode) == stat.S_IMODE((tmp_path / "usual.txt").stat().st_mode)
 
 
-def test_nothing_stands_at_the_target_while_it_is_written(tmp_path: Path) -> None:
+def test_nothing_is_at_the_target_while_it_is_written(tmp_path: Path) -> None:
     target = tmp_path / "note.txt"
 
     def look(temporary: Path) -> None:

@@ -160,17 +160,17 @@ def simulate(
 def _checked(arguments: Mapping[str, Any]) -> _Design:
     annotators = _whole("annotators", arguments["annotators"], 2)
     classes = _whole("classes", arguments["classes"], 1)
-    fewest, most = _asked(arguments["per_item"], annotators, arguments["adaptive"])
+    fewest, most = _per_item(arguments["per_item"], annotators, arguments["adaptive"])
     items = _whole("items", arguments["items"], 1)
     _refuse_too_large(items, annotators, classes, most)
-    worst, best = _ends("quality", arguments["quality"], lambda value: _number("quality", value, 0.0, 1.0))
+    worst, best = _low_and_high("quality", arguments["quality"], lambda value: _number("quality", value, 0.0, 1.0))
     return _Design(
         items=items,
         annotators=annotators,
         classes=classes,
         fewest=fewest,
         most=most,
-        prior=_prior(classes, _number("skew", arguments["skew"], 0.0, STEEPEST_SKEW)),
+        prior=_class_frequencies(classes, _number("skew", arguments["skew"], 0.0, STEEPEST_SKEW)),
         heterogeneity=_number("heterogeneity", arguments["heterogeneity"], 0.0, 1.0),
         quality=np.linspace(worst, best, annotators),
         missing=_number("missing", arguments["missing"], 0.0, 1.0),
@@ -191,8 +191,8 @@ def _refuse_too_large(items: int, annotators: int, classes: int, most: int) -> N
         )
 
 
-def _asked(per_item: Any, annotators: int, adaptive: bool) -> tuple[int, int]:
-    fewest, most = _ends("per_item", per_item, lambda value: _whole("per_item", value, 1))
+def _per_item(per_item: Any, annotators: int, adaptive: bool) -> tuple[int, int]:
+    fewest, most = _low_and_high("per_item", per_item, lambda value: _whole("per_item", value, 1))
     if most > annotators:
         raise UsageError(
             f"per_item: found {per_item!r} with {annotators} annotators; give at most {annotators}, or raise annotators"
@@ -205,7 +205,7 @@ def _asked(per_item: Any, annotators: int, adaptive: bool) -> tuple[int, int]:
     return fewest, most
 
 
-def _ends(name: str, value: Any, checked: Callable[[Any], Number]) -> tuple[Number, Number]:
+def _low_and_high(name: str, value: Any, checked: Callable[[Any], Number]) -> tuple[Number, Number]:
     ends = value if isinstance(value, tuple | list) else (value, value)
     match [checked(end) for end in ends]:
         case [low, high] if low <= high:
@@ -233,7 +233,7 @@ def _number(name: str, value: Any, low: float, high: float) -> float:
     return number
 
 
-def _prior(classes: int, skew: float) -> NDArray[np.float64]:
+def _class_frequencies(classes: int, skew: float) -> NDArray[np.float64]:
     weight = np.arange(1.0, classes + 1.0) ** -skew
     return np.asarray(weight / weight.sum())
 

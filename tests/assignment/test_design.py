@@ -163,14 +163,14 @@ def test_the_calibration_set_is_what_everybody_can_do() -> None:
         assign(ids(5), [Person("ann", limit=1), Person("bob")], 1, everyone=2)
 
 
-def test_topping_up_counts_what_is_done_also_by_those_who_left() -> None:
+def test_topping_up_also_counts_the_work_of_people_who_left() -> None:
     done = [("q0", "ann"), ("q0", "zoe"), ("q1", "zoe"), ("elsewhere", "ann")]
     design = assign(ids(3), ["ann", "bob", "cyd"], 2, existing=done)
     names = people_of(design)
     assert "q0" not in names and len(names["q1"]) == 1 and len(names["q2"]) == 2
 
 
-def test_open_work_of_those_who_stay_is_kept() -> None:
+def test_people_who_stay_keep_their_open_work() -> None:
     design = assign(ids(3), ["ann", "bob", "cyd"], 2, existing=[("q0", "ann")], kept=[("q0", "bob"), ("q1", "ann")])
     names = people_of(design)
     assert names["q0"] == ["bob"] and "ann" in names["q1"] and len(names["q1"]) == len(names["q2"]) == 2

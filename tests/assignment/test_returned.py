@@ -67,7 +67,7 @@ def test_items_skipped_at_random_are_not_accused() -> None:
     assert 0.35 < sum(found) / len(found) < 0.65
 
 
-def test_items_that_everybody_skips_are_seen_beside_somebody_who_did_nothing() -> None:
+def test_items_that_everybody_skips_are_detected_beside_somebody_who_did_nothing() -> None:
     pairs, draw = planned(), random.Random(5)
     hard = {f"q{i}" for i in range(20)}
     done = [pair for pair in pairs if pair[1] != "eve" and draw.random() > (0.6 if pair[0] in hard else 0.1)]

@@ -81,7 +81,7 @@ def test_top_up_and_finish(run: Run) -> None:
         (["--annotators", "ann", "--per-item", 1, "--item", "language"], 3, "item 'de' is listed twice"),
     ],
 )
-def test_what_cannot_be_is_said(arguments: list[object], code: int, message: str, run: Run) -> None:
+def test_impossible_assignments_are_refused(arguments: list[object], code: int, message: str, run: Run) -> None:
     Path("wrong.csv").write_text("annotator,limit\nann,many\n")
     Path("twice.csv").write_text("annotator\nann\nann\n")
     Path("counts.csv").write_text("item,label\nq1,x\nq1,y\n")

@@ -95,7 +95,7 @@ def test_numbers_in_json_are_those_of_the_python_api(run: Run, good: Path) -> No
     assert found == json.loads(spagree.measure(good, weights="edge", level=0.9).to_json())
 
 
-def test_nothing_pairable_is_undefined_in_words_and_exit_3(run: Run, tmp_path: Path) -> None:
+def test_nothing_pairable_is_explained_and_exits_with_3(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "once.csv"
     path.write_text("item,annotator,label\n1,a,x\n2,a,y\n3,b,x\n")
     code, out, err = run("score", path, "--json")

@@ -92,7 +92,7 @@ def test_help_that_cannot_be_written_is_exit_4(arguments: str, target: str) -> N
     [("score nowhere.csv", 4), ("scroe", 2), ("score SOURCE --require 0.99", 1), ("score SOURCE", 0)],
 )
 @pytest.mark.parametrize("target", ["2>&-", "2> /dev/full"])
-def test_messages_nobody_can_read_change_no_exit_code(source: Path, arguments: str, code: int, target: str) -> None:
+def test_an_unwritable_stderr_changes_no_exit_code(source: Path, arguments: str, code: int, target: str) -> None:
     assert bash(f"{SPAGREE} {arguments.replace('SOURCE', str(source))} {target}").returncode == code
 
 

@@ -10,7 +10,7 @@ import spagree
 from command import Run
 
 
-def test_the_score_is_short_unless_asked(run: Run) -> None:
+def test_the_score_is_short_by_default(run: Run) -> None:
     short, full = run("score", "example:sparse")[1], run("score", "example:sparse", "-v")[1]
     for part in ("SPA 0.576   95% interval 0.536 to 0.615", "Read", "Coverage", "For your paper"):
         assert part in short and part in full

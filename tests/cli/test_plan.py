@@ -128,7 +128,7 @@ def test_how_many_people(run: Run, tmp_path: Path) -> None:
         (["--interval-for", "annotators", "--budget", 900], "annotators", "half_width"),
     ],
 )
-def test_what_is_drawn(wanted: list[object], x: str, y: str, run: Run, tmp_path: Path) -> None:
+def test_the_chart_of_a_plan(wanted: list[object], x: str, y: str, run: Run, tmp_path: Path) -> None:
     code, out, err = run("plan", "example:sparse", *wanted, "--json", "--chart", tmp_path / "plan.svg")
     assert code == 0 and "wrote" in err and (tmp_path / "plan.svg").read_text().startswith("<svg")
     rows = json.loads(out)["rows"]

@@ -22,7 +22,7 @@ from spagree.read.files.duckdb_tables import connect
 SPAGREE = (sys.executable, "-m", "spagree")
 
 
-def test_nobody_need_listen() -> None:
+def test_progress_needs_no_listener() -> None:
     progress.stage("counting")
     progress.watch(lambda: 0.5)
 

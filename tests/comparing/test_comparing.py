@@ -108,7 +108,7 @@ def test_json_of_two() -> None:
     assert set(document["difference"]["intervals"]) == {"items", "annotators"}
 
 
-def test_nothing_pairable_is_said() -> None:
+def test_nothing_pairable_is_explained() -> None:
     alone = [(1, "ann", "yes"), (2, "bob", "no")]
     found = spagree.compare(A, alone)
     assert found.difference.value is None and "cannot be compared" in str(found)
@@ -174,7 +174,7 @@ def test_a_split_that_cannot_be_made_is_refused() -> None:
 BOT = [(item, "bot", str(item % 3)) for item in range(60)]
 
 
-def test_a_model_is_an_annotator_or_a_table_of_its_own(tmp_path: Path) -> None:
+def test_a_model_is_an_annotator_or_a_separate_table(tmp_path: Path) -> None:
     inside = spagree.compare([*A, *BOT], model="bot").models["bot"]
     path = tmp_path / "bot.csv"
     path.write_text("item,label\n" + "".join(f"{item},{label}\n" for item, _, label in BOT))

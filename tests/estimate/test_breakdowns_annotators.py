@@ -63,7 +63,7 @@ def test_blocks_of_annotators_change_nothing(rows: Rows) -> None:
         assert spagree.measure(rows).annotators().equals(whole)
 
 
-def test_own_weights_are_used_for_what_is_left() -> None:
+def test_custom_weights_apply_to_the_remaining_annotations() -> None:
     rows = [*ROWS, ("q2", "cyd", "yes")]
     measured = spagree.measure(rows, weights=lambda n: n * n)
     found = {row["annotator"]: row["spa_without"] for row in measured.annotators().rows(named=True)}
@@ -97,7 +97,7 @@ def test_the_interval_is_wilsons_over_the_shared_items() -> None:
     assert (row["low"], row["high"]) == pytest.approx(wilson(0.5, stderr, 3, 0.95))
 
 
-def test_those_who_cannot_be_judged_say_so_and_come_last() -> None:
+def test_annotators_who_cannot_be_judged_come_last_with_a_reason() -> None:
     found = spagree.measure(ROWS).annotators()
     assert found["annotator"].to_list() == ["cyd", "ann", "bob", "dan"]
     reasons = dict(found.select("annotator", "undefined").rows())
@@ -110,7 +110,7 @@ def test_few_shared_items_come_after_many() -> None:
     assert found.select("annotator", "few").rows() == [("ann", False), ("bob", False), ("cyd", True)]
 
 
-def test_somebody_unknown_is_one_of_the_others_but_has_no_row() -> None:
+def test_an_unknown_annotator_counts_among_the_others_but_has_no_row() -> None:
     rows = [("q1", "ann", "x"), ("q1", None, "x"), ("q1", None, "y"), ("q2", "ann", "x"), ("q2", "bob", "x")]
     found = spagree.measure(rows, weights="flat").annotators()
     assert found.select("annotator", "shared", "agreement").rows() == [("ann", 2, 0.75), ("bob", 1, 1.0)]

@@ -76,7 +76,7 @@ def test_the_level_reaches_the_interval() -> None:
     assert (wide["low"] < narrow["low"]).all() and (wide["high"] > narrow["high"]).all()
 
 
-def test_classes_that_cannot_be_judged_say_so_and_come_last() -> None:
+def test_classes_that_cannot_be_judged_come_last_with_a_reason() -> None:
     found = spagree.measure(ROWS).classes()
     other = found.row(-1, named=True)
     assert (other["class"], other["agreement"], other["undefined"]) == ("other", None, ALONE)

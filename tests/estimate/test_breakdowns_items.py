@@ -94,7 +94,7 @@ def test_a_tally_knows_the_distribution() -> None:
 
 
 @pytest.mark.parametrize("busiest", [2, 5, 25, 100])
-def test_pairs_of_the_busiest_are_those_pairs_of_everybody(busiest: int) -> None:
+def test_pairs_of_the_busiest_equal_the_same_pairs_of_everybody(busiest: int) -> None:
     found = spagree.measure("example:sparse")
     made = Counter({row["annotator"]: row["annotations"] for row in found.annotators().rows(named=True)})
     chosen = sorted(made, key=lambda name: (-made[name], name))[:busiest]

@@ -114,7 +114,7 @@ def test_random_sparse_designs_get_no_warning() -> None:
     assert measured.overlap().thin_bridges == () and len(measured.overlap().teams) == 1
 
 
-def test_where_somebody_is_unknown_nothing_is_claimed() -> None:
+def test_unknown_annotators_prevent_claims_about_overlap() -> None:
     rows = [*team("a", 2, 12), *team("b", 2, 12), ("a0", None, Label)]
     measured = spagree.measure(rows)
     assert len(measured.overlap().teams) == 2 and measured.overlap().unknown == 1
@@ -149,7 +149,7 @@ def test_without_annotators_there_is_no_graph_and_no_warning() -> None:
         spagree.measure(spagree.tally(team("a", 2, 2))).overlap()
 
 
-def test_nobody_and_one() -> None:
+def test_no_annotator_and_one_annotator() -> None:
     assert spagree.measure([(None, "ann", Label)]).overlap() == Overlap(0, (), (), (), 0)
     assert spagree.measure([("q", "ann", Label)]).overlap() == Overlap(1, (), (), ("ann",), 1, alone_annotations=1)
 
@@ -189,7 +189,7 @@ def test_acquaintances_are_the_pairs_who_share_enough_items(rows: Rows, least: i
 
 @given(rows_of(12, 5))
 @examples(10)
-def test_teams_and_bridges_are_those_of_all_pairs_at_once_whatever_the_blocks(rows: Rows) -> None:
+def test_teams_and_bridges_do_not_depend_on_the_blocks(rows: Rows) -> None:
     whole = spagree.measure(rows).overlap()
     for at_once in (1_000, 1):
         with pytest.MonkeyPatch.context() as patch:
@@ -198,7 +198,7 @@ def test_teams_and_bridges_are_those_of_all_pairs_at_once_whatever_the_blocks(ro
             assert spagree.measure(rows).overlap() == whole
 
 
-def test_a_bridge_found_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bridge_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spagree.estimate.meetings.FEW_MEETINGS", 0)
     monkeypatch.setattr("spagree.estimate.meetings.MEETINGS_AT_ONCE", 1)
     found = spagree.measure([*team("a", 3, 6), *team("b", 2, 6), *team("c", 4, 7), ("b0", "a-0", Label)]).overlap()

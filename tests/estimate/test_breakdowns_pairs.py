@@ -202,7 +202,7 @@ def test_only_pairs_that_share_enough() -> None:
             measured.pairs(worst=wrong)  # type: ignore[arg-type]
 
 
-def test_small_ones_are_marked_and_come_last() -> None:
+def test_pairs_with_few_items_are_marked_and_come_last() -> None:
     rows = [*TEN, ("q0", "cyd", "c")]
     found = spagree.measure(rows).pairs()
     assert found.select("annotator", "other", "few").rows() == [

@@ -107,7 +107,7 @@ def test_everything_is_there_or_absent_with_its_reason() -> None:
         known(of_a_tally.annotators)
 
 
-def test_what_was_not_asked_for_says_so() -> None:
+def test_breakdowns_that_were_not_computed_say_so() -> None:
     found = spagree.measure(rows()).breakdowns(["classes"])
     assert found.lacks("classes") is None
     assert found.pairs is NOT_ASKED and found.lacks("pairs") == "this breakdown was not computed"

@@ -146,7 +146,7 @@ def test_items_on_their_own_are_what_they_were_without_clusters(metric: str) -> 
     assert found.classes().select(numbers).to_numpy() == pytest.approx(plain.classes().select(numbers).to_numpy())
 
 
-def test_an_item_without_a_cluster_is_one_of_its_own() -> None:
+def test_an_item_without_a_cluster_is_its_own_cluster() -> None:
     rows = documents(5, clusters=12)
     alone = [(item, who, label, None if doc == "d0" else doc) for item, who, label, doc in rows]
     spelled = [(item, who, label, item if doc is None else doc) for item, who, label, doc in alone]
@@ -340,7 +340,7 @@ def test_a_tally_whose_clusters_do_not_fit_is_refused(tmp_path: Any) -> None:
             spagree.load(path)
 
 
-def test_items_in_several_clusters_are_refused_in_words() -> None:
+def test_items_in_several_clusters_are_refused() -> None:
     rows = [("q1", "a", "x", "d1"), ("q1", "b", "x", "d2"), ("q2", "a", "x", "d1"), ("q2", "b", "y", None)]
     with pytest.raises(DataError) as error:
         measured(rows, cluster="doc")

@@ -32,7 +32,7 @@ def test_swapping_the_sides_swaps_the_signs() -> None:
     assert forth.p == pytest.approx(back.p) and forth.stderr == pytest.approx(back.stderr)
 
 
-def test_what_is_shared_narrows_the_interval() -> None:
+def test_shared_items_narrow_the_interval() -> None:
     moved = Influence(Deviations(np.arange(4), np.array([0.1, -0.05, -0.02, -0.03])))
     alone, paired = (difference(side(0.6, 0.5, 0.7, m), side(0.7, 0.6, 0.8, m), 0.95) for m in (None, moved))
     assert paired.stderr == pytest.approx(0.0) and alone.stderr > 0.05

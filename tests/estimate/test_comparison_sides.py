@@ -103,7 +103,7 @@ def test_classes_are_compared_where_both_have_them() -> None:
     assert missing.value is None and "no annotation of this class" in missing.undefined
 
 
-def test_sides_without_annotations_at_hand_share_nothing_known() -> None:
+def test_tallies_share_an_unknown_number_of_items() -> None:
     findings = find(tally(rows(9, 0, 30)))
     summary = Side("a", findings.spa, findings.chance["spa_kappa"], {}, None)
     (pair,) = compare_sides([summary, side("b", rows(9, 0, 30))], 0.95)

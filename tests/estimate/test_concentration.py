@@ -29,7 +29,7 @@ def test_the_fewest_who_made_half(made: list[int], expected: tuple[int, int, flo
     assert (found.busiest, found.annotators, found.share) == expected
 
 
-def test_nobody_known_has_no_concentration() -> None:
+def test_unknown_annotators_have_no_concentration() -> None:
     assert concentration(Tally.from_items([{"x": 2}])) is None
     assert concentration(replace(Tally.from_items([{"x": 2}]), annotators={})) is None
 
@@ -76,7 +76,7 @@ def test_people_alike_move_it_alike() -> None:
     assert decides(rows_of(careless=None)) == []
 
 
-def test_nothing_is_said_where_nothing_differs_or_few_are_there() -> None:
+def test_no_warning_if_nothing_differs_or_annotators_are_few() -> None:
     agreed = [(f"q{item}", f"p{who}", "x") for item in range(12) for who in range(5)]
     assert decides(agreed) == []
     alone = [(f"q{item}", f"p{who}", "x") for item in range(4) for who in range(3)] + [

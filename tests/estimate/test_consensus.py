@@ -99,7 +99,7 @@ def test_calibrated_on_items_whose_shares_are_known(kind: str) -> None:
             assert np.mean(stays[chosen]) == pytest.approx(chances[chosen].mean(), abs=0.06)
 
 
-def test_agreement_that_is_not_known_leaves_the_probability_open() -> None:
+def test_unknown_agreement_leaves_the_probability_null() -> None:
     found = spagree.measure([(1, "ann", "yes"), (2, "bob", "no")]).consensus()
     assert found["label"].to_list() == ["yes", "no"] and found["kept"].to_list() == [None, None]
 

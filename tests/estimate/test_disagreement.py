@@ -37,7 +37,7 @@ def exact_share(item: str, weight: dict[int, Fraction]) -> Fraction:
 
 
 @pytest.mark.parametrize("weights", ["flat", "annotations_m1", "edge"])
-def test_shares_of_items_are_those_of_the_definition(weights: str) -> None:
+def test_shares_of_items_follow_the_definition(weights: str) -> None:
     k = {
         "flat": dict.fromkeys((2, 3, 4), Fraction(1)),
         "annotations_m1": {n: Fraction(n - 1) for n in (2, 3, 4)},
@@ -70,7 +70,7 @@ def test_a_metric_ranks_by_how_far_labels_lie_apart() -> None:
     assert found["share"].to_list() == pytest.approx([16 / 17, 1 / 17])
 
 
-def test_ties_are_broken_by_what_is_confused_most_often_not_by_name() -> None:
+def test_ties_are_broken_by_the_commonest_confusion_not_by_name() -> None:
     labels = ["xz", "xy", "xy", "xy", "yz"]
     rows = [(f"q{place}", who, label) for place, pair in enumerate(labels) for who, label in enumerate(pair)]
     assert spagree.measure(rows).disputed(3)["item"].to_list() == ["q1", "q2", "q3"]
@@ -85,7 +85,7 @@ def test_every_engine_finds_the_same_items_with_their_text() -> None:
     assert spagree.measure(frame, text="text").disputed(1)["text"].to_list() == ["Text q3"]
 
 
-def test_few_are_asked_for_and_the_rest_stays_where_it_is() -> None:
+def test_a_few_disputed_items_are_the_first_of_all() -> None:
     drawn = spagree.simulate(items=400, annotators=9, per_item=(2, 5), quality=(0.4, 1.0), seed=4)
     found = spagree.measure(drawn.frame)
     everything, few = found.disputed(10_000), found.disputed(7)
@@ -95,7 +95,7 @@ def test_few_are_asked_for_and_the_rest_stays_where_it_is() -> None:
         found.disputed(0)
 
 
-def test_who_said_what_about_them() -> None:
+def test_answers_to_the_disputed_items() -> None:
     said = known(spagree.measure(ROWS).breakdowns(["answers"]).answers)
     given = said.filter(polars.col("item") == "q1").select("annotator", "label", "count").sort("annotator").rows()
     assert given == [("p0", "a", 1), ("p1", "a", 1), ("p2", "b", 1)]

@@ -84,7 +84,7 @@ def test_the_evidence_is_the_average_of_bets_that_begin_with_every_block() -> No
     assert _evidence(scores) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-def test_scores_are_those_of_the_blocks_with_ties_from_a_stream_of_their_own() -> None:
+def test_scores_of_blocks_break_ties_from_a_separate_stream() -> None:
     values = np.random.default_rng(4).choice([0.0, 1 / 3, 1.0], size=12 * BLOCK + 3)
     means = values[: 12 * BLOCK].reshape(12, BLOCK).mean(1)
     scores = _scores(means, np.random.default_rng([9, 0x7135]).random(12))
@@ -150,7 +150,7 @@ def test_batches_inflate_and_one_drop_does_not() -> None:
     assert 1 <= _inflation(free) < 3 and _inflation(fallen) < 3 and _inflation(batches) > 4
 
 
-def test_nothing_is_said_about_batches_before_there_are_two_long_stretches() -> None:
+def test_no_evidence_about_batches_before_two_long_stretches() -> None:
     enough = 2 * max(STRETCHES)
     means = np.random.default_rng(6).random(enough)
     assert _inflation(means[:-1]) == inf and _inflation(means) < inf
@@ -212,7 +212,7 @@ def _evidence_in_batches(values: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize(("before", "after"), [(0.9, 0.7), (0.98, 0.85), (0.7, 0.45)])
-def test_a_drop_is_found(before: float, after: float) -> None:
+def test_a_drop_is_detected(before: float, after: float) -> None:
     delays: dict[str, list[int]] = {"random_order": [], "batches": []}
     for seed in range(20):
         found = ever(np.concatenate([coins(before, 1000, seed), coins(after, 900, seed + 1000)]), seed)

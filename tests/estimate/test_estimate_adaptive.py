@@ -89,7 +89,7 @@ def test_the_prior_is_annotations_m1_with_the_weight_of_fifty_items() -> None:
 
 
 @pytest.mark.parametrize("data", ["aa ab", "aa aaa aaaa", "ab abc abcd", "a b", "a"])
-def test_with_nothing_to_learn_from_the_prior_stands(data: str) -> None:
+def test_without_evidence_the_prior_is_kept(data: str) -> None:
     assert estimated(parse(data)) == (0.25, 0.0)
 
 
@@ -158,7 +158,7 @@ def test_weights_are_the_family_at_the_estimated_shape(data: str) -> None:
 
 
 @pytest.mark.parametrize(("agreeing", "b"), [(0, 0.1), (5, 0.125), (9, 0.1), (10, 0.1)])
-def test_pairs_leave_the_cautious_shape_at_what_is_usual(agreeing: int, b: float) -> None:
+def test_pairs_leave_the_cautious_shape_at_its_prior(agreeing: int, b: float) -> None:
     found = cautious_shape(tally_of([list("aa")] * agreeing + [list("ab")] * (10 - agreeing)))
     assert (found.a, found.b) == (pytest.approx(0.05 + 0.042 * agreeing), pytest.approx(b))
 

@@ -134,14 +134,14 @@ def test_a_decision_needs_just_so_many_items(require: float) -> None:
     assert is_decided(found["items"]) and not is_decided(found["items"] - 1)
 
 
-def test_decisions_that_are_made_that_are_far_and_that_never_come() -> None:
+def test_decisions_already_made_far_away_or_impossible() -> None:
     now = as_project(project(3_000, 4, 5))
     assert decide(now, 0.05)[0]["more_annotations"] == 0
     assert decide(assumed(0.7, 0.95, [2]), 0.7)[0]["undefined"] == SAME_AS_REQUIRED
     assert decide(assumed(0.7, 0.95, [2]), 0.7 + 1e-7)[0]["undefined"] == NOT_DECIDABLE
 
 
-def test_what_is_no_budget_and_no_agreement() -> None:
+def test_invalid_budgets_and_agreements_are_refused() -> None:
     for wrong in (0, -1, 1.5):
         with pytest.raises(spagree.UsageError, match="budget"):
             plan_expected(0.7, budget=wrong)

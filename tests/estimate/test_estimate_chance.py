@@ -316,7 +316,7 @@ UNDEFINED = [
 
 
 @pytest.mark.parametrize(("data", "reasons"), UNDEFINED)
-def test_degenerate_cases_are_said_in_words(data: str, reasons: dict[str, str]) -> None:
+def test_degenerate_cases_are_explained(data: str, reasons: dict[str, str]) -> None:
     found = corrected(parse(data))
     assert {name: found[name].undefined for name in reasons} == reasons
     for each in found.values():

@@ -44,7 +44,7 @@ def test_no_interval_and_no_items() -> None:
     assert none["weights"].state == none["assumption"].state == "cannot_tell"
 
 
-def test_coverage_is_worth_a_look_where_most_items_stand_alone() -> None:
+def test_coverage_is_worth_a_look_if_most_items_have_one_annotation() -> None:
     found = by_code(measured([{"a": 2}] * 4 + [{"a": 1}] * 6))["coverage"]
     assert found == Check("coverage", "look", {"share": 0.4})
 
@@ -75,7 +75,7 @@ def test_a_dip_in_the_middle_is_worth_a_look() -> None:
     assert by_code(found)["assumption"].state == "look"
 
 
-def test_the_smallest_difference_is_found_in_four_of_five_cases() -> None:
+def test_the_smallest_difference_is_detected_with_a_power_of_80_percent() -> None:
     """A difference of that size between items with two and with four annotations, drawn by hand."""
     random = np.random.default_rng(7)
 
@@ -160,7 +160,7 @@ def test_schemes_that_differ_by_less_than_would_be_seen_are_not_apart() -> None:
     assert (found["highest"] or 1) - (found["lowest"] or 0) < (found["smallest_seen"] or 0)
 
 
-def test_the_smallest_kappa_is_found_in_four_of_five_cases() -> None:
+def test_the_smallest_kappa_is_detected_with_a_power_of_80_percent() -> None:
     """Items with a kappa of exactly the size that the check of such a data set says it would see."""
     random, size = np.random.default_rng(4), 300
     kappa = 2.8 / np.sqrt(size)
@@ -190,7 +190,7 @@ def test_what_was_left_out() -> None:
     assert left_out(measured([])).figures["share"] == 0.0
 
 
-def test_overlap_is_told_where_it_was_looked_at() -> None:
+def test_overlap_is_judged_if_it_was_computed() -> None:
     def team(names: str, start: int) -> list[tuple[int, str, str]]:
         return [(start + i, name, "xy"[i % 2]) for i in range(10) for name in names]
 

@@ -152,7 +152,7 @@ def test_recent_shows_a_change_at_once_where_the_whole_is_slow() -> None:
     assert found["spa"][-1] == 0.75
 
 
-def test_what_is_undefined_is_said() -> None:
+def test_undefined_steps_have_a_reason() -> None:
     rows = [("q1", "a", "x", 1), ("q1", "b", "x", 2), ("q2", "a", "x", 3), ("q2", "b", "y", 4)]
     found = spagree.measure(rows).development(steps=4)
     assert found["undefined"].to_list() == [NOT_PAIRABLE, ONE_ITEM, ONE_ITEM, None]
@@ -221,7 +221,7 @@ MONDAY = datetime(2024, 4, 29, 8, 0, tzinfo=UTC)
         [2**62 + place for place in range(4)],
     ],
 )
-def test_times_come_back_as_they_are(times: list[Any]) -> None:
+def test_times_are_returned_unchanged(times: list[Any]) -> None:
     frame = pl.DataFrame({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": list("xxxy"), "time": times})
     found = spagree.measure(frame).development(steps=2)
     assert found["time"].to_list() == [times[1], times[3]]
@@ -247,7 +247,7 @@ def test_dates_of_pandas_with_gaps() -> None:
     assert found.select("time", "annotations", "items", "without_time").rows() == [(MONDAY, 3, 1, 1)]
 
 
-def test_policies_come_first() -> None:
+def test_policies_apply_before_the_steps() -> None:
     """What was settled before is not counted again: only the last answer of each annotator, the first two per item."""
     rows = [("q1", "a", "x", 1), ("q1", "a", "y", 5), ("q1", "b", "y", 2), ("q1", "c", "y", 6), ("q2", "a", "x", 3)]
     found = spagree.measure(rows, duplicates="last", first=2).development(steps=3)

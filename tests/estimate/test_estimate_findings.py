@@ -82,7 +82,7 @@ def test_an_empty_tally_has_no_annotations_per_item() -> None:
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12))
 @examples(30)
-def test_annotations_per_item_are_those_of_the_laid_out_list(sizes: list[int]) -> None:
+def test_annotations_per_item_equal_those_of_the_expanded_list(sizes: list[int]) -> None:
     found = find(tally_of([["a"] * n for n in sizes])).data.annotations_per_item
     assert found == PerItem(min(sizes), median(sizes), max(sizes))
 
@@ -132,7 +132,7 @@ HARD_THEN_EASY = parse("ab ab ab ba ab ba ab ab ba ba") * 3 + parse("aaaa bbbb a
 
 
 @pytest.mark.parametrize(("items", "direction"), [(EASY_THEN_HARD, "less"), (HARD_THEN_EASY, "more")])
-def test_a_broken_assumption_is_said_with_its_direction(items: list[list[str]], direction: str) -> None:
+def test_a_broken_assumption_is_reported_with_its_direction(items: list[list[str]], direction: str) -> None:
     found = find(tally_of(items))
     assert found.missingness.broken
     assert cautions(found)["missingness"] == (
@@ -195,7 +195,7 @@ def test_a_few_items_that_outweigh_the_rest_are_named() -> None:
     assert "few_items_decide" not in codes(parse("aaaaa ab ab aa bb aab abb ab aa bb bb"))
 
 
-def test_low_coverage_is_said_below_half() -> None:
+def test_coverage_below_half_is_a_warning() -> None:
     half = GOOD + [["a"]] * len(GOOD)
     assert codes(half) == []
     found = cautions(find(tally_of([*half, ["b"]])))
@@ -207,14 +207,14 @@ def test_low_coverage_is_said_below_half() -> None:
     assert "low_coverage" not in codes(parse("a b c"))
 
 
-def test_one_class_is_said() -> None:
+def test_one_class_is_a_warning() -> None:
     found = cautions(find(tally_of(parse("aa aaa aa aa aa aaaa aa aa aa aa b"))))
     told = "all items with two or more annotations carry the same label, so agreement can only be 1. If an empty cell means "
     assert found == {"one_class": told + "another label, such as no, write that label into it"}
 
 
 @pytest.mark.parametrize("scheme", ["inv_var", "inv_var_class"])
-def test_weights_that_stand_in_are_said_only_when_chosen(scheme: str) -> None:
+def test_fallback_weights_are_a_warning_only_if_the_scheme_is_chosen(scheme: str) -> None:
     tally = tally_of([["a"] * 2] * 12)
     found = cautions(find(tally, scheme))
     assert list(found) == ["weights_fallback", "one_class"]
@@ -287,7 +287,7 @@ def test_summaries_are_frozen(record: type) -> None:
     assert record.__dataclass_params__.frozen
 
 
-def test_agreement_that_chance_would_bring_is_said() -> None:
+def test_agreement_near_chance_is_a_warning() -> None:
     """Half of the pairs agree where two labels are equally common; enough items to tell, or too few."""
     even = parse("aa bb ab ab")
     assert "agreement is 0.500, and labels picked blindly" in cautions(find(tally_of(even * 25)))["near_chance"]

@@ -232,7 +232,7 @@ def test_without_a_half_width_the_next_round_ones() -> None:
     assert narrower == sorted(narrower) and narrower[0] > 0
 
 
-def test_what_is_reached_needs_nothing() -> None:
+def test_a_target_already_reached_needs_nothing() -> None:
     found = scored()
     plan = found.plan(half_width(found) + 1e-9)
     new, same = plan.filter(route="new_items"), plan.filter(route="same_items")
@@ -302,7 +302,7 @@ def test_own_weights_plan_only_with_what_they_weigh() -> None:
 
 
 @pytest.mark.parametrize("metric", ["ordinal", "quadratic"])
-def test_a_metric_has_a_variance_of_its_own(metric: str) -> None:
+def test_the_variance_depends_on_the_metric(metric: str) -> None:
     """Pairs vary by less than θ(1 − θ) where labels agree in part: planned with that, it turns out right."""
 
     def numbered(frame: pl.DataFrame) -> pl.DataFrame:
@@ -325,7 +325,7 @@ def test_a_metric_has_a_variance_of_its_own(metric: str) -> None:
         ([("q1", "a", "x"), ("q1", "b", "y"), ("q2", "a", "y"), ("q2", "b", "x")], NO_SPREAD),
     ],
 )
-def test_no_plan_where_nothing_can_be_told(rows: list[tuple[str, str, str]], reason: str) -> None:
+def test_no_plan_without_a_standard_error(rows: list[tuple[str, str, str]], reason: str) -> None:
     found = spagree.measure(rows).plan()
     assert found["undefined"].to_list() == [reason] * 4
     assert found["half_width"].to_list() == [0.05, 0.03, 0.02, 0.01]

@@ -208,7 +208,7 @@ def test_inverse_variances_of_a_metric_equal_brute_force() -> None:
     assert float(weigh("inv_var_class", tally, found).by_n[3]) == pytest.approx(1 / variance)
 
 
-def test_where_nothing_varies_edge_stands_in() -> None:
+def test_edge_is_used_if_nothing_varies() -> None:
     found = find(tally_of(parse("11 111 1111")), "inv_var_class", metric=Metric("interval"))
     assert found.spa.value == 1
     assert [float(k) for k in found.weights["inv_var"].by_n.values()] == [1, 3, 6]
@@ -227,7 +227,7 @@ def test_groups_are_smoothed_in_bounded_steps(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("at_once", [4_000_000, 30])
-def test_many_different_numbers_are_looked_up_and_come_closer_to_the_exact_sums(
+def test_many_different_numbers_are_looked_up_and_are_closer_to_the_exact_sums(
     monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     """A slider: far more labels than an item has annotations, so a table of items × labels is nearly empty."""

@@ -118,7 +118,7 @@ def test_nobody_is_named_for_hard_batches() -> None:
     assert named <= 8
 
 
-def test_a_careless_person_is_found() -> None:
+def test_a_careless_person_is_named() -> None:
     random = np.random.default_rng(8)
     found = 0
     for _ in range(10):

@@ -250,7 +250,7 @@ def test_a_higher_level_gives_a_wider_interval() -> None:
 
 
 @pytest.mark.parametrize("level", [0, 1, 1.0, 95, -0.5, nan, inf, "0.95", None, True, [0.95]])
-def test_what_is_no_level_is_refused(level: Any) -> None:
+def test_invalid_levels_are_refused(level: Any) -> None:
     message = f"level {level!r}: a confidence level lies between 0 and 1, for example 0.95"
     for refuse in (lambda: check_level(level), lambda: find(tally_of(ITEMS), level=level)):
         with pytest.raises(UsageError) as caught:
@@ -398,7 +398,7 @@ def test_too_few_replicates_are_refused(replicates: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "0", None])
-def test_what_is_no_seed_is_refused(seed: Any) -> None:
+def test_invalid_seeds_are_refused(seed: Any) -> None:
     with pytest.raises(UsageError) as caught:
         Bootstrap(100, seed)
     assert str(caught.value) == f"seed {seed!r}: a seed is a whole number from 0 on"

@@ -172,7 +172,7 @@ def test_nothing_is_closed_where_nothing_is_there() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9), st.integers(0, 2)), max_size=40), st.integers(2, 4))
-def test_closed_items_are_those_of_a_walk(annotations: list[tuple[int, int, int]], k: int) -> None:
+def test_closed_items_equal_those_of_a_plain_loop(annotations: list[tuple[int, int, int]], k: int) -> None:
     first: dict[int, list[int]] = {}
     expected = []
     for item, _, label in annotations:
@@ -186,7 +186,7 @@ def test_closed_items_are_those_of_a_walk(annotations: list[tuple[int, int, int]
     assert closed.agreement() == pytest.approx([float(each) for each in pairs])
 
 
-def test_a_class_is_followed_on_the_items_it_was_given_to() -> None:
+def test_a_class_is_watched_on_the_items_that_got_it() -> None:
     closed = closed_items(*arrive((1, 0, 0), (1, 1, 0), (1, 2, 1), (2, 0, 1), (2, 1, 1), (2, 2, 1)), k=3)
     rows, values = closed.of_class(0)
     assert rows.tolist() == [0] and values.tolist() == [0.5]

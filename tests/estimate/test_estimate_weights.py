@@ -92,7 +92,7 @@ def test_custom_weights_from_a_mapping_or_a_function() -> None:
 
 
 @pytest.mark.parametrize("weight", [0.1, Fraction(1, 3), 7])
-def test_custom_weights_are_taken_exactly(weight: Any) -> None:
+def test_custom_weights_are_used_exactly(weight: Any) -> None:
     assert weigh(dict.fromkeys(SIZES, weight), TALLY).by_n == dict.fromkeys(SIZES, Fraction(weight))
 
 
@@ -104,7 +104,7 @@ def test_custom_weights_matter_only_up_to_a_factor_whatever_its_size(scale: Any)
 
 
 @pytest.mark.parametrize("weight", [0, 0.0, -1, -0.5, nan, inf, -inf, "2", None, [1], 1j])
-def test_what_is_no_weight_is_refused_by_name(weight: Any) -> None:
+def test_invalid_weights_are_refused_by_name(weight: Any) -> None:
     for given in ({2: 1, 3: 2, 4: weight, 5: 1, 6: 1}, lambda n: weight if n == 4 else 1):
         with pytest.raises(UsageError) as caught:
             weigh(given, TALLY)
@@ -123,7 +123,7 @@ def test_at_most_ten_missing_custom_weights_are_listed() -> None:
         weigh({}, tally_of([["a"] * n for n in range(2, 20)]))
 
 
-def test_custom_weights_for_n_below_two_are_not_asked_for() -> None:
+def test_custom_weights_need_no_entry_below_two() -> None:
     assert list(weigh(dict.fromkeys(SIZES, 1), TALLY).by_n) == SIZES
 
 

@@ -228,7 +228,7 @@ def test_parts_merge_to_the_whole_and_are_saved_with_their_groups(tmp_path: Any)
     assert merged.groups == spagree.measure(frame, by="team").groups
 
 
-def test_what_has_no_value_is_a_group_of_its_own() -> None:
+def test_items_without_a_value_form_their_own_group() -> None:
     frame = project(3).with_columns(lang=pl.when(pl.col("lang") == "fr").then(None).otherwise("lang"))
     found = spagree.measure(frame, by="lang")
     assert found.groups is not None

@@ -83,7 +83,7 @@ def test_leaving_out_each_unit_equals_counting_again(seed: int, similarity: np.n
             assert value == pytest.approx(by_hand(left, used, similarity)[which])
 
 
-def test_variances_are_those_of_the_jackknife() -> None:
+def test_variances_equal_those_of_the_jackknife() -> None:
     found = pairable(coded(annotations(1)), weight)
     jackknifed = jackknife(found)
     moved = influence(found, jackknifed, Sums.observed)

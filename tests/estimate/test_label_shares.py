@@ -86,7 +86,7 @@ def test_a_label_that_was_not_fixed_beforehand_counts_for_all_that_could_have_be
     assert shares(rows, 2).one_label == [True, True]
 
 
-def test_everybody_who_could_have_been_found_counts_in_the_family() -> None:
+def test_everybody_who_could_be_named_counts_in_the_family() -> None:
     """Two people give one label each to eight split items: p = 2/256. Among twelve with such items that is no news."""
     pair = [(item, side, side) for item in range(8) for side in range(2)]
     assert shares(pair, 2).one_label == [True, True]

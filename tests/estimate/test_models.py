@@ -129,7 +129,7 @@ def test_rank_counts_people_who_agree_more_on_their_own_items() -> None:
     assert (worst.rank.rank, worst.rank.tied) == (3, 1)
 
 
-def test_nothing_to_compare_is_said() -> None:
+def test_nothing_to_compare_has_a_reason() -> None:
     rows = [(0, 0, 0), (0, 1, 0), (1, 0, 1)]
     none = among_people("bot", coded(rows), [{1: 1}], weight, LABELS)
     assert none.difference.value is None and "no item" in none.difference.undefined and none.verdict == "cannot_tell"

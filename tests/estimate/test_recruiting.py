@@ -124,7 +124,7 @@ def test_without_a_half_width_the_next_round_ones(pilot: spagree.Agreement) -> N
     assert rows.filter("best").height == 4
 
 
-def test_what_cannot_be_reached_is_said(pilot: spagree.Agreement) -> None:
+def test_impossible_targets_have_a_reason(pilot: spagree.Agreement) -> None:
     found = crowd(pilot)
     (row,) = found.rows({"require": pilot.spa.value})
     assert row["undefined"] == NOT_DECIDED and not row["best"] and row["items"] is None
@@ -135,7 +135,7 @@ def test_what_cannot_be_reached_is_said(pilot: spagree.Agreement) -> None:
     assert crowd(pilot, (400,)).rows({"budget": 1})[0]["undefined"] == NO_TWO_ITEMS
 
 
-def test_where_people_cannot_be_told_apart_there_is_no_plan() -> None:
+def test_no_plan_for_new_annotators_without_their_spread() -> None:
     two = spagree.measure([(item, name, "yn"[item % 3 == 0 and name == "a"]) for item in range(30) for name in "ab"])
     rows = two.plan(half_width=0.05, interval_for="annotators")
     assert rows["undefined"][0].startswith("without one of the annotators")

@@ -14,7 +14,7 @@ from spagree.estimate import find, weigh
 from spagree.estimate.weights import REGISTRY, SCHEMES, by_number
 from spagree.studies import tables
 from spagree.studies.datasets import label_set
-from spagree.studies.rounds import Plan, annotation_curves, annotation_values, is_kept
+from spagree.studies.rounds import Plan, annotation_curves, annotation_values, is_cached
 
 ITEMS = parse("a aa ab aab abc aaab aabbb cccccc")
 ABOUT = "weighted by the square of its annotations"
@@ -70,10 +70,10 @@ def test_an_eighth_scheme_is_in_the_rounds_of_the_paper(squares: str, tmp_path: 
     assert compared.ratios[squares] >= 1
 
 
-def test_rounds_with_other_schemes_are_not_those_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_cached_rounds_of_other_schemes_are_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     data = label_set("made", "Made", spagree.simulate(items=9, annotators=3, seed=8).frame.select("item", "label"))
     plan = Plan(rounds=2, folder=tmp_path)
     annotation_curves(data, plan)
-    assert is_kept("annotations", data, plan)
+    assert is_cached("annotations", data, plan)
     monkeypatch.setitem(REGISTRY, "squares", by_number(ABOUT, lambda n: n * n))
-    assert not is_kept("annotations", data, plan)
+    assert not is_cached("annotations", data, plan)

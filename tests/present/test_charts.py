@@ -61,7 +61,7 @@ def values(chart: Any, layer: int) -> list[dict[str, Any]]:
     return list(data["values"] if "values" in data else spec["datasets"][data["name"]])
 
 
-def test_these_are_the_charts() -> None:
+def test_the_list_of_charts() -> None:
     expected = "schemes by_n chance classes confusion groups items annotators pairs overlap development plan"
     assert sorted(NAMES) == sorted(expected.split())
 
@@ -93,7 +93,7 @@ def test_schemes_are_all_there_and_the_chosen_one_is_marked() -> None:
     assert {row["name"]: row["value"] for row in rows} == {name: each.value for name, each in found.schemes.items()}
 
 
-def test_own_weights_get_a_line_of_their_own() -> None:
+def test_custom_weights_get_their_own_line() -> None:
     found = spagree.measure("example:sparse", weights={2: 1, 3: 2, 4: 3, 5: 4})
     rows = values(found.charts.schemes(), 2)
     assert rows[-1]["name"] == "custom" and rows[-1]["kind"] == "chosen" and len(rows) == len(spagree.SCHEMES) + 1
@@ -143,7 +143,7 @@ def test_rows_of_the_confusion_chart_are_distributions_under_a_metric_too() -> N
     assert same == pytest.approx(expected, abs=1e-12)
 
 
-def test_numbers_as_classes_stand_in_their_order() -> None:
+def test_numeric_classes_are_sorted_as_numbers() -> None:
     labels = ("10", "9", "9", "-1", "-1", "-1")  # neither the commonest first nor as text
     rows = [(item, who, labels[(item + who * (item % 3)) % 6]) for item in range(60) for who in range(2)]
     names = list(dict.fromkeys(row["down"] for row in values(spagree.measure(rows).charts.confusion(), 0)))
@@ -220,14 +220,14 @@ def test_items_are_counted_in_whole_numbers(items: int, ticks: int) -> None:
     assert axis["tickCount"] == ticks and axis["format"] == ",d"
 
 
-def test_annotators_stand_in_the_order_of_their_agreement(sparse: spagree.Agreement) -> None:
+def test_annotators_are_sorted_by_agreement(sparse: spagree.Agreement) -> None:
     rows = values(sparse.charts.annotators(), 2)
     assert [row["name"] for row in rows] == sparse.annotators()["annotator"].to_list()
     reference = values(sparse.charts.annotators(), 0)
     assert reference == [{"value": mean_agreement(sparse.annotators())}]
 
 
-def test_chance_shows_what_a_coefficient_is_made_of(sparse: spagree.Agreement) -> None:
+def test_chance_shows_observed_and_expected_agreement(sparse: spagree.Agreement) -> None:
     rows = values(sparse.charts.chance(), 1)
     alpha = {row["kind"]: row["value"] for row in rows if row["name"] == "krippendorff_alpha"}
     found = sparse.chance["krippendorff_alpha"]
@@ -281,7 +281,7 @@ def test_the_same_people_get_the_same_places_within_the_square() -> None:
     assert len(set(one.values())) == 5
 
 
-def test_people_who_share_items_stand_nearer() -> None:
+def test_people_who_share_items_are_drawn_closer() -> None:
     team = list(itertools.combinations("abcd", 2)) + list(itertools.combinations("efgh", 2))
     at = places(list("abcdefgh"), dict.fromkeys(team, 20))
     inside = [math.dist(at[one], at[other]) for one, other in team]
@@ -290,7 +290,7 @@ def test_people_who_share_items_stand_nearer() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 2])
-def test_hardly_anybody_has_a_place_too(size: int) -> None:
+def test_fewer_than_three_annotators_can_be_placed(size: int) -> None:
     names = list("ab")[:size]
     assert sorted(places(names, {})) == names
     assert all(0.5 in place for place in places(names, {}).values())  # in one line, in the middle

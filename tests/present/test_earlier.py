@@ -48,7 +48,7 @@ def test_other_weights_and_metrics_are_not_compared() -> None:
     assert "several questions" in what_changed({"questions": {}}, plain)
 
 
-def test_what_is_no_report_is_refused_before_counting(tmp_path: Path, run: Run) -> None:
+def test_a_file_that_is_no_report_is_refused_before_counting(tmp_path: Path, run: Run) -> None:
     wrong = tmp_path / "wrong.json"
     for content in ("nothing", "[1]", '{"a": 1}'):
         wrong.write_text(content)

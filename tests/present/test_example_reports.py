@@ -31,7 +31,7 @@ def pages(maker: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     return found
 
 
-def test_these_are_the_examples(pages: dict[str, spagree.Agreement]) -> None:
+def test_the_list_of_examples(pages: dict[str, spagree.Agreement]) -> None:
     assert tuple(pages) == NAMES
     assert sorted(path.stem for path in (ROOT / "docs" / "examples").glob("*.html")) == sorted(NAMES)
 

@@ -81,7 +81,7 @@ def test_a_formula_is_neutralised(formula: str) -> None:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_other_text_stays_as_it_is(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     assert neutralised(polars.DataFrame({"label": [text]})).item() == text
 
 
@@ -148,7 +148,7 @@ def test_existing_files_are_kept_and_nothing_else_is_written(tmp_path: Path) -> 
     assert (tmp_path / "pairs.csv").read_text("utf-8").startswith('\ufeff"annotator","other","shared"')
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(spagree.FileError, match="cannot be made"):
         spagree.measure("example:sparse").export(tmp_path / "file" / "folder")

@@ -120,7 +120,7 @@ def test_the_chart_puts_all_intervals_on_one_scale() -> None:
     assert sorted(values, key=lambda n: values[n]) == sorted(marks, key=lambda n: marks[n])
 
 
-def test_custom_weights_have_a_row_of_their_own() -> None:
+def test_custom_weights_have_their_own_row() -> None:
     assert "▸ custom" in text(MIXED, weights={2: 1, 3: 1, 4: 1})
 
 
@@ -129,7 +129,7 @@ def test_long_tables_are_cut_and_say_so() -> None:
     assert "7 more" in shown
 
 
-def test_a_broken_assumption_is_said_in_every_place() -> None:
+def test_a_broken_assumption_is_reported_everywhere() -> None:
     found = spagree.measure("example:adaptive").breakdowns(["intervals"])
     shown = rendered(summary(found, None))
     assert "✕ Assumption: Broken: people agree less on items with more annotations (p < 0.001)" in shown
@@ -215,7 +215,7 @@ def test_two_annotators_say_nothing_about_others() -> None:
     assert "for these two annotators on new items; spagree" in for_paper(agreement.breakdowns())
 
 
-def test_where_only_items_are_known_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_that_cover_only_items_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     tally = interval_words(spagree.measure(spagree.tally(answers("abc"))).breakdowns())
     assert tally[0].startswith("These annotators: ") and "not computed, because a tally does not say who" in tally[1]
     resampled = interval_words(spagree.measure(answers("abc"), bootstrap=100).breakdowns())

@@ -78,7 +78,7 @@ def test_the_headline_says_the_number_its_interval_and_its_meaning(sparse: str) 
     assert "Read these 10 items first: item073" in top and "±0.039 → ±0.02" in top
 
 
-def test_every_scheme_and_coefficient_stands_in_a_table(sparse: str) -> None:
+def test_every_scheme_and_coefficient_is_in_a_table(sparse: str) -> None:
     found = spagree.measure("example:sparse")
     for name in found.schemes:
         assert f"<bdi>{name}</bdi></th>" in sparse
@@ -238,7 +238,7 @@ def test_the_folders_of_a_file_are_nobodys_business(tmp_path: Path) -> None:
     assert "labels.csv" in html and "secret-client" not in html
 
 
-def test_options_are_told_and_secrets_are_not(tmp_path: Path) -> None:
+def test_options_are_shown_and_secrets_are_not(tmp_path: Path) -> None:
     html = page_of(FULL, first=2, duplicates="last", pseudonymise="pepper")
     said = section(html, "method")
     assert "duplicates = last" in said and "first = 2" in said and "pseudonymise = True" in said
@@ -260,7 +260,7 @@ def test_many_annotators_get_a_table_instead_of_a_picture() -> None:
     assert lowest in section(html, "who")
 
 
-def test_many_classes_are_cut_and_said() -> None:
+def test_many_classes_are_cut_with_a_note() -> None:
     rows = [(item, who, f"c{(item + who * (item % 2)) % 130:03}") for item in range(400) for who in range(2)]
     html = page_of(rows)
     assert "Of 130 classes the 16 with the most frequent confusions are drawn." in section(html, "where")
@@ -275,7 +275,7 @@ def met(items: int, annotators: int) -> list[tuple[int, int, int]]:
     return [(item, who, (item * who) % 2) for item in range(items) for who in pairs[item % len(pairs)]]
 
 
-def test_of_pairs_who_hardly_met_a_sentence_is_said_instead_of_a_picture() -> None:
+def test_pairs_who_hardly_met_get_a_sentence_instead_of_a_chart() -> None:
     html = page_of(met(45, 10))
     said = section(html, "who")
     assert "None of the 45 pairs with shared items have 10 or more: too few to compare two people." in said
@@ -341,7 +341,7 @@ def test_the_hardest_items_show_their_text_escaped_and_shortened() -> None:
     assert "came with several texts" not in said
 
 
-def test_several_texts_of_one_item_are_said() -> None:
+def test_several_texts_of_one_item_are_noted() -> None:
     frame = with_texts({"q1": ["alpha", "omega"], "q2": ["same", "same"]})
     said = section(page_of(frame, item="item", text="sentence"), "items")
     assert "1 item came with several texts; one of them is shown." in said
@@ -427,7 +427,7 @@ def grouped(by: str) -> spagree.Agreement:
     return spagree.measure(frame, by=by)
 
 
-def test_groups_of_items_have_a_section_of_their_own(tmp_path: Path) -> None:
+def test_groups_of_items_have_their_own_section(tmp_path: Path) -> None:
     agreement = grouped("language")
     html = agreement.report(tmp_path / "page.html").read_text("utf-8")
     said = section(html, "groups")
@@ -463,7 +463,7 @@ def test_many_groups_have_a_table_of_their_differences(tmp_path: Path) -> None:
     assert "The clearest 100 of 136 differences" in said
 
 
-def test_links_to_tasks_reach_the_cards_and_only_those_of_the_web() -> None:
+def test_cards_link_to_tasks_on_the_web_only() -> None:
     """Of a source with a column of addresses: the first card leads to its task, others say nothing."""
     rows = [(f"q{item}", f"p{who}", "yes" if who else "no") for item in range(4) for who in range(3)]
     agreement = spagree.measure(polars.DataFrame(rows, schema=["item", "annotator", "label"], orient="row"))

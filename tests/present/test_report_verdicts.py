@@ -192,7 +192,7 @@ def test_what_was_left_out() -> None:
     assert many.state == "look" and "30 annotations (33%)" in many.words
 
 
-def test_annotations_that_stand_alone_are_not_called_used() -> None:
+def test_single_annotations_are_not_called_used() -> None:
     rows = pairs_of(30)
     assert judged(rows)["Left out"].words == "No annotation was dropped as missing or repeated."
     one, more = judged([*rows, ("s1", "a", "x")]), judged([*rows, ("s1", "a", "x"), ("s2", "a", "x")])

@@ -131,7 +131,7 @@ def test_other_numbers_stay_numbers() -> None:
     assert "1,234" in section(page_of(timed([1234, 5678])), "course")
 
 
-def test_finished_last_is_said_in_steps() -> None:
+def test_finished_last_is_explained_in_steps() -> None:
     """Three dates are three steps: the latest is a third of the annotations, not an eighth."""
     assert "last annotation came in that step (1 of 3)," in section(page_of(timed([1, 2, 3])), "course")
     assert "last annotation came in that step or the 1 before (2 of 16)," in section(

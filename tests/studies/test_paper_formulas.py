@@ -219,7 +219,7 @@ def test_only_proportions_and_occurring_classes_matter() -> None:
 
 
 @pytest.mark.parametrize("counts", [[], [0], [0, 0.0], [2, -1], [1, -1], [-3]])
-def test_what_is_no_class_distribution_is_refused(counts: list[int]) -> None:
+def test_invalid_class_distributions_are_refused(counts: list[int]) -> None:
     with pytest.raises(UsageError, match=r"^class counts must be at least one positive number and none below 0$"):
         zetas(counts)
 

@@ -92,7 +92,7 @@ def test_a_logarithmic_axis(tmp_path: Path) -> None:
     assert encoded["scale"] == {"type": "log"} and encoded["axis"]["format"] == ".0e"
 
 
-def test_colours_follow_what_is_coloured() -> None:
+def test_colours_depend_on_the_kind_of_values() -> None:
     def colour(values: list[Any]) -> dict[str, Any]:
         rows = [{"x": 1, "y": 1.0, "kind": value} for value in values]
         return dict(charts.points(rows, X, Y, KIND).to_dict()["encoding"]["color"])
@@ -103,7 +103,7 @@ def test_colours_follow_what_is_coloured() -> None:
     assert colour(["mine", "flat"])["type"] == "nominal" and "scale" not in colour(["mine", "flat"])
 
 
-def test_every_scheme_has_a_colour_of_its_own() -> None:
+def test_every_scheme_has_its_own_colour() -> None:
     assert tuple(SCHEME_COLOURS) == spagree.SCHEMES
     assert len(set(SCHEME_COLOURS.values())) == len(SCHEME_COLOURS)
 

@@ -78,19 +78,19 @@ def test_further_figures(name: str, out: Path) -> None:
     assert all((out / f"{name}{ending}").stat().st_size > 3000 for ending in SIGNATURES)
 
 
-def test_figures_hold_lines_and_say_what_is_simulated(out: Path) -> None:
+def test_figures_have_lines_and_mark_simulated_data(out: Path) -> None:
     for name in ("samples", "annotations", "weighting"):
         drawn = (out / f"{name}.svg").read_text("utf-8")
         assert "DAR, main_type (simulated stand-in)" in drawn and "MBIC, label<" in drawn
         assert drawn.count("mark-line") >= 16 and "NaN" not in drawn
 
 
-def test_the_proof_stands_in_the_caption(out: Path) -> None:
+def test_the_caption_contains_the_proof(out: Path) -> None:
     drawn = (out / "weight-curves.svg").read_text("utf-8")
     assert "ζ1 = 1/C² − (1/C)² = 0" in drawn and "12 rounds" not in drawn
 
 
-def test_simulated_and_real_data_are_told_apart_in_every_table(out: Path) -> None:
+def test_every_table_distinguishes_simulated_and_real_data(out: Path) -> None:
     for name in ("samples", "annotations", "weighting"):
         found = pl.read_csv(out / f"{name}.csv").select("data", "simulated").unique()
         assert all(simulated == data.endswith("_simulated") for data, simulated in found.rows())
@@ -304,7 +304,7 @@ def test_columns_that_begin_empty_are_kept(tmp_path: Path) -> None:
     assert pl.read_csv(path, infer_schema_length=None)["n"].drop_nulls().to_list() == [3]
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(folder: Path, tmp_path: Path, undrawn: None) -> None:
+def test_an_interrupted_run_resumes_where_it_stopped(folder: Path, tmp_path: Path, undrawn: None) -> None:
     """Stopped at the third data set; the second run makes only what is missing."""
     seen: list[str] = []
 

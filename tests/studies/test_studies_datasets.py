@@ -163,7 +163,7 @@ def test_a_missing_file_is_a_file_error(load: object, tmp_path: Path) -> None:
         load([tmp_path / "nowhere"], "label")
 
 
-def test_raw_files_are_found_in_the_folder_or_in_one_of_their_own(tmp_path: Path) -> None:
+def test_raw_files_are_found_in_the_folder_or_a_subfolder(tmp_path: Path) -> None:
     write_mbic(tmp_path / "mbic" / "annotations.xlsx")
     write_bsmtwe(tmp_path / "tweets_annotations.csv")
     write_dar(tmp_path / "dar" / "coarse_discourse_dataset.json")
@@ -187,7 +187,7 @@ def test_tidy_files_of_the_papers_sets_and_others(tmp_path: Path) -> None:
     assert (own.name, own.items, own.annotations, own.classes) == ("own", 2, 2, 2)
 
 
-def test_a_missing_folder_is_said(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(spagree.FileError, match="no such folder"):
         paper_sets(tmp_path / "nowhere")
 
@@ -256,7 +256,7 @@ def test_the_sources_are_the_papers_table() -> None:
     assert list(PUBLISHED) == list(SIZES)
 
 
-def test_tidy_files_keep_what_stands_there(tmp_path: Path) -> None:
+def test_tidy_files_are_read_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("item,annotator,label\n01,a,NA\n1,b,None\n")
     assert answers(read_tidy(path)) == [("01", "NA"), ("1", "None")]

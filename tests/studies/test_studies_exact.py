@@ -122,7 +122,7 @@ def subsets(full: list[str]) -> list[tuple[str, ...]]:
     ]
 
 
-def test_spa_of_what_is_left_is_spagrees() -> None:
+def test_spa_of_the_remainder_equals_that_of_spagree() -> None:
     kept = ("aab", "ab", "c", "abcc")
     tally = spagree.Tally.from_items([Counter(labels) for labels in kept])
     for scheme, found in spagree.measure(tally).schemes.items():

@@ -20,7 +20,7 @@ from spagree.studies.rounds import (
     checkpoints,
     constant_numbers,
     constant_variance,
-    is_kept,
+    is_cached,
     result_path,
     sample_curves,
     variance,
@@ -129,7 +129,7 @@ def test_samples_with_all_annotations_and_all_samples_have_no_variance() -> None
 def test_a_finished_result_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, plan = SETS["constant"], Plan(rounds=5, folder=tmp_path)
     first = annotation_curves(data, plan)
-    assert is_kept("annotations", data, plan)
+    assert is_cached("annotations", data, plan)
     monkeypatch.setattr(rounds, "annotation_values", None)  # would fail if it were called
     again = annotation_curves(data, plan)
     assert all(np.array_equal(getattr(first, name), getattr(again, name)) for name in ("mean", "variance", "batches"))
@@ -143,7 +143,7 @@ def test_force_runs_it_again(tmp_path: Path) -> None:
     assert ticks["done"] == 5
 
 
-def test_a_result_is_kept_under_everything_it_depends_on(tmp_path: Path) -> None:
+def test_a_result_is_cached_by_everything_it_depends_on(tmp_path: Path) -> None:
     data, other = SETS["constant"], SETS["varied"]
     paths = {
         result_path(kind, each, plan, tmp_path)
@@ -154,8 +154,8 @@ def test_a_result_is_kept_under_everything_it_depends_on(tmp_path: Path) -> None
     assert len(paths) == 12
 
 
-def test_without_a_folder_nothing_is_kept() -> None:
-    assert not is_kept("annotations", SETS["constant"], Plan(rounds=5))
+def test_without_a_folder_nothing_is_cached() -> None:
+    assert not is_cached("annotations", SETS["constant"], Plan(rounds=5))
 
 
 def test_progress_is_reported_until_the_end() -> None:
@@ -189,7 +189,7 @@ def test_an_interrupt_leaves_what_was_finished_and_nothing_half_done(
     with pytest.raises(KeyboardInterrupt):
         annotation_curves(SETS["varied"], plan, interrupt)
     assert [path.name.split("-")[1] for path in tmp_path.iterdir()] == ["drawn"]
-    assert is_kept("annotations", SETS["constant"], plan) and not is_kept("annotations", SETS["varied"], plan)
+    assert is_cached("annotations", SETS["constant"], plan) and not is_cached("annotations", SETS["varied"], plan)
 
 
 def test_another_prior_of_adaptive_is_another_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

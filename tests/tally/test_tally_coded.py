@@ -45,7 +45,7 @@ def decoded(codes: Coded) -> list[tuple[int, str | None, str]]:
 
 @given(rows_of())
 @examples(15)
-def test_codes_say_what_the_rows_said_in_one_order(rows: Rows) -> None:
+def test_codes_hold_the_rows_in_one_order(rows: Rows) -> None:
     found = coded(counted(frame_of(rows)).held.annotations)
     places = {item: place for place, item in enumerate(sorted({item for item, _, _ in rows}))}
     expected = sorted(((places[item], said, who) for item, who, said in rows))
@@ -105,7 +105,7 @@ def test_items_are_numbered_in_their_order(kind: type[pl.DataType]) -> None:
     assert missing.tolist() == [UNKNOWN, 1, 0] and len(known) == 2
 
 
-def test_items_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_items_with_equal_hashes_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pl.Series, "hash", lambda self: pl.Series([7] * len(self), dtype=pl.UInt64))
     codes, known = code_items(pl.Series(["b", "a", "b", "a", "c"]))
     assert codes.tolist() == [1, 0, 1, 0, 2] and known.to_list() == ["a", "b", "c"]
@@ -137,7 +137,7 @@ def test_codes_keep_names_and_times() -> None:
 
 @given(rows_of())
 @examples(10)
-def test_counts_are_those_of_each_item_and_label(rows: Rows) -> None:
+def test_counts_per_item_and_label(rows: Rows) -> None:
     found = coded(counted(frame_of(rows)).held.annotations)
     item, label, count = found.counts
     given_ = Counter(

@@ -90,7 +90,7 @@ def test_without_an_annotator_column_annotators_are_unknown() -> None:
     assert counted(long_frame(parse(BARS)).drop("annotator")).tally.annotators is None
 
 
-def test_annotations_by_nobody_are_kept_and_no_annotator_is_counted_for_them() -> None:
+def test_annotations_without_an_annotator_count_for_nobody() -> None:
     frame = pl.DataFrame({"item": ["q"] * 4, "annotator": ["a", None, None, "b"], "label": ["x", "x", "x", "y"]})
     found = counted(frame).tally
     assert found == Tally(
@@ -116,7 +116,7 @@ def counts(*rows_: tuple[str | None, str | None, int]) -> pl.DataFrame:
     return pl.DataFrame(rows_, schema={"item": pl.String, "label": pl.String, "count": pl.Int64}, orient="row")
 
 
-def test_counts_stand_for_as_many_annotations() -> None:
+def test_a_count_represents_that_many_annotations() -> None:
     found = counted(counts(("q1", "x", 3), ("q1", "y", 2), ("q2", "x", 1), ("q2", "y", 0), ("q3", "y", 0))).tally
     assert found == Tally(
         {Cell(5, 8, 6): 1, Cell(1, 0, 0): 1},

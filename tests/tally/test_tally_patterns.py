@@ -67,7 +67,7 @@ def test_more_than_forty_classes_are_counted_at_home() -> None:
     assert found(rows) == expected(rows)
 
 
-def test_too_many_to_be_a_summary_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_patterns_are_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(f"i{n}", f"c{n % 3}") for n in range(9)]
     monkeypatch.setattr(patterns, "MOST_PATTERNS", 2)
     assert found(rows) is None

@@ -69,7 +69,7 @@ REPEATED = votes(("q1", "ann", "x"), ("q1", "ann", "x"), ("q1", "bob", "y"), ("q
 
 
 @pytest.mark.parametrize("policy", ["error", "first", "last"])
-def test_the_same_label_again_is_counted_once_and_said(policy: Any) -> None:
+def test_the_same_label_again_is_counted_once_with_a_warning(policy: Any) -> None:
     found = counted(REPEATED, Policies(duplicates=policy))
     assert found.tally == Tally(
         {Cell(2, 0, 0): 1, Cell(1, 0, 0): 1},
@@ -84,7 +84,7 @@ def test_the_same_label_again_is_counted_once_and_said(policy: Any) -> None:
     ]
 
 
-def test_one_repeat_is_told_in_the_singular() -> None:
+def test_one_repeat_is_reported_in_the_singular() -> None:
     same = votes(("q1", "ann", "x"), ("q1", "bob", "y"), ("q1", "ann", "x"))
     assert [caution.message for caution in counted(same).cautions] == [
         "1 annotation repeats the label its annotator had given the item before; counted once."
@@ -95,7 +95,7 @@ def test_one_repeat_is_told_in_the_singular() -> None:
     ]
 
 
-def test_without_repeats_nothing_is_said() -> None:
+def test_without_repeats_there_is_no_warning() -> None:
     frame = votes(("q1", "ann", "x"), ("q1", "bob", "x"), ("q2", "ann", "x"), ("q2", "bob", "y"))
     for policy in ("error", "first", "last"):
         assert counted(frame, Policies(duplicates=policy)).cautions == ()
@@ -108,7 +108,7 @@ def test_without_annotators_repeats_cannot_be_seen() -> None:
     assert found.cautions == ()
 
 
-def test_annotations_by_nobody_are_never_repeats() -> None:
+def test_annotations_without_an_annotator_are_never_repeats() -> None:
     frame = votes(("q1", None, "x"), ("q1", None, "x"), ("q1", None, "y"), ("q1", "ann", "x"), ("q1", "ann", "x"))
     for policy in ("error", "first", "last"):
         found = counted(frame, Policies(duplicates=policy)).tally
@@ -362,7 +362,7 @@ def test_labels_that_differ_only_in_spelling_are_found(labels: list[Any], groups
     assert spelling_variants(labels) == groups
 
 
-def test_variants_are_kept_apart_and_said() -> None:
+def test_variants_stay_separate_with_a_warning() -> None:
     found = counted(long_frame([["yes", "Yes"], ["no", "no"]]))
     assert found.tally.labels == {"no": 2, "Yes": 1, "yes": 1}
     assert [(caution.code, caution.message) for caution in found.cautions] == [
@@ -502,6 +502,6 @@ def kept(found: Counted, *columns: str) -> list[tuple[Any, ...]]:
     return to_polars(found.held.annotations.select(*columns)).rows()
 
 
-def test_annotations_that_are_kept_although_repeated_are_named() -> None:
+def test_kept_repeats_are_reported() -> None:
     frame = votes(("q1", "ann", "x"), ("q1", "ann", "y"), ("q1", "bob", "x"))
     assert "repeats" in messages(frame, Policies(duplicates="keep"))

@@ -60,7 +60,7 @@ def test_a_tally_comes_back_equal(tally: Tally, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("annotators", [None, {}, {"ann": 3, "bøb": 2}])
-def test_item_counts_come_back_equal(annotators: dict[str, int] | None, tmp_path: Path) -> None:
+def test_item_counts_survive_saving_and_loading(annotators: dict[str, int] | None, tmp_path: Path) -> None:
     saved = ItemCounts(counts().frame, annotators, {"repeated": 4})
     save(saved, str(tmp_path / "part.parquet"))
     found = load(str(tmp_path / "part.parquet"))
@@ -71,7 +71,7 @@ def test_item_counts_come_back_equal(annotators: dict[str, int] | None, tmp_path
     assert is_saved_tally(tmp_path / "part.parquet")
 
 
-def test_empty_item_counts_come_back_equal(tmp_path: Path) -> None:
+def test_empty_item_counts_survive_saving_and_loading(tmp_path: Path) -> None:
     empty = ItemCounts(counts().frame.clear(), {}, {})
     save(empty, tmp_path / "part.parquet")
     assert load(tmp_path / "part.parquet") == empty
@@ -287,7 +287,7 @@ def test_a_folder_is_a_file_error(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [lambda whole: whole[:-20], lambda whole: b"", lambda whole: b"PAR1 text" * 5])
-def test_what_is_no_whole_parquet_file_is_refused(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+def test_damaged_parquet_files_are_refused(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
     target = tmp_path / "part.parquet"
     save(counts(), target)
     target.write_bytes(damage(target.read_bytes()))
@@ -416,7 +416,7 @@ def test_a_damaged_file_is_named_and_the_value_too(tmp_path: Path) -> None:
         load(path)
 
 
-def test_patterns_come_back_and_are_checked(tmp_path: Path) -> None:
+def test_patterns_survive_saving_and_are_checked(tmp_path: Path) -> None:
     whole = Tally.from_items([{"a": 2, "b": 1}, {"a": 1}])
     save(whole, tmp_path / "whole.json")
     again = load(tmp_path / "whole.json")

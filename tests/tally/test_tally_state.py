@@ -212,7 +212,7 @@ def test_an_earlier_answer_is_not_touched_by_later_changes() -> None:
     assert frame.height == agreement.data.annotations == agreement.items()["annotations"].sum() == 1
 
 
-def test_everything_is_known_by_its_text_as_in_a_batch() -> None:
+def test_everything_is_identified_by_its_text_as_in_a_batch() -> None:
     state = State()
     state.add(1, 7, 1)
     state.add("1", 8, "1")
@@ -325,7 +325,7 @@ def test_too_many_combinations_are_not_stored_in_the_tally(monkeypatch: pytest.M
     assert state.tally() == Tally({Cell(1, 0, 0): 2}, {"x": 1, "y": 1}, {}, {"ann": 2}, {}, None)
 
 
-def test_times_are_seconds_whatever_they_are_given_as() -> None:
+def test_times_of_any_type_become_seconds() -> None:
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
     times = [noon.timestamp(), noon, noon.replace(tzinfo=None), "2026-01-01T12:00Z", "2026-01-01T13:00+01:00", None]
     state = State()
@@ -341,7 +341,7 @@ def test_times_are_seconds_whatever_they_are_given_as() -> None:
     assert state.annotations()["time"][0] == noon.timestamp()
 
 
-def test_tables_that_cannot_be_told_apart_by_their_keys_are_refused() -> None:
+def test_tables_with_ambiguous_keys_are_refused() -> None:
     table = pl.DataFrame({"item": ["q", "q"], "annotator": ["ann", "ann"], "label": ["x", "x"]})
     with pytest.raises(DuplicateError, match="1 row repeats an item and annotator; give each row a key"):
         State.restore(table)

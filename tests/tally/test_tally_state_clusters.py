@@ -39,7 +39,7 @@ def test_annotations_come_change_and_go(seed: int) -> None:
     assert spagree.measure(state).spa == spagree.measure(wanted).spa
 
 
-def test_a_cluster_is_said_once_and_stays() -> None:
+def test_a_cluster_need_only_be_named_once() -> None:
     state = State()
     state.add("q1", "ann", "yes", cluster="d1")
     state.add("q1", "bob", "yes")

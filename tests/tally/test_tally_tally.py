@@ -123,7 +123,7 @@ def test_everything_is_added_and_nothing_is_changed() -> None:
     assert two.annotators == {"ann": 1, "bob": 4}
 
 
-def test_annotators_of_the_whole_are_known_only_when_known_for_every_part() -> None:
+def test_annotators_are_known_only_if_known_for_every_part() -> None:
     known, unknown = Tally(annotators={"ann": 1}), Tally(annotators=None)
     assert (known + known).annotators == {"ann": 2}
     assert (known + unknown).annotators is None

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 MORE_PEOPLE = "more_people"
 CROWDS = (1.25, 1.5, 2, 3, 5)  # multiples of the fewest people that suffice with unlimited items
-MOST_PEOPLE, MANY_ITEMS = 100_000, 10**9
+MOST_PEOPLE, MOST_ITEMS = 100_000, 10**9
 CHEAP = 1.25  # recommend the fewest people whose annotations are within 25% of the minimum
 NOT_REACHED = "not reachable with 100,000 people; allow a wider interval"
 NOT_DECIDED = "not even 100,000 people would decide it: agreement is too close to what is required"
@@ -97,7 +97,7 @@ class Crowd:
         head, least = {**wanted, "route": MORE_PEOPLE}, self.project.allowed[0]
         if "budget" in wanted:
             tried = sorted({max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)})
-            return _marked([self._bought(head, people, wanted["budget"]) for people in tried], "half_width", 1.0)
+            return _marked([self._narrowest(head, people, wanted["budget"]) for people in tried], "half_width", 1.0)
 
         def enough(ends: Limits) -> bool:
             if "require" in wanted:
@@ -110,18 +110,18 @@ class Crowd:
             return [dict.fromkeys(_COLUMNS) | head | {"best": False, "undefined": reason}]
         crowds = {max(least, ceil(fewest * factor)) for factor in CROWDS}
         crowds |= {self.people} if self.people > max(fewest, least) else set()
-        return _marked([self._made(head, people, enough) for people in sorted(crowds)], "annotations", CHEAP)
+        return _marked([self._cheapest(head, people, enough) for people in sorted(crowds)], "annotations", CHEAP)
 
     def _fewest(self, enough: Enough) -> int | None:
         """The fewest people for whom some number of items is enough."""
         n = self.project.allowed[0]
 
         def can(people: int) -> bool:
-            return enough(self.limits(people, n, MANY_ITEMS))
+            return enough(self.limits(people, n, MOST_ITEMS))
 
         return smallest(can) if can(MOST_PEOPLE) else None
 
-    def _made(self, head: Row, people: int, enough: Enough) -> Row:
+    def _cheapest(self, head: Row, people: int, enough: Enough) -> Row:
         """The design with the fewest annotations for this many people; near the minimum it needs very many items."""
 
         def items_for(n: int) -> int:
@@ -131,7 +131,7 @@ class Crowd:
         n, items = min(designs, key=lambda design: design[0] * design[1])
         return head | self._design(people, n, items)
 
-    def _bought(self, head: Row, people: int, budget: int) -> Row:
+    def _narrowest(self, head: Row, people: int, budget: int) -> Row:
         """The narrowest interval that this budget and number of people can reach."""
         whole = self.project.tally.annotations + budget
         designs = [(n, whole // n) for n in self.project.allowed if n <= people and whole // n > 1]
@@ -178,7 +178,6 @@ def _marked(rows: Sequence[Row], figure: str, within: float) -> list[Row]:
     return [{**row, "best": row is best} for row in rows]
 
 
-MOST_ITEMS = 10**9
 SAME_AS_REQUIRED = "agreement is just what is required: no number of annotations can be counted on to decide it"
 NOT_DECIDABLE = "more than a billion items; agreement is too close to what is required"
 TOO_SMALL = "the budget does not pay for two annotations of one item"
@@ -206,46 +205,46 @@ def plan_for(
     ``similar`` gives the votes under a metric with partial credit; ``people`` says how much annotators differ, for
     intervals that also cover new annotators.
     """
-    asked = _asked(wanted)
+    goal = _goal(wanted)
     allowed = allowed_per_item(tally, weights, most)
     reason = spa.undefined or (None if spa.stderr else NO_SPREAD)
     spread = None if people is None or reason else people()
     if people is not None and not reason and spread is None:
         reason = TOO_FEW_PEOPLE
-    targets = [asked["half_width"]] if "half_width" in asked else round_targets(half_interval(spa) or WIDEST)
+    targets = [goal["half_width"]] if "half_width" in goal else round_targets(half_interval(spa) or WIDEST)
     if reason:
-        rows = [{**asked, "undefined": reason}] if asked else [{"half_width": None, "undefined": reason}]
-        is_for_width = people is None and asked.keys() <= {"half_width"}
+        rows = [{**goal, "undefined": reason}] if goal else [{"half_width": None, "undefined": reason}]
+        is_for_width = people is None and goal.keys() <= {"half_width"}
         return table_of([row_of(each, undefined=reason) for each in targets] if is_for_width else rows)
     project = Project(tally, weights, spa, similar(), allowed)
     if spread is not None:
         crowd = Crowd(project, spread)
-        each = [asked] if asked else [{"half_width": target} for target in round_targets(crowd.reached)]
+        each = [goal] if goal else [{"half_width": target} for target in round_targets(crowd.reached)]
         return table_of([row for one in each for row in crowd.rows(one)])
-    return _answered(project, asked, targets)
+    return _answered(project, goal, targets)
 
 
-def _asked(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The one question that was asked; refuses an invalid half-width, budget or agreement."""
-    asked = {name: value for name, value in wanted.items() if value is not None}
-    if len(asked) > 1:
-        raise UsageError(f"{' and '.join(asked)}: ask for one of them at a time")
-    half_width = asked.get("half_width", FINEST)
+def _goal(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The one goal of the plan; refuses an invalid half-width, budget or agreement."""
+    goal = {name: value for name, value in wanted.items() if value is not None}
+    if len(goal) > 1:
+        raise UsageError(f"{' and '.join(goal)}: ask for one of them at a time")
+    half_width = goal.get("half_width", FINEST)
     if not (isinstance(half_width, int | float) and FINEST <= half_width < WIDEST):
         raise UsageError(f"half_width {half_width!r}: half the width of an interval, below 0.5; for example 0.02")
-    budget = asked.get("budget", 1)
+    budget = goal.get("budget", 1)
     if not (isinstance(budget, int) and budget > 0):
         raise UsageError(f"budget {budget!r}: how many more annotations can be made, a whole number from 1 on")
-    if "require" in asked:
-        check_share("require", asked["require"])
-    return asked
+    if "require" in goal:
+        check_share("require", goal["require"])
+    return goal
 
 
-def _answered(project: Project, asked: Mapping[str, Any], targets: Sequence[float]) -> polars.DataFrame:
-    if "budget" in asked:
-        return table_of(spend(project, asked["budget"]))
-    if "require" in asked:
-        return table_of(decide(project, asked["require"]))
+def _answered(project: Project, goal: Mapping[str, Any], targets: Sequence[float]) -> polars.DataFrame:
+    if "budget" in goal:
+        return table_of(spend(project, goal["budget"]))
+    if "require" in goal:
+        return table_of(decide(project, goal["require"]))
     return table_of([row for target in targets for row in project.rows(target)])
 
 
@@ -263,11 +262,11 @@ def plan_expected(
         raise UsageError(
             f"agreement {agreement} with {classes} classes: labels picked blindly would agree more often; expect more"
         )
-    asked = _asked(wanted) or {"half_width": 0.05}
+    goal = _goal(wanted) or {"half_width": 0.05}
     project = assumed(agreement, level, allowed_per_item(Tally(), "annotations_m1", most))
-    if "half_width" in asked:
-        return table_of([row for row in project.rows(asked["half_width"]) if row["route"] == FRESH])
-    return _answered(project, asked, ())
+    if "half_width" in goal:
+        return table_of([row for row in project.rows(goal["half_width"]) if row["route"] == FRESH])
+    return _answered(project, goal, ())
 
 
 def assumed(agreement: float, level: float, allowed: Sequence[int]) -> Project:
@@ -285,9 +284,9 @@ def spend(project: Project, budget: int) -> list[Row]:
         starts = {FRESH: WeightSums()} | ({NEW_ITEMS: project.current} if project.tally.pairable_items else {})
         for route, start in starts.items():
             after = start.plus(items, project.k[n], project.variance(n)) if items else start
-            rows.append(_bought(project, after, {"route": route, **_size(n, items, items * n)}))
+            rows.append(_with_half_width(project, after, {"route": route, **_size(n, items, items * n)}))
     for after, size in _deepened(project, budget):
-        rows.append(_bought(project, after, {"route": SAME_ITEMS, **size}))
+        rows.append(_with_half_width(project, after, {"route": SAME_ITEMS, **size}))
     return _narrowest(rows)
 
 
@@ -303,7 +302,7 @@ def _deepened(project: Project, budget: int) -> Iterator[tuple[WeightSums, Row]]
             yield project.after(n, project.scale), _size(n, items, cost)
 
 
-def _bought(project: Project, after: WeightSums, row: Row) -> Row:
+def _with_half_width(project: Project, after: WeightSums, row: Row) -> Row:
     """A row with the expected half-width; none if the budget buys nothing."""
     row |= {"best": False, "assumed": project.assumed(row["annotations_per_item"])}
     if not after.weight:

@@ -130,9 +130,9 @@ class AgreementWithin:
         return f"{self.low}" if self.low == self.high else f"{self.low}–{self.high}"
 
 
-def in_ranges(by_n: Sequence[AgreementAt], most: int = MOST_RANGES) -> tuple[AgreementWithin, ...]:
+def in_ranges(by_n: Sequence[AgreementAt]) -> tuple[AgreementWithin, ...]:
     """Each number separately if there are few; otherwise doubling ranges: 2, 3, 4–7, 8–15 and so on."""
-    return tuple(map(_pooled, ([row] for row in by_n) if len(by_n) <= most else _doubling(by_n)))
+    return tuple(map(_pooled, ([row] for row in by_n) if len(by_n) <= MOST_RANGES else _doubling(by_n)))
 
 
 def _doubling(by_n: Sequence[AgreementAt]) -> Iterator[list[AgreementAt]]:

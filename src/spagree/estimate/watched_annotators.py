@@ -34,7 +34,7 @@ class WatchedAnnotators:
     named: NDArray[np.bool_]
 
 
-def watch_annotators(closed: ClosedItems, annotators: int, alpha: float = ALPHA) -> WatchedAnnotators:
+def watch_annotators(closed: ClosedItems, annotators: int) -> WatchedAnnotators:
     """The evidence about each annotator after all closed items, in closing order."""
     who, difference = closed.annotator.ravel(), closed.apart().ravel()
     order = np.argsort(who, kind="stable")
@@ -44,7 +44,7 @@ def watch_annotators(closed: ClosedItems, annotators: int, alpha: float = ALPHA)
     summed = (np.log1p(-bets * difference), difference)
     evidence, total = (np.bincount(who, each, annotators).astype(np.float64) for each in summed)
     mean = np.divide(total, items, out=np.zeros(annotators), where=items > 0)
-    return WatchedAnnotators(evidence, items, mean, e_bh(evidence, alpha))
+    return WatchedAnnotators(evidence, items, mean, e_bh(evidence))
 
 
 def _bets(difference: Floats, items: NDArray[np.int64]) -> Floats:

@@ -170,8 +170,8 @@ def bare(*titles: str, left: Collection[str] = ()) -> Table:
     return shown
 
 
-def rendered(shown: RenderableType, width: int = 100) -> str:
+def rendered(shown: RenderableType) -> str:
     """The terminal's output as plain text."""
     page = StringIO()
-    Console(width=width, color_system=None, file=page, emoji=False).print(shown)
+    Console(width=100, color_system=None, file=page, emoji=False).print(shown)
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines())

@@ -107,16 +107,19 @@ def _checks(breakdowns: Breakdowns, *, every: bool) -> Iterator[RenderableType]:
     if verdicts:
         yield Text("\nChecks", style="bold")
     for verdict in verdicts:
-        line = Text(f"{verdict.icon} {verdict.title}: {verdict.words}", style=STYLES[verdict.state])
-        yield Padding(line, (0, 2))
+        yield _indented(f"{verdict.icon} {verdict.title}: {verdict.words}", STYLES[verdict.state])
+
+
+def _indented(words: str, style: str = "") -> Padding:
+    return Padding(Text(words, style=style), (0, 2))
 
 
 def _next_steps(findings: Findings) -> Iterator[RenderableType]:
     if findings.spa.value is None:
         return
     yield Text("\nMore", style="bold")
-    yield Padding(Text("-v: all weighting schemes, coefficients beyond chance, all checks"), (0, 2))
-    yield Padding(Text("--report FILE: a page with charts; spagree items: where annotators disagree"), (0, 2))
+    yield _indented("-v: all weighting schemes, coefficients beyond chance, all checks")
+    yield _indented("--report FILE: a page with charts; spagree items: where annotators disagree")
 
 
 def _figures(findings: Findings, *, bars: bool) -> Iterator[RenderableType]:
@@ -127,9 +130,9 @@ def _figures(findings: Findings, *, bars: bool) -> Iterator[RenderableType]:
     yield Text("\nCorrected for chance", style="bold")
     yield _chance_table(findings)
     if findings.spa.interval_for == ANNOTATORS:
-        yield Padding(Text(f"These intervals cover {COVERS[ITEMS]}."), (0, 2))
+        yield _indented(f"These intervals cover {COVERS[ITEMS]}.")
     for words in filter(None, (chance_gap(findings), kappa_bias(findings))):
-        yield Padding(Text(words), (0, 2))
+        yield _indented(words)
     if len(findings.missingness.by_n) > 1:
         yield Text("\nAgreement by number of annotations", style="bold")
         yield _by_n_table(findings, bars=bars)
@@ -213,12 +216,12 @@ def _warnings(findings: Findings) -> Iterator[RenderableType]:
     if findings.warnings:
         yield Text("\nWarnings", style="bold yellow")
     for caution in findings.warnings:
-        yield Padding(Text("! " + escape_controls(caution.message)), (0, 2))
+        yield _indented("! " + escape_controls(caution.message))
 
 
 def _citation(breakdowns: Breakdowns) -> Iterator[RenderableType]:
     if breakdowns.findings.spa.value is None:
         return
     yield Text("\nFor your paper", style="bold")
-    yield Padding(Text(for_paper(breakdowns)), (0, 2))
-    yield Padding(Text(REFERENCE, style="dim"), (0, 2))
+    yield _indented(for_paper(breakdowns))
+    yield _indented(REFERENCE, "dim")

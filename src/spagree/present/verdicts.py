@@ -14,7 +14,6 @@ from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
 from spagree.present.sentence import level_name
 from spagree.present.wording import escape_controls, figure, limits, number, p_value, percent, plus_minus, sentence
-from spagree.understood import Caution
 
 State = Literal["ok", "look", "problem"]
 
@@ -51,8 +50,12 @@ class Verdict:
 
 def verdicts(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
     """All checks in words, and the warnings they do not cover."""
-    others = [warning for warning in breakdowns.findings.warnings if warning.code not in COVERED]
-    return (*checked(breakdowns), *map(_warning, others))
+    others = (
+        Verdict("look", caution.code.replace("_", " ").capitalize(), sentence(escape_controls(caution.message)))
+        for caution in breakdowns.findings.warnings
+        if caution.code not in COVERED
+    )
+    return (*checked(breakdowns), *others)
 
 
 def checked(breakdowns: Breakdowns) -> tuple[Verdict, ...]:
@@ -247,7 +250,3 @@ def _single(findings: Findings) -> str:
         return ""
     says = "is alone on its item and says" if alone == 1 else "are alone on their items and say"
     return f"; {count(alone, 'annotation')} {says} nothing about agreement"
-
-
-def _warning(caution: Caution) -> Verdict:
-    return Verdict("look", caution.code.replace("_", " ").capitalize(), sentence(escape_controls(caution.message)))

@@ -151,7 +151,7 @@ def annotation_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> A
             "batches": np.stack([variance(part) for part in parts]),
         }
 
-    return AnnotationCurves(**_kept("annotations", data, plan, run))
+    return AnnotationCurves(**_cached("annotations", data, plan, run))
 
 
 def variance(values: Floats) -> Floats:
@@ -167,7 +167,7 @@ def sample_curves(data: LabelSet, plan: Plan, tick: Tick | None = None) -> Sampl
         parts = [_constant(data, n, plan, tick) for n in constant_numbers(data)]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
-    return SampleCurves(**_kept("samples", data, plan, run))
+    return SampleCurves(**_cached("samples", data, plan, run))
 
 
 def constant_numbers(data: LabelSet) -> list[int]:
@@ -235,17 +235,17 @@ def result_path(kind: str, data: LabelSet, plan: Plan, folder: Path) -> Path:
     return folder / f"{kind}-{data.name}-{hashlib.sha256(about.encode()).hexdigest()[:12]}.npz"
 
 
-def is_kept(kind: str, data: LabelSet, plan: Plan) -> bool:
+def is_cached(kind: str, data: LabelSet, plan: Plan) -> bool:
     """Whether the result for these data and parameters is cached."""
     return bool(plan.folder and not plan.force and result_path(kind, data, plan, plan.folder).exists())
 
 
-def _kept(kind: str, data: LabelSet, plan: Plan, run: Callable[[], dict[str, Any]]) -> Mapping[str, Any]:
+def _cached(kind: str, data: LabelSet, plan: Plan, run: Callable[[], dict[str, Any]]) -> Mapping[str, Any]:
     """The cached result, or a new one, which is then cached; never a partial result."""
     if plan.folder is None:
         return run()
     path = result_path(kind, data, plan, plan.folder)
-    cached = _load(path) if is_kept(kind, data, plan) else None
+    cached = _load(path) if is_cached(kind, data, plan) else None
     if cached:
         return cached
     result = run()

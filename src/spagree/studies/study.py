@@ -19,7 +19,7 @@ from spagree.studies.rounds import (
     Tick,
     annotation_curves,
     constant_numbers,
-    is_kept,
+    is_cached,
     sample_curves,
 )
 from spagree.write import write_atomically
@@ -37,7 +37,7 @@ class Study:
     data: Path | None = None
     plan: Plan = field(default_factory=Plan)
     bar: Bar | None = None
-    made: set[tuple[str, str]] = field(default_factory=set)
+    recomputed: set[tuple[str, str]] = field(default_factory=set)
     """The parts already recomputed under ``force``, so none is recomputed twice."""
 
     @cached_property
@@ -59,9 +59,9 @@ class Study:
         return sample_curves(data, *self._part("samples", data, self.plan.rounds * len(constant_numbers(data))))
 
     def _part(self, kind: str, data: LabelSet, total: int) -> tuple[Plan, Tick | None]:
-        plan = replace(self.plan, force=self.plan.force and (kind, data.name) not in self.made)
-        self.made.add((kind, data.name))
-        ready = is_kept(kind, data, plan)
+        plan = replace(self.plan, force=self.plan.force and (kind, data.name) not in self.recomputed)
+        self.recomputed.add((kind, data.name))
+        ready = is_cached(kind, data, plan)
         return plan, self.bar(f"{kind}: {data.title}", total) if self.bar and not ready else None
 
     def table(self, name: str, rows: Rows) -> Path:

@@ -54,7 +54,7 @@ class Axis:
 def lines(rows: Rows, x: Axis, y: Axis, colour: Axis, *, dash: Axis | None = None, detail: str | None = None) -> Any:
     """Lines by colour; ``dash`` distinguishes kinds of lines (the first is solid), ``detail`` lines of one colour."""
     alt = load_altair()
-    encoded = {"x": _x(x), "y": _y(y), "color": _colour(rows, colour)}
+    encoded = {"x": _channel("X", x), "y": _channel("Y", y), "color": _colour(rows, colour)}
     if dash:
         legend = {"legend": None} if dash.field == colour.field else {}  # the colours already show it
         names = list(dict.fromkeys(row[dash.field] for row in rows))
@@ -68,12 +68,12 @@ def points(rows: Rows, x: Axis, y: Axis, colour: Axis, *, size: int = 30, labels
     """One point per row; with ``labels`` the vertical axis shows names, in row order."""
     alt = load_altair()
     names = list(dict.fromkeys(row[y.field] for row in rows)) if labels else None
-    vertical = alt.Y(y.field, type="nominal", title=y.title, sort=names) if labels else _y(y)
+    vertical = alt.Y(y.field, type="nominal", title=y.title, sort=names) if labels else _channel("Y", y)
     if labels:
         vertical = vertical.axis(labelLimit=260)
     spoken = len(rows) <= MOST_SPOKEN  # a screen reader cannot read out a cloud, and its text would be most of the file
     mark = chart_of(rows).mark_point(filled=True, size=size, opacity=0.75, aria=spoken)
-    drawn = mark.encode(x=_x(x), y=vertical, color=_colour(rows, colour))
+    drawn = mark.encode(x=_channel("X", x), y=vertical, color=_colour(rows, colour))
     return drawn.properties(width=420) if labels else _sized(drawn)
 
 
@@ -146,21 +146,11 @@ def _sized(chart: Any) -> Any:
     return chart.properties(width=WIDTH, height=HEIGHT)
 
 
-def _scale(axis: Axis) -> Any:
-    alt = load_altair()
-    return alt.Scale(type="log") if axis.log else alt.Scale(zero=axis.zero)
-
-
-def _x(axis: Axis) -> Any:
-    return _ticked(load_altair().X(axis.field, type="quantitative", title=axis.title, scale=_scale(axis)), axis)
-
-
-def _y(axis: Axis) -> Any:
-    return _ticked(load_altair().Y(axis.field, type="quantitative", title=axis.title, scale=_scale(axis)), axis)
-
-
-def _ticked(channel: Any, axis: Axis) -> Any:
+def _channel(name: str, axis: Axis) -> Any:
     """Few ticks on a logarithmic axis, since a grid line for every digit would hide the curves."""
+    alt = load_altair()
+    scale = alt.Scale(type="log") if axis.log else alt.Scale(zero=axis.zero)
+    channel = getattr(alt, name)(axis.field, type="quantitative", title=axis.title, scale=scale)
     options = {"format": axis.format} if axis.format else {}
     return channel.axis(**options, **({"tickCount": 4} if axis.log else {}))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spagree.errors import count
-from spagree.estimate import Findings
 from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.breakdowns import MOST_PEOPLE
 from spagree.estimate.overlap import Overlap, Team
@@ -42,7 +41,10 @@ COEFFICIENTS = {
 
 def trust(breakdowns: Breakdowns, verdicts: tuple[Verdict, ...]) -> Section:
     """The checks, the assumption, the weights, the overlap, and what was left out."""
-    parts: list[Part] = [*_by_numbers(breakdowns), *_overlap(breakdowns), *_left_out(breakdowns.findings)]
+    parts: list[Part] = [*_by_numbers(breakdowns), *_overlap(breakdowns)]
+    lost = [{"why": left_out(why), "size": size} for why, size in breakdowns.findings.data.left_out.items()]
+    if lost:
+        parts.append(table("left-out", "Annotations that were not used", lost, LOST))
     lead = "What a careful colleague would check before quoting the number."
     return Section("trust", "Trust", "Can I trust it?", lead, [Listing(verdicts, "verdicts.html.j2"), *parts])
 
@@ -65,7 +67,7 @@ def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
         "those beyond the scale are at its edge. If dots clearly rise or fall, easy or hard items were annotated "
         "more often, and no single number is right for all of them. The p-value above is how often chance alone would "
         "make such a trend.",
-        _by_n,
+        lambda _: table("by-n", "Agreement by number of annotations", rows.by_n_rows(breakdowns), BY_N),
     )
     yield drawn(
         breakdowns,
@@ -75,10 +77,6 @@ def _by_numbers(breakdowns: Breakdowns) -> Iterator[Figure]:
         "accent colour is the one used above.",
         _schemes,
     )
-
-
-def _by_n(breakdowns: Breakdowns) -> Table:
-    return table("by-n", "Agreement by number of annotations", rows.by_n_rows(breakdowns), BY_N)
 
 
 def _schemes(breakdowns: Breakdowns) -> Table:
@@ -143,12 +141,6 @@ def _team(kind: str, team: Team) -> rows.Row:
     names = ", ".join(printable(name, 24) for name in team.annotators[:MOST_NAMED])
     more = f" and {len(team.annotators) - MOST_NAMED:,} more" if len(team.annotators) > MOST_NAMED else ""
     return {"kind": kind, "size": len(team.annotators), "items": team.items, "shared": None, "names": names + more}
-
-
-def _left_out(findings: Findings) -> Iterator[Table]:
-    lost = [{"why": left_out(why), "size": size} for why, size in findings.data.left_out.items()]
-    if lost:
-        yield table("left-out", "Annotations that were not used", lost, LOST)
 
 
 def chance(breakdowns: Breakdowns) -> Section:
