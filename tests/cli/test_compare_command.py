@@ -91,3 +91,20 @@ def test_who_always_says_one_thing(run: Run, tmp_path: Path) -> None:
     path.write_text("\n".join(["item,annotator,label", *lines]))
     code, out, _ = run("annotators", path)
     assert code == 0 and "Used the same label for every item: zed" in out and "commonest label" in out
+
+
+def test_what_cannot_be_compared_exits_like_score(tmp_path: Path, run: Run) -> None:
+    """3 if no difference is known, whether or not there is a gate; one known difference is a result."""
+    alone = tmp_path / "alone.csv"
+    alone.write_text("item,annotator,label\n1,ann,yes\n2,bob,no\n", encoding="utf-8")
+    for options in ((), ("--json",), ("--no-worse-than", "0.1")):
+        code, out, err = run("compare", "example:sparse", alone, *options)
+        assert code == 3 and out and "no item has two annotations" in err
+    assert run("compare", "example:sparse", "example:adaptive", alone)[0] == 0
+
+
+def test_a_gate_without_an_interval_says_so(tmp_path: Path, run: Run) -> None:
+    one = tmp_path / "one.csv"
+    one.write_text("item,annotator,label\n1,ann,yes\n1,bob,yes\n", encoding="utf-8")
+    code, _, err = run("compare", "example:sparse", one, "--no-worse-than", "0.1")
+    assert code == 1 and "may be lower by 0.1 or more; there is no interval" in err

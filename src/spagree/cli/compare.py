@@ -19,7 +19,7 @@ from spagree.cli.options import (
     reading_options,
     to_python,
 )
-from spagree.errors import UsageError
+from spagree.errors import DataError, UsageError
 from spagree.options import STATISTICS, Estimating
 
 GATE_NOT_MET = 1
@@ -94,6 +94,8 @@ def compare(
         say(found.to_json())
     else:
         draw(found.summary(), least=WIDE)
+    if reason := found.undefined:
+        raise DataError(reason)
     drawn.write(found.chart)
     if no_worse_than is not None:
         _gate(found, no_worse_than)
@@ -112,8 +114,8 @@ def _gate(found: Any, limit: float) -> None:
 
     failed = [pair for pair in found.against_first() if pair.difference.low is None or pair.difference.low <= -limit]
     for pair in failed:
-        low = figure(pair.difference.low)
-        name = printable(pair.b.name)
-        note(f"gate not met: agreement in {name} may be lower by {limit:g} or more; the interval starts at {low}")
+        low = pair.difference.low
+        known = "there is no interval" if low is None else f"the interval starts at {figure(low)}"
+        note(f"gate not met: agreement in {printable(pair.b.name)} may be lower by {limit:g} or more; {known}")
     if failed:
         sys.exit(GATE_NOT_MET)

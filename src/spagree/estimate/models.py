@@ -142,7 +142,7 @@ class ModelFindings:
     items: int
     humans_count: int | None
     left_out: Mapping[str, int]
-    """Items that could not be used: no model label, or fewer than two people."""
+    """Items that could not be used: no label of the model, fewer than two people, or nobody but the model."""
     runs: int
     self_agreement: Figure | None
     classes: tuple[ClassAgreement, ...] = ()
@@ -245,7 +245,11 @@ def among_people(
     every = np.unique(humans.item)
     people = pairable(humans.only(np.isin(humans.item, labelled)), weight, similarity)
     without = int(len(every) - np.isin(every, labelled).sum())
-    left_out = {"no_model_label": without, "fewer_than_two_people": len(every) - without - len(people.item)}
+    left_out = {
+        "no_model_label": without,
+        "fewer_than_two_people": len(every) - without - len(people.item),
+        "no_people": int(len(labelled) - np.isin(labelled, every).sum()),
+    }
     by_run = (np.array([run.get(item, -1) for item in people.item.tolist()], dtype=np.int64) for run in runs)
     compared = _ModelAndPeople(people, tuple(by_run), len(labels))
     mine = theirs = (Figure(None, undefined=NO_ITEMS),) * 2

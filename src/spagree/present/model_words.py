@@ -21,6 +21,7 @@ from spagree.version import __version__
 LEFT_OUT = {
     "no_model_label": "without a label of the model",
     "fewer_than_two_people": "with fewer than two people",
+    "no_people": "that only the model labelled",
 }
 
 
@@ -120,7 +121,7 @@ def _class_table(model: ModelFindings) -> Iterable[RenderableType]:
     if not clear:
         return
     title = f"\nClasses on which {printable(model.name)} differs from a person, out of {len(model.classes)}"
-    yield Text(f"{title}: how often the second chose it where a person did")
+    yield Text(f"{title}: how often the model, or another person, chose it where a person did")
     shown = bare("class", "model", "person", "difference", "interval")
     for each in clear:
         figures = figure(each.with_humans.value), figure(each.humans.value), change(each.difference.value)
@@ -130,9 +131,10 @@ def _class_table(model: ModelFindings) -> Iterable[RenderableType]:
 
 def _details(model: ModelFindings) -> Iterable[str]:
     """The data behind the figures."""
-    people = "people unknown" if model.humans_count is None else count(model.humans_count, "person", "people")
-    level, covers = model.difference.level, COVERS[model.difference.interval_for]
-    yield f"{printable(model.name)}: {count(model.items, 'item')}, {people}; {level:.0%} intervals for {covers}."
+    if model.items:
+        people = "people unknown" if model.humans_count is None else count(model.humans_count, "person", "people")
+        level, covers = model.difference.level, COVERS[model.difference.interval_for]
+        yield f"{printable(model.name)}: {count(model.items, 'item')}, {people}; {level:.0%} intervals for {covers}."
     for reason, items in model.left_out.items():
         yield f"Left out: {count(items, 'item')} {LEFT_OUT[reason]}."
     if model.runs > 1 and model.self_agreement is not None:

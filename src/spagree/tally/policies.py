@@ -6,7 +6,7 @@ Each policy is explicit, works on the native engine, and counts what it leaves o
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -90,12 +90,7 @@ def drop_missing(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, int], policies: Policies) -> Clean:
     """Normalise spelling, then resolve repeats, then keep the first k, in that order."""
-    if policies.normalize:
-        clean = replace(clean, frame=normalized(clean.frame, labels))
-        labels = renamed_counts(labels, canonical)
-    if policies.separator is not None or policies.of_sets:
-        frame, cautions = split_labels(clean.frame, labels, policies.separator)
-        clean = replace(clean, frame=frame, cautions=clean.cautions + cautions)
+    clean, labels = respelled(clean, labels, policies)
     if annotations.has_annotators:
         progress.stage("looking for repeats")
         clean = _settle_repeats(clean, annotations, policies.duplicates, labels)
@@ -104,6 +99,19 @@ def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, 
     if policies.first is not None:
         clean = _keep_first(clean, policies.first)
     return clean
+
+
+def respelled(
+    clean: Clean, labels: Mapping[Any, int], policies: Policies, known: Collection[str] = ()
+) -> tuple[Clean, Mapping[Any, int]]:
+    """The annotations with labels and names in one spelling, and their labels; ``known`` are options of others."""
+    if policies.normalize:
+        clean = replace(clean, frame=normalized(clean.frame, labels))
+        labels = renamed_counts(labels, canonical)
+    if policies.separator is not None or policies.of_sets:
+        frame, cautions = split_labels(clean.frame, labels, policies.separator, known)
+        clean = replace(clean, frame=frame, cautions=clean.cautions + cautions)
+    return clean, labels
 
 
 def _settle_repeats(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from spagree.errors import DataError, UsageError
@@ -74,8 +74,8 @@ def set_label(options: Iterable[str]) -> str:
     return BAR.join(ordered) if plain else json.dumps(ordered, ensure_ascii=False)
 
 
-def guess_separator(labels: Iterable[Any]) -> str | None:
-    """The separator, if splitting labels at it gives options that also occur elsewhere.
+def guess_separator(labels: Iterable[Any], known: Collection[str] = ()) -> str | None:
+    """The separator, if splitting labels at it gives options that also occur elsewhere, or are known.
 
     A space only if the same words also occur in another order: most two-word labels are not sets.
 
@@ -83,22 +83,24 @@ def guess_separator(labels: Iterable[Any]) -> str | None:
     (';', None)
     >>> guess_separator(["a b", "b a"]), guess_separator(["not sure", "sure"])
     (' ', None)
+    >>> guess_separator(["a;b", "c"]), guess_separator(["a;b", "c"], known=("a", "b"))
+    (None, ';')
     """
-    known = [text(label) for label in labels]
-    fitting = {separator: _split(known, separator) for separator in SEPARATORS}
+    texts = [text(label) for label in labels]
+    fitting = {separator: _split(texts, separator, known) for separator in SEPARATORS}
     best = max(fitting, key=lambda separator: fitting[separator])
     if fitting[best]:
         return best
-    words = {tuple(label.split()) for label in known}
-    return BLANK if len({frozenset(order) for order in words}) < len(words) and _split(known, BLANK) else None
+    words = {tuple(label.split()) for label in texts}
+    return BLANK if len({frozenset(order) for order in words}) < len(words) and _split(texts, BLANK, known) else None
 
 
-def _split(labels: list[str], separator: str) -> int:
+def _split(labels: list[str], separator: str, known: Collection[str]) -> int:
     """How many labels the separator splits; 0 if their parts do not occur elsewhere."""
     if not any(separator in label or label[:1] in BRACKETS for label in labels):
         return 0
     parts = [set(options_of(label, separator)) for label in labels]
-    whole = set().union(*(options for options in parts if len(options) == 1))
+    whole = set(known).union(*(options for options in parts if len(options) == 1))
     several = [options for options in parts if len(options) > 1]
     if not several or (separator in ",/" and all(map(_is_number, several))):
         return 0
@@ -114,18 +116,22 @@ def _is_number(options: set[str]) -> bool:
 
 
 def split_labels(
-    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], separator: str | None
+    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], separator: str | None, known: Collection[str] = ()
 ) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
-    """Labels as sets in one spelling; if no separator is named, it is guessed and reported."""
-    chosen = guess_separator(labels) if separator is None else ESCAPED.get(separator, separator)
+    """Labels as sets in one spelling; if no separator is named, it is guessed and reported.
+
+    ``known`` are labels and options that others gave: these labels need no splitting, and others may hold one option.
+    """
+    labels = {label: size for label, size in labels.items() if text(label) not in known}
+    chosen = guess_separator(labels, known) if separator is None else ESCAPED.get(separator, separator)
     if chosen is None:
         return frame, ()
     if not chosen:
         raise UsageError("--separator is empty; say what separates the options, for example --separator ';'")
-    known = [text(label) for label in labels]
-    if separator is not None and not any(len(set(options_of(label, chosen))) > 1 for label in known):
+    texts = [text(label) for label in labels]
+    if separator is not None and not known and not any(len(set(options_of(label, chosen))) > 1 for label in texts):
         raise DataError(f"--separator {separator!r}: no label holds two options; leave it out, or name another")
-    changes = {label: new for label in known if (new := set_label(options_of(label, chosen))) != label}
+    changes = {label: new for label in texts if (new := set_label(options_of(label, chosen))) != label}
     caution = Caution(
         "separator",
         f"labels were split at {chosen!r} into sets of options; if that is wrong, name another with --separator",

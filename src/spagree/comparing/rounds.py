@@ -1,0 +1,44 @@
+"""Agreements that are already measured → their comparison, and the same within each group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from spagree.agreement import Agreement
+from spagree.comparing.results import Comparison
+from spagree.comparing.sides import group_part, sides_of
+from spagree.errors import DataError
+from spagree.estimate.comparison import compare_sides, holm
+from spagree.estimate.uncertainty import ITEMS
+
+
+def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any], interval_for: str) -> Comparison:
+    """The comparison and, with ``by``, the same within each group all sources have; Holm covers all groups."""
+    whole = compared(agreements, interval_for)
+    if options.get("by") is None:
+        return whole
+    has = {name: each.measurement.tally.groups() for name, each in agreements.items()}
+    where = {group: [name for name in has if group in has[name]] for each in has.values() for group in each}
+    shared = [group for group, names in where.items() if len(names) == len(has)]
+    if not shared:
+        raise DataError(f"--by {options['by']}: the sources have no group in common; compare them without it")
+    found = {
+        group: compared({name: group_part(each, group, options) for name, each in agreements.items()}, interval_for)
+        for group in shared
+    }
+    adjusted = iter(holm([pair.difference.p for each in found.values() for pair in each.pairs]))
+    groups = {
+        group: replace(each, pairs=tuple(replace(pair, p_holm=next(adjusted)) for pair in each.pairs))
+        for group, each in found.items()
+    }
+    return replace(whole, groups=groups, not_compared={group: where[group] for group in where if group not in shared})
+
+
+def compared(agreements: Mapping[str, Agreement], interval_for: str = ITEMS) -> Comparison:
+    """Compare agreements that are already measured."""
+    sides = sides_of(agreements)
+    level = next(iter(agreements.values())).spa.level
+    pairs = compare_sides(sides, level, interval_for)
+    return Comparison(tuple(sides), pairs, agreements=dict(agreements))
