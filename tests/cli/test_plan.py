@@ -38,8 +38,8 @@ def test_a_budget(run: Run) -> None:
 
 
 def test_a_decision(run: Run) -> None:
-    code, out, _ = run("plan", "example:sparse", "--require", 0.5)
-    assert code == 0 and out.startswith("0 annotations of new items") and "above 0.5" in out
+    code, out, _ = run("plan", "example:sparse", "--require", 0.55)
+    assert code == 0 and "annotations of new items" in out and "above 0.55" in out
 
 
 def test_expectations_without_data(run: Run) -> None:
@@ -86,8 +86,32 @@ def test_no_plan_where_nothing_differs(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "same.csv"
     path.write_text("item,annotator,label\n" + "".join(f"{i},{a},x\n" for i in range(5) for a in "ab"))
     for option in ([], ["--budget", 50], ["--require", 0.5]):
-        code, out, _ = run("plan", path, *option)
-        assert code == 0 and out.startswith("No plan: all items agree equally")
+        code, out, err = run("plan", path, *option)
+        assert (code, out) == (3, "") and "no plan: all items agree equally" in err
+        code, out, _ = run("plan", path, *option, "--json")
+        assert code == 3 and "all items agree equally" in json.loads(out)["rows"][0]["undefined"]
+
+
+@pytest.mark.parametrize("whom", ["items", "annotators"])
+def test_a_budget_that_pays_for_nothing_is_no_plan(whom: str, run: Run) -> None:
+    code, out, err = run("plan", "example:sparse", "--budget", 1, "--interval-for", whom, "--most", 2)
+    assert (code, out) == (3, "") and "no plan: the budget " in err
+
+
+def test_what_is_reached_already_takes_nothing(run: Run) -> None:
+    code, out, _ = run("plan", "example:sparse", "--half-width", 0.2)
+    assert code == 0 and "± 0.200: reached already.\n" in out and "0 annotations" not in out
+    code, out, _ = run("plan", "example:sparse", "--half-width", 0.2, "--interval-for", "annotators")
+    assert (code, out) == (0, "± 0.048, also for new annotators: reached already.\n")
+    for require, said in ((0.5, "reaches 0.5"), (0.7, "is below 0.7")):
+        assert run("plan", "example:sparse", "--require", require)[:2] == (
+            0,
+            f"The data already show that agreement {said}.\n",
+        )
+
+
+def test_without_a_pilot_there_is_no_word_of_one(run: Run) -> None:
+    assert "Without a pilot" in run("plan", "--agreement", 0.7, "--half-width", 0.03)[1]
 
 
 def test_development(run: Run, tmp_path: Path) -> None:
@@ -109,8 +133,8 @@ def test_how_many_people(run: Run, tmp_path: Path) -> None:
     rows = json.loads(run("plan", path, "--interval-for", "annotators", "--half-width", 0.06, "--json")[1])["rows"]
     assert [row["annotators"] for row in rows if row["best"]] == [best["annotators"]]
     assert (
-        "would decide whether agreement reaches 0.45"
-        in run("plan", path, "--interval-for", "annotators", "--require", 0.45)[1]
+        "would decide whether agreement reaches 0.55"
+        in run("plan", path, "--interval-for", "annotators", "--require", 0.55)[1]
     )
     assert "also for new annotators" in run("plan", path, "--interval-for", "annotators", "--budget", 900)[1]
     code, _, err = run("plan", "--agreement", 0.7, "--interval-for", "annotators")
@@ -142,4 +166,4 @@ def test_nothing_to_draw(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "same.csv"
     path.write_text("item,annotator,label\n" + "".join(f"{i},{a},x\n" for i in range(5) for a in "ab"))
     code, _, err = run("plan", path, "--chart", tmp_path / "plan.svg")
-    assert code == 3 and "nothing to draw: all items agree equally" in err
+    assert code == 3 and "no plan: all items agree equally" in err

@@ -20,7 +20,7 @@ from spagree.estimate.budgets import (
     plan_expected,
     spend,
 )
-from spagree.estimate.planning import PRIOR_HIGH, PRIOR_LOW, Project, allowed_per_item
+from spagree.estimate.planning import PRIOR_HIGH, PRIOR_LOW, WIDEST, Project, allowed_per_item
 from spagree.estimate.uncertainty import wilson
 
 Triples = list[tuple[int, int, int]]
@@ -98,11 +98,16 @@ def test_one_annotation_more_hardly_changes_the_interval() -> None:
 
 
 def test_a_budget_too_small_for_a_pair() -> None:
-    fresh = row(spend(as_project(project(30, 3, 4)), 1), "fresh", 2)
-    assert (fresh["half_width"], fresh["undefined"]) == (None, TOO_SMALL)
-    assert row(spend(as_project(project(30, 3, 4)), 1), "new_items", 2)["half_width"] == pytest.approx(
-        half(project(30, 3, 4)), rel=0.2
-    )
+    """Not even as a row of no items, which would look like a plan."""
+    for route in ("fresh", "new_items"):
+        nothing = row(spend(as_project(project(30, 3, 4)), 1), route, 2)
+        assert (nothing["half_width"], nothing["undefined"], nothing["best"]) == (None, TOO_SMALL, False)
+
+
+def test_a_budget_that_pays_for_two_but_not_for_three() -> None:
+    rows = spend(as_project(project(30, 3, 4)), 2)
+    assert {(each["route"], each["annotations_per_item"]) for each in rows} == {("fresh", 2), ("new_items", 2)}
+    assert all(each["undefined"] is None and each["half_width_high"] <= WIDEST for each in rows)
 
 
 def test_items_with_one_annotation_each_have_only_a_fresh_start() -> None:

@@ -17,7 +17,7 @@ from spagree.cli.options import (
     rows_as_json,
     to_python,
 )
-from spagree.errors import SpagreeError, UsageError
+from spagree.errors import DataError, SpagreeError, UsageError
 from spagree.options import STATISTICS, Estimating
 
 WIDE = 110
@@ -73,11 +73,15 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
         else:
             found, speed = plan_expected(**expected, level=options["level"], most=most, **wanted), None
     rows = plan_rows(found, speed)
+    is_plan = any(row["undefined"] is None for row in rows)
     if as_json:
         print_json({"rows": rows})
-    else:
+    elif is_plan:
         say(plan_lines(rows, speed))
-        draw(plan_table(rows), least=WIDE)
+        if any(row["more_annotations"] for row in rows):
+            draw(plan_table(rows), least=WIDE)
+    if not is_plan:
+        raise DataError(f"no plan: {rows[0]['undefined']}")
     picture.write(lambda: plan_chart(rows))
 
 

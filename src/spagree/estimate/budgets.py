@@ -1,10 +1,7 @@
 """What a budget buys, what a decision takes, and when the work will be done: a plan's other questions.
 
 They use the same variance as :mod:`spagree.estimate.planning` (docs/mathematics.md §10): I items with n
-annotations each have the standard error √(Var(n)/I). Shared equally among J people, the variance is
-Var(n)/I + σ²/J, where σ² is how much people differ: the leave-one-person-out variance beyond the noise of single
-annotations, times the effective number of people. More items alone cannot go below σ²/J, so some half-widths need more
-people.
+annotations each have the standard error √(Var(n)/I). crowds.py answers them for new annotators, too.
 """
 
 from __future__ import annotations
@@ -12,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import ceil, inf, sqrt
+from math import inf, sqrt
 from typing import TYPE_CHECKING, Any
 
 from spagree.errors import UsageError
+from spagree.estimate.crowds import Crowd
 from spagree.estimate.label_counts import LabelCounts
 from spagree.estimate.leave_one_out import TOO_FEW as TOO_FEW_PEOPLE
 from spagree.estimate.leave_one_out import TwoWay
@@ -36,7 +34,7 @@ from spagree.estimate.planning import (
     smallest,
     table_of,
 )
-from spagree.estimate.uncertainty import Estimate, half_interval, wilson
+from spagree.estimate.uncertainty import Estimate, half_interval
 from spagree.moments import is_date, unix_seconds
 from spagree.options import CustomWeights
 from spagree.tally.tally import Tally
@@ -44,143 +42,10 @@ from spagree.tally.tally import Tally
 if TYPE_CHECKING:
     import polars
 
-MORE_PEOPLE = "more_people"
-CROWDS = (1.25, 1.5, 2, 3, 5)  # multiples of the fewest people that suffice with unlimited items
-MOST_PEOPLE, MOST_ITEMS = 100_000, 10**9
-CHEAP = 1.25  # recommend the fewest people whose annotations are within 25% of the minimum
-NOT_REACHED = "not reachable with 100,000 people; allow a wider interval"
-NOT_DECIDED = "not even 100,000 people would decide it: agreement is too close to what is required"
-NO_TWO_ITEMS = "the budget does not pay for two annotations of two items"
-
-Limits = tuple[float, float]
-Enough = Callable[[Limits], bool]
-
-
-@dataclass(frozen=True)
-class Crowd:
-    """A project, and how much its people differ."""
-
-    project: Project
-    spread: TwoWay
-
-    @property
-    def people(self) -> int:
-        """The number of current annotators."""
-        return len(self.project.tally.annotators or ())
-
-    @property
-    def variance(self) -> float:
-        """σ²: how much people differ; 0 if they differ no more than single annotations do."""
-        return max(0.0, self.spread.annotators - self.spread.annotations) * self.spread.equal_annotators
-
-    def limits(self, people: int, n: int, items: int, variance: float | None = None) -> Limits:
-        """The expected interval of a design: all of [0, 1] for one person or one item, which show no variation."""
-        spa, own = self.project.spa, self.variance if variance is None else variance
-        stderr = sqrt(self.project.variance(n) / items + own / people)
-        return wilson(float(spa), stderr, items, spa.level, min(items, people) - 1)
-
-    def bounds(self) -> Limits:
-        """The confidence limits of σ² (χ²), wide for few people."""
-        from scipy.special import chdtri
-
-        freedom, tail = max(1.0, self.spread.equal_annotators - 1), (1 - self.project.spa.level) / 2
-        return self.variance * freedom / chdtri(freedom, tail), self.variance * freedom / chdtri(freedom, 1 - tail)
-
-    @property
-    def reached(self) -> float:
-        """Half the width of the interval there is."""
-        spa = self.project.spa
-        return _half(wilson(float(spa), self.spread.stderr, self.spread.equal_items, spa.level, self.spread.freedom))
-
-    def rows(self, wanted: Mapping[str, Any]) -> list[Row]:
-        """A few numbers of people, each with its cheapest design, for a half-width, a budget or a requirement."""
-        head, least = {**wanted, "route": MORE_PEOPLE}, self.project.allowed[0]
-        if "budget" in wanted:
-            tried = sorted({max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)})
-            return _marked([self._narrowest(head, people, wanted["budget"]) for people in tried], "half_width", 1.0)
-
-        def enough(ends: Limits) -> bool:
-            if "require" in wanted:
-                return bool(ends[0] >= wanted["require"] or ends[1] < wanted["require"])
-            return bool(_half(ends) <= wanted["half_width"])
-
-        fewest = self._fewest(enough)
-        if fewest is None:
-            reason = NOT_DECIDED if "require" in wanted else NOT_REACHED
-            return [dict.fromkeys(_COLUMNS) | head | {"best": False, "undefined": reason}]
-        crowds = {max(least, ceil(fewest * factor)) for factor in CROWDS}
-        crowds |= {self.people} if self.people > max(fewest, least) else set()
-        return _marked([self._cheapest(head, people, enough) for people in sorted(crowds)], "annotations", CHEAP)
-
-    def _fewest(self, enough: Enough) -> int | None:
-        """The fewest people for whom some number of items is enough."""
-        n = self.project.allowed[0]
-
-        def can(people: int) -> bool:
-            return enough(self.limits(people, n, MOST_ITEMS))
-
-        return smallest(can) if can(MOST_PEOPLE) else None
-
-    def _cheapest(self, head: Row, people: int, enough: Enough) -> Row:
-        """The design with the fewest annotations for this many people; near the minimum it needs very many items."""
-
-        def items_for(n: int) -> int:
-            return smallest(lambda items: enough(self.limits(people, n, items)))
-
-        designs = [(n, items_for(n)) for n in self.project.allowed if n <= people]
-        n, items = min(designs, key=lambda design: design[0] * design[1])
-        return head | self._design(people, n, items)
-
-    def _narrowest(self, head: Row, people: int, budget: int) -> Row:
-        """The narrowest interval that this budget and number of people can reach."""
-        whole = self.project.tally.annotations + budget
-        designs = [(n, whole // n) for n in self.project.allowed if n <= people and whole // n > 1]
-        if not designs:
-            return head | dict.fromkeys(_COLUMNS) | {"annotators": people, "best": False, "undefined": NO_TWO_ITEMS}
-        n, items = min(designs, key=lambda design: _half(self.limits(people, *design)))
-        return head | self._design(people, n, items)
-
-    def _design(self, people: int, n: int, items: int) -> Row:
-        annotations = self.project.tally.annotations
-        low, high = (_half(self.limits(people, n, items, variance)) for variance in self.bounds())
-        return {
-            "half_width": _half(self.limits(people, n, items)),
-            "half_width_low": low,
-            "half_width_high": high,
-            "annotators": people,
-            "more_annotators": max(0, people - self.people),
-            "annotations_per_item": n,
-            "items": items,
-            "annotations": n * items,
-            "more_annotations": max(0, n * items - annotations),
-            "per_annotator": ceil(n * items / people),
-            "best": False,
-            "assumed": self.project.assumed(n),
-            "undefined": None,
-        }
-
-
-_COLUMNS = (
-    "half_width", "half_width_low", "half_width_high", "annotators", "more_annotators", "annotations_per_item",
-    "items", "annotations", "more_annotations", "per_annotator", "best", "assumed"
-)  # fmt: skip
-
-
-def _half(ends: Limits) -> float:
-    return (ends[1] - ends[0]) / 2
-
-
-def _marked(rows: Sequence[Row], figure: str, within: float) -> list[Row]:
-    """Mark the row with the fewest people whose figure is the smallest or close to it."""
-    known = [row for row in rows if row["undefined"] is None]
-    least = min((row[figure] for row in known), default=0)
-    best = next((row for row in known if row[figure] <= within * least), None)
-    return [{**row, "best": row is best} for row in rows]
-
-
+MOST_ITEMS = 10**9
 SAME_AS_REQUIRED = "agreement is just what is required: no number of annotations can be counted on to decide it"
 NOT_DECIDABLE = "more than a billion items; agreement is too close to what is required"
-TOO_SMALL = "the budget does not pay for two annotations of one item"
+TOO_SMALL = "the budget does not pay for the annotations of one item"
 DAY = 86_400
 
 
@@ -283,11 +148,12 @@ def spend(project: Project, budget: int) -> list[Row]:
         items = budget // n
         starts = {FRESH: WeightSums()} | ({NEW_ITEMS: project.current} if project.tally.pairable_items else {})
         for route, start in starts.items():
-            after = start.plus(items, project.k[n], project.variance(n)) if items else start
+            after = start.plus(items, project.k[n], project.variance(n))
             rows.append(_with_half_width(project, after, {"route": route, **_size(n, items, items * n)}))
     for after, size in _deepened(project, budget):
         rows.append(_with_half_width(project, after, {"route": SAME_ITEMS, **size}))
-    return _narrowest(rows)
+    affordable = {row["route"] for row in rows if row["undefined"] is None}
+    return _narrowest([row for row in rows if row["undefined"] is None or row["route"] not in affordable])
 
 
 def _size(n: int, items: int, annotations: int) -> Row:
@@ -305,7 +171,7 @@ def _deepened(project: Project, budget: int) -> Iterator[tuple[WeightSums, Row]]
 def _with_half_width(project: Project, after: WeightSums, row: Row) -> Row:
     """A row with the expected half-width; none if the budget buys nothing."""
     row |= {"best": False, "assumed": project.assumed(row["annotations_per_item"])}
-    if not after.weight:
+    if not row["more_annotations"]:
         return row | dict.fromkeys(("half_width", "half_width_low", "half_width_high")) | {"undefined": TOO_SMALL}
     items = 0 if row["route"] == SAME_ITEMS else row["items"]
     start = project.current.noise if row["route"] == NEW_ITEMS else 0.0

@@ -199,7 +199,7 @@ class Project:
         again = known * self.tally.pairable_items / items if items else 0.0
         error = exp(NormalDist().inv_cdf((1 + self.spa.level) / 2) * share * sqrt(known + again) / 2)
         low, high = (PRIOR_LOW, PRIOR_HIGH) if self.assumed(n) else (1.0, 1.0)
-        return low * min(*widths, widths[0] / error), high * max(*widths, widths[0] * error)
+        return low * min(*widths, widths[0] / error), min(WIDEST, high * max(*widths, widths[0] * error))
 
     def assumed(self, n: int) -> bool:
         """Whether Var(n) depends more on the prior of `adaptive` than on these data."""

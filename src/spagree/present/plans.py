@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from spagree.errors import DataError, count
-from spagree.estimate.budgets import MORE_PEOPLE, Pace
+from spagree.estimate.budgets import Pace
+from spagree.estimate.crowds import MORE_PEOPLE
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
 from spagree.present.tables import bare
 from spagree.present.wording import figure, limits, moment
@@ -24,6 +25,10 @@ ROUTES = {
     MORE_PEOPLE: "more people",
 }
 MOST_ROWS = 25
+LITTLE_KNOWN = (
+    "The pilot says little about that many annotations per item; typical values from real data sets fill the gap"
+)
+NOTHING_KNOWN = "Without a pilot, how much items differ is assumed from real data sets"
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -40,17 +45,13 @@ def plan_rows(plan: polars.DataFrame, pace: Pace | None) -> list[dict[str, Any]]
 def plan_lines(rows: Rows, pace: Pace | None) -> str:
     """The best plan in words, one line for each half-width, budget or requirement."""
     best = [row for row in rows if row.get("best")]
-    if not best:
-        return f"No plan: {rows[0]['undefined']}."
-    lines = [_sentence(row) for row in best]
+    lines = [*dict.fromkeys(_sentence(row) for row in best)]
     lines += _impossible(rows)
     if pace is not None:
         lines.append(f"Present pace: {count(round(pace.per_day), 'annotation')} a day.")
     if any(row.get("assumed") for row in best):
-        lines.append(
-            "The pilot says little about that many annotations per item; typical values from real data sets fill the "
-            "gap, so the plan is rough."
-        )
+        has_pilot = any(row["route"] != FRESH for row in rows)
+        lines.append(f"{LITTLE_KNOWN if has_pilot else NOTHING_KNOWN}, so the plan is rough.")
     return "\n".join(lines)
 
 
@@ -67,6 +68,8 @@ def _impossible(rows: Rows) -> list[str]:
 def _sentence(row: Mapping[str, Any]) -> str:
     route, more = ROUTES[row["route"]], count(row["more_annotations"], "annotation")
     done = f", done about {row['done']}" if row.get("done") else ""
+    if not row["more_annotations"]:
+        return _already(row)
     if row["route"] == MORE_PEOPLE:
         return _crowd(row, done)
     if "require" in row:
@@ -77,6 +80,15 @@ def _sentence(row: Mapping[str, Any]) -> str:
         )
     per_item = "" if row["annotations_per_item"] is None else f", {row['annotations_per_item']} per item"
     return f"{_wide(row)}: {more} of {route}, {count(row['items'], 'item')}{per_item}{done}."
+
+
+def _already(row: Mapping[str, Any]) -> str:
+    """Nothing has to be annotated."""
+    whom = ", also for new annotators" if row["route"] == MORE_PEOPLE else ""
+    if "require" not in row:
+        return f"{_width(row)}{whom}: reached already."
+    sides = {True: "that agreement reaches", False: "that agreement is below", None: "whether agreement reaches"}
+    return f"The data already show {sides[row.get('will_pass')]} {row['require']}{whom}."
 
 
 def _crowd(row: Mapping[str, Any], done: str) -> str:
@@ -98,7 +110,7 @@ def _wide(row: Mapping[str, Any]) -> str:
 
 def plan_table(rows: Rows) -> Table:
     """Every route and number of annotations per item, the best marked; only the best if there are many rows."""
-    known = [row for row in rows if not row.get("undefined")]
+    known = [row for row in rows if not row.get("undefined") and row["more_annotations"]]
     listed = known if len(known) <= MOST_ROWS else [row for row in known if row["best"]]
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "": lambda row: "▸" if row["best"] else "",
