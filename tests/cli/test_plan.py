@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 
+import polars
 import pytest
 
 import spagree
@@ -121,6 +123,21 @@ def test_development(run: Run, tmp_path: Path) -> None:
     rows = json.loads(run("development", path, "--steps", 3, "--json")[1])["development"]
     assert [row["annotations"] for row in rows] == [100, 200, 300]
     assert rows[-1]["spa"] == spagree.measure(path).spa.value
+
+
+def test_days_without_a_time_of_day(run: Run, tmp_path: Path) -> None:
+    """A column of dates, as in Parquet files and databases; one annotation has none."""
+    rows = [(place // 2, "ab"[place % 2], "xy"[place // 3 % 2], date(2026, 1, 1 + place // 4)) for place in range(40)]
+    path = tmp_path / "days.parquet"
+    table = polars.DataFrame(rows, schema=["item", "annotator", "label", "time"], orient="row")
+    last = polars.int_range(polars.len()) == 39
+    table.with_columns(time=polars.when(~last).then(polars.col("time"))).write_parquet(path)
+    code, out, err = run("development", path, "--steps", 2)
+    assert code == 0 and [line.split()[0] for line in out.splitlines()] == ["until", "2026-01-05", "2026-01-10"]
+    assert err == "left out: 1 annotation without a time\n"
+    found = json.loads(run("development", path, "--steps", 2, "--json")[1])["development"]
+    assert [(row["time"], row["annotations"]) for row in found] == [("2026-01-05", 20), ("2026-01-10", 39)]
+    assert "Present pace: 4 annotations a day." in run("plan", path, "--half-width", 0.03)[1]
 
 
 def test_how_many_people(run: Run, tmp_path: Path) -> None:

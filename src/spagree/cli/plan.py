@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from spagree.cli.console import Picture, draw, print_json, say, warn, working
+from spagree.cli.console import Picture, draw, note, print_json, say, warn, working
 from spagree.cli.options import (
     Command,
     chart_option,
@@ -17,7 +17,7 @@ from spagree.cli.options import (
     rows_as_json,
     to_python,
 )
-from spagree.errors import DataError, SpagreeError, UsageError
+from spagree.errors import DataError, SpagreeError, UsageError, count
 from spagree.options import STATISTICS, Estimating
 
 WIDE = 110
@@ -114,5 +114,7 @@ def development(*, steps: int, as_json: bool, **options: Any) -> None:
     warn(agreement.noticed)
     if as_json:
         print_json({"development": rows})
-    else:
-        draw(development_table(rows), least=WIDE)
+        return
+    draw(development_table(rows), least=WIDE)
+    if without := rows[-1]["without_time"]:
+        note(f"left out: {count(without, 'annotation')} without a time")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from datetime import time as clock
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -244,8 +245,8 @@ def pace(rows: Sequence[Mapping[str, Any]]) -> Pace | None:
 
 def _seconds(time: Any) -> float | None:
     """Seconds since 1970, from a date or from a number of seconds or milliseconds that can only be a date."""
-    if isinstance(time, datetime):
-        return unix_seconds(time)
+    if isinstance(time, date):
+        return unix_seconds(time if isinstance(time, datetime) else datetime.combine(time, clock()))
     if isinstance(time, int | float) and not isinstance(time, bool):
         return next((seconds for seconds in (float(time), time / 1000) if is_date(seconds)), None)
     return None

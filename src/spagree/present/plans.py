@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -160,7 +160,7 @@ def plan_chart(rows: Rows) -> Any:
 def development_rows(development: polars.DataFrame) -> list[dict[str, Any]]:
     """Plain rows: moments as text where they are dates."""
     return [
-        {**row, "time": row["time"].isoformat() if isinstance(row["time"], datetime) else row["time"]}
+        {name: value.isoformat() if isinstance(value, date) else value for name, value in row.items()}
         for row in development.rows(named=True)
     ]
 
