@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from datetime import date, datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,43 @@ def test_times_are_those_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "timed.csv"
     path.write_text("item,annotator,label,time\n1,ann,yes,100\n1,bob,no,200\n")
     assert [each.time for each in listing(str(path)).annotations] == [100.0, 200.0]
+
+
+ZONE = timezone(timedelta(hours=2))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (datetime.fromisoformat("1970-01-01T00:01:40"), datetime.fromisoformat("1970-01-01T00:03:20")),
+        (datetime(1970, 1, 1, 2, 1, 40, tzinfo=ZONE), datetime(1970, 1, 1, 2, 3, 20, tzinfo=ZONE)),
+        (date(1970, 1, 2), date(1970, 1, 3)),
+        (100, 200),
+    ],
+)
+def test_dates_are_times_too(first: Any, second: Any, tmp_path: Path) -> None:
+    """As Parquet files and databases hold them: not the moment at which the file was read."""
+    path = tmp_path / "a.parquet"
+    rows = {"item": [1, 1], "annotator": ["ann", "bob"], "label": ["x", "x"], "time": [first, second]}
+    polars.DataFrame(rows).write_parquet(path)
+    expected = [86_400.0, 172_800.0] if type(first) is date else [100.0, 200.0]
+    assert [each.time for each in listing(str(path)).annotations] == expected
+
+
+def test_the_latest_label_of_an_annotator_counts_wherever_it_is_written(hub: Hub, tmp_path: Path) -> None:
+    """Label Studio's CSV, for example, lists the newest first."""
+    path = tmp_path / "a.csv"
+    rows = ["1,ann,yes,2026-01-01T12:00", "1,ann,no,2026-01-01T10:00", "1,bob,yes,2026-01-01T11:00", "2,ann,no,"]
+    path.write_text("item,annotator,label,time\n" + "\n".join([*rows, "2,ann,yes,2026-01-01T09:00"]) + "\n")
+    hub.reconcile(listing(str(path)))
+    assert labels(hub, "a", "label") == {("1", "ann"): "yes", ("1", "bob"): "yes", ("2", "ann"): "yes"}
+
+
+def test_values_are_spelled_as_score_spells_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    rows = {"item": [1.0, 2.0], "annotator": [7, 8], "label": [True, False]}
+    polars.DataFrame(rows).write_parquet(path)
+    assert [each[4:7] for each in listing(str(path)).annotations] == [("1", "7", "true"), ("2", "8", "false")]
 
 
 def test_a_file_without_annotators_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from watchfiles import watch
 
@@ -22,6 +23,10 @@ from spagree.read import read_all
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME, Annotations
 from spagree.read.databases.addresses import is_server, public
 from spagree.tally.engines import to_polars
+from spagree.tally.tally import text
+
+if TYPE_CHECKING:
+    import polars
 
 EVERY = 10.0  # seconds, even if no change was noticed
 SETTLED = 0.5  # seconds without a change, if a file does not end with a newline
@@ -46,12 +51,23 @@ def _given(annotations: Annotations, project: str, question: str, source: str) -
     if ANNOTATOR not in frame.columns:
         raise SpagreeError("the annotators are unknown; a monitor needs the annotator of each annotation")
     kept = frame.drop_nulls([ITEM, ANNOTATOR, LABEL])
-    times = kept[TIME].to_list() if TIME in kept.columns and kept[TIME].dtype.is_numeric() else [None] * kept.height
-    rows = zip(*(map(str, kept[name].to_list()) for name in (ITEM, ANNOTATOR, LABEL)), times, strict=True)
+    if TIME in kept.columns:  # an annotator's last label of an item counts: the latest, wherever it is written
+        kept = kept.with_columns(_seconds(kept[TIME])).sort(TIME, nulls_last=False, maintain_order=True)
+    times = kept[TIME].to_list() if TIME in kept.columns else [None] * kept.height
+    rows = zip(*(map(text, kept[name].to_list()) for name in (ITEM, ANNOTATOR, LABEL)), times, strict=True)
     return [
-        Given(project, question, source, item + APART + who, item, who, label, None, None if at is None else float(at))
+        Given(project, question, source, item + APART + who, item, who, label, None, at)
         for item, who, label, at in rows
     ]
+
+
+def _seconds(times: polars.Series) -> polars.Series:
+    """Times as seconds since 1970; unknown if they are neither numbers nor dates."""
+    import polars
+
+    if times.dtype in (polars.Date, polars.Datetime):
+        times = times.dt.epoch("us") / 1_000_000
+    return times.cast(polars.Float64, strict=False).fill_nan(None)
 
 
 def keep_following(hub: Hub, path: str, project: str | None, stop: threading.Event) -> None:
