@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,45 @@ POTATO = {
     "timestamp": "2026-01-01T00:00:05Z",
     "data": {"user_id": "ann", "instance_id": "1", "annotations": SAID},
 }
+
+
+def of_list(id: int, updated: int, *choices: str | None, is_skipped: bool = False) -> bytes:
+    """An annotation of task 9, whose data is a list; None where an item has no answer."""
+    result = [
+        {"from_name": "mood", "type": "choices", "item_index": place, "value": {"choices": [choice]}}
+        for place, choice in enumerate(choices)
+        if choice is not None
+    ]
+    record = completion(id, 9, id, updated) | {"result": result, "was_cancelled": is_skipped}
+    return body({"action": "ANNOTATION_UPDATED", "annotation": record, "project": project()})
+
+
+GONE_TASK = body({"action": "TASKS_DELETED", "tasks": [{"id": 9}], "project": project()})
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        (of_list(8, 3, "Good", "Good"), {("9 0", "8"): "Good", ("9 1", "8"): "Good"}),
+        (of_list(8, 3, None, None, is_skipped=True), {}),
+        (deleted(8), {}),
+        (GONE_TASK, None),
+    ],
+)
+def test_answers_about_a_list_go_and_change_with_their_annotation(
+    last: bytes, expected: dict[tuple[str, str], str] | None
+) -> None:
+    """Whatever the order and however often; an answer that a later report lacks was taken back."""
+    events = [of_list(8, 1, "Good", "Neutral", "Good"), of_list(8, 2, "Neutral"), of_list(7, 1, "Good"), last]
+    others = {("9 0", "7"): "Good"}
+    for order in permutations(events):
+        singly, together = replay(*order, order[0]), Ledger()
+        together.put([*together.changes([each for one in order for each in hooks.label_studio(one)], 1.0).values()])
+        for ledger in (singly, together):
+            found = ledger.columns("label-studio-1", "mood").frame().rows()
+            assert {(item, who): label for item, who, label, _ in found} == (
+                {} if expected is None else others | expected
+            )
 
 
 def test_potato_sends_the_last_state_of_an_item() -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 Key = tuple[str, str, str, str]  # project, question, source, id
 
 FINAL = 1e300  # the version of a permanently deleted annotation: no other report restores it
+PART = "\x1e"  # in an id, between an annotation and the place of one answer in its list
 EVERY_QUESTION = ""  # rows of this question record that an annotation or an item was deleted in all questions
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from spagree.errors import DataError
-from spagree.monitor.events import Batch, Event, Events, Given, Gone
+from spagree.monitor.events import PART, Batch, Event, Events, Given, Gone
 from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import shown
 from spagree.read.tools.answers import one_or_more, part
@@ -229,7 +229,8 @@ def _completion(record: Any, project: str, named: Aliases, known: Any) -> Iterat
     for of_item, found in answers("annotation", part(record, "result", list, "annotation"), named, Seen()).items():
         for control in sorted({*found, *controls} if not of_item else found):
             value = None if is_skipped else found.get(control)
-            about = (project, checked(control, "question"), LABEL_STUDIO, id + of_item, item + of_item, who)
+            own = id + of_item.replace(" ", PART, 1)
+            about = (project, checked(control, "question"), LABEL_STUDIO, own, item + of_item, who)
             label = checked(label_of(value), "label") if value else ""
             yield Given(*about, label, version, time, deleted=not value)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spagree.monitor.events import EVERY_QUESTION, FINAL, Batch, Event, Given, Gone, Key, Listing, Row, settled
+from spagree.monitor.events import EVERY_QUESTION, FINAL, PART, Batch, Event, Given, Gone, Key, Listing, Row, settled
 
 if TYPE_CHECKING:
     import polars
@@ -85,6 +85,7 @@ class Sheet:
 
     def __init__(self) -> None:
         self.places: dict[str, dict[str, int]] = {}  # source → id → the place in every column
+        self.parts: dict[tuple[str, str], list[str]] = {}  # source and id → ids of its answers about a list
         self.items, self.annotators, self.labels = Names(), Names(), Names()
         self._item, self._annotator, self._label = array("i"), array("i"), array("i")
         self._version, self._time, self._arrived = array("d"), array("d"), array("d")
@@ -109,6 +110,8 @@ class Sheet:
         source, id, item, annotator, label, version, time, deleted, seq, arrived = zip(*rows, strict=True)
         for place, (of, each) in enumerate(zip(source, id, strict=True), len(self._seq)):
             self.places.setdefault(of, {})[each] = place
+            if PART in each:
+                self.parts.setdefault((of, each.partition(PART)[0]), []).append(each)
         self._extend_columns(item, annotator, label, version, time)
         self._arrived.extend(arrived)
         self._deleted.extend(deleted)
@@ -260,8 +263,8 @@ class Ledger:
         """The rows that events lead to, on top of those ``before`` that are not yet added; only the writer calls it."""
         fresh = {} if before is None else before
         for event in events:
-            if isinstance(event, Given) and not self._is_marked and event[:4] not in fresh and not self._knows(event):
-                fresh[event[:4]] = Row(event, self.seq + len(fresh) + 1, now)  # new: most are
+            if isinstance(event, Given) and self._is_new(event, fresh):
+                fresh[event[:4]] = Row(event, self.seq + len(fresh) + 1, now)  # most are
                 continue
             if isinstance(event, Gone):
                 self._go(event, fresh, now)
@@ -270,14 +273,38 @@ class Ledger:
                 self._give(each, fresh, now)
         return fresh
 
+    def _is_new(self, given: Given, fresh: dict[Key, Row]) -> bool:
+        """Whether nothing known has to do with it."""
+        return not (self._is_marked or given[:4] in fresh or PART in given.id or self._knows(given))
+
     def _give(self, given: Given, fresh: dict[Key, Row], now: float) -> None:
         key = given[:4]
         before = self._row(key, fresh)
         if self._is_gone(given, fresh):
             given = given._replace(version=FINAL, deleted=True)
+        elif PART in given.id and self._is_outdated(given, fresh):
+            given = given._replace(deleted=True)
         row = settled(before, given, self.seq + len(fresh) + 1, now)
         if row is not None:
             fresh[key] = row
+            self._drop_parts(given, fresh, now)
+
+    def _is_outdated(self, part: Given, fresh: dict[Key, Row]) -> bool:
+        """Whether a later report of the annotation is known: if it still had this answer, that is known, too."""
+        whole = self._row((*part[:3], part.id.partition(PART)[0]), fresh)
+        return whole is not None and (whole.given.version or 0.0) > (part.version or 0.0)
+
+    def _drop_parts(self, whole: Given, fresh: dict[Key, Row], now: float) -> None:
+        """Delete earlier answers about a list: those that the annotation still has are reported next."""
+        if not whole.deleted or PART in whole.id:
+            return
+        sheet, start = self.sheets.get(whole[:2]), whole.id + PART
+        ids = set(sheet.parts.get((whole.source, whole.id), ())) if sheet else set()
+        ids.update(key[3] for key in fresh if key[3].startswith(start) and key[:3] == whole[:3])
+        for id in ids:
+            part = self._row((*whole[:3], id), fresh)
+            if part is not None and not part.given.deleted and (part.given.version or 0.0) < (whole.version or 0.0):
+                fresh[*whole[:3], id] = Row(part.given._replace(deleted=True), part.seq, now)
 
     def _row(self, key: Key, fresh: dict[Key, Row]) -> Row | None:
         found = fresh.get(key)
@@ -290,7 +317,9 @@ class Ledger:
         """Whether its id or its item was permanently deleted."""
         if not self._is_marked:
             return False
-        marks = (given.id, ITEM_GONE + given.item)
+        marks = [given.id, ITEM_GONE + given.item]
+        if PART in given.id:
+            marks += [given.id.partition(PART)[0], ITEM_GONE + given.item.rpartition(" ")[0]]
         return any(self._row((given.project, EVERY_QUESTION, given.source, mark), fresh) for mark in marks)
 
     def _go(self, gone: Gone, fresh: dict[Key, Row], now: float) -> None:
@@ -301,7 +330,7 @@ class Ledger:
         self._give(mark, fresh, now)
         same = [row.given for row in fresh.values()]
         same = [each for each in same if (each.project, each.source) == (gone.project, gone.source)]
-        found = {each.key for each in same if each.id == gone.id or (gone.item and each.item == gone.item)}
+        found = {each.key for each in same if _is_of(gone, each.id, each.item)}
         for (project, question), sheet in self.sheets.items():
             if project == gone.project:
                 found.update((project, question, gone.source, id) for id in _ids(sheet, gone))
@@ -348,5 +377,12 @@ def _known(number: float) -> float | None:
 
 def _ids(sheet: Sheet, gone: Gone) -> list[str]:
     if gone.id:
-        return [gone.id] if sheet.knows(gone.source, gone.id) else []
-    return [id for id, place in sheet.of_source(gone.source) if sheet.about(place)[0] == gone.item]
+        own = [gone.id] if sheet.knows(gone.source, gone.id) else []
+        return own + sheet.parts.get((gone.source, gone.id), [])
+    return [id for id, place in sheet.of_source(gone.source) if _is_of(gone, id, sheet.about(place)[0])]
+
+
+def _is_of(gone: Gone, id: str, item: str) -> bool:
+    """Whether an annotation is the deleted one, of the deleted item, or an answer about its list."""
+    whole, part, _ = id.partition(PART)
+    return gone.id == whole if gone.id else gone.item == (item.rpartition(" ")[0] if part else item)
