@@ -539,6 +539,14 @@ def test_what_is_no_set_is_not_split(labels: list[str]) -> None:
         ("97 98 99 100", []),
         ("1 2 3 4", []),
         ("yes N/A", []),
+        ("0 1 2 -1", ["-1"]),
+        ("-2 -1 0 1 2", []),
+        ("yes no 0", ["0"]),
+        ("1 2 3 998", ["998"]),
+        ("1 2 3 .a", [".a"]),
+        ("ja nein k.A.", ["k.A."]),
+        ("pos neg unlabelled", ["unlabelled"]),
+        ("pos neg #REF!", ["#REF!"]),
     ],
 )
 def test_labels_that_look_missing_are_named_with_the_number_without_them(labels: str, missing: list[str]) -> None:
@@ -555,6 +563,20 @@ def test_labels_that_look_missing_are_named_with_the_number_without_them(labels:
     for message in said:
         without = spagree.measure(rows, missing=missing).spa.value
         assert f'missing="{missing[0]}" gives an agreement of {without:.4f}' in message
+
+
+@pytest.mark.parametrize("empty", ["NA", "nan", "None", "-", "-1"])
+def test_most_cells_of_a_sparse_table_may_look_missing(empty: str, tmp_path: Path) -> None:
+    people = [f"annotator {n}" for n in range(8)]
+    rows = [
+        [f"i{i}", *(str((i + a) % 3 // 2 + 1) if (i * 3 + a) % 4 == 0 else "" for a in range(8))] for i in range(30)
+    ]
+    path = tmp_path / "a.csv"
+    path.write_text(csv(",".join(["id", *people]), rows))
+    value = spagree.measure(path).spa.value
+    path.write_text(csv(",".join(["id", *people]), [[cell or empty for cell in row] for row in rows]))
+    (message,) = [each.message for each in spagree.measure(path).warnings if each.code == "looks_missing"]
+    assert f'missing="{empty}" gives an agreement of {value:.4f}' in message
 
 
 def test_a_file_and_a_frame_of_pandas_do_not_differ_in_silence(tmp_path: Path) -> None:

@@ -128,3 +128,29 @@ def test_invisible_characters_do_not_make_another_label(invisible: str) -> None:
 
 def test_emoji_that_are_joined_stay_others() -> None:
     assert canonical("\U0001f468\u200d\U0001f4bb") != canonical("\U0001f468\U0001f4bb")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["4", "4 - agree", "2", "2 - disagree"],
+        ["agree", "agree (4)", "neutral"],
+        ["true", "FALSE", "1", "0"],
+        ["yes", "no", "Y", "N"],
+        ["1-2", "02-Jan", "3-4"],
+        ["1-2", "2024-01-02 00:00:00", "3-4"],
+        ["0,5", "0.5", "1"],
+    ],
+)
+def test_labels_of_one_meaning_are_named(labels: list[str]) -> None:
+    rows = [(f"i{n}", who, labels[(n + place) % len(labels)]) for n in range(9) for place, who in enumerate("ab")]
+    assert "label_synonyms" in {warning.code for warning in spagree.measure(rows).warnings}
+
+
+@pytest.mark.parametrize(
+    "labels", [["1", "2", "3"], ["yes", "no"], ["yes", "no", "n/a"], ["4 - agree", "2 - disagree"], ["02-Jan", "04-Mar"],
+               ["0,5", "1,5"], ["1,2", "1", "2"], ["T", "F", "N"], ["yes", "no", "maybe", "1"], ["1. a", "1. b"]],
+)  # fmt: skip
+def test_labels_of_different_meanings_are_not(labels: list[str]) -> None:
+    rows = [(f"i{n}", who, labels[(n + place) % len(labels)]) for n in range(9) for place, who in enumerate("ab")]
+    assert "label_synonyms" not in {warning.code for warning in spagree.measure(rows).warnings}

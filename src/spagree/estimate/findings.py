@@ -149,31 +149,48 @@ def _per_item(items_by_n: Mapping[int, int]) -> PerItem | None:
 EMPTY_SETS = frozenset(("[]", "{}"))
 # fmt: off
 SURELY = frozenset((
-    "n/a", "#n/a", "nan", "null", "-", "--", "—", "–", "?", ".", "skip", "skipped", "missing", "(blank)", "blank",
-    "no answer", "not answered", "not applicable", "<na>", "nil", "undefined", "n.a.", "#null!", "empty",
-)) | EMPTY_SETS
+    "n/a", "#n/a", "nan", "null", "-", "--", "—", "–", "?", "??", "???", ".", "..", "...", "skip", "skipped", "missing",
+    "(blank)", "blank", "no answer", "not answered", "unanswered", "no response", "not applicable", "not available",
+    "no data", "<na>", "nat", "nil", "undefined", "n.a.", "n. a.", "n.d.", "empty", "tbd", "todo", "refused",
+    "prefer not to say", "prefer not to answer", "not annotated", "unannotated", "not labeled", "not labelled",
+    "unlabeled", "unlabelled", "not rated", "unrated", "not coded", "not done", "not assigned", "unassigned",
+    "don't know", "dont know", "do not know", "i don't know", "i do not know", "idk", "dk",
+    "don’t know", "i don’t know", "#null!", "#ref!", "#value!", "#div/0!", "#name?", "#num!",
+    "keine angabe", "k.a.", "k. a.", "weiß nicht", "weiss nicht", "entfällt", "fehlt", "übersprungen",
+    "sans réponse", "ne sait pas", "non applicable", "sin respuesta", "no sabe", "no aplica", "ns/nc", "s/o",
+    "nessuna risposta", "non so", "sem resposta", "não sei", "geen antwoord", "weet niet", "нет ответа",
+    "无", "缺失", "未标注", "不适用", "不知道", "跳过", "未回答", "わからない", "無回答",
+)) | EMPTY_SETS | frozenset(f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")  # Stata's kinds of missing
 # fmt: on
 PERHAPS = frozenset(("na", "none", "unknown"))  # may be genuine labels: only if the others are written differently
-CODES = frozenset((-1, -9, -99, -999, -9999, 9, 77, 88, 98, 99, 999, 9999))
-FEW = 0.5  # of the annotations
+CODES = frozenset((-1, -7, -8, -9, -77, -88, -97, -98, -99, -997, -998, -999, -9999, 9, 77, 88, 97, 98, 99,
+                   777, 888, 997, 998, 999, 9999))  # fmt: skip
+MOST = 0.5  # of the annotations: -1 beside 0 and 1 is a scale, unless most cells hold it
 LEAST_OTHERS = 2
 
 
 def looks_missing(labels: Mapping[str, int]) -> list[str]:
-    """Rare labels that look like missing values while the others do not.
+    """Labels that look like missing values while the others do not, however many: most of a sparse table is empty.
 
     >>> looks_missing({"yes": 5, "no": 4, "N/A": 1}), looks_missing({"US": 5, "DE": 4, "NA": 1})
     (['N/A'], [])
     >>> looks_missing({"1": 4, "2": 4, "5": 2, "99": 1}), looks_missing({str(n): 1 for n in range(100)})
     (['99'], [])
+    >>> looks_missing({"-1": 2, "0": 4, "1": 4}), looks_missing({"-1": 20, "0": 4, "1": 4})
+    ([], ['-1'])
+    >>> looks_missing({"yes": 2, "no": 4, "0": 4}), looks_missing({str(n): 1 for n in range(-2, 3)})
+    (['0'], [])
     """
     words = [label for label in labels if label.strip().casefold() in SURELY | PERHAPS or not label.strip()]
     others = [label for label in labels if label not in words]
     missing = [word for word in words if word.strip().casefold() not in PERHAPS or _differs(word, others)]
-    missing += _codes([label for label in others if float(label).is_integer()]) if all(map(is_number, others)) else []
+    numbers = [label for label in others if is_number(label) and float(label).is_integer()]
+    if all(map(is_number, others)):
+        missing += _codes(numbers, is_most=labels.get("-1", 0) > MOST * sum(labels.values()))
+    elif len(numbers) == 1 and int(float(numbers[0])) in CODES | {0}:  # among words
+        missing += numbers
     rest = [label for label in labels if label not in missing]
-    share = sum(labels[label] for label in missing) / (sum(labels.values()) or 1)
-    return missing if len(rest) >= LEAST_OTHERS and share < FEW else []
+    return missing if len(rest) >= LEAST_OTHERS else []
 
 
 def _differs(word: str, others: Sequence[str]) -> bool:
@@ -186,21 +203,19 @@ def _case(label: str) -> str:
     return "upper" if label.isupper() else "lower" if label.islower() else "title"
 
 
-def _codes(numbers: Sequence[str]) -> list[str]:
+def _codes(numbers: Sequence[str], *, is_most: bool) -> list[str]:
     """Numbers such as 99 or -1 that lie outside a short scale."""
     values = {int(float(number)): number for number in numbers}
-    return [
-        label for value, label in values.items() if value in CODES and _is_apart(value, sorted(set(values) - CODES))
-    ]
+    scale = sorted(set(values) - CODES)
+    return [label for value, label in values.items() if value in CODES and _is_apart(value, scale, is_most)]
 
 
-def _is_apart(code: int, scale: Sequence[int]) -> bool:
+def _is_apart(code: int, scale: Sequence[int], is_most: bool) -> bool:
     if len(scale) < LEAST_OTHERS:
         return False
-    width = scale[-1] - scale[0] + 1
-    if code < 0:
-        return scale[0] >= 0 and (scale[0] > 0 or code < -1) and scale[-1] >= LEAST_OTHERS
-    return code > scale[-1] + max(2, width // 2)
+    if code < 0:  # a scale that begins below 0 ends as far above it
+        return scale[0] >= 0 and (scale[0] > 0 or scale[-1] >= LEAST_OTHERS or code < -1 or is_most)
+    return code > scale[-1] + max(2, (scale[-1] - scale[0] + 1) // 2)
 
 
 def caution_missing(counted: Counted, weights: str | CustomWeights, metric: Metric) -> tuple[Caution, ...]:

@@ -18,6 +18,15 @@ from spagree.understood import Caution
 NUMBER = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII)
 # Soft hyphen, zero-width space, marks of direction, word joiner, byte order mark, variants of emoji.
 INVISIBLE = dict.fromkeys((0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, 0xFE0E, 0xFE0F))
+YES = frozenset(("1", "true", "yes", "y", "ja", "oui", "sí", "si", "sim"))
+NO = frozenset(("0", "false", "no", "n", "nein", "non", "não"))
+CODED = re.compile(r"\(?(?P<code>-?\d+)\s*[-–—:.)=]+\s*(?P<text>[^\W\d].*)")
+CODED_LAST = re.compile(r"(?P<text>.*\D)\s+\((?P<code>-?\d+)\)")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MADE_DATE = re.compile(
+    rf"0?(?P<day>\d{{1,2}})-(?P<name>{'|'.join(MONTHS)})|\d{{4}}-(?P<month>\d\d)-(?P<date>\d\d)( 00:00:00)?"
+)
+DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 MOST_RESPELLED = 2_000_000  # distinct items, whose names are compared on this machine
 MOST_COMPARED = 5_000  # items or annotators whose names are compared
 SHOWN_GROUPS, SHOWN_SPELLINGS = 3, 4
@@ -80,8 +89,42 @@ def _message(names: Iterable[Any], what: str) -> str | None:
 
 def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
     """Warn about labels that look like one label written differently; they are kept separate."""
-    message = _message(labels, "label")
-    return (Caution("label_variants", message),) if message else ()
+    names = [*map(text, labels)]
+    message = _message(names, "label")
+    found = [Caution("label_variants", message)] if message else []
+    same = synonyms(names) if len(names) <= MOST_COMPARED else []
+    if same:
+        shown = "; ".join(" / ".join(map(repr, group)) for group in same[:SHOWN_GROUPS])
+        more = f" and {count(len(same) - SHOWN_GROUPS, 'more group')}" if len(same) > SHOWN_GROUPS else ""
+        told = f"labels that may mean the same are counted as different labels: {shown}{more}. "
+        found.append(Caution("label_synonyms", f"{told}If they do, write each in one way first"))
+    return tuple(found)
+
+
+def synonyms(labels: Iterable[str]) -> list[tuple[str, ...]]:
+    """Groups of labels of one meaning: a number with and without its text, two kinds of yes and no, Excel's dates.
+
+    >>> synonyms(["4", "4 - agree", "5"]), synonyms(["True", "False", "1", "0"]), synonyms(["yes", "no", "maybe", "1"])
+    ([('4', '4 - agree')], [('1', 'True'), ('0', 'False')], [])
+    >>> synonyms(["1-2", "2-Jan", "3-5"]), synonyms(["0,5", "0.5"])
+    ([('1-2', '2-Jan')], [('0.5', '0,5')])
+    """
+    plain = {canonical(label): label for label in sorted(labels)}
+    if all(label in YES | NO for label in plain) and len(plain) > 2:
+        sides = (tuple(plain[word] for word in plain if word in side) for side in (YES, NO))
+        return [side for side in sides if len(side) > 1]
+    return [(plain[other], label) for name, label in plain.items() for other in _readings(name) if other in plain]
+
+
+def _readings(label: str) -> list[str]:
+    """What else a label may be: a part of ``4 - agree`` or ``agree (4)``, a decimal point, what Excel made a date."""
+    if found := MADE_DATE.fullmatch(label):
+        day = int(found["day"] or found["date"])
+        month = MONTHS.index(found["name"]) + 1 if found["name"] else int(found["month"])
+        return [f"{month}-{day}", f"{day}-{month}", f"{month}/{day}", f"{day}/{month}"]
+    if found := CODED.fullmatch(label) or CODED_LAST.fullmatch(label):
+        return [found["code"], found["text"]]
+    return [label.replace(",", ".")] if DECIMAL_COMMA.fullmatch(label) else []
 
 
 def caution_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Caution, ...]:
