@@ -315,7 +315,7 @@ def test_text_in_a_count_frame_is_named_or_left_aside() -> None:
     frame = pl.DataFrame({"item": [1], "cat": [1], "dog": [2], "note": ["x"], "total": [3]})
     (caution,) = read(frame, format="counts").cautions
     assert caution.code == "columns_aside"
-    assert "'note' (no numbers); 'total' (counts the others)" in caution.message
+    assert "'note' (no numbers); 'total' (not one of the counts)" in caution.message
     with pytest.raises(DataError, match="'note' holds String"):
         read(frame, format="counts", label=["cat", "note"])
 

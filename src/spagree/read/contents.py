@@ -13,6 +13,7 @@ from spagree.read.frames import collected
 from spagree.read.tables import SAMPLE_ROWS, Table, cell
 
 FEWEST_TELLING = 5  # rows that must all differ before a column counts as ids
+LONGEST_NAME = 4  # words
 FEWEST_ROWS = 3  # below this, shared values prove nothing
 RARELY, ENOUGH = 0.2, 10  # a column whose cells rarely occur in the others, of enough cells, is not one of them
 
@@ -53,8 +54,12 @@ LINKS = words("url link taskurl tasklink itemurl itemlink permalink href weburl 
 ADDRESSES = ("http://", "https://")
 # Columns computed from the others.
 DERIVED = words(
-    "gold truth groundtruth final majority consensus adjudicated adjudication resolved mean average avg median "
-    "mode std sd sum total count agreement aggregated aggregate expected correct confidence index"
+    "gold golden goldstandard truth groundtruth true final majority consensus adjudicated adjudication resolved mean "
+    "average avg median mode std sd sum total count agreement aggregated aggregate expected correct confidence index "
+    "reconciled reconciliation reference "
+    "mehrheit konsens adjudikation referenz mittelwert durchschnitt summe gesamt übereinstimmung "
+    "majorité vérité référence moyenne accord mayoría mayoria consenso referencia promedio acuerdo "
+    "金标准 标准答案 最终 最终标签 多数 真实标签 正解 多数決"
 )
 # Columns beside counts that count all of them.
 FIGURES = words(
@@ -86,8 +91,10 @@ class Held:
 
     @cached_property
     def is_derived(self) -> bool:
-        """Whether it is named like a figure computed from the others."""
-        return bool(DERIVED & set(words_of(self.name)))
+        """Whether it is named like a figure computed from the others; a question of a survey is not."""
+        found = words_of(self.name)
+        is_question = len(found) > LONGEST_NAME or self.name.rstrip().endswith("?")
+        return bool(DERIVED & set(found)) and not is_question
 
     @cached_property
     def is_id(self) -> bool:
@@ -258,7 +265,18 @@ def without_sums(columns: Mapping[int, Held]) -> dict[int, Held]:
         rest = [other for other in kept.values() if other is not column]
         if len(rest) > 1 and len(column.cells) >= FEWEST_ROWS and _adds_up(column, rest):
             del kept[position]
-    return kept
+    odd = [p for p in kept if not _even(kept.values()) and _even(kept[other] for other in kept if other != p)]
+    return {p: column for p, column in kept.items() if p not in odd} if len(odd) == 1 else kept
+
+
+def _even(columns: Iterable[Held]) -> bool:
+    """Whether several columns add up to the same number, two or more, in every row, as counts of classes do."""
+    held = list(columns)
+    if len(held) <= 1 or len(held[0].cells) < FEWEST_TELLING or not all(column.is_whole for column in held):
+        return False
+    rows = whole_rows(held)
+    sums = {sum(row) for row in rows}
+    return len(sums) == 1 and max(sums) > 1 and len(set(rows)) > 1
 
 
 def whole_rows(columns: Iterable[Held]) -> list[tuple[int, ...]]:
@@ -295,13 +313,19 @@ def _companions(columns: Mapping[int, Held]) -> list[int]:
     >>> names = ["R1", "R1 conf", "R2", "R2 conf", "R3"]
     >>> _companions({p: Held(p, name, ()) for p, name in enumerate(names)})
     [1, 3]
+    >>> names = ["Maria", "sure (Maria)", "Jo", "sure (Jo)"]
+    >>> _companions({p: Held(p, name, ()) for p, name in enumerate(names)})
+    [1, 3]
     """
     names = {column.name for column in columns.values()}
-    additions: defaultdict[str, list[int]] = defaultdict(list)
+    additions: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for position, column in columns.items():
-        starts = (found.start() for found in re.finditer(r"[\W_]+", column.name))
-        if place := next((place for place in starts if place and column.name[:place] in names), 0):
-            additions[column.name[place:]].append(position)
+        for gap in re.finditer(r"[\W_]+", column.name):
+            before, after = column.name[: gap.start()], column.name[gap.end() :].rstrip(")]")
+            if before in names or (before and after in names):
+                addition = ("", column.name[gap.start() :]) if before in names else (before, "")
+                additions[addition].append(position)
+                break
     return sorted(p for group in additions.values() if len(group) > 1 for p in group)
 
 

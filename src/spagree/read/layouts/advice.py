@@ -72,14 +72,16 @@ def is_item(name: str) -> bool:
     return named_like(name, ITEM_WORDS) or name.rstrip().endswith(("?", "]"))
 
 
-def consensus_beside(table: Table, item: int | None, label: int, people: Sequence[int]) -> ColumnError:
-    """The error for one label per item beside columns of annotators: a consensus, or another annotator."""
+def consensus_beside(table: Table, item: int | None, others: Sequence[int], people: Sequence[int]) -> ColumnError:
+    """The error for columns that hold labels beside columns of annotators: a consensus, or more annotators."""
     names = table.columns
     key = "" if item is None else f" --item {shown(names[item])}"
     options = " ".join(f"--label {shown(names[p])}" for p in people)
+    may_be = "their consensus or another annotator" if len(others) == 1 else "a consensus, predictions or annotators"
     return ColumnError(
-        f"{table.name}: one row per item, and columns named like annotators beside {shown(names[label])}, which may "
-        f"be their consensus or another annotator; name those to compare: --format wide{key} {options}"
+        f"{table.name}: one row per item, and columns named like annotators beside "
+        f"{listed([names[p] for p in others], 4)}, which may be {may_be}; name those to compare: "
+        f"--format wide{key} {options}"
     )
 
 

@@ -18,7 +18,15 @@ from spagree.read.frames import is_spark
 from spagree.read.layouts.advice import ANSWER_WORDS, ITEM_WORDS, PEOPLE_WORDS, is_numbered, is_person, named_like
 from spagree.read.layouts.long import joined
 from spagree.read.layouts.marked_rows import caution_trials
-from spagree.read.layouts.odd_rows import refuse_second_header, summaries
+from spagree.read.layouts.odd_columns import (
+    caution_consensus,
+    caution_copies,
+    caution_unassigned,
+    refuse_repeated_names,
+    refuse_same_names,
+    refuse_total,
+)
+from spagree.read.layouts.odd_rows import caution_second_header, refuse_second_header, summaries
 from spagree.read.request import Request
 from spagree.read.tables import Layout, Table, cell, listed, shown, sql_literal
 from spagree.understood import Caution
@@ -74,7 +82,8 @@ def wide(table: Table, request: Request) -> Layout:
     broad = _broad(table, request, ITEM, "annotator")
     labels, cautions = broad.labels(ANNOTATOR, request)
     held = list(held_by(table, broad.others).values())
-    cautions += (*_looks_like_counts(held), *_looks_transposed(broad, request))
+    cautions += (*_looks_like_counts(held), *_looks_transposed(broad, request), *caution_second_header(table, held))
+    cautions += (*caution_consensus(held), *caution_copies(held), *caution_unassigned(held))
     cautions += tuple(summaries(table, broad.keys, held, are_counts=False))
     return Layout(labels, "wide", broad.names(ANNOTATOR), broad.guessed, cautions)
 
@@ -106,6 +115,7 @@ def counts(table: Table, request: Request) -> Layout:
         frame, _ = cells.in_one_type(frame, broad.others)
     checked = cells.whole_counts(broad.tall(frame, LABEL, COUNT), table)
     held = list(held_by(table, broad.others).values())
+    refuse_total(table, held)
     cautions = (
         *broad.cautions,
         *_looks_like_labels(held),
@@ -164,7 +174,7 @@ def _broad(table: Table, request: Request, key: str, what: str) -> _Broad:
     if not chosen and not keys:
         _refuse_data_as_names(table, others)
     aside += () if chosen else tuple(_header_as_data(table, others))
-    _refuse_same_names(table, others, what)
+    refuse_same_names(table, others, what)
     guessed = frozenset({key} if keys and not request.names(key) else ()) | (beside.keys() & {LINK})
     return _Broad(table, key, keys, tuple(others), beside, guessed, aside)
 
@@ -204,7 +214,7 @@ def _sorted(
     if what == "class":
         numbers = {p: column for p, column in held.items() if any(map(_is_number, column.values))}
         classes = contents.without_sums(numbers)
-        strange = {p: "no numbers" if p not in numbers else "counts the others" for p in held if p not in classes}
+        strange = {p: "no numbers" if p not in numbers else "not one of the counts" for p in held if p not in classes}
         return tuple(classes), (*_aside(table, strange, what), *nameless)
     if len(every) <= 1:
         return every, nameless
@@ -222,7 +232,10 @@ def _sorted(
     if len(ids) == len(found.rated):
         ids = []
     aside = {**found.aside, **dict.fromkeys(ids, "a different value in each row")}
-    return [p for p in found.rated if p not in aside], (*_aside(table, aside, what), *nameless)
+    rated = [p for p in found.rated if p not in aside]
+    if what == "annotator":
+        refuse_repeated_names(table, rated)
+    return rated, (*_aside(table, aside, what), *nameless)
 
 
 def _nameless(table: Table, positions: Sequence[int], what: str) -> Iterator[Caution]:
@@ -293,18 +306,6 @@ def _header_as_data(table: Table, positions: Sequence[int]) -> Iterator[Caution]
             f"the first line ({listed(first, 4)}) holds nothing that occurs below: if it is a header, leave out "
             "--no-header",
         )
-
-
-def _refuse_same_names(table: Table, positions: Sequence[int], what: str) -> None:
-    """Refuse two columns of one name, which would be one annotator (or class); engines also ignore case."""
-    seen: dict[str, str] = {}
-    for name in (table.columns[p] for p in positions):
-        if name.casefold() in seen:
-            raise ColumnError(
-                f"{table.name}: two columns are called {shown(seen[name.casefold()])} and {shown(name)}; "
-                f"each {what} needs a unique name (case is ignored)"
-            )
-        seen[name.casefold()] = name
 
 
 def _refuse_grid(table: Table, positions: Sequence[int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from spagree.errors import DataError
@@ -15,6 +16,7 @@ FIGURES = words(
 )
 BESIDE_FIGURES = words("grand all observed raw of the cohen cohens fleiss krippendorff krippendorffs scott pi s")
 FEWEST_ROWS = 3  # besides the sums
+FEWEST_TELLING = 6  # rows, the second header included
 
 
 def summaries(table: Table, keys: Sequence[int], held: Collection[Held], *, are_counts: bool) -> Iterator[Caution]:
@@ -66,4 +68,18 @@ def refuse_second_header(table: Table, held: Collection[Held], nameless: Collect
             f"{table.name}: two header rows: some columns of the first have no name, and the second "
             f"({listed(sorted(tops), 4)}) holds nothing that occurs below; join them into one row, such as "
             f"{shown(f'{next(iter(held)).name} {min(tops)}')}"
+        )
+
+
+def caution_second_header(table: Table, held: Sequence[Held]) -> Iterator[Caution]:
+    """A caution if no cell of the first row occurs again while all other values do: names of people, or units."""
+    if len(held) <= 1 or len(held[0].cells) < FEWEST_TELLING:
+        return
+    first = [plain_text(column.cells[0]) for column in held]
+    again = Counter(value for column in held for value in column.values.elements())
+    if all(first) and all((size == 1) == (value in first) for value, size in again.items()):
+        yield Caution(
+            "header_again",
+            f"the first row of {table.name} ({listed(first, 4)}) holds nothing that occurs below, and was counted as "
+            "an item: if it is a second header, delete it",
         )

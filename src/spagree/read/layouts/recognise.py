@@ -122,18 +122,24 @@ def _wide(sight: _Sight) -> Recognised | None:
     if found.aside or len(found.groups) != 1:
         return None
     key = sight.key(people)
-    if _doubtful(beside, people):
+    if similar := _similar(beside, people):
+        raise consensus_beside(sight.table, key, similar, tuple(people))
+    if _are_ratings(beside):
         if LABEL in sight.roles:
-            raise consensus_beside(sight.table, key, sight.roles[LABEL], tuple(people))
+            raise consensus_beside(sight.table, key, [sight.roles[LABEL]], tuple(people))
         return None
     return sight.answer("wide", "one row per item, one column per annotator", ITEM, key, tuple(people))
 
 
-def _doubtful(beside: Mapping[int, Held], people: Mapping[int, Held]) -> bool:
-    """Whether another column holds ratings too, or several others hold distinct values, such as labels beside names."""
+def _similar(beside: Mapping[int, Held], people: Mapping[int, Held]) -> list[int]:
+    """Other columns that hold the annotators' labels, and are not named like a figure computed from them."""
     left = {p: column for p, column in beside.items() if column.values and not column.is_derived}
-    if any(column.shared(people.values()) >= OFTEN_SHARED for column in left.values()):
-        return True
+    return [p for p, column in left.items() if column.shared(people.values()) >= OFTEN_SHARED]
+
+
+def _are_ratings(beside: Mapping[int, Held]) -> bool:
+    """Whether several others share a few values, such as labels beside names."""
+    left = {p: column for p, column in beside.items() if column.values and not column.is_derived}
     return any(len(group) > 1 for group in contents.sort_out(left).groups if _are_labels([left[p] for p in group]))
 
 

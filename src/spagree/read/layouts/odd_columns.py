@@ -1,0 +1,134 @@
+"""Columns of a wide table that are not annotators, and cells that are not labels, by what they hold."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from spagree.errors import ColumnError
+from spagree.read.contents import FIGURES, Held, plain_text, whole_rows, words_of
+from spagree.read.layouts.advice import SURELY_PEOPLE, named_like
+from spagree.read.tables import Table, listed, shown
+from spagree.understood import Caution
+
+FEWEST_OTHERS = 2
+FEWEST_ROWS = 10
+FEWEST_APART = 7  # rows in which every other column differs from the majority
+NUMBERED = re.compile(r"(.*?)[ ._\-]?\d+")
+
+
+def caution_consensus(held: Sequence[Held]) -> Iterator[Caution]:
+    """A caution for the one column that always has the label of most others, while each of these differs now and then.
+
+    With two others it has the label of both where they agree.
+    """
+    if len(held) <= FEWEST_OTHERS or len(held[0].cells) < FEWEST_ROWS:
+        return
+    rows = [tuple(map(plain_text, row)) for row in zip(*(column.cells for column in held), strict=True)]
+    apart = [sum(_is_apart(row, place) for row in rows) for place in range(len(held))]
+    found = [column for column, times in zip(held, apart, strict=True) if not times]
+    if len(found) == 1 and sorted(apart)[1] >= FEWEST_APART and _is_filled(found[0], rows):
+        yield Caution(
+            "looks_like_consensus",
+            f"column {shown(found[0].name)} has the label of most other annotators wherever they have one: if it was "
+            f"decided from theirs, leave it out: --exclude-annotator {shown(found[0].name)}",
+        )
+
+
+def _is_apart(row: Sequence[str], place: int) -> bool:
+    """Whether a cell differs from the label that more than half of the others have."""
+    others = Counter(value for i, value in enumerate(row) if value and i != place)
+    if not row[place] or others.total() < FEWEST_OTHERS:
+        return False
+    label, size = others.most_common(1)[0]
+    return 2 * size > others.total() and label != row[place]
+
+
+def _is_filled(column: Held, rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a column has a label wherever two others have."""
+    return all(
+        plain_text(cell) or sum(map(bool, row)) < FEWEST_OTHERS for cell, row in zip(column.cells, rows, strict=True)
+    )
+
+
+def caution_copies(held: Sequence[Held]) -> Iterator[Caution]:
+    """A caution for two columns that never differ while each of the others does."""
+    if len(held) <= FEWEST_OTHERS or len(held[0].cells) < FEWEST_ROWS:
+        return
+    cells = {column.name: tuple(map(plain_text, column.cells)) for column in held}
+    for (one, first), (two, second) in combinations(cells.items(), 2):
+        others = (found for name, found in cells.items() if name not in (one, two))
+        if first == second and all(_differing(first, found) >= FEWEST_APART for found in others):
+            yield Caution(
+                "looks_copied",
+                f"columns {shown(one)} and {shown(two)} hold the same label in every row: if one is a copy, leave it "
+                f"out: --exclude-annotator {shown(two)}",
+            )
+
+
+def _differing(first: Sequence[str], second: Sequence[str]) -> int:
+    return sum(bool(one and two and one != two) for one, two in zip(first, second, strict=True))
+
+
+def caution_unassigned(held: Sequence[Held]) -> Iterator[Caution]:
+    """A caution for a value that every row holds equally often, as what stands for "not assigned" does."""
+    if len(held) <= FEWEST_OTHERS or len(held[0].cells) < FEWEST_ROWS:
+        return
+    rows = [Counter(map(plain_text, row)) for row in zip(*(column.cells for column in held), strict=True)]
+    values = [value for value in rows[0] if value and len({row[value] for row in rows}) == 1]
+    fixed = [value for value in values if rows[0][value] <= len(held) - FEWEST_OTHERS]
+    if len(fixed) == 1 and len({value for row in rows for value in row}) > FEWEST_OTHERS:
+        value, times = fixed[0], rows[0][fixed[0]]
+        if all(value in column.values for column in held):
+            yield Caution(
+                "looks_unassigned",
+                f"every row holds {shown(value)} exactly {'once' if times == 1 else f'{times} times'}, as if it stood "
+                f"for annotators who were not asked: if it does, use --missing {shown(value)}",
+            )
+
+
+def refuse_repeated_names(table: Table, positions: Sequence[int]) -> None:
+    """Refuse as many columns of one name, numbered, as there are others: sure, sure.1 … beside each annotator."""
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for p in positions:
+        found = NUMBERED.fullmatch(table.columns[p])
+        groups[found[1] if found else table.columns[p]].append(p)
+    again = [group for group in groups.values() if len(group) > 1]
+    if len(again) != 1 or 2 * len(again[0]) != len(positions):
+        return
+    others = [p for p in positions if p not in again[0]]
+    names = [table.columns[p] for p in again[0]]
+    is_renamed = f"{names[0]}.1" in names  # by pandas; two people may be called Jo and Jo 2
+    if all(named_like(name, SURELY_PEOPLE) for name in names) or not (is_renamed or len(names) > FEWEST_OTHERS):
+        return
+    options = (" ".join(f"--label {shown(table.columns[p])}" for p in group[:6]) for group in (others, again[0]))
+    raise ColumnError(
+        f"{table.name}: {listed(names, 4)} have one name, and there are as many other columns: these look like two "
+        f"answers of each annotator; name the columns of one: {' or '.join(options)}"
+    )
+
+
+def refuse_total(table: Table, held: Sequence[Held]) -> None:
+    """Refuse counts of one class beside the number of all annotations."""
+    if len(held) != FEWEST_OTHERS or not all(column.is_whole for column in held):
+        return
+    part, whole = sorted(held, key=lambda column: set(words_of(column.name)) <= FIGURES)
+    if set(words_of(whole.name)) <= FIGURES and all(one <= all_ for one, all_ in whole_rows((part, whole))):
+        raise ColumnError(
+            f"{table.name}: column {shown(whole.name)} counts all annotations, not a class; put the number of those "
+            f"other than {shown(part.name)} in its place ({whole.name} minus {part.name})"
+        )
+
+
+def refuse_same_names(table: Table, positions: Sequence[int], what: str) -> None:
+    """Refuse two columns of one name, which would be one annotator (or class); engines also ignore case."""
+    seen: dict[str, str] = {}
+    for name in (table.columns[p] for p in positions):
+        if name.casefold() in seen:
+            raise ColumnError(
+                f"{table.name}: two columns are called {shown(seen[name.casefold()])} and {shown(name)}; "
+                f"each {what} needs a unique name (case is ignored)"
+            )
+        seen[name.casefold()] = name
