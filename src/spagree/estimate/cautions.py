@@ -19,9 +19,14 @@ SCALE = 3  # distinct numbers that look like a scale
 LOW_COVERAGE = 0.5
 OUTWEIGHED = 4  # this many items are worth no more than one
 LARGE_TALLY = 100_000  # combinations of cluster and labels
-DECISIONS = frozenset(
-    ("gold", "goldstandard", "groundtruth", "truth", "consensus", "majority", "majorityvote", "adjudicated", "final")
-)
+# fmt: off
+DECISIONS = frozenset((
+    "gold", "goldstandard", "goldlabel", "groundtruth", "truth", "consensus", "majority", "majorityvote", "adjudicated",
+    "adjudicator", "adjudication", "reconciled", "resolved", "final", "reference", "konsens", "mehrheit",
+    "adjudikation", "référence", "majorité", "consenso", "mayoría", "金标准",
+))
+MODELS = ("gpt", "chatgpt", "claude", "gemini", "llama", "mistral", "mixtral", "qwen", "deepseek", "gemma", "command-r")
+# fmt: on
 NEAR_CHANCE = 0.1  # a kappa below this, with an interval down to 0
 
 REMEDY = (
@@ -38,6 +43,7 @@ def cautions(
     return (
         *_assumption(schemes, test),
         *_coverage(tally),
+        *_no_people(tally),
         *_heavy(tally, weights),
         *_clusters(tally),
         *_labels(tally, weights, metric),
@@ -104,15 +110,6 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
         )
     if has_one_annotator(tally):
         yield Caution("one_annotator", f"only one annotator ({people[0]!r}): nobody to agree with")
-    words = (name for name in people if not name[-1:].isdigit())  # of thousands, most end with a number
-    decided = [name for name in words if "".join(filter(str.isalnum, name.casefold())) in DECISIONS]
-    if decided and len(people) > len(decided):
-        named = ", ".join(map(repr, decided))
-        option = " ".join(f"--exclude-annotator {name!r}" for name in decided)
-        yield Caution(
-            "not_a_person",
-            f"{named}: by the name a decision rather than an annotator, but counted as one; to leave it out: {option}",
-        )
     if tally.items == 1:
         yield Caution("one_item", "all annotations belong to one item; is the item column right?")
     elif tally.items == tally.annotations and tally.items > 0:
@@ -128,6 +125,22 @@ def _coverage(tally: Tally) -> Iterator[Caution]:
             "fewer than half of the items have two annotations; if they were chosen at random that is "
             "fine, otherwise the figure describes only those",
         )
+
+
+def _no_people(tally: Tally) -> Iterator[Caution]:
+    """Annotators named like a decision or a model."""
+    people = list(tally.annotators or ())
+    words = (name for name in people if not name[-1:].isdigit())  # of thousands, most end with a number
+    decided = [name for name in words if "".join(filter(str.isalnum, name.casefold())) in DECISIONS]
+    models = [name for name in people if name.casefold().startswith(MODELS)]
+    for kind, names in (("a decision", decided), ("a model", models)):
+        if names and len(people) > len(names):
+            option = " ".join(f"--exclude-annotator {name!r}" for name in names)
+            yield Caution(
+                "not_a_person",
+                f"{', '.join(map(repr, names))}: by the name {kind} rather than an annotator, but counted as one; to "
+                f"leave it out: {option}",
+            )
 
 
 def _heavy(tally: Tally, weights: Weights) -> Iterator[Caution]:

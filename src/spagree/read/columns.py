@@ -27,6 +27,7 @@ COMMON_NAMES: Mapping[str, tuple[str, ...]] = {
         "id",
         "sentence text image filename file question",
         "stimulus stimulusid case hit essayid essay abstractid abstract imagename utt utterance prompt claim",
+        "questionid video",
     ),
     ANNOTATOR: (
         "annotatorid",
@@ -45,7 +46,7 @@ COMMON_NAMES: Mapping[str, tuple[str, ...]] = {
         "labels",
         "class category answer judgement judgment rating annotation response",
         "value choice tag code score",
-        "verdict decision grade diagnosis vote",
+        "verdict decision grade diagnosis vote winner preference",
     ),
     TIME: ("createdat submittedat updatedat annotatedat", "timestamp", "time datetime", "date"),
 }
@@ -144,7 +145,9 @@ def _guess(columns: Sequence[str], role: str, taken: frozenset[int]) -> int | No
             return None
         if hits:
             found = [columns[i] for i in hits]
-            remedy = "rename one of them" if len(set(found)) == 1 else f"say which one, e.g. --{role} {found[0]}"
+            both = f", or both: --item {shown(found[0])} --item {shown(found[1])}" if role == ITEM else ""
+            which = f"say which one, such as --{role} {shown(found[0])}{both}"
+            remedy = "rename one of them" if len(set(found)) == 1 else which
             raise ColumnError(
                 f"{len(hits)} columns could be the {role}: {listed(found)}; {remedy} (columns: {listed(columns)})"
             )

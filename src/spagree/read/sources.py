@@ -240,11 +240,13 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Tab
     if kind == "arrow" or request.engine == POLARS:
         from spagree.read import frames
 
-        return frames.scanned_table(gathered, name)
-    if kind == "parquet":
-        return duckdb_tables.parquet_table(gathered, name, in_memory=request.engine is None)
-    opened = [_opened(file, request, scratch) for file in gathered]
-    return duckdb_tables.text_table(opened, scratch, name, in_memory=request.engine is None)
+        table = frames.scanned_table(gathered, name)
+    elif kind == "parquet":
+        table = duckdb_tables.parquet_table(gathered, name, in_memory=request.engine is None)
+    else:
+        opened = [_opened(file, request, scratch) for file in gathered]
+        table = duckdb_tables.text_table(opened, scratch, name, in_memory=request.engine is None)
+    return replace(table, files=len(gathered))
 
 
 def _opened(file: File, request: Request, scratch: Path) -> TextFile:

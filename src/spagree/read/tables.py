@@ -55,6 +55,7 @@ class Table:
     cautions: tuple[Caution, ...] = ()
     watched: Mapping[Path, Stamp] = field(default_factory=dict)
     first_row: int = 1
+    files: int = 1
 
     def free(self, places: Mapping[str, Sequence[int]]) -> list[int]:
         """The positions of the columns that have a name but none of these roles."""

@@ -39,7 +39,9 @@ FEWEST_SHARES, ROUNDING = 5, 0.011
 PANDAS = "pandas frame"
 MOST_TRIED = 8  # columns that may be the item or the annotator
 SURELY_ITEMS = words("item itemid")
-USUAL_ITEMS = frozenset(name for group in COMMON_NAMES[ITEM] for name in group.split())
+USUAL_ITEMS, USUAL_PEOPLE = (
+    frozenset(name for group in COMMON_NAMES[role] for name in group.split()) for role in (ITEM, ANNOTATOR)
+)
 
 
 def named_like(name: str, words: Collection[str]) -> bool:
@@ -274,8 +276,8 @@ def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> I
     rows = len(table.sample)
     if ANNOTATOR not in places or table.different(places[ITEM]) < rows or rows < FEW_ROWS:
         return
-    named = [p for p in table.free(places) if plain_name(table.columns[p]) in USUAL_ITEMS]
-    better = [p for p in named if table.different([p]) < rows == table.different([p, *places[ANNOTATOR]])]
+    free = sorted(table.free(places), key=lambda p: plain_name(table.columns[p]) not in USUAL_ITEMS)
+    better = [p for p in free if table.different([p]) < rows == table.different([p, *places[ANNOTATOR]])]
     if better:
         item, other = (shown(table.columns[p]) for p in (places[ITEM][0], better[0]))
         yield Caution(
@@ -296,8 +298,9 @@ def refuse_few_items(
         return
     if asked is not None and table.different([asked.position]) < few:
         return
-    better = " ".join(f"--item {name}" for name in _telling(table, places))
-    remedy = f"use {better}" if better else "name the columns that identify an item with --item, repeated if several"
+    better = " ".join(f"--item {shown(table.columns[p])}" for p in _telling(table, places))
+    otherwise = _ids_anew(table) or "name the columns that identify an item with --item, repeated if several"
+    remedy = f"use {better}" if better else otherwise
     raise ColumnError(
         f"{table.name}: column {shown(name)} has only {count(few, 'value')}, each labelled many times by the same "
         f"annotator, so it does not look like the item; {remedy} (columns: {listed(table.columns)})"
@@ -309,20 +312,55 @@ def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     keys = [p for role in (ITEM, ANNOTATOR) for p in places.get(role, ())]
     if ANNOTATOR not in places or table.different(keys) == len(table.sample):
         return ""
-    names = _telling(table, places)
-    if not names:
-        return ""
-    items = " ".join(f"--item {name}" for name in names)
+    people = [p for p in table.free(places) if plain_name(table.columns[p]) in USUAL_PEOPLE]
+    for person in people:
+        if table.different([*places[ITEM], person]) == len(table.sample) > table.different([person]):
+            name = shown(table.columns[person])
+            return f"column {name} distinguishes these annotations: use --annotator {name} if it names the annotators"
+    telling = _telling(table, places)
+    if not telling:
+        return _ids_anew(table)
+    items = " ".join(f"--item {shown(table.columns[p])}" for p in telling)
+    last = telling[-1]
+    name, first = table.columns[last], next(row[last] for row in table.sample if len(row) > last)
     return (
-        f"column {names[-1]} distinguishes these annotations: use {items} if it is part of the item, or --question "
-        "COLUMN=VALUE if it names the question; if annotators labelled an item again, choose with --duplicates"
+        f"column {shown(name)} distinguishes these annotations: use {items} if it is part of the item, or --where "
+        f"{shown(f'{name}={first}')} for one of its values; if annotators labelled an item again, choose with "
+        "--duplicates"
     )
 
 
-def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[str]:
-    """The columns that would make annotations unique: another item column, or one more beside the present ones."""
-    free = table.free(places)
+def apart_rows(table: Table, keys: Sequence[int]) -> str:
+    """What distinguishes rows of a wide table that have the same item."""
+    rows = len(table.sample)
+    if not keys or table.different(keys) == rows:
+        return ""
+    more = [p for p in table.free({ITEM: keys}) if table.different([*keys, p]) == rows]
+    named = [p for p in more if plain_name(table.columns[p]) in USUAL_ITEMS] or more
+    if named and table.files == 1:
+        options = " ".join(f"--item {shown(table.columns[p])}" for p in (*keys, named[0]))
+        return f"column {shown(table.columns[named[0]])} distinguishes the rows of an item: use {options}"
+    return _ids_anew(table) or "if every row is an item, add a column that numbers the rows, and name it with --item"
+
+
+def _ids_anew(table: Table) -> str:
+    if table.files == 1:
+        return ""
+    return (
+        "if items are numbered anew in each file, put the name of the file in front of each number; if annotators "
+        "labelled an item again, choose with --duplicates first or --duplicates last"
+    )
+
+
+def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[int]:
+    """The columns that would make annotations unique: another item column, or more beside the present ones."""
+    free, rows = table.free(places), len(table.sample)
     for items in [*([p] for p in free), *([*places[ITEM], p] for p in free)]:
-        if len(table.sample) == table.different([*items, *places[ANNOTATOR]]) > table.different(items):
-            return [shown(table.columns[p]) for p in items]
-    return []
+        if rows == table.different([*items, *places[ANNOTATOR]]) > table.different(items):
+            return items
+    found = list(places[ITEM])
+    for p in free[:MOST_TRIED]:  # several more, each of which tells some annotations apart
+        if table.different([*found, *places[ANNOTATOR]]) < table.different([*found, p, *places[ANNOTATOR]]):
+            found.append(p)
+    is_told = rows == table.different([*found, *places[ANNOTATOR]]) > table.different(found)
+    return found if is_told else []

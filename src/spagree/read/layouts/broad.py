@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any, cast
 
 from spagree.errors import ColumnError, UsageError
@@ -15,13 +13,19 @@ from spagree.read import cells, columns, contents
 from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME
 from spagree.read.contents import Held, held_by
 from spagree.read.frames import is_spark
-from spagree.read.layouts.advice import ANSWER_WORDS, ITEM_WORDS, PEOPLE_WORDS, is_numbered, is_person, named_like
+from spagree.read.layouts.advice import (
+    ITEM_WORDS,
+    apart_rows,
+    is_numbered,
+    named_like,
+)
 from spagree.read.layouts.long import joined
 from spagree.read.layouts.marked_rows import caution_trials
 from spagree.read.layouts.odd_columns import (
     caution_consensus,
     caution_copies,
     caution_unassigned,
+    refuse_grid,
     refuse_repeated_names,
     refuse_same_names,
     refuse_total,
@@ -85,7 +89,8 @@ def wide(table: Table, request: Request) -> Layout:
     cautions += (*_looks_like_counts(held), *_looks_transposed(broad, request), *caution_second_header(table, held))
     cautions += (*caution_consensus(held), *caution_copies(held), *caution_unassigned(held))
     cautions += tuple(summaries(table, broad.keys, held, are_counts=False))
-    return Layout(labels, "wide", broad.names(ANNOTATOR), broad.guessed, cautions)
+    apart = apart_rows(table, broad.keys)
+    return Layout(labels, "wide", broad.names(ANNOTATOR), broad.guessed, cautions, apart=apart)
 
 
 def transposed(table: Table, request: Request) -> Layout:
@@ -219,7 +224,7 @@ def _sorted(
     if len(every) <= 1:
         return every, nameless
     if what == "annotator":
-        _refuse_grid(table, every)
+        refuse_grid(table, every)
     found = contents.sort_out(held, of_forms=key == ANNOTATOR)
     if len(found.groups) > 1:  # they answer different questions, unless nobody ever agreed
         groups = [listed([table.columns[p] for p in group], limit=6) for group in found.groups[:4]]
@@ -306,42 +311,6 @@ def _header_as_data(table: Table, positions: Sequence[int]) -> Iterator[Caution]
             f"the first line ({listed(first, 4)}) holds nothing that occurs below: if it is a header, leave out "
             "--no-header",
         )
-
-
-def _refuse_grid(table: Table, positions: Sequence[int]) -> None:
-    """Refuse names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions, or the reverse."""
-    pairs = {parts: p for p in positions if all(parts := _parts(table.columns[p]))}
-    sides = ({pair[i] for pair in pairs} for i in (0, 1))
-    first, last = (sorted(side, key=lambda word: (word not in ANSWER_WORDS, word)) for side in sides)
-    if len(first) < 2 or len(last) < 2 or set(pairs) != set(product(first, last)) or len(pairs) < len(positions):  # noqa: PLR2004
-        return
-    if all(named_like(word, PEOPLE_WORDS) for word in first) and all(word.isdecimal() for word in last):
-        return  # expert_1, expert_2, crowd_1 …: annotators of several kinds
-    columns_of = {
-        tuple(first): [pairs[one, last[0]] for one in first],
-        tuple(last): [pairs[first[0], two] for two in last],
-    }
-    sure = [side for side in columns_of if all(word.isdecimal() or is_person(word) for word in side)]
-    told = [
-        f"if {listed(side, 5)} are annotators: "
-        + " ".join(f"--label {shown(table.columns[p])}" for p in columns_of[side][:6])
-        for side in sure or columns_of
-    ]
-    raise ColumnError(
-        f"{table.name}: the columns look like annotators times questions ({listed(first, 5)} times {listed(last, 5)}); "
-        "name the columns of one question",
-        told,
-    )
-
-
-def _parts(name: str) -> tuple[str, str]:
-    """The two parts of a name: before and after its last separator, or its number.
-
-    >>> _parts("ann1_tone"), _parts("fluency 2"), _parts("fluency2"), _parts("Maria")
-    (('ann1', 'tone'), ('fluency', '2'), ('fluency', '2'), ('', ''))
-    """
-    found = re.fullmatch(r"(.+?)[ _.\-]*(\d+)", name) or re.fullmatch(r"(.+)[ _.\-]+([^ _.\-]+)", name)
-    return (found[1], found[2]) if found else ("", "")
 
 
 def _looks_like_counts(held: Sequence[Held]) -> Iterator[Caution]:

@@ -15,6 +15,7 @@ from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LIN
 from spagree.read.contents import held_by, link_column, plain_name, values_by_item, words
 from spagree.read.layouts import advice, lookalikes, question_column
 from spagree.read.layouts.marked_rows import caution_marked
+from spagree.read.layouts.mixed_rows import caution_mixed
 from spagree.read.request import Request
 from spagree.read.tables import Layout, Small, Table, cell, listed, shown, sql_literal, wrong_cell
 from spagree.understood import Caution
@@ -159,6 +160,8 @@ def long(table: Table, request: Request) -> Layout:
     cautions += () if CLUSTER in places else tuple(_caution_clusters(table, places))
     cautions += tuple(caution_marked(table, places, [each.column for each in request.conditions()]))
     cautions += tuple(advice.caution_unique_items(table, places)) if ITEM in roles.guessed else ()
+    is_guess = ITEM in roles.guessed and asked is None
+    cautions += tuple(caution_mixed(table, places, [each.column for each in request.conditions()], is_guess))
     kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())
     return Layout(rows, "long", names, kept, cautions, places, advice.apart(table, places))
 

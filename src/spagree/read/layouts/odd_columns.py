@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 from spagree.errors import ColumnError
 from spagree.read.contents import FIGURES, Held, plain_text, whole_rows, words_of
-from spagree.read.layouts.advice import SURELY_PEOPLE, named_like
+from spagree.read.layouts.advice import ANSWER_WORDS, PEOPLE_WORDS, SURELY_PEOPLE, is_person, named_like
 from spagree.read.tables import Table, listed, shown
 from spagree.understood import Caution
 
@@ -132,3 +132,39 @@ def refuse_same_names(table: Table, positions: Sequence[int], what: str) -> None
                 f"each {what} needs a unique name (case is ignored)"
             )
         seen[name.casefold()] = name
+
+
+def refuse_grid(table: Table, positions: Sequence[int]) -> None:
+    """Refuse names such as ann1_tone, ann1_topic, ann2_tone, ann2_topic: annotators times questions, or the reverse."""
+    pairs = {parts: p for p in positions if all(parts := _parts(table.columns[p]))}
+    sides = ({pair[i] for pair in pairs} for i in (0, 1))
+    first, last = (sorted(side, key=lambda word: (word not in ANSWER_WORDS, word)) for side in sides)
+    if len(first) < 2 or len(last) < 2 or set(pairs) != set(product(first, last)) or len(pairs) < len(positions):  # noqa: PLR2004
+        return
+    if all(named_like(word, PEOPLE_WORDS) for word in first) and all(word.isdecimal() for word in last):
+        return  # expert_1, expert_2, crowd_1 …: annotators of several kinds
+    columns_of = {
+        tuple(first): [pairs[one, last[0]] for one in first],
+        tuple(last): [pairs[first[0], two] for two in last],
+    }
+    sure = [side for side in columns_of if all(word.isdecimal() or is_person(word) for word in side)]
+    told = [
+        f"if {listed(side, 5)} are annotators: "
+        + " ".join(f"--label {shown(table.columns[p])}" for p in columns_of[side][:6])
+        for side in sure or columns_of
+    ]
+    raise ColumnError(
+        f"{table.name}: the columns look like annotators times questions ({listed(first, 5)} times {listed(last, 5)}); "
+        "name the columns of one question",
+        told,
+    )
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """The two parts of a name: before and after its last separator, or its number.
+
+    >>> _parts("ann1_tone"), _parts("fluency 2"), _parts("fluency2"), _parts("Maria")
+    (('ann1', 'tone'), ('fluency', '2'), ('fluency', '2'), ('', ''))
+    """
+    found = re.fullmatch(r"(.+?)[ _.\-]*(\d+)", name) or re.fullmatch(r"(.+)[ _.\-]+([^ _.\-]+)", name)
+    return (found[1], found[2]) if found else ("", "")
