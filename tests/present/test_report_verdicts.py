@@ -124,9 +124,17 @@ def test_an_assumption_without_a_trend_that_does_not_hold_either() -> None:
 
 
 def test_no_better_than_chance() -> None:
-    rows = [(item, who, "xy"[(item * (who + 3) // 2) % 2]) for item in range(40) for who in range(2)]
+    rows = [(item, who, "xy"[item // (1 + who) % 2]) for item in range(200) for who in range(2)]
     found = judged(rows)["Beyond chance"]
     assert found.state == "problem" and "do not clearly agree more often" in found.words
+
+
+def test_agreement_below_chance_asks_for_swapped_labels() -> None:
+    rows = [(item, who, "xy"[who]) for item in range(40) for who in range(2)]
+    found = judged(rows)["Beyond chance"]
+    assert found.state == "problem" and found.words.startswith("People agree less often than labels picked blindly")
+    shown = " ".join(str(spagree.measure(rows)).split())
+    assert "swapped two labels" in found.words and "agreement is below chance" in shown and "close to" not in shown
 
 
 def test_hardly_better_than_chance_is_worth_a_look() -> None:

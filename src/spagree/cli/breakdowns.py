@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from spagree.cli.console import draw, note, print_json, say, warn, working
+from spagree.cli.console import draw, note, print_json, say, tell, warn, working
 from spagree.cli.options import Command, force_option, option, options_of, reading_options, rows_as_json, to_python
 from spagree.errors import UsageError, count
 from spagree.options import Estimating
@@ -112,7 +112,9 @@ def classes(worst: int, as_json: bool, **options: Any) -> None:
         return
     _draw(rows, ("agreement", "interval", "annotations", "share", "items", "class"))
     if together:
-        say('\nConfused classes: probability that a second annotator chooses "other", given that a first chose "class"')
+        tell(
+            '\nConfused classes: probability that a second annotator chooses "other", given that a first chose "class"'
+        )
     _draw(together, ("probability", "pairs", "items", "class", "other"), "\nNo classes were confused.")
 
 
@@ -140,7 +142,7 @@ def annotators(worst: int, as_json: bool, **options: Any) -> None:
     _draw(rows, (*columns, "commonest", "commonest_share"))
     blind = [row["annotator"] for row in rows if row["one_label"]]
     if blind:
-        say(f"Used the same label for every item: {', '.join(printable(name) for name in blind)}")
+        tell(f"Used the same label for every item: {', '.join(printable(name) for name in blind)}")
 
 
 @click.command(cls=Command)

@@ -136,6 +136,16 @@ def draw(*parts: Any, least: int = 0) -> None:
     say(text if terminal.is_terminal else plain, newline=False)
 
 
+def tell(text: str) -> None:
+    """Print sentences: between words a terminal's lines may end, in a pipe each stays on its line."""
+    from rich.text import Text
+
+    if sys.stdout.isatty():
+        draw(Text(text))
+    else:
+        say(text)
+
+
 def terminal_width() -> int:
     """The terminal's width in columns, or the value of COLUMNS."""
     from rich.console import Console

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from spagree.cli.console import Picture, draw, note, print_json, say, warn, working
+from spagree.cli.console import Picture, draw, note, print_json, tell, warn, working
 from spagree.cli.options import (
     Command,
     chart_option,
@@ -77,7 +77,7 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
     if as_json:
         print_json({"rows": rows})
     elif is_plan:
-        say(plan_lines(rows, speed))
+        tell(plan_lines(rows, speed))
         if any(row["more_annotations"] for row in rows):
             draw(plan_table(rows), least=WIDE)
     if not is_plan:

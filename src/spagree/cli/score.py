@@ -172,12 +172,12 @@ def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, ass
         if question:
             say(f"══ {printable(question, 80)} ══")
         about = agreement.measurement.summary(agreement.findings)
-        draw(summary(about, agreement.understood, verbose=verbose, width=terminal_width()))
+        draw(summary(about, agreement.understood, verbose=verbose))
         if agreement.groups is not None:
             from spagree.present.group_words import groups_summary
 
             say("")
-            draw(groups_summary(agreement.groups, width=terminal_width()))
+            draw(groups_summary(agreement.groups))
         if question in came:
             from spagree.present.designs import explain_returned
 

@@ -56,11 +56,12 @@ def near_chance(tally: Tally, kappa: Corrected) -> tuple[Caution, ...]:
         return ()
     if tally.pairable_items < FEW_ITEMS or kappa.low > 0 or kappa.value >= NEAR_CHANCE:
         return ()
-    message = (
-        f"agreement is {kappa.observed:.3f}, and labels picked blindly, each as often as it was used here, would reach "
-        f"{kappa.expected:.3f}: people hardly agree beyond chance; report a coefficient alongside SPA"
-    )
-    return (Caution("near_chance", message),)
+    blindly = "labels picked blindly, each as often as it was used here, would reach"
+    both = f"agreement is {kappa.observed:.3f}, and {blindly} {kappa.expected:.3f}"
+    beyond = "people hardly agree beyond chance; report a coefficient alongside SPA"
+    if kappa.high is not None and kappa.high < 0:
+        beyond = "people agree less than that; check whether somebody swapped two labels or uses them differently"
+    return (Caution("near_chance", f"{both}: {beyond}"),)
 
 
 def _assumption(schemes: Mapping[str, Estimate], test: Missingness) -> Iterator[Caution]:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from spagree.errors import count
 from spagree.estimate import Estimate
 from spagree.estimate.uncertainty import COVERS
 from spagree.present.document import FORMAT, estimate_document, to_json
-from spagree.present.tables import bare, rendered
+from spagree.present.fitted import Fitted, bare
+from spagree.present.tables import rendered
 from spagree.present.wording import change, escape_controls, figure, limits, p_value, printable, span
 from spagree.version import __version__
 
@@ -143,7 +143,7 @@ def comparison_summary(compared: Compared) -> Group:
     return Group(*parts, Text(), *(Text(note, style="dim") for note in _notes(compared)))
 
 
-def _sides(sides: Sequence[Side]) -> Table:
+def _sides(sides: Sequence[Side]) -> Fitted:
     shown = bare("", "SPA", "interval", "kappa", "interval")
     for side in sides:
         ends = limits(side.spa.low, side.spa.high), limits(side.kappa.low, side.kappa.high)
@@ -151,7 +151,7 @@ def _sides(sides: Sequence[Side]) -> Table:
     return shown
 
 
-def differences(pairs: Sequence[Pair]) -> Table:
+def differences(pairs: Sequence[Pair]) -> Fitted:
     """One line per pair: SPA, kappa, shared items."""
     several = len(pairs) > 1
     shown = bare("difference", "SPA", "interval", "kappa", "interval", "shared items", "p (Holm)" if several else "p")

@@ -14,8 +14,8 @@ from spagree.estimate import Corrected, Estimate
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.present.comparison_words import difference_document
 from spagree.present.document import document, estimate_document
-from spagree.present.tables import bare
-from spagree.present.terminal import ROOM_FOR_BARS, IntervalChart
+from spagree.present.fitted import CHART, ENDS, NAME, Fitted, Heading
+from spagree.present.terminal import IntervalChart
 from spagree.present.wording import change, figure, interval, p_value, printable, span
 
 if TYPE_CHECKING:
@@ -97,12 +97,13 @@ def groups_document(groups: Groups) -> dict[str, Any]:
     }
 
 
-def groups_summary(groups: Groups, width: int = 100) -> Group:
+def groups_summary(groups: Groups) -> Group:
     """One line per group, agreement between groups of annotators, and which groups differ."""
     title = Text(f"By {printable(groups.column)} (groups of {groups.of})", style="bold")
     lines = group_lines(groups)
-    chart = IntervalChart([line.spa for line in lines if line.spa.value is not None], shown=width >= ROOM_FOR_BARS)
-    table = bare("group", "items", "agreement", "interval", "", left=[""])
+    chart = IntervalChart([line.spa for line in lines if line.spa.value is not None])
+    group = Heading("group", is_right=False, least=NAME)
+    table = Fitted(group, Heading("items"), Heading("agreement"), ENDS, CHART)
     for name, spa, items, _ in lines:
         ends = interval(spa) if spa.low is not None else f"none: {spa.undefined}"
         table.add_row(name, f"{items:,}", figure(spa.value), ends, chart.draw(spa))

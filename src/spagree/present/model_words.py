@@ -14,7 +14,7 @@ from spagree.estimate.models import AS_GOOD, WORSE, ClassAgreement, ModelFinding
 from spagree.estimate.uncertainty import COVERS
 from spagree.present.comparison_words import chart_row, difference_document, figure_document
 from spagree.present.document import FORMAT
-from spagree.present.tables import bare
+from spagree.present.fitted import bare
 from spagree.present.wording import change, figure, limits, percent, printable, span
 from spagree.version import __version__
 

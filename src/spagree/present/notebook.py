@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from itertools import chain
 
 from spagree.estimate import Findings
 from spagree.estimate.breakdown_values import Breakdowns
@@ -23,11 +24,12 @@ def to_html(breakdowns: Breakdowns) -> str:
         for name, estimate in {findings.spa.weights: findings.spa, **findings.schemes}.items()
     )
     warnings = "".join(f"<li>{_text(caution.message)}</li>" for caution in findings.warnings)
+    words = " ".join(chain.from_iterable(headline(breakdowns)))
     heads = "<th>scheme</th><th>agreement</th><th>interval</th>"
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
     return (
         f"<div><p><strong>SPA {figure(findings.spa.value)}</strong> "
-        f"({interval_name(findings.spa)} {interval(findings.spa)})<br>{_text(' '.join(headline(breakdowns)))}</p>"
+        f"({interval_name(findings.spa)} {interval(findings.spa)})<br>{_text(words)}</p>"
         f"{bar(findings)}<p>{check_line(breakdowns)}</p>"
         f"<details><summary>All weighting schemes</summary>{table}</details>"
         + (f"<ul>{warnings}</ul>" if warnings else "")

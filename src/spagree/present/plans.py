@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
 from spagree.errors import DataError, count
 from spagree.estimate.budgets import Pace
 from spagree.estimate.crowds import MORE_PEOPLE
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
-from spagree.present.tables import bare
+from spagree.present.fitted import Fitted, bare
 from spagree.present.wording import figure, limits, moment
 
 if TYPE_CHECKING:
@@ -108,7 +106,7 @@ def _wide(row: Mapping[str, Any]) -> str:
     return f"{_width(row)} ({between})" if between else _width(row)
 
 
-def plan_table(rows: Rows) -> Table:
+def plan_table(rows: Rows) -> Fitted:
     """Every route and number of annotations per item, the best marked; only the best if there are many rows."""
     known = [row for row in rows if not row.get("undefined") and row["more_annotations"]]
     listed = known if len(known) <= MOST_ROWS else [row for row in known if row["best"]]
@@ -126,7 +124,7 @@ def plan_table(rows: Rows) -> Table:
     }
     filled = {title: [cell(row) for row in listed] for title, cell in columns.items()}
     kept = {title: cells for title, cells in filled.items() if any(cells)}
-    shown = bare(*kept, left=["route"])
+    shown = bare(*kept, names=["route"], spare=["between", "half-width", "done", "each"])
     for cells in zip(*kept.values(), strict=True):
         shown.add_row(*cells)
     return shown
@@ -165,10 +163,10 @@ def development_rows(development: polars.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def development_table(rows: Rows) -> Table:
+def development_table(rows: Rows) -> Fitted:
     """One row per step: agreement up to then, and agreement on the items finished most recently."""
     titles = ("until", "annotations", "items", "SPA so far", "interval", "recent items", "interval")
-    shown = bare(*titles, left=["interval"])
+    shown = bare(*titles, left=["interval"], spare=["items", "annotations", "interval"])
     for row in rows:
         time = row["time"] if isinstance(row["time"], str) else moment(float(row["time"]))
         figures = [

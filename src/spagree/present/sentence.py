@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spagree.errors import count
-from spagree.estimate import CUSTOM, NOMINAL, Estimate, Findings
+from spagree.estimate import CUSTOM, NOMINAL, Corrected, Estimate, Findings
 from spagree.estimate.breakdown_values import NOT_ASKED, Absent, Breakdowns
 from spagree.estimate.similarity import SCALES, SET_METRICS
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
@@ -71,11 +71,15 @@ def _new_items(breakdowns: Breakdowns) -> str:
     return "new items" if breakdowns.findings.data.clusters is None else "new clusters of items"
 
 
-def headline(breakdowns: Breakdowns) -> tuple[str, ...]:
+def headline(breakdowns: Breakdowns) -> list[tuple[str, ...]]:
     """The sentences below the number: its meaning, what its intervals cover, and chance if it matters."""
     chance = chance_words(breakdowns.findings)
-    meaning = (in_words(breakdowns.findings), " ".join(interval_words(breakdowns)))
-    return tuple(words for words in (*meaning, f"{chance.capitalize()}." if chance else "") if words)
+    told = [
+        (in_words(breakdowns.findings),),
+        interval_words(breakdowns),
+        (f"{chance.capitalize()}.",) if chance else (),
+    ]
+    return [words for words in told if words]
 
 
 def chance_words(findings: Findings) -> str:
@@ -86,8 +90,14 @@ def chance_words(findings: Findings) -> str:
     near = any(warning.code == "near_chance" for warning in findings.warnings)
     if findings.metric == NOMINAL and not near:
         return ""
-    close = ": agreement is close to chance" if near else ""
+    place = "below" if is_below_chance(kappa) else "close to"
+    close = f": agreement is {place} chance" if near else ""
     return f"chance agreement {figure(kappa.expected)}, spa_kappa {figure(kappa.value)}{close}"
+
+
+def is_below_chance(kappa: Corrected) -> bool:
+    """Whether people agree less than blind guessing would, by more than the interval allows."""
+    return kappa.high is not None and kappa.high < 0
 
 
 def interval_name(estimate: Estimate) -> str:
@@ -119,7 +129,7 @@ def beyond_chance(findings: Findings) -> str:
         return ""
     way = f"{figure(kappa.value, 2)} of the way from chance ({figure(kappa.expected, 2)}) to full agreement"
     if kappa.value <= 0:
-        return f"No better than chance ({figure(kappa.expected, 2)})."
+        return f"{'Worse' if is_below_chance(kappa) else 'No better'} than chance ({figure(kappa.expected, 2)})."
     if kappa.low <= 0:
         return f"Not clearly better than chance: {way}."
     names = " to ".join(dict.fromkeys((level_name(kappa.low), level_name(kappa.high))))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from types import MappingProxyType
 from typing import Any, Literal
 
 from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
 
+from spagree.present.fitted import NAME, Fitted, Heading
 from spagree.present.wording import change, escape_controls, figure, limits, number, percent, printable
 
 Kind = Literal["name", "words", "figure", "count", "percent", "change", "interval", "truth"]
@@ -131,6 +130,12 @@ COLUMNS = {
     )
 }
 
+# the first to go in a narrow terminal comes first
+SPARE = (
+    *("commonest_share", "commonest", "scott_pi", "entropy", "spa_without", "change", "share", "kappa interval"),
+    *("items", "shared", "annotations", "pairs", "against_others", "cohen_kappa", "stands_out", "interval"),
+)
+
 
 def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows for JSON: names as text, undefined values as null, with the reason.
@@ -149,25 +154,19 @@ def plain_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Table:
+def table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> Fitted:
     """These columns of the breakdowns for a terminal; figures on few items are dim and marked with *."""
     columns = [COLUMNS[key] for key in keys]
-    shown = bare()
-    for column in columns:
-        right = column.is_number
-        shown.add_column(column.title, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    shown = Fitted(*map(_heading, columns))
     for row in rows:
-        cells = (Text(cell(row, column).shown) for column in columns)
-        shown.add_row(*cells, style="dim" if row.get("few") else "")
+        shown.add_row(*(cell(row, column).shown for column in columns), style="dim" if row.get("few") else "")
     return shown
 
 
-def bare(*titles: str, left: Collection[str] = ()) -> Table:
-    """A table without lines; the first column and those named are left-aligned, the others right-aligned."""
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for place, title in enumerate(titles):
-        shown.add_column(title, justify="left" if not place or title in left else "right", no_wrap=True)
-    return shown
+def _heading(column: Column) -> Heading:
+    least = NAME if column.kind in ("name", "words") else None
+    spare = SPARE.index(column.key) if column.key in SPARE else None
+    return Heading(column.title, is_right=column.is_number, least=least, spare=spare)
 
 
 def rendered(shown: RenderableType) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,22 +15,22 @@ from spagree.estimate import Estimate, Findings
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_chance
 from spagree.estimate.uncertainty import ANNOTATORS, COVERS, ITEMS
+from spagree.present.fitted import CHART, ENDS, Fitted, Heading
 from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name, kappa_bias
 from spagree.present.verdicts import checked
 from spagree.present.wording import escape_controls, figure, interval, label_list, left_out, number, percent, printable
 from spagree.understood import Understood
 
 CHART_WIDTH = 26
-ROOM_FOR_BARS = 80
 MOST_ROWS = 12
 STYLES = {"ok": "green", "look": "yellow", "problem": "bold red"}
 COLOURS = {FINE: "green", LOOK: "yellow", PROBLEM: "red", CANNOT_TELL: "yellow"}
 
 
-def summary(breakdowns: Breakdowns, understood: Understood | None, *, verbose: bool = True, width: int = 100) -> Group:
+def summary(breakdowns: Breakdowns, understood: Understood | None, *, verbose: bool = True) -> Group:
     """The summary as one rich renderable: short, or with every scheme, coefficient and check."""
     findings = breakdowns.findings
-    details = _figures(findings, bars=width >= ROOM_FOR_BARS) if verbose else ()
+    details = _figures(findings) if verbose else ()
     return Group(
         _headline(breakdowns),
         Text(),
@@ -42,14 +43,26 @@ def summary(breakdowns: Breakdowns, understood: Understood | None, *, verbose: b
     )
 
 
-def _headline(breakdowns: Breakdowns) -> Text:
-    """The number, coloured by agreement beyond chance."""
+def _headline(breakdowns: Breakdowns) -> Group:
+    """The number, coloured by agreement beyond chance, and what it means."""
     spa = breakdowns.findings.spa
     colour = "red" if spa.value is None else COLOURS[beyond_chance(breakdowns.findings).state]
     line = Text.assemble("SPA ", (figure(spa.value), f"bold {colour}"))
     if spa.low is not None:
         line.append(f"   {interval_name(spa)} {interval(spa)}   ({spa.weights} weights)")
-    return Text("\n").join([line, *map(Text, headline(breakdowns))])
+    return Group(line, *map(Sentences, headline(breakdowns)))
+
+
+class Sentences:
+    """Sentences on one line, or on a line each if they do not fit on one."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        together = " ".join(self.words)
+        fits = cell_len(together) <= options.max_width
+        yield from [Text(together)] if fits else map(Text, self.words)
 
 
 def _facts(findings: Findings, understood: Understood | None) -> Table:
@@ -95,8 +108,8 @@ def _coverage_lines(findings: Findings) -> list[str]:
     used = f"{data.pairable_items:,} of {count(data.items, 'item')} can be used{share}"
     spread = data.annotations_per_item
     if spread:
-        ends = f"{spread.min:,}" if spread.min == spread.max else f"{spread.min:,}–{spread.max:,}"
-        used += f"; annotations per item: {ends}, median {number(spread.median)}"
+        ends = f"{spread.min:,}–{spread.max:,}, median {number(spread.median)}"
+        used += f"; annotations per item: {f'{spread.min:,}' if spread.min == spread.max else ends}"
     once = f"{count(data.unpairable_items, 'item')} with a single annotation: nothing to compare it with"
     return [used, once] if data.unpairable_items else [used]
 
@@ -107,11 +120,18 @@ def _checks(breakdowns: Breakdowns, *, every: bool) -> Iterator[RenderableType]:
     if verdicts:
         yield Text("\nChecks", style="bold")
     for verdict in verdicts:
-        yield _indented(f"{verdict.icon} {verdict.title}: {verdict.words}", STYLES[verdict.state])
+        yield _bullet(verdict.icon, f"{verdict.title}: {verdict.words}", STYLES[verdict.state])
 
 
-def _indented(words: str, style: str = "") -> Padding:
-    return Padding(Text(words, style=style), (0, 2))
+def _bullet(sign: str, words: str, style: str = "") -> Table:
+    """A sign, and beside it words that may take several lines."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(Text(f"  {sign}", style), Text(words, style))
+    return grid
+
+
+def _indented(words: str) -> Padding:
+    return Padding(Text(words), (0, 2))
 
 
 def _next_steps(findings: Findings) -> Iterator[RenderableType]:
@@ -122,27 +142,27 @@ def _next_steps(findings: Findings) -> Iterator[RenderableType]:
     yield _indented("--report FILE: a page with charts; spagree items: where annotators disagree")
 
 
-def _figures(findings: Findings, *, bars: bool) -> Iterator[RenderableType]:
+def _figures(findings: Findings) -> Iterator[RenderableType]:
     if findings.spa.value is None:
         return
     yield Text("\nWeighting schemes", style="bold")
-    yield _scheme_table(findings, bars=bars)
+    yield _scheme_table(findings)
     yield Text("\nCorrected for chance", style="bold")
-    yield _chance_table(findings)
+    yield _chance_figures(findings)
     if findings.spa.interval_for == ANNOTATORS:
         yield _indented(f"These intervals cover {COVERS[ITEMS]}.")
     for words in filter(None, (chance_gap(findings), kappa_bias(findings))):
         yield _indented(words)
     if len(findings.missingness.by_n) > 1:
         yield Text("\nAgreement by number of annotations", style="bold")
-        yield _by_n_table(findings, bars=bars)
+        yield _by_n_table(findings)
 
 
-def _scheme_table(findings: Findings, *, bars: bool) -> Table:
+def _scheme_table(findings: Findings) -> Fitted:
     rows = dict(findings.schemes)
     rows.setdefault(findings.spa.weights, findings.spa)  # custom weights
-    table = _interval_columns("scheme")
-    chart = IntervalChart(rows.values(), shown=bars)
+    table = Fitted(Heading("  scheme", is_right=False), Heading("agreement"), ENDS, CHART)
+    chart = IntervalChart(rows.values())
     for name, estimate in rows.items():
         style = "bold" if name == findings.spa.weights else ""
         marked = ("▸ " if style else "  ") + name
@@ -150,24 +170,30 @@ def _scheme_table(findings: Findings, *, bars: bool) -> Table:
     return table
 
 
-def _chance_table(findings: Findings) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    for name in ("  coefficient", "value", "interval", "observed", "by chance"):
-        right = name in ("value", "observed", "by chance")
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
+def _chance_figures(findings: Findings) -> RenderableType:
+    """Every coefficient, or why there is none."""
+    values, reasons = zip(*((each.value, each.undefined) for each in findings.chance.values()), strict=True)
+    if set(values) == {None} and len(set(reasons)) == 1:
+        return _indented(f"Undefined: {reasons[0]}.")
+    return _chance_table(findings)
+
+
+def _chance_table(findings: Findings) -> Fitted:
+    parts = (Heading("observed", spare=1), Heading("by chance", spare=0))
+    table = Fitted(Heading("  coefficient", is_right=False), Heading("value"), ENDS, *parts)
     for name, coefficient in findings.chance.items():
         if coefficient.value is None:
-            table.add_row(f"  {name}", "undefined", Text(str(coefficient.undefined)), "", "")
+            table.add_row(f"  {name}", "undefined", str(coefficient.undefined), "", "")
         else:
-            both = (figure(coefficient.observed), figure(coefficient.expected))
-            table.add_row(f"  {name}", figure(coefficient.value), interval(coefficient), *both)
+            figures = (figure(coefficient.observed), figure(coefficient.expected))
+            table.add_row(f"  {name}", figure(coefficient.value), interval(coefficient), *figures)
     return table
 
 
-def _by_n_table(findings: Findings, *, bars: bool) -> Table:
+def _by_n_table(findings: Findings) -> Fitted:
     rows = findings.missingness.by_n[:MOST_ROWS]
-    table = _interval_columns("annotations", "items")
-    chart = IntervalChart([row.agreement for row in rows], shown=bars)
+    table = Fitted(Heading("  annotations"), Heading("items", spare=1), Heading("agreement"), ENDS, CHART)
+    chart = IntervalChart([row.agreement for row in rows])
     for row in rows:
         mean = row.agreement
         table.add_row(f"{row.n:,}", f"{row.items:,}", figure(mean.value), interval(mean), chart.draw(mean))
@@ -177,27 +203,16 @@ def _by_n_table(findings: Findings, *, bars: bool) -> Table:
     return table
 
 
-def _interval_columns(first: str, *more: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    table.add_column(f"  {first}", justify="right" if more else "left", overflow="fold")
-    for name in (*more, "agreement"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("interval", overflow="fold")
-    table.add_column("", no_wrap=True)
-    return table
-
-
 class IntervalChart:
     """Intervals on one scale: overlap is visible without reading numbers."""
 
-    def __init__(self, estimates: Iterable[Estimate], *, shown: bool) -> None:
-        self.shown = shown
+    def __init__(self, estimates: Iterable[Estimate]) -> None:
         ends = [end for each in estimates for end in (each.low, each.high, each.value) if end is not None]
         self.low, self.high = min(ends, default=0.0), max(ends, default=1.0)
 
     def draw(self, estimate: Estimate) -> str:
         """One line: ├───●───┤."""
-        if estimate.value is None or not self.shown:
+        if estimate.value is None:
             return ""
         cells = [" "] * (CHART_WIDTH + 1)
         if estimate.low is not None and estimate.high is not None:
@@ -216,7 +231,7 @@ def _warnings(findings: Findings) -> Iterator[RenderableType]:
     if findings.warnings:
         yield Text("\nWarnings", style="bold yellow")
     for caution in findings.warnings:
-        yield _indented("! " + escape_controls(caution.message))
+        yield _bullet("!", escape_controls(caution.message))
 
 
 def _citation(breakdowns: Breakdowns) -> Iterator[RenderableType]:

@@ -12,7 +12,7 @@ from spagree.estimate.breakdown_values import Breakdowns, known
 from spagree.estimate.checks import Check
 from spagree.estimate.missingness import Missingness
 from spagree.estimate.overlap import Overlap
-from spagree.present.sentence import level_name
+from spagree.present.sentence import is_below_chance, level_name
 from spagree.present.wording import escape_controls, figure, limits, number, p_value, percent, plus_minus, sentence
 
 State = Literal["ok", "look", "problem"]
@@ -186,6 +186,9 @@ def _chance(findings: Findings, check: Check) -> Verdict | None:
     more = "more often" if findings.metric == NOMINAL else "more"
     ends = f"spa_kappa is {figure(kappa.value, 2)} ({limits(kappa.low, kappa.high, 2)})"
     blindly = f"{more} than labels picked blindly would ({percent(kappa.expected)}): {ends}"
+    if is_below_chance(kappa):
+        words = f"People agree {blindly.replace('more', 'less', 1)}. Check whether somebody swapped two labels."
+        return Verdict("problem", "Beyond chance", words, "chance")
     if check.state == checks.PROBLEM:
         return Verdict("problem", "Beyond chance", f"People do not clearly agree {blindly}.", "chance")
     if check.state == checks.CANNOT_TELL:
