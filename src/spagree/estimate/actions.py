@@ -52,7 +52,9 @@ def actions(findings: Findings, grounds: Grounds) -> tuple[Action, ...]:
     highest = findings.chance["spa_kappa"].high
     if not is_rough and highest is not None and highest < LOW_KAPPA:  # a more precise number would say the same
         return (*first, Action(GUIDELINE), *ranked, *_third(grounds.annotators))
-    more = [*_precision(findings, grounds), *_third(grounds.annotators)]
+    # With a broken assumption, more annotations would only make a wrong number more precise
+    sharper = () if findings.missingness.broken else _precision(findings, grounds)
+    more = [*sharper, *_third(grounds.annotators)]
     return tuple([*first, *more, *ranked] if is_rough else [*first, *ranked, *more])
 
 

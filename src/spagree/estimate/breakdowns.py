@@ -160,10 +160,11 @@ class Measurement(Evidence):
     def actions(self, findings: Findings) -> tuple[Action, ...]:
         """What to do next, largest gain first."""
         from spagree.estimate.actions import Grounds, actions
-        from spagree.estimate.planning import NEW_ITEMS
+        from spagree.estimate.planning import NEW_ITEMS, round_targets
 
-        now = half_interval(findings.spa)
-        plan = or_none(lambda: self.plan(half_width=now / 2)) if now else None
+        now = half_interval(findings.spa) or 0.0
+        half = min(round_targets(now), key=lambda aim: abs(aim - now / 2), default=None)
+        plan = None if half is None else or_none(lambda: self.plan(half_width=half))
         rows = [] if plan is None else plan.rows(named=True)
         grounds = Grounds(
             or_none(lambda: self.annotators(findings.spa.value)),

@@ -85,7 +85,8 @@ def assumption(findings: Findings) -> Check:
     if len(test.by_n) == 1:  # every item has the same number: the assumption holds trivially
         return Check("assumption", FINE, {"z": None, "p": None, "smallest_seen": None})
     if test.p is None or test.z is None:
-        return Check("assumption", CANNOT_TELL, {"z": None, "p": None, "smallest_seen": None})
+        unanimous = findings.spa.value == 1 and findings.data.pairable_items >= FEW_ITEMS  # however often annotated
+        return Check("assumption", FINE if unanimous else CANNOT_TELL, {"z": None, "p": None, "smallest_seen": None})
     figures = {"z": test.z, "p": test.p, "smallest_seen": _smallest_difference(findings)}
     if test.broken:
         return Check("assumption", PROBLEM, figures)

@@ -139,7 +139,9 @@ def _assumption(findings: Findings, check: Check) -> Verdict | None:
         words = f"Every item used has {count(test.by_n[0].n, 'annotation')}, so it cannot fail."
         return Verdict("ok", title, words, short=f"Not at risk: every item has {count(test.by_n[0].n, 'annotation')}.")
     if test.p is None or test.z is None:
-        return Verdict("look", title, f"It cannot be tested: {test.undefined}.", link)
+        unanimous = "Everybody agrees on every item, however often it was annotated."
+        words = unanimous if check.state == checks.FINE else f"It cannot be tested: {test.undefined}."
+        return Verdict(SHOWN[check.state], title, words, link)
     less = "less" if test.z < 0 else "more"
     more = f"people agree {less} on items with more annotations ({p_value(test.p)})"
     if test.broken:

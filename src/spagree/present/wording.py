@@ -10,6 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from math import floor, log10
 from typing import TYPE_CHECKING
 
@@ -245,6 +246,24 @@ def short_names(
             shown = printable(f"({number}) {shorten(name, width)}", width)
         shortened[name] = shown
     return shortened
+
+
+def telling_ends(names: Iterable[str], width: int) -> dict[str, str]:
+    """Long names that look alike when cut, from the word at which they differ; sets of options are left alone.
+
+    >>> telling_ends(["strongly agree", "strongly disagree", "none"], width=10)
+    {'strongly agree': '…agree', 'strongly disagree': '…disagree'}
+    """
+    alike: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        if len(name) > width and "|" not in name and not name.startswith("["):
+            alike.setdefault(name[: width - 1], []).append(name)
+    found: dict[str, str] = {}
+    for group in (each for each in alike.values() if len(each) > 1):
+        shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*group, strict=False))
+        start = "".join(letters[0] for letters in shared).rfind(" ") + 1
+        found |= {name: f"…{name[start:]}" if start else name for name in group}
+    return found
 
 
 def label_list(labels: Mapping[str, int], most: int = 6) -> str:

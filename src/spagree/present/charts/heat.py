@@ -6,6 +6,7 @@ from spagree.present.charts.spec import Rows, Spec, Tips, domain, layer, layered
 
 CELL, LARGEST, SMALLEST = 44, 560, 200
 MOST_WORDS = 12  # rows up to which numbers fit in the cells
+SHORT = 4  # letters of a name that fits above its column
 MANY, SMALL = 24, 8  # names from which letters are small
 NOTABLE = 0.15  # share of a row: an excess that gets the full colour, unless others are larger
 FAINTEST, STRONGEST = 0.06, 0.5  # opacities of a colour on which the page's text is still readable
@@ -50,7 +51,8 @@ def _places(names: list[str], titles: tuple[str, str]) -> Spec:
     """The two axes: the same names in the same order."""
     small = {"labelFontSize": SMALL} if len(names) > MANY else {}
     both = {"type": "nominal", "sort": names, "scale": {"domain": names}}
-    top = {"labelAngle": -45, "labelLimit": 110, "orient": "top", **small}
+    is_short = max(map(len, names), default=0) <= SHORT
+    top = {"labelAngle": 0 if is_short else -45, "labelLimit": 110, "orient": "top", **small}
     return {
         "y": {**both, "field": "down", "title": titles[0], "axis": {"labelLimit": 120, **small}},
         "x": {**both, "field": "across", "title": titles[1], "axis": top},

@@ -30,6 +30,7 @@ from spagree.present.wording import (
     plus_minus,
     printable,
     short_names,
+    telling_ends,
     without_midnight,
 )
 
@@ -172,7 +173,9 @@ def _class_names(classes: Iterable[str]) -> dict[str, str]:
     >>> _class_names(["[]", "price"]), _class_names(["[]", "none"])
     ({'[]': 'none', 'price': 'price'}, {'[]': '[]', 'none': 'none'})
     """
-    names = short_names(classes, NAME, _short_class)
+    given = list(classes)
+    ends = telling_ends(given, AXIS)
+    names = short_names(given, NAME, lambda name, width: _short_class(ends.get(name, name), width))
     return {name: NO_OPTION if name == "[]" and NO_OPTION not in names else shown for name, shown in names.items()}
 
 

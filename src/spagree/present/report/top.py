@@ -14,13 +14,23 @@ from spagree.moments import is_date
 from spagree.present.charts.rows import development_steps
 from spagree.present.report.parts import Step
 from spagree.present.report.steps import steps
-from spagree.present.sentence import beyond_chance, by_chance, in_words, interval_name, level_name, on_the_scale
+from spagree.present.sentence import (
+    beyond_chance,
+    by_chance,
+    in_words,
+    interval_name,
+    is_below_chance,
+    level_name,
+    on_the_scale,
+)
 from spagree.present.verdicts import Verdict
 from spagree.present.wording import escape_controls, figure, interval, moment, printable
 from spagree.understood import Understood
 
 NAME = "Sparse Probability of Agreement (SPA)"
 SHOWN_STEPS = 3
+NOTHING = "Nothing stands out: no item, class or annotator accounts for much of the disagreement."
+UNANIMOUS = "Nothing: everybody agreed on every item."
 FIRST_CHECKS = ("Precision", "Assumption", "Overlap")
 LABEL_ROOM = 15.0  # percent of the scale at either end, where a centred label would run into the 0 or the 1
 BESIDE = 12  # pixels between such a label and its mark
@@ -76,6 +86,8 @@ class Top:
     all_checks: int
     good: tuple[str, ...]
     steps: tuple[Step, ...]
+    nothing: str
+    """What to say if there are no steps."""
     since: str
 
 
@@ -85,7 +97,7 @@ def top(breakdowns: Breakdowns, verdicts: Sequence[Verdict], target: float | Non
     is_known, checks = findings.spa.value is not None, first_checks(verdicts)
     todo = () if isinstance(actions, Absent) else steps(actions)[:SHOWN_STEPS]
     return Top(
-        NAME if is_known else "No number",
+        NAME,
         verdict(findings, checks, target),
         figure(findings.spa.value) if is_known else "no number",
         escape_controls(in_words(findings)),
@@ -95,6 +107,7 @@ def top(breakdowns: Breakdowns, verdicts: Sequence[Verdict], target: float | Non
         len(verdicts),
         tuple(_good(findings, target)),
         todo,
+        UNANIMOUS if findings.spa.value == 1 else NOTHING,
         since,
     )
 
@@ -123,6 +136,8 @@ def _enough(findings: Findings, target: float | None) -> str:
         return "Agreement reaches the target." if is_reached else "Agreement is below the target."
     if kappa.value is None or kappa.low is None:
         return ""
+    if is_below_chance(kappa):
+        return "People agree less than blind guessing would."
     return f"Agreement beyond chance is {level_name(kappa.value)}." if kappa.low > 0 else "It may be chance."
 
 
