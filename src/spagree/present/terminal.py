@@ -130,8 +130,8 @@ def _bullet(sign: str, words: str, style: str = "") -> Table:
     return grid
 
 
-def _indented(words: str) -> Padding:
-    return Padding(Text(words), (0, 2))
+def _indented(words: str, style: str = "") -> Padding:
+    return Padding(Text(words, style=style), (0, 2))
 
 
 def _next_steps(findings: Findings) -> Iterator[RenderableType]:
