@@ -18,7 +18,7 @@ HEADER = "item,annotator,label\n"
 def table(tmp_path: Path) -> Path:
     """Six items, on which people mean the same and one of them writes it differently."""
     path = tmp_path / "votes.csv"
-    rows = [f"{n},{who},{label}\n" for n in range(6) for who, label in (("ann", "yes"), ("bob", "Yes"), ("cyd", "no"))]
+    rows = [f"{n},ann,yes\n{n},bob,Yes\n{n},cyd,{'no' if n else 'yes'}\n" for n in range(6)]
     path.write_text(HEADER + "".join(rows), encoding="utf-8")
     return path
 
