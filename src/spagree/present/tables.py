@@ -169,8 +169,8 @@ def _heading(column: Column) -> Heading:
     return Heading(column.title, is_right=column.is_number, least=least, spare=spare)
 
 
-def rendered(shown: RenderableType) -> str:
+def rendered(shown: RenderableType, width: int = 100) -> str:
     """The terminal's output as plain text."""
     page = StringIO()
-    Console(width=100, color_system=None, file=page, emoji=False).print(shown)
+    Console(width=width, color_system=None, file=page, emoji=False).print(shown)
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
