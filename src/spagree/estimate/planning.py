@@ -126,19 +126,15 @@ class Project:
         return float(self.spa) * (1 - float(self.spa)) * self.foreseen.variance(n)
 
     @cached_property
-    def groups(self) -> ItemGroups:
-        """The pairable items."""
-        return item_groups_of(self.tally, self.votes)
-
-    @cached_property
-    def group_weights(self) -> Floats:
-        """The weight of an item of each group."""
-        return np.array([self.k[n] for n in self.groups.n.tolist()])
+    def groups(self) -> tuple[ItemGroups, Floats]:
+        """The pairable items, and the weight of an item of each group."""
+        groups = item_groups_of(self.tally, self.votes)
+        return groups, np.array([self.k[n] for n in groups.n.tolist()])
 
     @cached_property
     def current(self) -> WeightSums:
         """The sums of the current items, with the standard error behind the interval."""
-        rough, groups, weights, spa = self.after(0), self.groups, self.group_weights, self.spa
+        rough, spa, (groups, weights) = self.after(0), self.spa, self.groups
         measured = max(float(spa.stderr or 0), jackknife_error(float(spa), groups, weights))
         error = steadied(float(spa), measured, groups, weights, cautious_shape(self.tally, self.pairable))
         return WeightSums(rough.weight, rough.squares, (error * rough.weight) ** 2)
@@ -177,8 +173,8 @@ class Project:
 
         q = (k (P − SPA))² are the terms of the variance, one per item.
         """
-        groups = self.groups
-        terms = (self.group_weights * (groups.agreement - float(self.spa))) ** 2
+        groups, weights = self.groups
+        terms = (weights * (groups.agreement - float(self.spa))) ** 2
         whole = float(groups.items @ terms)
         return max(0.0, float(groups.items @ terms**2) / whole**2 - 1 / groups.size) if whole else 0.0
 
