@@ -28,10 +28,10 @@ from scipy.special import ndtr, ndtri
 from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.chance import chance
 from spagree.estimate.intervals import wilson_each
-from spagree.estimate.item_groups import exact_mean, item_groups
+from spagree.estimate.item_groups import item_groups
 from spagree.estimate.missingness import ALARM, missingness
 from spagree.estimate.pairs import pairs
-from spagree.estimate.uncertainty import estimate
+from spagree.estimate.uncertainty import spa_estimate
 from spagree.estimate.weights import weigh
 from spagree.tally.coded import Coded
 from spagree.tally.grouped import Grouped
@@ -201,9 +201,8 @@ def calibration(rounds: int) -> Iterator[Row]:
 
 
 def _spa(tally: Tally, scheme: str = "annotations_m1") -> tuple[float, float]:
-    groups, weights = item_groups(tally), weigh(scheme, tally)
-    value, own = exact_mean(groups, weights.by_n), groups.weights(weights.by_n)
-    spa = estimate(value, groups, own, cautious_shape(tally), level=0.95, scheme=scheme)
+    by_n = weigh(scheme, tally).by_n
+    spa = spa_estimate(item_groups(tally), by_n, cautious_shape(tally), level=0.95, scheme=scheme)
     return float(spa.low or 0), float(1 if spa.high is None else spa.high)
 
 

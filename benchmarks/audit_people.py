@@ -25,9 +25,9 @@ from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.annotators import against_others, label_shares
 from spagree.estimate.budgets import plan_for
 from spagree.estimate.concentration import decisive
-from spagree.estimate.item_groups import exact_mean, item_groups
+from spagree.estimate.item_groups import item_groups
 from spagree.estimate.leave_one_out import peers, to_new_annotators
-from spagree.estimate.uncertainty import Estimate, estimate
+from spagree.estimate.uncertainty import Estimate, spa_estimate
 from spagree.tally.coded import Coded
 from spagree.tally.tally import Tally
 
@@ -275,9 +275,7 @@ def plans(rounds: int) -> Iterator[Row]:
 
 
 def spa_of(tally: Tally) -> Estimate:
-    groups = item_groups(tally)
-    value, weights = exact_mean(groups, BY_N), groups.weights(BY_N)
-    return estimate(value, groups, weights, cautious_shape(tally), level=0.95, scheme="annotations_m1")
+    return spa_estimate(item_groups(tally), BY_N, cautious_shape(tally), level=0.95, scheme="annotations_m1")
 
 
 PARTS: dict[str, Callable[[int], Iterator[Row]]] = {"naming": naming, "teams": teams, "plans": plans}

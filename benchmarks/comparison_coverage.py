@@ -26,9 +26,9 @@ from publish import FOLDER
 from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.comparison import Difference, Figure, difference, figure_of
 from spagree.estimate.influence import AnnotationCodes, Sums, influence, jackknife, pairable
-from spagree.estimate.item_groups import exact_mean, item_groups
+from spagree.estimate.item_groups import item_groups
 from spagree.estimate.models import MARGIN, among_people
-from spagree.estimate.uncertainty import estimate
+from spagree.estimate.uncertainty import spa_estimate
 from spagree.estimate.weights import weigh
 from spagree.present import charts
 from spagree.present.charts import Axis
@@ -105,10 +105,8 @@ def figure(coded: AnnotationCodes) -> Figure:
     patterns, items = np.unique(table, axis=0, return_counts=True)
     named = [tuple((LABELS[c], int(k)) for c, k in enumerate(row) if k) for row in patterns]
     tally = Tally.from_patterns(dict(zip(named, items.tolist(), strict=True)))
-    groups, weights = item_groups(tally), weigh("annotations_m1", tally)
-    own = groups.weights(weights.by_n)
-    value = exact_mean(groups, weights.by_n)
-    spa = estimate(value, groups, own, cautious_shape(tally), level=0.95, scheme="annotations_m1")
+    by_n = weigh("annotations_m1", tally).by_n
+    spa = spa_estimate(item_groups(tally), by_n, cautious_shape(tally), level=0.95, scheme="annotations_m1")
     annotations = pairable(coded, one_less)
     return figure_of(spa, influence(annotations, jackknife(annotations), Sums.observed))
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from publish import publish
 
 from spagree.estimate.adaptive import cautious_shape
-from spagree.estimate.item_groups import exact_mean, item_groups
+from spagree.estimate.item_groups import item_groups
 from spagree.estimate.missingness import missingness
-from spagree.estimate.uncertainty import estimate
+from spagree.estimate.uncertainty import spa_estimate
 from spagree.estimate.weights import weigh
 from spagree.tally.tally import Cell, Tally
 
@@ -71,8 +71,7 @@ def cover(kind: str, truth: float, items: int, design: str, rounds: int) -> Row:
         groups, shape = item_groups(tally), cautious_shape(tally)
         for scheme in SCHEMES:
             by_n = weigh(scheme, tally).by_n
-            value = exact_mean(groups, by_n)
-            result = estimate(value, groups, groups.weights(by_n), shape, level=0.95, scheme=scheme)
+            result = spa_estimate(groups, by_n, shape, level=0.95, scheme=scheme)
             hits[scheme] += result.low is not None and result.low <= truth <= (result.high or 0)
         p = missingness(groups, 0.95, shape).p if len(groups.exact) > 1 and items >= 100 else None
         tests += p is not None

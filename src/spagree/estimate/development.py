@@ -17,10 +17,9 @@ import numpy as np
 
 from spagree.errors import DataError, UsageError
 from spagree.estimate.adaptive import cautious_shape
-from spagree.estimate.item_groups import exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.similarity import NOMINAL, Metric
-from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, estimate, undefined
+from spagree.estimate.uncertainty import NOT_PAIRABLE, Estimate, spa_estimate, undefined
 from spagree.estimate.weights import CUSTOM, weigh
 from spagree.grouping import AnyInts, Ints, counted, numbered, run_of_each, run_starts
 from spagree.options import CustomWeights
@@ -73,7 +72,7 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
     except UsageError as error:
         return undefined(str(error), level, name)
     shape = cautious_shape(tally, similar.pairable() if similar else None)
-    return estimate(exact_mean(groups, by_n), groups, groups.weights(by_n), shape, level=level, scheme=name)
+    return spa_estimate(groups, by_n, shape, level=level, scheme=name)
 
 
 @dataclass(frozen=True)

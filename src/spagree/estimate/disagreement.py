@@ -48,8 +48,8 @@ class Disagreement:
         sizes, place = np.unique(n, return_inverse=True)
         return relative_weights(self.by_n, sizes)[place]
 
-    def added(self, votes: LabelCounts) -> Floats:
-        """What an item of each group contributes to all disagreement: k(n)·(1 − P)."""
+    def contributions(self, votes: LabelCounts) -> Floats:
+        """What an item of each group contributes to all disagreement, k(n)·(1 − P); 0 with one annotation."""
         return self.weight(votes.n) * np.maximum(0.0, 1 - votes.agreement)
 
     @cached_property
@@ -124,15 +124,11 @@ class Disagreement:
             return nothing.with_columns(polars.lit(0.0).alias("share"))
         counts = to_polars(self._candidates(table, most))
         votes = votes_of_items(counts, self.votes.labels, self.votes.similarity)
-        # Each item's contribution; items with one annotation have no weight.
-        pairable = votes.n > 1
-        added = np.zeros(len(votes.n))
-        added[pairable] = self.weight(votes.n[pairable]) * np.maximum(0.0, 1 - votes.agreement[pairable])
         columns = {
             "item": counts["item"].unique().sort(),
             "annotations": votes.n.astype(np.int64),
             "agreement": votes.agreement,
-            "share": added / self.total,
+            "share": self.contributions(votes) / self.total,
             "tie": self._confusion_within(votes),
         }
         ranked = polars.DataFrame(columns).filter(polars.col("share") > ROUNDING / self.pairable.items.sum())

@@ -11,7 +11,6 @@ from statistics import median
 from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.cautions import cautions, has_one_annotator, near_chance
 from spagree.estimate.chance import Corrected, chance
-from spagree.estimate.item_groups import exact_mean
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.missingness import Missingness, missingness
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric, is_number
@@ -21,7 +20,7 @@ from spagree.estimate.uncertainty import (
     Bootstrap,
     Estimate,
     check_level,
-    estimate,
+    spa_estimate,
     undefined,
 )
 from spagree.estimate.weights import DEFAULT, REGISTRY, Weights, check_scheme, weigh
@@ -101,9 +100,8 @@ def find(
     def figure(weights: Weights) -> Estimate:
         if not groups.exact:
             return undefined(ONE_ANNOTATOR if has_one_annotator(tally) else NOT_PAIRABLE, level, weights.scheme)
-        value, per_group = exact_mean(groups, weights.by_n), groups.weights(weights.by_n)
-        plain = estimate(value, groups, per_group, shape, level=level, scheme=weights.scheme)
-        return bootstrap.refine(plain, groups, per_group) if bootstrap else plain
+        plain = spa_estimate(groups, weights.by_n, shape, level=level, scheme=weights.scheme)
+        return bootstrap.refine(plain, groups, groups.weights(weights.by_n)) if bootstrap else plain
 
     schemes = {scheme: figure(weighed[scheme]) for scheme in REGISTRY}
     spa = schemes[weights] if isinstance(weights, str) else figure(chosen)

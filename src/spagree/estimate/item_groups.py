@@ -162,7 +162,7 @@ def item_groups(tally: Tally) -> ItemGroups:
     )
 
 
-def exact_mean(groups: ItemGroups, by_n: dict[int, Fraction]) -> float:
+def exact_mean(groups: ItemGroups, by_n: Mapping[int, Fraction]) -> float:
     """SPA = Σ k P / Σ k in exact rationals, rounded once, correctly (docs/mathematics.md §1).
 
     >>> found = item_groups(Tally.from_items([{"a": 2}, {"a": 2, "b": 1}]))

@@ -15,7 +15,7 @@ import numpy as np
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.intervals import f_tail, two_sided
 from spagree.estimate.item_groups import ItemGroups, exact_mean, total
-from spagree.estimate.uncertainty import FEW_ITEMS, Estimate, effective_items, estimate, wilson
+from spagree.estimate.uncertainty import FEW_ITEMS, Estimate, effective_items, spa_estimate, wilson
 from spagree.grouping import Floats
 
 ALARM = 0.01
@@ -103,8 +103,7 @@ def missingness(groups: ItemGroups, level: float, shape: Shape) -> Missingness:
 
 def _agreement_at(groups: ItemGroups, n: int, level: float, shape: Shape) -> AgreementAt:
     group = groups.only(n)
-    value = exact_mean(group, {n: Fraction(1)})
-    agreement = estimate(value, group, np.ones(len(group.n)), shape, level=level, scheme="flat")
+    agreement = spa_estimate(group, {n: Fraction(1)}, shape, level=level, scheme="flat")
     return AgreementAt(n, group.size, agreement, effective_items(group, np.ones(len(group.n))))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import isfinite, sqrt
 from warnings import warn
 
@@ -11,7 +13,7 @@ import numpy as np
 from spagree.errors import UsageError
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.intervals import score_limits, two_sided
-from spagree.estimate.item_groups import ONE_CLUSTER, Clustered, ItemGroups, total
+from spagree.estimate.item_groups import ONE_CLUSTER, Clustered, ItemGroups, exact_mean, total
 from spagree.grouping import Floats
 
 NOT_PAIRABLE = "no item has two annotations, so agreement cannot be measured"
@@ -89,6 +91,13 @@ def estimate(value: float, groups: ItemGroups, weights: Floats, shape: Shape, *,
     error = max(stderr, jackknife_error(value, groups, weights))
     low, high = wilson(value, steadied(value, error, groups, weights, shape), effective_items(groups, weights), level)
     return Estimate(value, stderr, low, high, level, scheme)
+
+
+def spa_estimate(
+    groups: ItemGroups, by_n: Mapping[int, Fraction], shape: Shape, *, level: float, scheme: str
+) -> Estimate:
+    """SPA under the weights ``by_n``, exact, with its standard error and interval."""
+    return estimate(exact_mean(groups, by_n), groups, groups.weights(by_n), shape, level=level, scheme=scheme)
 
 
 def standard_error(value: float, groups: ItemGroups, weights: Floats) -> float:
