@@ -140,3 +140,33 @@ def test_a_text_that_occurs_twice_is_not_one_input(tmp_path: Path) -> None:
     path.write_text("\n".join([HEADER, *rows]))
     found = spagree.measure(path)
     assert found.spa.value == pytest.approx(SPA) and "inputs_repeated" not in codes(found)
+
+
+def test_tasks_of_two_servers_that_share_their_ids_are_named(tmp_path: Path) -> None:
+    """Each server numbers its tasks from 1; who counts them together is told, and --item tells them apart."""
+
+    def task(number: int, text: str, people: int, letters: str) -> dict[str, Any]:
+        annotations = [
+            {"id": 10 * people + who, "completed_by": people + who, "result": [
+                {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": [letter]}}]}
+            for who, letter in enumerate(letters)
+        ]  # fmt: skip
+        return {"id": number, "data": {"text": text}, "annotations": annotations}
+
+    paths = [tmp_path / "here.json", tmp_path / "there.json"]
+    paths[0].write_text(json.dumps([task(1, "one", 1, "ab"), task(2, "two", 3, "aa")]))
+    paths[1].write_text(json.dumps([task(1, "three", 5, "bb"), task(2, "two", 7, "bb"), task(3, "four", 9, "cc")]))
+    together = spagree.measure(paths)
+    assert "1 item has several texts, such as '1': 'one' and 'three'" in codes(together)["several_texts"]
+    assert "with item=" in codes(together)["several_texts"]
+    apart = spagree.measure(paths, item="text")  # one: 0 of 1 pair; two: 2 of 6, weight 3; three and four: all
+    assert "several_texts" not in codes(apart)
+    assert apart.spa.value == pytest.approx((0 + 3 * 2 / 6 + 1 + 1) / 6)
+
+
+def test_one_control_question_is_one(tmp_path: Path) -> None:
+    result = [{"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": ["a"]}}]
+    annotations = [{"id": who, "completed_by": who, "result": result, "ground_truth": who == 1} for who in (1, 2)]
+    path = tmp_path / "gold.json"
+    path.write_text(json.dumps([{"id": 1, "data": {"text": "one"}, "annotations": annotations}]))
+    assert codes(spagree.measure(path))["control_questions"].startswith("1 annotation is marked as ground truth")

@@ -43,6 +43,7 @@ class Export:
     links: Mapping[str, str] = field(default_factory=dict)
     statuses: frozenset[str] = frozenset()
     golds: Mapping[str, int] = field(default_factory=dict)
+    other_texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -184,6 +185,7 @@ class _Gathering:
         self.golds: Counter[str] = Counter()  # annotations of ground truth that count, by question
         self.items = _Items()
         self.texts: dict[str, str] = {}
+        self.other_texts: dict[str, str] = {}  # of items that also had another text before
         self.links: dict[str, str | None] = {}
         self.named = named
         self.unknown = dict(named)  # fields not yet seen in any record
@@ -230,10 +232,12 @@ class _Gathering:
 
     def _describe(self, found: Responses) -> None:
         """Record each item's text and address from its first responses."""
-        backwards = zip(reversed(found.items), reversed(found.texts), strict=True)
-        for item, text in {item: text for item, text in backwards if text is not None}.items():
-            if item is not None and item not in self.texts:
-                self.texts[item] = text[:LONGEST_TEXT]
+        for item, text in dict.fromkeys(zip(found.items, found.texts, strict=True)):
+            if item is None or text is None:
+                continue
+            cut = text[:LONGEST_TEXT]
+            if self.texts.setdefault(item, cut) != cut:
+                self.other_texts.setdefault(item, cut)
         if any(found.fields):
             for item, record in zip(found.items, found.fields, strict=True):
                 if record and item is not None and item not in self.links:
@@ -268,7 +272,8 @@ class _Gathering:
             raise self._nothing(left_out, name)
         links = {item: link for item, link in self.links.items() if link}
         statuses = frozenset(status for status, _ in self.reasons if status)
-        return Export(self.tool, [*self.items], answered, left_out, self.texts, links, statuses, +self.golds)
+        about = (self.texts, links, statuses, +self.golds, self.other_texts)
+        return Export(self.tool, [*self.items], answered, left_out, *about)
 
     def _left_out(self, question: str) -> dict[str, int]:
         """What the rules left out; complete responses without an answer to this question left it empty."""

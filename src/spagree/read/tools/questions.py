@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from spagree.errors import DataError, FileError, SpagreeError, UsageError
+from spagree.errors import DataError, FileError, SpagreeError, UsageError, count
 from spagree.late import nw
 from spagree.read import cells
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TIME, Annotations
-from spagree.read.tables import SHOWN_EXAMPLES
+from spagree.read.tables import SHOWN_EXAMPLES, shown
 from spagree.read.tools.export import Export, gather
 from spagree.read.tools.rules import Rules
 from spagree.read.tools.source import ARCHIVE, SPECIAL, Source
 from spagree.read.tools.tool import ReaderOptions, Tool
 from spagree.understood import Caution, Understood
+
+SHOWN_TEXT = 60  # characters of an item's text
 
 
 def read_export(
@@ -84,12 +87,12 @@ def _annotations(
 ) -> Annotations:
     before = len(options.cautions)
     frame = export.frame(question, options)
-    cautions = (*options.cautions, *_control_questions(export.golds.get(question, 0)))
+    cautions = (*options.cautions, *_control_questions(export.golds.get(question, 0)), *_two_texts(export))
     del options.cautions[before:]  # they concern this question only
     lazy: nw.LazyFrame[Any] = cells.with_missing(nw.from_native(frame.lazy()), missing)
     present = {role: name for role, name in understood.columns.items() if role in frame.columns}
-    shown = [role for role in (ITEM, ANNOTATOR, LABEL) if role in frame.columns]
-    examples = tuple(tuple(str(each) for each in row) for row in frame.select(shown).head(SHOWN_EXAMPLES).rows())
+    roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in frame.columns]
+    examples = tuple(tuple(str(each) for each in row) for row in frame.select(roles).head(SHOWN_EXAMPLES).rows())
     complete = replace(understood, columns=present, examples=examples)
     return Annotations(lazy, complete, cautions, export.left_out.get(question, {}))
 
@@ -97,8 +100,22 @@ def _annotations(
 def _control_questions(size: int) -> Iterator[Caution]:
     """A caution for ground truth that counts."""
     if size:
-        told = f"{size:,} annotations are marked as ground truth, as control questions are: they were counted; "
-        yield Caution("control_questions", told + "to leave them out: --ground-truth drop")
+        marked = count(size, "annotation is", "annotations are")
+        told = f"{marked} marked as ground truth, as control questions are, and counted; to leave them out: "
+        yield Caution("control_questions", told + "--ground-truth drop")
+
+
+def _two_texts(export: Export) -> Iterator[Caution]:
+    """A caution for items of one id that are not one item, as tasks of two servers may be."""
+    for item, other in islice(export.other_texts.items(), 1):
+        size = count(len(export.other_texts), "item has", "items have")
+        texts = " and ".join(shown(text[:SHOWN_TEXT]) for text in (export.texts[item], other))
+        tell = ", or name a field that tells them apart with --item" if ITEM in export.tool.renames else ""
+        yield Caution(
+            "several_texts",
+            f"{size} several texts, such as {shown(item)}: {texts}. If these are different items that share an id, as "
+            f"in exports of several servers, score each file by itself{tell}",
+        )
 
 
 def _understood(source: Source, export: Export, question: str, options: ReaderOptions, rules: Rules) -> Understood:
