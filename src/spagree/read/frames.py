@@ -11,7 +11,7 @@ from typing import Any
 from spagree.errors import DataError, FileError
 from spagree.late import nw
 from spagree.read.annotations import ROW
-from spagree.read.files.paths import File, stamps
+from spagree.read.files.paths import ARROW_STREAM, File, head, stamps
 from spagree.read.tables import SAMPLE_ROWS, Table, cell
 
 
@@ -135,6 +135,8 @@ def _scanned(file: File) -> Any:
     is_parquet = file.kind == "parquet"
     scan, read = (polars.scan_parquet, polars.read_parquet) if is_parquet else (polars.scan_ipc, polars.read_ipc)
     try:
+        if head(file, len(ARROW_STREAM)) == ARROW_STREAM:  # as the datasets library writes it
+            return polars.read_ipc_stream(file.path).lazy()
         if file.is_temporary:
             return read(io.BytesIO(file.path.read_bytes())).lazy()
         # Names are literal, not patterns, and folders called key=value are not columns.

@@ -187,6 +187,7 @@ def _table(source: Any, files: Sequence[File], request: Request, scratch: Path) 
         raise UsageError(f"--engine {request.engine} is for files; a data frame is counted by its own engine")
     from spagree.read import frames, triples
 
+    source = triples.as_matrix(source, request)
     if triples.is_matrix(source):
         return triples.matrix_table(source, request)
     if frames.is_frame(source):

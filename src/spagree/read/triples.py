@@ -12,7 +12,7 @@ from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, TIME
 from spagree.read.frames import frame_table
 from spagree.read.request import Request
-from spagree.read.tables import Table, shown
+from spagree.read.tables import SAMPLE_ROWS, Table, shown
 from spagree.understood import Caution
 
 COLUMNS = (ITEM, ANNOTATOR, LABEL, TIME)
@@ -50,6 +50,11 @@ def _annotator_first(frame: Any) -> Iterator[Caution]:
 def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
     """The rows, if all have three values or all have four."""
     rows: list[Any] = list(source)
+    if rows and _are_labels(rows):
+        raise DataError(
+            "the same values are items, annotators and labels, so each row seems to hold the labels of one item; pass "
+            'numpy.array(rows), with format="wide"'
+        )
     if not rows:
         raise DataError("no annotations: the source is empty; give triples (item, annotator, label)")
     width = len(rows[0]) if _is_row(rows[0]) else 0
@@ -65,6 +70,19 @@ def _checked(source: Iterable[Any]) -> list[Sequence[Any]]:
     return rows
 
 
+def _are_labels(rows: Sequence[Any]) -> bool:
+    """Whether items and annotators are labels too in the first rows, and annotators repeat items."""
+    first = rows[:SAMPLE_ROWS]
+    if not all(_is_row(row) and len(row) == len(COLUMNS) - 1 for row in first):
+        return False
+    try:
+        items, annotators, labels = map(set, zip(*first, strict=True))
+        pairs = {tuple(row[:2]) for row in first}
+    except TypeError:  # a value that cannot be compared, which is refused later
+        return False
+    return items | annotators <= labels and len(pairs) < len(first)
+
+
 def _remedy(source: Any, row: Any) -> str:
     """What to pass instead of a list of dicts, a Series, or rows of labels."""
     if isinstance(row, dict):
@@ -78,13 +96,17 @@ def _is_row(row: Any) -> bool:
     return isinstance(row, Sequence) and not isinstance(row, (str, bytes))
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+def _plain(value: Any) -> Any:
+    """A value as Python has it: None for NaN, NaT and NA, and no scalars of numpy, whose 1 is another type's 1."""
+    kind = type(value)
+    if value is None or kind.__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return value.item() if kind.__module__ == "numpy" and hasattr(value, "item") else value
 
 
 def _one_type(values: Sequence[Any], name: str, cautions: list[Caution]) -> list[Any]:
     """The values in one type: their own if they share it, otherwise text that keeps them distinct."""
-    known = [None if _is_missing(value) else value for value in values]
+    known = [*map(_plain, values)]
     present = {type(value) for value in known} - {type(None)}
     is_whole = present in ({int}, {bool}) and all(value is None or -(2**63) <= value < 2**63 for value in known)
     if present <= {str} or is_whole:
@@ -132,6 +154,19 @@ def is_matrix(source: Any) -> bool:
     return type(source).__module__.startswith("numpy") and hasattr(source, "ndim")
 
 
+def as_matrix(source: Any, request: Request) -> Any:
+    """A list of rows as a matrix, if a matrix was asked for; anything else unchanged."""
+    if request.format not in ("wide", "transposed", "counts") or not isinstance(source, (list, tuple)) or not source:
+        return source
+    import numpy as np
+
+    if not all(_is_row(row) and len(row) == len(source[0]) for row in source):
+        return source
+    known = [[_plain(value) for value in row] for row in source]
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for row in known for value in row)
+    return np.array(known) if numbers else np.array(known, dtype=object)
+
+
 def matrix_table(matrix: Any, request: Request) -> Table:
     """A numpy matrix of counts (items × classes) or of labels; columns are called 0, 1, … unless named."""
     import polars
@@ -139,7 +174,8 @@ def matrix_table(matrix: Any, request: Request) -> Table:
     if request.format == "auto":
         raise UsageError(
             "a numpy matrix may hold counts or labels; say which: --format counts (items × classes), --format wide "
-            "(labels, items × annotators) or --format transposed (labels, annotators × items)"
+            "(labels, items × annotators) or --format transposed (labels, annotators × items); rows of item, annotator "
+            "and label: array.tolist()"
         )
     holds_counts, labels = request.format == "counts", request.names(LABEL)
     if matrix.ndim != MATRIX_DIMENSIONS:
@@ -161,7 +197,9 @@ def _column(name: str, values: Any) -> Any:
 
     if values.dtype.kind != "O":
         return polars.Series(name, values)
-    return polars.Series(name, [None if _is_missing(value) else str(value) for value in values], dtype=polars.String)
+    return polars.Series(
+        name, [None if (known := _plain(value)) is None else str(known) for value in values], dtype=polars.String
+    )
 
 
 def _looks_transposed(matrix: Any) -> Iterator[Caution]:

@@ -8,6 +8,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +24,7 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 EXPECTED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|"}
 SEPARATOR = re.compile(r'"?sep=.?"?\s*')  # the line that tells Excel the separator
 HEAD = 1 << 16
+FEWEST_ROWS = 5  # that begin with a number without a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,11 @@ def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
     sample = list(itertools.islice(_rows(stream, delimiter), SAMPLE_ROWS + 1))
     if not sample:
         raise DataError(f"{file.name}: holds no rows, only blank or comment lines; check the export")
+    cautions = [*_cautions(file, delimiter, skipped)]
+    if header and _has_row_names(sample):
+        sample[0].insert(0, "")
+        told = "every row has one cell more than the header; the first was read as its number, as R writes it"
+        cautions.append(Caution("row_names", f"{file.name}: {told}"))
     return TextFile(
         file,
         delimiter,
@@ -72,8 +79,21 @@ def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
         first_row=len(skipped) + 1 + header,
         has_long_comments=sum(map(len, skipped)) > HEAD,
         sample=tuple(map(tuple, sample[header:])),
-        cautions=tuple(_cautions(file, delimiter, skipped)),
+        cautions=tuple(cautions),
     )
+
+
+def _has_row_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether all rows begin with an ascending number that the header has no name for, as R writes row names.
+
+    >>> _has_row_names([["item", "label"], *([str(n), "i1", "yes"] for n in range(1, 7))])
+    True
+    """
+    header, *below = rows
+    if len(below) < FEWEST_ROWS or any(len(row) != len(header) + 1 or not row[-1] for row in below):
+        return False
+    numbers = [int(row[0]) for row in below if row[0].isdecimal()]
+    return len(numbers) == len(below) and all(one < two for one, two in pairwise(numbers))
 
 
 def column_names(first: Sequence[str], header: bool) -> tuple[str, ...]:
@@ -123,6 +143,8 @@ def _evenness(text: str, delimiter: str) -> tuple[float, int]:
         rows.pop()
     if not rows or len(rows[0]) == 1:
         return (0.0, 0)
+    if _has_row_names(rows):
+        return (1.0, len(rows[0]))
     return (sum(csv_checks.fits(row, len(rows[0])) for row in rows) / len(rows), len(rows[0]))
 
 

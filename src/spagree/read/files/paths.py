@@ -34,7 +34,15 @@ NO_TABLES = {  # how they start, and what they are called
     "a web page": ((b"<!DOCTYPE html", b"<!doctype html", b"<html", b"<table"), (".html", ".htm")),
     "a DuckDB database": ((DUCKDB,), (".duckdb",)),
     "a YAML file": ((), (".yaml", ".yml")),
+    "a PDF document": ((b"%PDF-",), (".pdf",)),
+    "an ORC file": ((), (".orc",)),
+    "a Feather file of version 1": ((b"FEA1\x00",), ()),
 }
+ARCHIVES = {  # what zip archives are called whose members begin so
+    "word/": "a Word document", "ppt/": "a presentation", "content.xml": "an OpenDocument file",
+    "Index/Document.iwa": "a Numbers or Pages document",
+}  # fmt: skip
+ARROW_STREAM = b"\xff\xff\xff\xff"
 SQLITE = b"SQLite format 3\x00"
 BINARY_KINDS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
                 ".ipc": "arrow", ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel"}  # fmt: skip
@@ -232,15 +240,12 @@ def with_kind(file: File) -> File:
 
 
 def _kind_by_magic(file: File, start: bytes) -> str | None:
-    for magic, kind in ((PARQUET, "parquet"), (ARROW, "arrow"), (OLD_EXCEL, "excel")):
+    kinds = ((PARQUET, "parquet"), (ARROW, "arrow"), (ARROW_STREAM, "arrow"), (OLD_EXCEL, "excel"))
+    for magic, kind in kinds:
         if start.startswith(magic):
             return kind
     if start.startswith(ZIP):
-        from spagree.read.files.archives import zip_members
-
-        if any(name.startswith("xl/") for name in zip_members(file.path, file.name)):
-            return "excel"
-        raise FileError(f"{file.name}: a zip archive, not a table; unpack it and name the file inside")
+        return _kind_of_zip(file)
     if start.startswith(SQLITE):
         raise addresses.needed(file.name, ())
     start = start[8:] if start[8:12] == DUCKDB else start  # behind a checksum
@@ -248,6 +253,21 @@ def _kind_by_magic(file: File, start: bytes) -> str | None:
         if start.startswith(starts) or file.extension in extensions:
             raise no_table(file.name, what)
     return None
+
+
+def _kind_of_zip(file: File) -> str:
+    """A workbook; refuses other archives by name."""
+    from spagree.read.files.archives import zip_members
+
+    members = zip_members(file.path, file.name)
+    if any(name.startswith("xl/") for name in members):
+        return "excel"
+    for beginning, what in ARCHIVES.items():
+        if any(name.startswith(beginning) for name in members):
+            raise no_table(file.name, what)
+    if members and all(name.endswith(".npy") for name in members):
+        raise no_table(file.name, "arrays of numpy")
+    raise FileError(f"{file.name}: a zip archive, not a table; unpack it and name the file inside")
 
 
 def no_table(name: str, what: str) -> FileError:

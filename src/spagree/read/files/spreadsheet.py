@@ -5,10 +5,15 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from spagree.errors import DataError, FileError, MissingExtraError, UsageError
+from spagree.errors import ColumnError, DataError, FileError, MissingExtraError, UsageError, count
+from spagree.read import columns
+from spagree.read.annotations import ITEM, LABEL
+from spagree.read.contents import plain_name
 from spagree.read.files.archives import BROKEN_ZIP
 from spagree.read.files.delimited import TextFile, column_names
 from spagree.read.files.paths import ZIP, File, head
@@ -20,6 +25,8 @@ BLOCK = 1 << 20
 TAG, PLACE = rb"<(?:\w+:)?", rb"""[^>]*?\br=["']"""
 CELLS, CELL = re.compile(TAG + rb"c[\s/>]"), re.compile(TAG + rb"c\s" + PLACE + rb"([A-Z]{1,3})(\d{1,7})[\"']")
 ROW = re.compile(TAG + rb"row\s" + PLACE + rb"(\d{1,7})[\"']")
+HIDDEN = re.compile(TAG + rb"(?:row|col)\s[^>]*?\bhidden=[\"'](?:1|true)[\"'][^>]*>")
+FIRST = re.compile(rb"""\bmin=["'](\d{1,5})["']""")  # column of several
 SMALL_SHEET = 5_000_000  # a sheet that spans no more cells may be mostly empty
 MOST_EMPTY = 20  # the most cells spanned per cell with content
 
@@ -34,6 +41,7 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
     if chosen not in sheets:
         raise UsageError(f"--sheet {shown(chosen)}: {file.name} has no such sheet; it has {listed(sheets)}")
     others = [name for name in sheets if name != chosen]
+    hidden = _hidden(file)
     rows = [row for row in _rows(file, chosen) if any(row)]
     if len(rows) <= header:
         remedy = f"choose another with --sheet: {listed(sheets)}" if others else "check the file"
@@ -49,20 +57,55 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
         has_header=header,
         first_row=1 + header,
         sample=tuple(map(tuple, rows[header : header + SAMPLE_ROWS])),
-        cautions=(Caution("sheets", message),) if others and sheet is None else (),
+        cautions=(*_cautions_hidden(file, hidden), *([Caution("sheets", message)] if others and sheet is None else [])),
     )
+
+
+def _cautions_hidden(file: File, hidden: int) -> Iterator[Caution]:
+    if hidden:
+        found = count(hidden, "hidden row or column", "hidden rows or columns")
+        yield Caution(
+            "hidden_rows",
+            f"{file.name}: the workbook has {found}, perhaps by a filter, and hidden cells are read too; if they do "
+            "not count, copy what is visible to a new workbook",
+        )
 
 
 def open_sheets(file: File, scratch: Path) -> list[File]:
     """Delimited copies of all sheets that have rows, each with the name of its sheet."""
-    found = {name: [row for row in _rows(file, name) if any(row)] for name in _sheets(file)}
+    _hidden(file)
+    found = {name: rows for name in _sheets(file) if (rows := [row for row in _rows(file, name) if any(row)])}
+    _refuse_notes(file, {name: rows[0] for name, rows in found.items()})
     return [
         replace(
             file, path=delimited_copy(rows, scratch), name=f"{file.name}/{name}", kind="delimited", is_temporary=True
         )
         for name, rows in found.items()
-        if rows
     ]
+
+
+def _refuse_notes(file: File, headers: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a sheet that lacks the columns of the others, such as notes or a code book."""
+    sizes = Counter(plain_name(name) for names in headers.values() for name in set(names) if name)
+    usual = {name for name, size in sizes.items() if 2 * size > len(headers)}
+    strange = [
+        sheet
+        for sheet, names in headers.items()
+        if len(usual & set(map(plain_name, names))) <= 1 < len(usual) and not _has_roles(names)
+    ]
+    if strange:
+        raise DataError(
+            f"{file.name}: sheet {shown(strange[0])} lacks columns that the other sheets have "
+            f"({listed(sorted(usual), 5)}), so it is no annotator's; delete it from the workbook"
+        )
+
+
+def _has_roles(names: Sequence[str]) -> bool:
+    """Whether item and label can be found by their names."""
+    try:
+        return len(columns.resolve(names, {}, (ITEM, LABEL)).positions) > 1
+    except ColumnError:  # several could be
+        return True
 
 
 def _sheets(file: File) -> list[str]:
@@ -80,8 +123,6 @@ def _rows(file: File, sheet: str) -> list[list[str]]:
     import fastexcel
     import polars
 
-    if head(file, len(ZIP)) == ZIP:
-        _refuse_stray_cells(file)
     try:
         frame = polars.read_excel(
             io.BytesIO(file.path.read_bytes()),  # a path would be read as a pattern
@@ -100,8 +141,13 @@ def _damaged(file: File, error: Exception) -> FileError:
     return FileError(f"{file.name}: not a readable Excel file: truncated or damaged ({error}); save or copy it again")
 
 
-def _refuse_stray_cells(file: File) -> None:
-    """Refuse a cell far from all others: the reader would allocate everything in between and crash the process."""
+def _hidden(file: File) -> int:
+    """How many rows and columns are hidden.
+
+    Refuses a cell far from all others: the reader would allocate everything in between and crash the process.
+    """
+    if head(file, len(ZIP)) != ZIP:
+        return 0
     try:
         with zipfile.ZipFile(file.path) as archive:
             sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
@@ -110,28 +156,34 @@ def _refuse_stray_cells(file: File) -> None:
         raise _damaged(file, error) from error
     if any(name.endswith(".bin") for name in sheets):
         raise FileError(f"{file.name}: a binary workbook (.xlsb), which is not read; save it as .xlsx")
-    for cells, rows, columns in spans.values():
-        if rows * columns > max(MOST_EMPTY * cells, SMALL_SHEET):
+    for cells, rows, width, _ in spans.values():
+        if rows * width > max(MOST_EMPTY * cells, SMALL_SHEET):
             raise DataError(
-                f"{file.name}: a sheet has {cells:,} cells spread over {rows:,} rows and {columns:,} columns; "
+                f"{file.name}: a sheet has {cells:,} cells spread over {rows:,} rows and {width:,} columns; "
                 "delete the stray cells far from the table"
             )
+    return sum(hidden for *_, hidden in spans.values())
 
 
-def _span(archive: zipfile.ZipFile, name: str) -> tuple[int, int, int]:
-    """How many cells a sheet has, and how many rows and columns they span; reads, and so checks, the whole sheet."""
-    cells = rows = columns = 0
+def _span(archive: zipfile.ZipFile, name: str) -> tuple[int, int, int, int]:
+    """How many cells a sheet has, how many rows and columns they span, and how many of these are hidden.
+
+    Reads, and so checks, the whole sheet.
+    """
+    cells = rows = width = 0
+    hidden: list[int] = []  # the first of the hidden columns; 0 for a row
     rest = b""
     with archive.open(name) as stream:
         while block := stream.read(BLOCK):
             text = rest + block
             cut = text.rfind(b"<") if len(block) == BLOCK else len(text)  # a tag may continue in the next block
             text, rest = text[:cut], text[cut:]
-            found = CELL.findall(text)
+            places = CELL.findall(text)
             cells += len(CELLS.findall(text))
-            rows = max([rows, *(int(row) for _, row in found), *(int(row) for row in ROW.findall(text))])
-            columns = max([columns, *map(_column, {letters for letters, _ in found})])
-    return cells, rows, columns
+            rows = max([rows, *(int(row) for _, row in places), *(int(row) for row in ROW.findall(text))])
+            width = max([width, *map(_column, {letters for letters, _ in places})])
+            hidden += [int(found[1]) if (found := FIRST.search(tag)) else 0 for tag in HIDDEN.findall(text)]
+    return cells, rows, width, sum(first <= width for first in hidden)
 
 
 def _column(letters: bytes) -> int:
