@@ -1,20 +1,21 @@
 """spagree measures how much annotators agree when not everyone labelled everything.
 
-Data flows one way, through one small type, the tally:
-
-    read      any source → Annotations          files, dataframes, triples, count matrices
-    tally     Annotations → Tally                integers that merge with +; LiveTally grows and shrinks
-    estimate  Tally → Findings                   weights, SPA, intervals, the assumption check
-    present   Findings → text, JSON, notebook, charts, one HTML page
-
     >>> import spagree
-    >>> agreement = spagree.measure("example:krippendorff2011")
-    >>> print(f"{agreement.spa.value:.3f}")
-    0.793
+    >>> agreement = spagree.measure("example:krippendorff2011")     # or a path, a dataframe, (item, annotator, label)
+    >>> agreement
+    <Agreement: SPA 0.793 (0.480 to 0.941), 11 of 12 items, 41 annotations>
 
-``__init__.pyi`` lists the public names for type checkers; they are loaded on first use, so ``import spagree`` and
-``spagree --help`` stay fast.
+``print(agreement)`` shows the summary; ``agreement.items()``, ``.classes()``, ``.annotators()`` and ``.pairs()`` say
+where annotators disagree, ``agreement.report("page.html")`` writes a page with charts, ``agreement.plan()`` says how
+many annotations a narrower interval takes.
+
+    measure, measure_all        agreement in a source, or in each of its questions
+    compare                     rounds with each other, or a model with people
+    tally, count_items, load    counts that merge with +; LiveTally grows one annotation at a time
+    assign, simulate, example   who annotates what; data with known agreement; data from the literature
 """
+
+# __init__.pyi lists the public names; they are loaded on first use, so that `import spagree` and --help stay fast.
 
 import sys
 from functools import cache

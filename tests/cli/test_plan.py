@@ -22,8 +22,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 def test_the_next_round_half_widths(run: Run) -> None:
     code, out, _ = run("plan", "example:sparse")
     best = spagree.measure("example:sparse").plan().filter("best")
-    assert code == 0 and out.splitlines()[0].startswith("± 0.030 (")
-    assert all(f"{more:,} annotations of" in out for more in best["more_annotations"])
+    assert code == 0 and out.startswith("The table has the fewest annotations for each half-width.\n")
+    assert all(f" {more:,} " in out for more in best["more_annotations"]) and "▸" not in out
     assert "± 0.010, ± 0.005 with the same items: not reachable, because items differ" in out
 
 

@@ -425,7 +425,7 @@ def test_a_check_that_is_skipped_in_large_data_says_so(engine: str, monkeypatch:
     assert "disconnected_teams" not in {each.code for each in agreement.warnings}
     told = next(check for check in agreement.to_dict()["checks"] if check["code"] == "overlap")
     assert told["state"] == "cannot_tell" and told["reason"] == NOT_LOOKED
-    assert "above 100,000 annotations spagree does not check" in NOT_LOOKED
+    assert "above 100,000 annotations, teams that share no item" in NOT_LOOKED
     words = " ".join(str(agreement).split())
     assert f"Overlap: Not known: {told['reason']}." in words
     assert len(agreement.overlap().teams) == 2  # the remedies work

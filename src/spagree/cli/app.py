@@ -85,11 +85,12 @@ def cli() -> None:
     """Measure how much annotators agree when not everyone labelled everything.
 
     \b
-    spagree score labels.csv                    one number with an honest interval
-    spagree score 'parts/*.parquet' --json      the same for programs
-    spagree score labels.csv --report page.html one page to look at, print or send
-    spagree score labels.csv --require 0.7      a gate for pipelines
-    spagree score example:sparse                try it on data that comes with spagree
+    spagree score example:sparse                  try it on example data
+    spagree score labels.csv                      one number, an honest interval
+    spagree score labels.csv --report page.html   a page to look at or send
+    spagree items labels.csv                      what annotators disagree about
+    spagree score 'parts/*.parquet' --json        the same for programs
+    spagree score labels.csv --require 0.7        a gate for pipelines
 
     Exit codes: 0 success, 1 gate not met, 2 wrong usage, 3 unusable data, 4 a file cannot be read or
     written, 70 a bug in spagree.

@@ -46,8 +46,7 @@ def assign(
 
     \b
     spagree assign items.csv --annotators 12 --per-item 3 -o assignment.csv
-    spagree assign items.csv --annotators people.csv --per-item 3 --can language --everyone 20 -o assignment.csv
-    spagree assign items.csv --annotators people.csv --per-item 3 --top-up labels.csv -o more.csv
+    spagree assign items.csv --annotators people.csv --per-item 3 -o round1.csv
     """
     from spagree.assignment import assign as draw
     from spagree.assignment import save, write_tasks

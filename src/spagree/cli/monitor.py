@@ -42,9 +42,9 @@ def monitor(**options: Any) -> None:
     """Watch agreement while people annotate: a page with the number, its interval, alerts and where to look.
 
     \b
-    spagree monitor --demo                      see it work within a minute
-    spagree monitor --target 0.7                take annotations over HTTP, alert below 0.7
-    spagree monitor --follow labels.csv         follow a file that grows, or any export
+    spagree monitor --demo                see it work within a minute
+    spagree monitor --target 0.7          take annotations over HTTP, alert below
+    spagree monitor --follow labels.csv   follow a file that grows, or any export
 
     Annotations come from POST /api/v1/annotations, webhooks of Label Studio and potato, and --follow.
     """

@@ -49,12 +49,12 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
     """Plan how many annotations you need, from a pilot SOURCE or from the agreement you expect.
 
     \b
-    spagree plan pilot.csv                       annotations needed for a few round half-widths
-    spagree plan pilot.csv --half-width 0.03     annotations needed, on new items or the same ones
-    spagree plan pilot.csv --budget 2000         the best number per item, and the interval to expect
-    spagree plan pilot.csv --require 0.7         annotations needed to tell whether agreement reaches 0.7
-    spagree plan pilot.csv --interval-for annotators --half-width 0.05     annotators needed
+    spagree plan pilot.csv                     for a few round half-widths
+    spagree plan pilot.csv --half-width 0.03   on new items or the same ones
+    spagree plan pilot.csv --budget 2000       the interval to expect from that
+    spagree plan pilot.csv --require 0.7       to tell whether it reaches 0.7
     spagree plan --agreement 0.7 --half-width 0.03
+    spagree plan pilot.csv --interval-for annotators --half-width 0.05
     """
     from spagree.estimate.budgets import plan_expected
     from spagree.present.plans import plan_chart, plan_lines, plan_rows, plan_table

@@ -51,9 +51,9 @@ FEWEST_IN_TEAMS = 3  # annotators: this many or fewer cannot form two teams
 MOST_PEOPLE = 40  # annotators whose pairs a page compares
 MOST_DISPUTED = 60  # items on a page, by their share of all disagreement
 NOT_LOOKED = (
-    f"above {CHEAP_ANNOTATIONS:,} annotations spagree does not check whether annotators form teams that share no item "
-    f"or one annotator decides, and above {MOST_ANNOTATIONS:,} whether somebody uses labels nobody else uses; a "
-    "report (--report FILE), agreement.overlap() and agreement.annotators() show it"
+    f"above {CHEAP_ANNOTATIONS:,} annotations, teams that share no item and single annotators who decide the number "
+    f"are not looked for, nor above {MOST_ANNOTATIONS:,} labels that only one annotator uses; "
+    "a report (--report FILE), agreement.overlap() and agreement.annotators() show them"
 )
 NO_GROUPS = "no column of groups was named; name one with --by (by=)"
 NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"

@@ -55,7 +55,7 @@ class Disagreement:
     @cached_property
     def total(self) -> float:
         """All disagreement: Σk·(1 − P)."""
-        return float((self.pairable.items * self.added(self.pairable)).sum())
+        return float((self.pairable.items * self.contributions(self.pairable)).sum())
 
     @cached_property
     def confused(self) -> tuple[Floats, Floats]:
@@ -99,7 +99,7 @@ class Disagreement:
             "expected": part[one] * part[other] * apart / (everything or 1.0),
         }
         frame = polars.DataFrame(columns).filter(polars.col("share") > 0)
-        items = float(votes.items[self.added(votes) > ROUNDING].sum())
+        items = float(votes.items[self.contributions(votes) > ROUNDING].sum())
         beyond = NormalDist().inv_cdf(1 - ALARM / max(frame.height, 1))
         chance = polars.col("expected")
         by_chance = chance + beyond * (chance * (1 - chance) / max(items, 1.0)).sqrt()
@@ -140,7 +140,7 @@ class Disagreement:
         if self.pairable.similarity is not None:
             return table.held.counts
         # For each number of annotations, the highest agreement a candidate may have
-        votes, added = self.pairable, self.added(self.pairable)
+        votes, added = self.pairable, self.contributions(self.pairable)
         order = np.argsort(-added, kind="stable")
         enough = int(np.searchsorted(np.cumsum(votes.items[order]), most))
         least = max(float(added[order[min(enough, len(order) - 1)]]), ROUNDING)

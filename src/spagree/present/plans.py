@@ -27,6 +27,7 @@ LITTLE_KNOWN = (
     "The pilot says little about that many annotations per item; typical values from real data sets fill the gap"
 )
 NOTHING_KNOWN = "Without a pilot, how much items differ is assumed from real data sets"
+IN_TABLE = "The table has the fewest annotations for each half-width."
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -41,9 +42,11 @@ def plan_rows(plan: polars.DataFrame, pace: Pace | None) -> list[dict[str, Any]]
 
 
 def plan_lines(rows: Rows, pace: Pace | None) -> str:
-    """The best plan in words, one line for each half-width, budget or requirement."""
+    """The best plan in words, one line for each half-width, budget or requirement; none if the table has only those."""
     best = [row for row in rows if row.get("best")]
-    lines = [*dict.fromkeys(_sentence(row) for row in best)]
+    is_in_table = _is_best_only(rows)
+    told = [row for row in best if not (is_in_table and row["more_annotations"])]
+    lines = [*dict.fromkeys(map(_sentence, told)), *([IN_TABLE] if is_in_table else [])]
     lines += _impossible(rows)
     if pace is not None:
         lines.append(f"Present pace: {count(round(pace.per_day), 'annotation')} a day.")
@@ -76,6 +79,8 @@ def _sentence(row: Mapping[str, Any]) -> str:
             f"{more} of {route} ({row['annotations_per_item']} per item) would show that agreement is {side} "
             f"{row['require']}, if it stays as it is{done}."
         )
+    if not row["more_annotations"]:
+        return f"{_wide(row)} is already reached."
     per_item = "" if row["annotations_per_item"] is None else f", {row['annotations_per_item']} per item"
     return f"{_wide(row)}: {more} of {route}, {count(row['items'], 'item')}{per_item}{done}."
 
@@ -108,10 +113,9 @@ def _wide(row: Mapping[str, Any]) -> str:
 
 def plan_table(rows: Rows) -> Fitted:
     """Every route and number of annotations per item, the best marked; only the best if there are many rows."""
-    known = [row for row in rows if not row.get("undefined") and row["more_annotations"]]
-    listed = known if len(known) <= MOST_ROWS else [row for row in known if row["best"]]
+    listed, only_best = _listed(rows), _is_best_only(rows)
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
-        "": lambda row: "▸" if row["best"] else "",
+        "": lambda row: "▸" if row["best"] and not only_best else "",
         "route": lambda row: ROUTES[row["route"]],
         "annotators": lambda row: _whole(row, "annotators"),
         "per item": lambda row: _whole(row, "annotations_per_item"),
@@ -124,10 +128,23 @@ def plan_table(rows: Rows) -> Fitted:
     }
     filled = {title: [cell(row) for row in listed] for title, cell in columns.items()}
     kept = {title: cells for title, cells in filled.items() if any(cells)}
-    shown = bare(*kept, names=["route"], spare=["between", "half-width", "done", "each"])
+    several = len({_width(row) for row in listed}) > 1
+    spare = ["between", *([] if several else ["half-width"]), "done", "each"]
+    shown = bare(*kept, names=["route"], spare=spare)
     for cells in zip(*kept.values(), strict=True):
         shown.add_row(*cells)
     return shown
+
+
+def _listed(rows: Rows) -> Rows:
+    known = [row for row in rows if not row.get("undefined") and row["more_annotations"]]
+    return known if len(known) <= MOST_ROWS else [row for row in known if row["best"]]
+
+
+def _is_best_only(rows: Rows) -> bool:
+    """Whether the table lists nothing but the best plans, and several of them."""
+    listed = _listed(rows)
+    return len(listed) > 1 and all(row["best"] for row in listed)
 
 
 def _whole(row: Mapping[str, Any], name: str) -> str:

@@ -92,7 +92,7 @@ def _fact_rows(findings: Findings, understood: Understood | None) -> Iterator[tu
 def _read_lines(understood: Understood) -> list[str]:
     lines = [f"{printable(understood.source, 80)} as {understood.kind}"]
     if understood.columns:
-        columns = ", ".join(f"{role} = {printable(name)}" for role, name in understood.columns.items())
+        columns = ", ".join(f"{role} = {printable(name, 80)}" for role, name in understood.columns.items())
         lines.append(f"columns: {columns}")
     if understood.guessed:
         guessed = [role for role in understood.columns if role in understood.guessed]

@@ -157,6 +157,8 @@ class Charts:
     """Charts of one agreement; ``agreement.charts.schemes().save("schemes.svg")`` needs no browser and no network.
 
     >>> import spagree
+    >>> spagree.measure("example:sparse").charts  # doctest: +ELLIPSIS
+    <Charts: schemes(), by_n(), ... development(), plan()>
     >>> chart = spagree.measure("example:sparse").charts.schemes()
     >>> chart.to_dict()["layer"][1]["mark"]["type"]
     'rule'
@@ -164,6 +166,10 @@ class Charts:
 
     def __init__(self, compute: Callable[[Sequence[str]], Breakdowns]) -> None:
         self._compute = compute
+
+    def __repr__(self) -> str:
+        names = (name for name, found in vars(Charts).items() if isinstance(found, _Method))
+        return f"<Charts: {', '.join(f'{name}()' for name in names)}>"
 
     schemes = _Method(schemes)
     by_n = _Method(by_n)
