@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 GAP = 2
-NAME, INTERVAL = 10, 8  # what is left of a name or an interval that continues on the next line
+NAME, INTERVAL = 14, 14  # widths to which names and intervals are wrapped before spare columns go
+TIGHTEST = 8  # and before rows are stacked
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,11 @@ class _Fit:
     def longest(self) -> int:
         return max((cell_len(cell) for cell in self.cells), default=0)
 
-    @property
-    def smallest(self) -> int:
+    def smallest(self, tightest: int | None = None) -> int:
         """With its title on several lines, and its cells too if they may be wrapped."""
         title = max((cell_len(word) for word in self.heading.title.split()), default=0)
-        cells = self.longest if self.heading.least is None else min(self.longest, self.heading.least)
-        return max(title, cells)
+        least = self.heading.least if tightest is None else tightest
+        return max(title, self.longest if self.heading.least is None or least is None else min(self.longest, least))
 
 
 class Fitted:
@@ -75,13 +75,14 @@ class Fitted:
         cells = list(zip(*(cells for cells, _ in self.rows), strict=True))
         columns = [_Fit(heading, tuple(found)) for heading, found in zip(self.headings, cells, strict=True)]
         kept = _without_spare(columns, options.max_width)
-        if _total([column.smallest for column in kept]) > options.max_width:
+        tightest = TIGHTEST if _total([column.smallest() for column in kept]) > options.max_width else None
+        if _total([column.smallest(tightest) for column in kept]) > options.max_width:
             yield self._stacked()
             return
-        yield self._table(_spread(kept, options.max_width))
-        hidden = [column.heading.title for column in columns if column not in kept and column.heading.title]
-        if hidden:
-            yield Text(f"Left out for lack of room (--json has it): {', '.join(hidden)}.", style="dim")
+        yield self._table(_spread(kept, options.max_width, tightest))
+        hidden = dict.fromkeys(column.heading.title for column in columns if column not in kept)
+        if any(hidden):
+            yield Text(f"Left out for lack of room (--json has it): {', '.join(filter(None, hidden))}.", style="dim")
 
     def _table(self, columns: Sequence[_Fit]) -> Table:
         shown = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim")
@@ -115,24 +116,26 @@ class Fitted:
 
 
 def _without_spare(columns: Sequence[_Fit], room: int) -> list[_Fit]:
-    """The columns that fit, and those that must stay."""
+    """The columns that fit, and those that must stay; all of them if even those do not fit on a line."""
     kept = list(columns)
-    while _total([column.smallest for column in kept]) > room:
+    while _total([column.smallest() for column in kept]) > room:
         spare = [(each.heading.spare, -place) for place, each in enumerate(kept) if each.heading.spare is not None]
         if not spare:
-            return list(columns)
+            fits = _total([column.smallest(TIGHTEST) for column in kept]) <= room
+            return kept if fits else list(columns)
         del kept[-min(spare)[1]]
     return kept
 
 
-def _spread(columns: Sequence[_Fit], room: int) -> list[_Fit]:
+def _spread(columns: Sequence[_Fit], room: int, tightest: int | None) -> list[_Fit]:
     """Give every column its natural width if there is room; otherwise names and intervals take it before titles."""
-    spare = room - _total([column.smallest for column in columns])
+    spare = room - _total([column.smallest(tightest) for column in columns])
     widths = {}
     for place, column in sorted(enumerate(columns), key=lambda pair: pair[1].heading.least is None):
-        more = min(spare, column.natural - column.smallest)
+        least = column.smallest(tightest)
+        more = min(spare, column.natural - least)
         spare -= more
-        widths[place] = column.smallest + more
+        widths[place] = least + more
     return [replace(column, width=widths[place]) for place, column in enumerate(columns)]
 
 

@@ -10,7 +10,7 @@ from spagree.errors import DataError, count
 from spagree.estimate.budgets import Pace
 from spagree.estimate.crowds import MORE_PEOPLE
 from spagree.estimate.planning import FRESH, NEW_ITEMS, SAME_ITEMS
-from spagree.present.fitted import Fitted, bare
+from spagree.present.fitted import Fitted, Heading, bare
 from spagree.present.wording import figure, limits, moment
 
 if TYPE_CHECKING:
@@ -182,8 +182,10 @@ def development_rows(development: polars.DataFrame) -> list[dict[str, Any]]:
 
 def development_table(rows: Rows) -> Fitted:
     """One row per step: agreement up to then, and agreement on the items finished most recently."""
-    titles = ("until", "annotations", "items", "SPA so far", "interval", "recent items", "interval")
-    shown = bare(*titles, left=["interval"], spare=["items", "annotations", "interval"])
+    so_far = (Heading("SPA so far"), Heading("interval", is_right=False, spare=3))
+    recent = (Heading("recent items"), Heading("interval", is_right=False, spare=2))
+    made = (Heading("annotations", spare=1), Heading("items", spare=0))
+    shown = Fitted(Heading("until", is_right=False), *made, *so_far, *recent)
     for row in rows:
         time = row["time"] if isinstance(row["time"], str) else moment(float(row["time"]))
         figures = [
