@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars
 
 CELLS_AT_ONCE = 4_000_000
+SMALL = 1 << 16
 GATHERING = 100  # looking up one pair of labels takes about as long as this many steps of a matrix product
 
 
@@ -135,7 +136,9 @@ def _add_up(keys: Ints, values: Floats, size: int) -> Floats:
     """Sums per key, smallest values first: identical to the last bit whatever the names of labels and items."""
     if np.abs(values).sum() < EXACT and (values == np.floor(values)).all():  # whole numbers: exact in any order
         return sums(keys, values, size)
-    order = np.lexsort((values, keys))
+    order = np.argsort(values)
+    small = keys.astype(np.uint16) if size <= SMALL else keys  # sorted by its bits, in a tenth of the time
+    order = order[np.argsort(small[order], kind="stable")]
     return sums(keys[order], values[order], size)
 
 

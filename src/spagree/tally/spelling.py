@@ -15,7 +15,7 @@ from spagree.tally.engines import column_names, replaced, rows, sampled_items
 from spagree.tally.tally import Tally, text
 from spagree.understood import Caution
 
-NUMBER = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII)
+NUMBER, NUMBER_STARTS = re.compile(r"([+-]?)(\d*)\.?(\d*)", re.ASCII), frozenset("+-.0123456789")
 # Soft hyphen, zero-width space, marks of direction, word joiner, byte order mark, variants of emoji.
 INVISIBLE = dict.fromkeys((0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, 0xFE0E, 0xFE0F))
 YES = frozenset(("1", "true", "yes", "y", "ja", "oui", "sí", "si", "sim"))
@@ -51,7 +51,7 @@ def canonical(label: str) -> str:
     ('yes', '7', '1.5', '0', '1e5', '...')
     """
     plain = normal_form(label)
-    matched = NUMBER.fullmatch(plain)
+    matched = NUMBER.fullmatch(plain) if plain[:1] in NUMBER_STARTS else None
     if matched is None or not (matched[2] or matched[3]):
         return plain
     whole, decimals = matched[2].lstrip("0") or "0", matched[3].rstrip("0")

@@ -85,16 +85,17 @@ class Tally:
         """
         cells: Counter[Cell] = Counter()
         labels: Counter[str] = Counter()
-        pairable: Counter[str] = Counter()
+        alone: Counter[str] = Counter()
         cell_of = cache(Cell.of)  # many combinations of labels, few of counts
         for counts, items in patterns.items():
-            cell = cell_of(tuple(count for _, count in counts))
+            cell = cell_of(tuple([count for _, count in counts]))
             cells[cell] += items
             for label, count in counts:
                 labels[label] += count * items
-                pairable[label] += count * items if cell.n > 1 else 0
+            if cell.n == 1:
+                alone[counts[0][0]] += items
         in_order = dict(sorted(cells.items(), reverse=True))
-        return cls(in_order, _ordered(labels), _ordered(+pairable), annotators, dict(left_out or {}), patterns)
+        return cls(in_order, _ordered(labels), _ordered(labels - alone), annotators, dict(left_out or {}), patterns)
 
     @classmethod
     def from_items(cls, items: Iterable[Mapping[Any, int]]) -> Tally:

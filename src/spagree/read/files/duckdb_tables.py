@@ -256,6 +256,8 @@ def parquet_schema(connection: Any, file: File) -> list[tuple[str, str]]:
 def common_schema(connection: Any, files: Sequence[File]) -> list[tuple[str, str]]:
     """The columns and types that all Parquet files share; refuses the first file that differs."""
     schema = parquet_schema(connection, files[0])
+    if len(files) == 1:
+        return schema
     footer = "list((name, type, duckdb_type, logical_type) ORDER BY name, type)::VARCHAR"
     query = f"SELECT file_name, {footer} FROM parquet_schema({_listed(files)}) GROUP BY file_name"
     footers = dict(_asked_of(connection, query, files))  # one query compares thousands of files
