@@ -1,4 +1,4 @@
-"""Small files are counted in memory, or fetched from duckdb, or counted there: a fixture that compares all three.
+"""Small files are counted in memory, by codes or hashes, or fetched from duckdb, or counted there: all are compared.
 
 A folder whose conftest.py imports :func:`both_ways` sends every file of its tests through it.
 """
@@ -35,9 +35,10 @@ def both_ways(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(coded_count, "FEW", 0)
                 same = counting.count(on_duckdb, policies)
-            assert same.held.codes is None
-            assert found.tally == fetched.tally == same.tally
-            assert found.cautions == fetched.cautions == same.cautions
+                hashed = in_memory(annotations, policies)
+            assert same.held.codes is None and hashed is not None
+            assert found.tally == fetched.tally == same.tally == hashed.tally
+            assert found.cautions == fetched.cautions == same.cautions == hashed.cautions
             assert found.held.annotations is not None and same.held.annotations is not None
             rows, others = found.held.annotations.to_native().fetchall(), same.held.annotations.to_native().fetchall()
             assert sorted(rows, key=repr) == sorted(others, key=repr)

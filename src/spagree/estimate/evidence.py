@@ -12,6 +12,7 @@ from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR
 from spagree.read.frames import is_spark
 from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_in_python
+from spagree.tally.coded_count import fetched_few
 from spagree.tally.items import ItemTable
 from spagree.tally.tally import Tally
 
@@ -58,8 +59,10 @@ class Evidence:
         if ANNOTATOR not in self.columns:
             raise UsageError(NO_ANNOTATORS)
         held = self.items.held
-        if held.codes is not None:
-            return held.codes
+        fetched = fetched_few(held.few) if held.codes is None and held.few is not None else None
+        known = held.codes if fetched is None else fetched[0]
+        if known is not None:
+            return known
         if self.tally.annotations > MOST_FROM_A_CLUSTER and self.is_cluster:
             raise UsageError(
                 f"breakdowns by annotator fetch all {self.tally.annotations:,} annotations to this machine, more than "

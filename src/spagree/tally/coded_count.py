@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spagree import progress
-from spagree.grouping import AnyInts, run_starts
+from spagree.grouping import AnyInts, Ints, run_starts
 from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, CodedRows, FewRows
+from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, CodedRows, FewRows, HashedRows
 from spagree.tally.coded import UNKNOWN, Coded, coded, coded_in_python, in_order
 from spagree.tally.engines import explained_faults
 from spagree.tally.grouped import Pattern
@@ -20,6 +21,40 @@ from spagree.tally.policies import Policies
 from spagree.tally.tally import Cell, Tally, refuse_overflow
 
 FEW, MOST = 100_000, 20_000_000  # annotations: a few are coded before polars is imported; more than MOST may not fit
+
+
+class CountedFew(NamedTuple):
+    """The tally of a small file, its codes if they were fetched, and where names come from if they are compared."""
+
+    tally: Tally
+    codes: Coded | None
+    item_names: Callable[[int], Collection[str]]
+    label_users: Callable[[], Collection[tuple[Any, ...]]]
+
+
+def counted_few(few: FewRows, left_out: Mapping[str, int]) -> CountedFew | None:
+    """The usable annotations of a small file, counted by their codes, or by hashes if codes are not needed by default.
+
+    None if it has none, or an annotator labelled an item twice.
+    """
+    if few.fetch_hashes is None or few.size <= FEW:
+        fetched = fetched_few(few)
+        if fetched is None:
+            return None
+        codes, found = fetched
+        tally = tally_of_codes(codes, {**left_out, **_occurring(found.lacking)})
+        return CountedFew(tally, codes, found.item_names, codes.users_of_own_labels)
+    progress.stage("fetching annotations")
+    with explained_faults("duckdb"):
+        hashed = few.fetch_hashes()
+    if hashed is None:
+        return None
+    tally = tally_of_hashes(hashed, {**left_out, **_occurring(hashed.lacking)})
+    return CountedFew(tally, None, hashed.item_names, hashed.label_users)
+
+
+def _occurring(lacking: Mapping[str, int]) -> dict[str, int]:
+    return {reason: size for reason, size in lacking.items() if size}
 
 
 def fetched_few(few: FewRows) -> tuple[Coded, CodedRows] | None:
@@ -77,65 +112,84 @@ def tally_of_codes(codes: Coded, left_out: Mapping[str, int]) -> Tally:
     """
     made = np.bincount(codes.annotator[codes.annotator != UNKNOWN], minlength=len(codes.annotators)).tolist()
     annotators = dict(zip(codes.annotators, made, strict=True)) or None
-    refuse_overflow(int(np.bincount(codes.item).max(initial=0)))
-    is_wide = len(codes.labels) > MOST_CLASSES
-    patterns = _patterns_in_python(codes) if is_wide else _patterns(codes)
-    if patterns is not None:
-        return Tally.from_patterns(patterns, annotators, left_out)
-    given = np.bincount(codes.label, minlength=len(codes.labels)).tolist()
-    totals = dict(sorted(zip(codes.labels, given, strict=True), key=lambda pair: (-pair[1], pair[0])))
-    cells, pairable = _cells(codes, totals)
-    return Tally(cells, totals, pairable, annotators, dict(left_out), None)
+    return _Votes(codes.labels, *codes.counts).tally(annotators, left_out)
 
 
-def _patterns(codes: Coded) -> dict[Pattern, int] | None:
-    """Items per combination of label counts, packed into words as on an engine; None if there are too many."""
-    item, label, count = codes.counts
-    first = run_starts(item)
-    last = np.append(first[1:], len(item))
-    bits = int(count.max(initial=1)).bit_length()
-    words = []
-    for start in range(0, len(codes.labels), BITS // bits):
-        place = label.astype(np.int64) - start
-        is_here = (place >= 0) & (place < BITS // bits)
-        words.append(np.add.reduceat(np.where(is_here, count << (place * bits * is_here), 0), first))
-    order = np.lexsort(words)
-    groups = run_starts(*(word[order] for word in words))
-    if len(groups) > MOST_PATTERNS:
-        return None
-    one = order[groups]  # an item of each combination
-    sizes = (last - first)[one]
-    ends = np.cumsum(sizes)
-    entries = np.arange(int(sizes.sum())) + np.repeat(first[one] - (ends - sizes), sizes)
-    votes = _votes(codes, label[entries], count[entries])
-    keys = (tuple(votes[end - size : end]) for end, size in zip(ends.tolist(), sizes.tolist(), strict=True))
-    return dict(zip(keys, np.diff(groups, append=len(order)).tolist(), strict=True))
+def tally_of_hashes(found: HashedRows, left_out: Mapping[str, int]) -> Tally:
+    """The same from hashes."""
+    starts = run_starts(found.keys)
+    key, low = found.keys[starts], (1 << found.bits) - 1
+    label, count = (key & low).astype(np.int64), np.diff(starts, append=len(found.keys))
+    return _Votes(found.labels, key >> found.bits, label, count).tally(found.annotators, left_out)
 
 
-def _votes(codes: Coded, label: AnyInts, count: AnyInts) -> list[tuple[str, int]]:
-    return list(zip(map(codes.labels.__getitem__, label.tolist()), count.tolist(), strict=True))
+@dataclass(frozen=True, slots=True)
+class _Votes:
+    """How often each item got each label; ``item``, ``label`` and ``count`` are parallel, and sorted."""
 
+    labels: Sequence[str]
+    item: AnyInts
+    label: AnyInts
+    count: Ints
 
-def _patterns_in_python(codes: Coded) -> dict[Pattern, int] | None:
-    """The same for more labels than fit into words; None if there are too many annotations, as on an engine."""
-    if len(codes.item) > MOST_ROWS_FETCHED:
-        return None
-    item, label, count = codes.counts
-    votes = _votes(codes, label, count)
-    first = run_starts(item).tolist()
-    found = Counter(tuple(votes[start:end]) for start, end in zip(first, [*first[1:], len(votes)], strict=True))
-    return dict(found) if len(found) <= MOST_PATTERNS else None
+    def tally(self, annotators: Mapping[str, int] | None, left_out: Mapping[str, int]) -> Tally:
+        first = run_starts(self.item)
+        n = np.add.reduceat(self.count, first) if len(first) else self.count
+        refuse_overflow(int(n.max(initial=0)))
+        patterns = self._in_python(first) if len(self.labels) > MOST_CLASSES else self._in_words(first)
+        if patterns is not None:
+            return Tally.from_patterns(patterns, annotators, left_out)
+        given = np.bincount(self.label, self.count, len(self.labels)).astype(np.int64).tolist()
+        totals = {label: size for label, size in zip(self.labels, given, strict=True) if size}
+        totals = dict(sorted(totals.items(), key=lambda pair: (-pair[1], pair[0])))
+        cells, pairable = self._cells(first, n, totals)
+        return Tally(cells, totals, pairable, annotators, dict(left_out), None)
 
+    def _in_words(self, first: Ints) -> dict[Pattern, int] | None:
+        """Items per combination of label counts, packed into words as on an engine; None if there are too many."""
+        last = np.append(first[1:], len(self.item))
+        bits = int(self.count.max(initial=1)).bit_length()
+        words = []
+        for start in range(0, len(self.labels), BITS // bits):
+            place = self.label.astype(np.int64) - start
+            is_here = (place >= 0) & (place < BITS // bits)
+            words.append(np.add.reduceat(np.where(is_here, self.count << (place * bits * is_here), 0), first))
+        order = np.lexsort(words)
+        groups = run_starts(*(word[order] for word in words))
+        if len(groups) > MOST_PATTERNS:
+            return None
+        one = order[groups]  # an item of each combination
+        sizes = (last - first)[one]
+        ends = np.cumsum(sizes)
+        entries = np.arange(int(sizes.sum())) + np.repeat(first[one] - (ends - sizes), sizes)
+        votes = self._named(entries)
+        keys = (tuple(votes[end - size : end]) for end, size in zip(ends.tolist(), sizes.tolist(), strict=True))
+        return dict(zip(keys, np.diff(groups, append=len(order)).tolist(), strict=True))
 
-def _cells(codes: Coded, totals: Mapping[str, int]) -> tuple[dict[Cell, int], dict[str, int]]:
-    """For more combinations of labels than a tally keeps: the cells, and the labels of pairable items."""
-    import polars
+    def _named(self, entries: Ints | slice) -> list[tuple[str, int]]:
+        """Each label with its count; equal pairs are one object, which is faster to compare."""
+        most = int(self.count.max(initial=0)) + 1
+        pairs = (self.label[entries] * np.int64(most) + self.count[entries]).tolist()
+        known = {pair: (self.labels[pair // most], pair % most) for pair in set(pairs)}
+        return [known[pair] for pair in pairs]
 
-    item, label, count = codes.counts
-    first, pairs = run_starts(item), count * (count - 1)
-    n, agreeing, triples = (np.add.reduceat(each, first) for each in (count, pairs, pairs * (count - 2)))
-    found = polars.DataFrame({"n": n, "pairs": agreeing, "triples": triples}).group_by("n", "pairs", "triples").len()
-    cells = {Cell(*cell): items for *cell, items in found.sort("n", "pairs", "triples", descending=True).iter_rows()}
-    alone = np.bincount(label[first[n == 1]], minlength=len(codes.labels)).tolist()
-    single = dict(zip(codes.labels, alone, strict=True))
-    return cells, {label: size - single[label] for label, size in totals.items() if size > single[label]}
+    def _in_python(self, first: Ints) -> dict[Pattern, int] | None:
+        """The same for more labels than fit into words; None if there are too many annotations, as on an engine."""
+        if self.count.sum() > MOST_ROWS_FETCHED:
+            return None
+        votes, starts = self._named(slice(None)), first.tolist()
+        found = Counter(tuple(votes[start:end]) for start, end in zip(starts, [*starts[1:], len(votes)], strict=True))
+        return dict(found) if len(found) <= MOST_PATTERNS else None
+
+    def _cells(self, first: Ints, n: Ints, totals: Mapping[str, int]) -> tuple[dict[Cell, int], dict[str, int]]:
+        """For more combinations of labels than a tally keeps: the cells, and the labels of pairable items."""
+        import polars
+
+        pairs = self.count * (self.count - 1)
+        agreeing, triples = (np.add.reduceat(each, first) for each in (pairs, pairs * (self.count - 2)))
+        found = polars.DataFrame({"n": n, "pairs": agreeing, "triples": triples}).group_by("n", "pairs", "triples")
+        ordered = found.len().sort("n", "pairs", "triples", descending=True)
+        cells = {Cell(*cell): items for *cell, items in ordered.iter_rows()}
+        alone = np.bincount(self.label[first[n == 1]], minlength=len(self.labels)).tolist()
+        single = dict(zip(self.labels, alone, strict=True))
+        return cells, {label: size - single[label] for label, size in totals.items() if size > single[label]}

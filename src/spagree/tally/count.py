@@ -15,7 +15,7 @@ from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LAB
 from spagree.read.files.paths import refuse_changed
 from spagree.tally import spelling
 from spagree.tally.coded import Coded
-from spagree.tally.coded_count import FEW, fetched_few, fetched_once, tally_of_codes
+from spagree.tally.coded_count import FEW, counted_few, fetched_once, tally_of_codes
 from spagree.tally.engines import column_names, rows
 from spagree.tally.grouped import Pattern
 from spagree.tally.grouped_count import count_grouped
@@ -155,14 +155,14 @@ def _header_again(tally: Tally, columns: Mapping[str, str]) -> Iterator[Caution]
 def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
     """Count the annotations of a small file, fetched as integers; None if it takes an engine."""
     few = annotations.rows
-    fetched = fetched_few(few) if isinstance(few, FewRows) and policies == Policies(policies.duplicates) else None
-    if fetched is None:
+    if not isinstance(few, FewRows) or policies != Policies(policies.duplicates):
         return None
-    codes, fetched_rows = fetched
-    lacking = {reason: size for reason, size in fetched_rows.lacking.items() if size}
-    tally = tally_of_codes(codes, {**annotations.left_out, **lacking})
-    names = partial(fetched_rows.item_names, max(1, tally.items // spelling.MOST_COMPARED))
-    cautions = _cautions(tally, tally.labels, names, codes.users_of_own_labels, annotations)
+    counted = counted_few(few, annotations.left_out)
+    if counted is None:
+        return None
+    tally, codes, item_names, label_users = counted
+    names = partial(item_names, max(1, tally.items // spelling.MOST_COMPARED))
+    cautions = _cautions(tally, tally.labels, names, label_users, annotations)
     return Counted(tally, HeldAnnotations(few, codes=codes), cautions + caution_sets(tally.labels))
 
 

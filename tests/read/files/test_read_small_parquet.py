@@ -20,9 +20,11 @@ import spagree
 from both_ways import COMPARED, in_memory_rows, outcome
 from examples import examples
 from spagree.read import read
+from spagree.read.annotations import HashedRows
 from spagree.read.files import hash_codes, small_parquet
+from spagree.tally import coded_count, spelling
 from spagree.tally import count as counting
-from spagree.tally import spelling
+from spagree.tally.engines import duckdb_engine
 
 COLUMNS = ("item", "annotator", "label")
 ROWS = [("q1", "ann", "yes"), ("q1", "bob", "no"), ("q2", "ann", "yes"), ("q2", "bob", "yes"), ("q3", "cyd", "no")]
@@ -147,14 +149,16 @@ def test_of_many_items_the_same_sample_is_compared_by_spelling(items: int, tmp_p
     assert [caution.code for caution in found.cautions] == ["item_variants"]
 
 
-@pytest.mark.parametrize("most", [99, 100, 101])
-def test_only_the_first_rows_are_compared_by_spelling(
-    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_on_duckdb_only_the_first_rows_are_compared_by_spelling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hash_codes, "ROWS_LOOKED_AT", most)
     monkeypatch.setattr(spelling, "MOST_COMPARED", 25)
     rows = [(f"q{row}", f"w{row % 7}", "yes") for row in range(90)] + [(f"Q{row} ", "x", "no") for row in range(10)]
-    assert outcome(path := saved(tmp_path, rows)) == outcome(path, engine="duckdb")
+    path = saved(tmp_path, [*rows, ("q0", "y", "yes")])
+    assert outcome(path) == outcome(path, engine="duckdb")
+    for most, expected in ((90, []), (100, ["item_variants"])):
+        monkeypatch.setattr(duckdb_engine, "ROWS_LOOKED_AT", most)
+        assert [each.code for each in counting.count(read(path, engine="duckdb")).cautions] == expected
 
 
 WHOLE = [2**63 - 1, 2**63 - 2, -(2**63), 2**53, 2**53 + 1, 0, 1, 7, 10]
@@ -209,6 +213,60 @@ def test_values_with_one_hash_are_left_to_duckdb(tmp_path: Path, monkeypatch: py
         COMPARED.clear()
         assert outcome(path) == expected
         assert COMPARED == [] and len(calls) == column + 1
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[HashedRows | None]:
+    """What is fetched for a score: hashes, whatever the size of the file."""
+    fetched: list[HashedRows | None] = []
+    fetch = hash_codes.hashed_rows
+
+    def noted(*arguments: Any) -> HashedRows | None:
+        fetched.append(fetch(*arguments))
+        return fetched[-1]
+
+    monkeypatch.setattr(hash_codes, "hashed_rows", noted)
+    monkeypatch.setattr(coded_count, "FEW", 0)
+    return fetched
+
+
+def test_larger_tables_are_counted_by_hashes(tmp_path: Path, hashed: list[HashedRows | None]) -> None:
+    path = saved(
+        tmp_path, [*ROWS, ("q4", None, "yes"), ("q4", None, "no"), ("q4", "ann", None), (None, "ann", "maybe")]
+    )
+    found, whole = spagree.measure(path), spagree.measure(path, engine="duckdb")
+    assert found.to_dict() == whole.to_dict()
+    assert hashed[0] is not None and len(hashed[0].keys) == 7
+    assert hashed[0].lacking == {"missing_label": 1, "missing_item": 1}
+    assert_frame_equal(found.annotators(), whole.annotators())
+    assert_frame_equal(found.pairs(), whole.pairs())
+
+
+@pytest.mark.parametrize("rows", [[*ROWS, ("q1", "ann", "yes")], [("q1", "ann", None)], [(None, "ann", "yes")]])
+def test_repeats_and_tables_without_annotations_are_left_to_duckdb(
+    rows: list[Any], tmp_path: Path, hashed: list[HashedRows | None]
+) -> None:
+    path = saved(tmp_path, rows, dict.fromkeys(COLUMNS, pl.String))
+    assert outcome(path) == outcome(path, engine="duckdb")
+    assert hashed == [None]
+
+
+def test_items_with_one_hash_are_left_to_duckdb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: list[HashedRows | None]
+) -> None:
+    path, keys = saved(tmp_path), hash_codes._keys
+    monkeypatch.setattr(hash_codes, "_keys", lambda rows, labels, bits: keys(rows, labels, bits) & np.uint64(1))
+    assert outcome(path) == outcome(path, engine="duckdb")
+    assert hashed == [None]
+
+
+def test_labels_with_one_hash_are_left_to_duckdb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: list[HashedRows | None]
+) -> None:
+    path = saved(tmp_path)
+    monkeypatch.setattr(hash_codes, "MOST_LABEL_BITS", 1)
+    assert outcome(path) == outcome(path, engine="duckdb")
+    assert hashed == [None]
 
 
 @pytest.mark.parametrize("classes", [40, 41])

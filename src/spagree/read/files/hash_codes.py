@@ -1,41 +1,50 @@
-"""Texts and whole numbers in duckdb as codes, by their hashes: fetched in a tenth of the time that texts take."""
+"""Texts and whole numbers in duckdb by their hashes, which are fetched in a tenth of the time that texts take.
 
+Either every annotation as codes, or only what a score needs. There must be as many values as hashes, or nothing is
+returned: counts are exact.
+"""
+
+# ruff: noqa: S608 - names are ours
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spagree.grouping import by_hash
-from spagree.read.annotations import ITEM, CodedRows
+from spagree.grouping import by_hash, run_starts
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, CodedRows, HashedRows
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyRelation
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
     from numpy.typing import NDArray
 
     from spagree.grouping import Codes
 
 # Other types have values that are equal but spelled differently, or NaN.
 CODED_KINDS = {"VARCHAR", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
-ROWS_LOOKED_AT = 300_000  # for spellings of items
+USABLE = f"{ITEM} IS NOT NULL AND {LABEL} IS NOT NULL"
+MOST_LABEL_BITS = 20
 
 
-def coded_rows(relation: DuckDBPyRelation, rows: int) -> CodedRows | None:
-    """Columns ``item``, ``label`` and, where known, ``annotator`` as codes; no row lacks an item or a label.
+def coded_rows(relation: DuckDBPyRelation, total: int) -> CodedRows | None:
+    """Columns ``item``, ``label`` and, where known, ``annotator`` as codes; of ``total`` rows, some may lack a value.
 
-    ``rows`` is how many there are at most. None if two values have the same hash, which is checked.
+    None if two values have the same hash, which is checked.
     """
-    roles = relation.columns
-    hashes = relation.project(", ".join(f"hash({role}) AS {role}" for role in roles)).fetchnumpy()
+    roles, usable = relation.columns, relation.filter(USABLE)
+    hashes = usable.project(", ".join(f"hash({role}) AS {role}" for role in roles)).fetchnumpy()
+    missing = total - len(hashes[ITEM])
+    lost = relation.filter(f"{LABEL} IS NULL").count("*").fetchall()[0][0] if missing else 0
+    kept = usable if missing else relation
     codes, names = {}, {}
     for role in roles:
-        known, names[role] = _known_items(relation) if role == ITEM else _known_names(relation, role)
+        known, names[role] = _known_items(kept) if role == ITEM else _known_names(kept, role)
         found = _places(hashes.pop(role), known)
         if found is None:
             return None
         codes[role] = found if role == ITEM else np.where(found < len(names[role]), found, np.int32(-1))
-    is_text = str(relation.types[roles.index(ITEM)]) == "VARCHAR"
-    return CodedRows(codes, names, lambda every: sampled_items(relation, every, rows) if is_text else [])
+    lacking = {"missing_label": lost, "missing_item": missing - lost}
+    return CodedRows(codes, names, lambda every: sampled_items(kept.project(ITEM), every), lacking)
 
 
 def _known_items(relation: DuckDBPyRelation) -> tuple[NDArray[np.uint64], list[str]]:
@@ -61,12 +70,81 @@ def _places(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> Codes | No
     return codes
 
 
-def sampled_items(relation: Any, every: int, rows: int | None = None) -> list[str]:
-    """One item in ``every`` of the first rows, by the hash of its name without surrounding blanks, case and zeros.
+def sampled_items(items: DuckDBPyRelation, every: int) -> list[str]:
+    """One item in ``every``, by the hash of its name without surrounding blanks, case and zeros; none if not texts.
 
-    All spellings of a name are in the sample, or none. A limit takes longer than the rows that it spares.
+    All spellings of a name are in the sample, or none.
     """
+    if [str(kind) for kind in items.types] != ["VARCHAR"]:
+        return []
     if every > 1:
-        first = relation if rows is not None and rows <= ROWS_LOOKED_AT else relation.limit(ROWS_LOOKED_AT)
-        relation = first.filter(f"hash(ltrim(lower(trim({ITEM})), '0')) % {every} = 0")
-    return [item for (item,) in relation.project(ITEM).distinct().fetchall()]
+        items = items.filter(f"hash(ltrim(lower(trim({ITEM})), '0')) % {every} = 0")
+    return [item for (item,) in items.distinct().fetchall()]
+
+
+def hashed_rows(connection: DuckDBPyConnection, names: DuckDBPyConnection, query: str, total: int) -> HashedRows | None:
+    """What a score needs of the same columns, as a query gives them; the names of items stay in another connection.
+
+    None if no row is usable, an annotator labelled an item twice, or two values have the same hash. duckdb reads a row
+    group on one core, and many files have only one: the items are listed while the hashes are fetched.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    relation = connection.sql(query)
+    given = relation.aggregate(f"{LABEL}, hash({LABEL}), count(*)", LABEL).fetchall()
+    known = sorted((str(label), found) for label, found, _ in given if label is not None)
+    labels = np.array([found for _, found in known], np.uint64)
+    bits = next((bits for bits in range(1, MOST_LABEL_BITS) if _differ(labels, bits)), None)
+    if bits is None or not known:
+        return None
+    distinct = f"CREATE OR REPLACE TEMP TABLE items AS SELECT DISTINCT {ITEM} FROM ({query}) WHERE {USABLE}"
+    with ThreadPoolExecutor(1) as pool:
+        listed = pool.submit(names.execute, distinct)
+        keys = _keys(relation.filter(USABLE), labels, bits)
+        listed.result()
+    items = names.table("items")
+    if keys is None or items.count("*").fetchall() != [(len(run_starts(keys >> bits)),)]:
+        return None
+    usable = relation if len(keys) == total else relation.filter(USABLE)  # a filter reads the items again
+    lost = sum(size for label, _, size in given if label is None)
+    return HashedRows(
+        keys,
+        bits,
+        [label for label, _ in known],
+        _annotator_counts(usable) if ANNOTATOR in relation.columns else None,
+        lambda every: sampled_items(items, every),
+        lambda: usable.project(f"{ANNOTATOR}, {LABEL}").distinct().fetchall(),
+        {"missing_label": lost, "missing_item": total - lost - len(keys)},
+    )
+
+
+def _differ(hashes: NDArray[np.uint64], bits: int) -> bool:
+    """Whether the remainders of all hashes differ that fit into these bits."""
+    return len(set((hashes % ((1 << bits) - 1)).tolist())) == len(hashes)
+
+
+def _keys(rows: DuckDBPyRelation, labels: NDArray[np.uint64], bits: int) -> NDArray[np.uint64] | None:
+    """The keys of the rows, in order; None if there are none, or an annotator labelled an item twice."""
+    low = (1 << bits) - 1
+    columns = [f"(hash({ITEM}) >> {bits} << {bits}) | (hash({LABEL}) % {low}) AS key"]
+    if ANNOTATOR in rows.columns:
+        columns.append(f"if({ANNOTATOR} IS NULL, 0, hash({ITEM}, {ANNOTATOR}) | 1) AS pair")
+    found = rows.project(", ".join(columns)).fetchnumpy()
+    keys: NDArray[np.uint64] = found.pop("key")
+    pairs = found.pop("pair", np.empty(0, np.uint64))
+    pairs.sort()
+    if not len(keys) or ((pairs[1:] == pairs[:-1]) & (pairs[1:] > 0)).any():
+        return None
+    place = np.zeros(low, np.uint64)
+    place[(labels % low).astype(np.intp)] = np.arange(len(labels))
+    remainder = keys & low
+    keys ^= remainder
+    keys |= place[remainder.view(np.int64)]
+    keys.sort()
+    return keys
+
+
+def _annotator_counts(rows: DuckDBPyRelation) -> dict[str, int] | None:
+    """Annotations of each annotator, by name; None if all are unknown."""
+    made = rows.aggregate(f"{ANNOTATOR}, count(*)", ANNOTATOR).fetchall()
+    return dict(sorted((str(name), size) for name, size in made if name is not None)) or None

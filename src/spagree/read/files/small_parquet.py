@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spagree.late import nw
-from spagree.read.annotations import ITEM, LABEL, CodedRows, FewRows, Stamp
+from spagree.read.annotations import CodedRows, FewRows, HashedRows, Stamp
 from spagree.read.files.paths import refuse_changed
 from spagree.read.tables import Small, sql_name
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-MOST_ROWS = 300_000
+MOST_ROWS = 3_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +46,28 @@ class SmallParquet(Small):
         if any(kind not in CODED_KINDS for _, kind in chosen.values()):
             return None
         named = ", ".join(f"{sql_name(name)} AS {role}" for role, (name, _) in chosen.items())
+        query = f"SELECT {named} FROM {self.scan}"  # noqa: S608 - quoted
         return FewRows(
             self.size,
             tuple(places),
-            lambda: self._coded(f"SELECT {named} FROM {self.scan}"),  # noqa: S608 - quoted
+            lambda: self._coded(query),
             lambda: finish(self.load(list(places.values()))),
+            lambda: self._hashed(query),
         )
 
     def _coded(self, query: str) -> CodedRows | None:
         """The rows with a label and an item, as integers."""
         from spagree.read.files.hash_codes import coded_rows
 
-        rows, is_usable = self.connection.sql(query), f"{LABEL} IS NOT NULL AND {ITEM} IS NOT NULL"
-        total, labels, usable = rows.aggregate(f"count(*), count({LABEL}), count(*) FILTER ({is_usable})").fetchall()[0]
-        found = coded_rows(rows if usable == total else rows.filter(is_usable), total)
+        found = coded_rows(self.connection.sql(query), self.size)
         refuse_changed(self.before)
-        lacking = {"missing_label": total - labels, "missing_item": labels - usable}
-        return None if found is None else replace(found, lacking=lacking)
+        return found
+
+    def _hashed(self, query: str) -> HashedRows | None:
+        """What a score needs of the rows with a label and an item."""
+        from spagree.read.files.duckdb_tables import connect
+        from spagree.read.files.hash_codes import hashed_rows
+
+        found = hashed_rows(self.connection, connect(), query, self.size)
+        refuse_changed(self.before)
+        return found

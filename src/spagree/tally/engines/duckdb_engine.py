@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from spagree.late import nw
-from spagree.read.annotations import LABEL, ROW
+from spagree.read.annotations import ITEM, LABEL, ROW
 from spagree.read.files.hash_codes import CODED_KINDS, sampled_items
 from spagree.read.tables import sql_literal
-from spagree.tally.engines.engine import MOST_REPEATS_APART, Engine, Frame
+from spagree.tally.engines.engine import MOST_REPEATS_APART, ROWS_LOOKED_AT, Engine, Frame
 
 if TYPE_CHECKING:
     import polars
@@ -75,8 +75,9 @@ class DuckDB(Engine):
         return cast("Frame", nw.from_native(native.query(name, f"SELECT {', '.join(columns)} {joined}")))
 
     def sampled_items(self, frame: Frame, every: int) -> list[Any]:
-        """By the hash of an item without surrounding blanks, case and leading zeros."""
-        return sampled_items(frame.to_native(), every)
+        """By the hash of an item without surrounding blanks, case and leading zeros, in the first rows."""
+        native: Any = frame.to_native()
+        return sampled_items(native.limit(ROWS_LOOKED_AT).project(ITEM), every)
 
     def gathered_labels(self, frame: Frame, keys: Sequence[str], first: Sequence[str], separator: str) -> Frame:
         """The labels are joined by an aggregate of duckdb."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Frame: TypeAlias = "nw.LazyFrame[Any]"
 MOST_CASES, CASES_AT_ONCE = 1_000, 20
 MOST_REPEATS_APART = 10_000  # repeated keys: up to this many are looked up by their hashes
+ROWS_LOOKED_AT = 300_000  # for spellings of items
 
 
 class Engine:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from spagree.late import nw
 from spagree.read.annotations import ITEM, LABEL
-from spagree.read.files.hash_codes import ROWS_LOOKED_AT
-from spagree.tally.engines.engine import MOST_REPEATS_APART, Engine, Frame
+from spagree.tally.engines.engine import MOST_REPEATS_APART, ROWS_LOOKED_AT, Engine, Frame
 
 if TYPE_CHECKING:
     import polars
