@@ -88,6 +88,15 @@ def sums(groups: AnyInts, values: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(groups, values, size), dtype=np.float64)
 
 
+def ratio(above: Floats, below: Floats | AnyInts, otherwise: float = np.nan) -> Floats:
+    """above/below, or ``otherwise`` where below is 0.
+
+    >>> ratio(np.array([1.0, 2.0]), np.array([4, 0])).tolist()
+    [0.25, nan]
+    """
+    return np.asarray(np.divide(above, below, out=np.full(below.shape, otherwise), where=below > 0))
+
+
 def by_hash(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rows sorted by their hashes, and where each new hash begins.
 

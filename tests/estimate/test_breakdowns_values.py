@@ -12,7 +12,7 @@ import pytest
 
 import spagree
 from spagree.estimate import annotators, breakdowns, budgets, classes, development, evidence
-from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_ASKED, Absent, known
+from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_COMPUTED, Absent, known
 from spagree.option_names import command_line
 
 COMPUTED = {
@@ -110,7 +110,7 @@ def test_everything_is_there_or_absent_with_its_reason() -> None:
 def test_breakdowns_that_were_not_computed_say_so() -> None:
     found = spagree.measure(rows()).breakdowns(["classes"])
     assert found.lacks("classes") is None
-    assert found.pairs is NOT_ASKED and found.lacks("pairs") == "this breakdown was not computed"
+    assert found.pairs is NOT_COMPUTED and found.lacks("pairs") == "this breakdown was not computed"
 
 
 def test_an_empty_table_says_that_there_is_nothing_to_show() -> None:

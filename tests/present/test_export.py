@@ -150,7 +150,7 @@ def test_existing_files_are_kept_and_nothing_else_is_written(tmp_path: Path) -> 
 
 def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(spagree.FileError, match="cannot be made"):
+    with pytest.raises(spagree.FileError, match="cannot be created"):
         spagree.measure("example:sparse").export(tmp_path / "file" / "folder")
 
 

@@ -227,7 +227,7 @@ def test_details_that_are_not_there() -> None:
     few = model(alternative=test, rank=None, humans_count=None, labels={"yes": 300}, classes=(), left_out={})
     text = " ".join(str(ModelComparison({"gpt": few})).split())
     assert "people unknown" in text and "Left out" not in text and "agree more with the others" not in text
-    assert "Alternative annotator test: cannot be made; it leaves out 40 of 40 people" in text
+    assert "Alternative annotator test: not possible; it leaves out 40 of 40 people" in text
     assert "The model gave one label only: yes." in text and "Classes on which" not in text
     failed = replace(few, alternative=AlternativeTest(0.25, 0.6, 0.1, 8, 0, 400, 0))
     assert "does not pass (ω = 0.25" in " ".join(str(ModelComparison({"gpt": failed})).split())

@@ -34,7 +34,7 @@ class NoRoom(Exception):  # noqa: N818 (an outcome, not a fault)
     """Nobody can take the item, even after exchanges."""
 
 
-class Dealt:
+class PartialAssignment:
     """Who has which item so far."""
 
     def __init__(self, people: Sequence[Person], kinds: Sequence[str] | None, done: set[tuple[int, int]]) -> None:
@@ -46,22 +46,22 @@ class Dealt:
             if person < len(people):  # the others have left
                 self.load[person] += 1
         self.limit = np.array([np.iinfo(np.int64).max if p.limit is None else p.limit for p in people])
-        self.held: dict[int, list[int]] = {}  # item → people
-        self.has: list[set[int]] = [set() for _ in people]  # person → items
+        self.people_of: dict[int, list[int]] = {}  # item → people
+        self.items_of: list[set[int]] = [set() for _ in people]  # person → items
         self.shared: Counter[tuple[int, int]] = Counter()
         self._able: dict[str | None, NDArray[np.int64]] = {}
 
     def already(self, item: int) -> int:
         """Annotations of an item already done or assigned."""
-        return self.before[item] + len(self.held.get(item, ()))
+        return self.before[item] + len(self.people_of.get(item, ()))
 
     def size(self) -> int:
         """Annotations assigned so far."""
-        return sum(len(items) for items in self.has)
+        return sum(len(items) for items in self.items_of)
 
     def rows(self) -> list[tuple[int, int]]:
         """Every assigned (item, person)."""
-        return [(item, person) for item, people in self.held.items() for person in people]
+        return [(item, person) for item, people in self.people_of.items() for person in people]
 
     def able(self, item: int) -> NDArray[np.int64]:
         """The people who can do items of this kind."""
@@ -78,53 +78,53 @@ class Dealt:
         if not len(open_):
             self._exchange(item)
             return
-        group = self.held.get(item, [])
+        group = self.people_of.get(item, [])
         met = np.array([sum(self.shared[_key(j, g)] for g in group) for j in open_.tolist()])
         self._give(item, int(open_[np.lexsort((random.random(len(open_)), met, self.load[open_]))[0]]))
 
     def _free(self, item: int) -> NDArray[np.int64]:
         """Who can do the item and does not have it yet."""
         able = self.able(item)
-        return able[[item not in self.has[j] and (item, j) not in self.done for j in able.tolist()]]
+        return able[[item not in self.items_of[j] and (item, j) not in self.done for j in able.tolist()]]
 
     def _give(self, item: int, person: int) -> None:
-        for other in self.held.setdefault(item, []):
+        for other in self.people_of.setdefault(item, []):
             self.shared[_key(person, other)] += 1
-        self.held[item].append(person)
-        self.has[person].add(item)
+        self.people_of[item].append(person)
+        self.items_of[person].add(item)
         self.load[person] += 1
 
     def _exchange(self, item: int) -> None:
         """Breadth-first search: full people pass an item on until someone has room."""
-        came: dict[int, tuple[int, int] | None] = dict.fromkeys(self._free(item).tolist())
-        queue = deque(came)
+        came_from: dict[int, tuple[int, int] | None] = dict.fromkeys(self._free(item).tolist())
+        queue = deque(came_from)
         while queue:
             person = queue.popleft()
             for other, passed in self._takers(person):
-                if other in came:
+                if other in came_from:
                     continue
-                came[other] = (person, passed)
+                came_from[other] = (person, passed)
                 if self.load[other] < self.limit[other]:
-                    self._follow(item, other, came)
+                    self._follow(item, other, came_from)
                     return
                 queue.append(other)
         raise NoRoom
 
     def _takers(self, person: int) -> Iterator[tuple[int, int]]:
         """Who could take which item from a person."""
-        for passed in sorted(self.has[person]):
+        for passed in sorted(self.items_of[person]):
             for other in self._free(passed).tolist():
                 yield other, passed
 
-    def _follow(self, item: int, last: int, came: dict[int, tuple[int, int] | None]) -> None:
+    def _follow(self, item: int, last: int, came_from: dict[int, tuple[int, int] | None]) -> None:
         """Perform the exchanges from the person with room back to the item."""
         person = last
-        while (step := came[person]) is not None:
+        while (step := came_from[person]) is not None:
             giver, passed = step
-            self.held[passed].remove(giver)
-            self.has[giver].discard(passed)
+            self.people_of[passed].remove(giver)
+            self.items_of[giver].discard(passed)
             self.load[giver] -= 1
-            for other in self.held[passed]:
+            for other in self.people_of[passed]:
                 self.shared[_key(giver, other)] -= 1
             self._give(passed, person)
             person = giver

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spagree.assignment.augment import Dealt, NoRoom, Person
+from spagree.assignment.augment import NoRoom, PartialAssignment, Person
 from spagree.errors import DataError, UsageError, count
 from spagree.grouping import Ints
 
@@ -130,7 +130,7 @@ def assign(
     if is_free and not done | open_:
         work = _cyclic(dealt, len(people), per_item, random)
     else:
-        work = _deal(dealt, Dealt(people, kinds, {*done, *open_, *calibration}), per_item, random)
+        work = _deal(dealt, PartialAssignment(people, kinds, {*done, *open_, *calibration}), per_item, random)
     rows = np.concatenate([np.array([*calibration, *own], dtype=np.int64).reshape(-1, 2), work])
     rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
     return Assignment(names, people, rows, per_item, seed, tuple(names[i] for i in sorted(shared.tolist())))
@@ -269,26 +269,26 @@ def _connected(rows: Ints, people: int, k: int, random: np.random.Generator) -> 
     return connected
 
 
-def _deal(items: Ints, dealt: Dealt, k: int, random: np.random.Generator) -> Ints:
+def _deal(items: Ints, partial: PartialAssignment, k: int, random: np.random.Generator) -> Ints:
     """Give each item to eligible people with the least work; others make room if nobody has any left."""
-    scarce = sorted(items.tolist(), key=lambda item: len(dealt.able(item)))  # stable: random among equals
+    scarce = sorted(items.tolist(), key=lambda item: len(partial.able(item)))  # stable: random among equals
     for item in scarce:
-        for _ in range(k - dealt.already(item)):
+        for _ in range(k - partial.already(item)):
             try:
-                dealt.add(item, random)
+                partial.add(item, random)
             except NoRoom:
-                raise DataError(_no_room(dealt, item, k)) from None
-    return np.array(dealt.rows(), dtype=np.int64).reshape(-1, 2)
+                raise DataError(_no_room(partial, item, k)) from None
+    return np.array(partial.rows(), dtype=np.int64).reshape(-1, 2)
 
 
-def _no_room(dealt: Dealt, item: int, k: int) -> str:
-    able = len(dealt.able(item))
-    kind = f" of kind {dealt.kinds[item]!r}" if dealt.kinds is not None else ""
+def _no_room(partial: PartialAssignment, item: int, k: int) -> str:
+    able = len(partial.able(item))
+    kind = f" of kind {partial.kinds[item]!r}" if partial.kinds is not None else ""
     if able < k:
         few = f"only {count(able, 'annotator')}" if able else "no annotator"
         return f"items{kind} need {count(k, 'annotator')} each, and {few} can take them; name more people for them"
     return (
-        f"there is not enough room: after {count(dealt.size(), 'annotation')}, nobody below their limit can take an "
+        f"there is not enough room: after {count(partial.size(), 'annotation')}, nobody below their limit can take an "
         f"item{kind}; raise the limits, name more people, or ask for fewer annotations per item"
     )
 

@@ -17,7 +17,7 @@ from spagree.estimate.comparison import holm
 from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.leave_one_out import Peers, leave_one_out
 from spagree.estimate.uncertainty import FEW_ITEMS
-from spagree.grouping import Floats, Ints, counted, run_starts, sums
+from spagree.grouping import Floats, Ints, counted, ratio, run_starts, sums
 from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def against_others(peers: Peers, level: float) -> AgainstOthers:
     annotator, n, agree = compared.annotator, compared.n, compared.agree
     difference = compared.share - (compared.pairs - 2 * agree) / ((n - 1) * (n - 2))
     items = np.bincount(annotator, minlength=peers.size).astype(np.float64)
-    mean = np.divide(sums(annotator, difference, peers.size), items, out=np.full(peers.size, np.nan), where=items > 0)
+    mean = ratio(sums(annotator, difference, peers.size), items)
     error = mean_error(items, sums(annotator, (difference - mean[annotator]) ** 2, peers.size))
     # The difference lies between −1 and 1: rescaled to a share, its interval has positive width at the ends, too.
     low, high = (2 * end - 1 for end in wilson_each((1 + mean) / 2, error / 2, items, level))
@@ -121,7 +121,7 @@ def label_shares(codes: Coded) -> LabelShares:
     commonest, most = np.full(annotators, -1, dtype=np.int64), np.zeros(annotators)
     commonest[who[first]], most[who[first]] = what[first], count[first]
     annotations = np.bincount(annotator, minlength=annotators)
-    share = np.divide(most, annotations, out=np.full(annotators, np.nan), where=annotations > 0)
+    share = ratio(most, annotations)
     return LabelShares(commonest, share, _blind(codes, share == 1.0))
 
 
@@ -164,7 +164,7 @@ def annotators(
 
     known = peers.known
     shared = known.shared
-    value = np.divide(known.per_annotator(known.share), shared, out=np.full(peers.size, np.nan), where=shared > 0)
+    value = ratio(known.per_annotator(known.share), shared)
     stderr = mean_error(shared, known.per_annotator((known.share - value[known.annotator]) ** 2))
     low, high = wilson_each(value, stderr, shared, level)
     without = leave_one_out(peers, by_n) if by_n else np.full(peers.size, np.nan)

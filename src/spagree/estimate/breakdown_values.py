@@ -32,7 +32,7 @@ class Absent:
         return str(self.error)
 
 
-NOT_ASKED = Absent(UsageError("this breakdown was not computed"))
+NOT_COMPUTED = Absent(UsageError("this breakdown was not computed"))
 
 
 def outcome(make: Callable[[], T]) -> T | Absent:
@@ -74,30 +74,30 @@ class Breakdowns:
     """The findings and where agreement is lost: each breakdown is a value, or absent with a reason."""
 
     findings: Findings
-    classes: polars.DataFrame | Absent = NOT_ASKED
-    confusion: polars.DataFrame | Absent = NOT_ASKED
-    distribution: polars.DataFrame | Absent = NOT_ASKED
-    annotators: polars.DataFrame | Absent = NOT_ASKED
-    pairs: polars.DataFrame | Absent = NOT_ASKED
+    classes: polars.DataFrame | Absent = NOT_COMPUTED
+    confusion: polars.DataFrame | Absent = NOT_COMPUTED
+    distribution: polars.DataFrame | Absent = NOT_COMPUTED
+    annotators: polars.DataFrame | Absent = NOT_COMPUTED
+    pairs: polars.DataFrame | Absent = NOT_COMPUTED
     """Pairs among the busiest annotators."""
-    overlap: Overlap | Absent = NOT_ASKED
-    development: polars.DataFrame | Absent = NOT_ASKED
-    plan: polars.DataFrame | Absent = NOT_ASKED
-    intervals: Mapping[str, Estimate] | Absent = NOT_ASKED
+    overlap: Overlap | Absent = NOT_COMPUTED
+    development: polars.DataFrame | Absent = NOT_COMPUTED
+    plan: polars.DataFrame | Absent = NOT_COMPUTED
+    intervals: Mapping[str, Estimate] | Absent = NOT_COMPUTED
     """SPA's interval for these annotators, and for others like them."""
-    concentration: Concentration | Absent = NOT_ASKED
+    concentration: Concentration | Absent = NOT_COMPUTED
     """How few people made half of the annotations."""
-    disputed: polars.DataFrame | Absent = NOT_ASKED
+    disputed: polars.DataFrame | Absent = NOT_COMPUTED
     """The items that contribute most to all disagreement."""
-    answers: polars.DataFrame | Absent = NOT_ASKED
+    answers: polars.DataFrame | Absent = NOT_COMPUTED
     """Who gave these items which label."""
-    confused: polars.DataFrame | Absent = NOT_ASKED
+    confused: polars.DataFrame | Absent = NOT_COMPUTED
     """Pairs of classes by their share of all disagreement."""
-    options: polars.DataFrame | Absent = NOT_ASKED
+    options: polars.DataFrame | Absent = NOT_COMPUTED
     """Agreement on each option, if labels are sets of options."""
-    groups: Groups | Absent = NOT_ASKED
+    groups: Groups | Absent = NOT_COMPUTED
     """Agreement of each group, if a group column was named."""
-    actions: tuple[Action, ...] | Absent = NOT_ASKED
+    actions: tuple[Action, ...] | Absent = NOT_COMPUTED
     """What to do next, largest gain first."""
 
     def lacks(self, name: str) -> str | None:

@@ -50,13 +50,13 @@ MOST_FOR_BOTH = 500_000  # annotations: above this, the second pass runs only on
 FEWEST_IN_TEAMS = 3  # annotators: this many or fewer cannot form two teams
 MOST_PEOPLE = 40  # annotators whose pairs a page compares
 MOST_DISPUTED = 60  # items on a page, by their share of all disagreement
-NOT_LOOKED = (
+NOT_CHECKED = (
     f"above {CHEAP_ANNOTATIONS:,} annotations, teams that share no item and single annotators who decide the number "
     f"are not looked for, nor above {MOST_ANNOTATIONS:,} labels that only one annotator uses; "
     "a report (--report FILE), agreement.overlap() and agreement.annotators() show them"
 )
 NO_GROUPS = "no column of groups was named; name one with --by (by=)"
-NO_MOMENTS = "a tally does not say when annotations were made; measure the annotations themselves"
+NO_TIMES_IN_TALLY = "a tally does not say when annotations were made; measure the annotations themselves"
 ACTIONS = "actions"  # rests on other breakdowns
 LONGEST = ("development", "annotators", "overlap")  # of those that need no other
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
@@ -238,7 +238,7 @@ class Measurement(Evidence):
     def quick_overlap(self) -> Overlap:
         """The overlap if it is cheap to compute; thin bridges only if few pairs met."""
         if self.columns and not is_small(self.tally.annotations):
-            raise UsageError(NOT_LOOKED)
+            raise UsageError(NOT_CHECKED)
         return self.overlap if is_cheap(self.codes) else overlap(self.codes, bridges=False)
 
     def development(self, steps: int = 40) -> polars.DataFrame:
@@ -246,7 +246,7 @@ class Measurement(Evidence):
         from spagree.estimate.development import NO_TIMES, development
 
         if not self.columns:
-            raise UsageError(NO_MOMENTS)
+            raise UsageError(NO_TIMES_IN_TALLY)
         if TIME not in self.columns:
             raise UsageError(NO_TIMES)
         return self._once(("development", steps), lambda: development(self.table, steps, self._measured, self.metric))

@@ -82,11 +82,10 @@ def coverage(findings: Findings) -> Check:
 def assumption(findings: Findings) -> Check:
     """Whether agreement depends on the number of annotations; with few items it cannot tell."""
     test = findings.missingness
-    if len(test.by_n) == 1:  # every item has the same number: the assumption holds trivially
-        return Check("assumption", FINE, {"z": None, "p": None, "smallest_seen": None})
-    if test.p is None or test.z is None:
+    if test.p is None or test.z is None:  # with one number of annotations, the assumption holds trivially
         unanimous = findings.spa.value == 1 and findings.data.pairable_items >= FEW_ITEMS  # however often annotated
-        return Check("assumption", FINE if unanimous else CANNOT_TELL, {"z": None, "p": None, "smallest_seen": None})
+        state = FINE if len(test.by_n) == 1 or unanimous else CANNOT_TELL
+        return Check("assumption", state, dict.fromkeys(("z", "p", "smallest_seen")))
     figures = {"z": test.z, "p": test.p, "smallest_seen": _smallest_difference(findings)}
     if test.broken:
         return Check("assumption", PROBLEM, figures)

@@ -23,6 +23,7 @@ import numpy as np
 from spagree.estimate.chance import Corrected
 from spagree.estimate.classes import ONE_ITEM
 from spagree.estimate.influence import Deviations, Influence, Pairable, Sums, influence, jackknife
+from spagree.estimate.intervals import effective_number
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS, Estimate, wilson
 from spagree.grouping import Floats, Ints, sums
 
@@ -195,7 +196,7 @@ def clustered(item: Ints, place: Ints, share: Floats, level: float) -> Figure:
     value = float(share.mean())
     size = sums(place, np.ones(len(place)), len(item))[units]
     deviation = sums(place, share - value, len(item))[units] / len(share) * sqrt(len(units) / (len(units) - 1))
-    spread = Influence(Deviations(item[units], deviation), equal_items=float(size.sum() ** 2 / (size**2).sum()))
+    spread = Influence(Deviations(item[units], deviation), equal_items=effective_number(size))
     return Figure(value, {ITEMS: limits_of(value, spread, level, ITEMS)}, spread)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from math import sqrt
 
 import numpy as np
@@ -37,13 +39,11 @@ def concentration(tally: Tally) -> Concentration | None:
     >>> concentration(replace(Tally.from_items(rows), annotators={"ann": 2, "bob": 1, "cyd": 1}))
     Concentration(busiest=1, annotators=3, share=0.5)
     """
-    counts = sorted((tally.annotators or {}).values(), reverse=True)
-    everything, seen = sum(counts), 0
-    for busiest, count in enumerate(counts, start=1):
-        seen += count
-        if 2 * seen >= everything > 0:
-            return Concentration(busiest, len(counts), seen / everything)
-    return None
+    seen = list(accumulate(sorted((tally.annotators or {}).values(), reverse=True)))
+    if not seen or not seen[-1]:
+        return None
+    busiest = bisect_left(seen, seen[-1] / 2)
+    return Concentration(busiest + 1, len(seen), seen[busiest] / seen[-1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from spagree.estimate.uncertainty import (
 from spagree.estimate.weights import DEFAULT, REGISTRY, Weights, check_scheme, weigh
 from spagree.options import CustomWeights
 from spagree.tally.count import Counted
-from spagree.tally.tally import Tally
+from spagree.tally.tally import Tally, commonest_first
 from spagree.understood import Caution
 
 
@@ -126,7 +126,7 @@ def _describe(tally: Tally) -> Data:
         unpairable_items=tally.items - tally.pairable_items,
         pairable_annotations=tally.pairable_annotations,
         annotations_per_item=_per_item(tally.items_by_n),
-        labels=dict(sorted(tally.labels.items(), key=lambda pair: (-pair[1], pair[0]))),
+        labels=commonest_first(tally.labels),
         left_out=tally.left_out,
         clusters=tally.clusters,
         cluster=tally.grouped.cluster if tally.grouped is not None else None,

@@ -16,7 +16,7 @@ from math import sqrt
 
 import numpy as np
 
-from spagree.estimate.intervals import deviations
+from spagree.estimate.intervals import deviations, effective_number
 from spagree.estimate.label_counts import LabelCounts
 from spagree.grouping import Floats, Ints, sums
 
@@ -214,8 +214,7 @@ class Pairable:
     @property
     def equal_annotators(self) -> float:
         """(Σm)²/Σm² with m the annotations of each annotator."""
-        counts = self.per_annotator(np.ones(len(self.n)))
-        return float(counts.sum() ** 2 / (counts**2).sum())
+        return effective_number(self.per_annotator(np.ones(len(self.n))))
 
 
 def pairable(coded: AnnotationCodes, weight: Weight, similarity: Floats | None = None) -> Pairable:

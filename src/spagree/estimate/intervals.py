@@ -274,6 +274,11 @@ def deviations(left_out: Floats, count: Floats | None = None) -> tuple[float, Fl
     return mean, sqrt((size - 1) / size) * (left_out - mean)
 
 
+def effective_number(sizes: Floats) -> float:
+    """(Σx)²/Σx²: how many of equal size would be as informative."""
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
+
+
 def mean_error(size: Floats, squares: Floats) -> Floats:
     """Standard error of a mean of ``size`` values from Σ(x − mean)²; NaN for fewer than two."""
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -18,11 +18,11 @@ import numpy as np
 
 from spagree.errors import UsageError, count, unknown_name
 from spagree.estimate.adaptive import Shape
-from spagree.estimate.intervals import deviations
+from spagree.estimate.intervals import deviations, effective_number
 from spagree.estimate.item_groups import Clustered, total
 from spagree.estimate.label_counts import votes_in_codes
 from spagree.estimate.uncertainty import ANNOTATORS, POPULATIONS, Estimate, effective_items, steadied, wilson
-from spagree.grouping import Floats, Ints, counted, sums
+from spagree.grouping import Floats, Ints, counted, ratio, sums
 from spagree.tally.coded import Coded
 
 if TYPE_CHECKING:
@@ -98,9 +98,8 @@ def two_way(peers: Peers, by_n: Mapping[int, Fraction], items: float) -> TwoWay 
     k = whole.weights(by_n)
     _, people = deviations(without)
     _, single = deviations(_without_annotation(kinds, whole, k), kinds.count)
-    equal_annotators = float(np.sum(peers.shared) ** 2 / np.sum(peers.shared**2))
     noise = total(kinds.count * single**2)
-    return TwoWay(items, total(people**2), noise, effective_items(whole, k), equal_annotators)
+    return TwoWay(items, total(people**2), noise, effective_items(whole, k), effective_number(peers.shared))
 
 
 def _without_annotation(kinds: Kinds, whole: Sizes, weights: Floats) -> Floats:
@@ -246,7 +245,7 @@ def leave_one_out(peers: Peers, by_n: Mapping[int, Fraction]) -> Floats:
         # Summed row by row: the last bits of a matrix product would depend on the block size.
         below[start:end] = (items * weight).sum(axis=1)
         above[start:end] = (pairs * per_pair).sum(axis=1)
-    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
+    return ratio(above, below)
 
 
 def _blocks(peers: Peers) -> Iterator[tuple[int, Floats, Floats]]:

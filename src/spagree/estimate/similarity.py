@@ -16,7 +16,7 @@ import numpy as np
 
 from spagree import extensions
 from spagree.errors import DataError, UsageError, unknown_name
-from spagree.grouping import Floats
+from spagree.grouping import Floats, ratio
 from spagree.options import Similarity
 
 NOMINAL = "nominal"
@@ -81,7 +81,7 @@ def _ratio(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
     if values.min() < 0:
         raise DataError(f"metric ratio: {values.min():g} is below 0; ratios need labels from 0 on")
     sums = np.add.outer(values, values)
-    return _similar(np.divide(_differences(values), sums, out=np.zeros_like(sums), where=sums > 0) ** 2)
+    return _similar(ratio(_differences(values), sums, 0.0) ** 2)
 
 
 def _circular(metric: Metric, labels: Sequence[str], _: Floats) -> Floats:
@@ -167,19 +167,6 @@ def as_set(label: str) -> frozenset[str]:
     return frozenset(part.strip() for part in label.split(SEPARATOR) if part.strip())
 
 
-def _sets(metric: Metric, labels: Sequence[str]) -> list[frozenset[str]]:
-    """Labels as sets; refused if none holds two options, because then nothing would be compared as a set."""
-    sets = [as_set(label) for label in labels]
-    if labels and not any(
-        len(options) > 1 or label.startswith("[") for label, options in zip(labels, sets, strict=True)
-    ):
-        raise DataError(
-            f"metric {metric.name}: no label holds two options (such as {labels[0]!r}); name what separates them with "
-            "--separator, or use the metric nominal"
-        )
-    return sets
-
-
 @dataclass(frozen=True, slots=True)
 class _Sets:
     """Sets of options, each compared with each: counts of options as matrices."""
@@ -191,7 +178,13 @@ class _Sets:
 
     @classmethod
     def of(cls, metric: Metric, labels: Sequence[str]) -> _Sets:
-        sets = _sets(metric, labels)
+        """Refused if no label holds two options, because then nothing would be compared as a set."""
+        sets = [as_set(label) for label in labels]
+        if labels and all(len(options) < 2 for options in sets) and not any(label.startswith("[") for label in labels):
+            raise DataError(
+                f"metric {metric.name}: no label holds two options (such as {labels[0]!r}); name what separates them "
+                "with --separator, or use the metric nominal"
+            )
         times = Counter(option for options in sets for option in options)
         place = {option: number for number, option in enumerate(each for each in times if times[each] > 1)}
         has = np.zeros((len(sets), len(place)))
@@ -204,7 +197,7 @@ class _Sets:
     def jaccard(self) -> Floats:
         """Shared options over all options of both; two empty sets agree."""
         either = np.add.outer(self.sizes, self.sizes) - self.shared
-        return np.divide(self.shared, either, out=np.ones_like(either), where=either > 0)
+        return ratio(self.shared, either, 1.0)
 
     def masi(self) -> Floats:
         """Jaccard times 1 for equal sets, 2/3 if one contains the other, 1/3 if they overlap, 0 otherwise."""

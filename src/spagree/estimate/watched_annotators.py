@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.estimate.closed_items import ClosedItems
-from spagree.grouping import Floats
+from spagree.grouping import Floats, ratio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,8 +43,7 @@ def watch_annotators(closed: ClosedItems, annotators: int) -> WatchedAnnotators:
     bets = _bets(difference, items)
     summed = (np.log1p(-bets * difference), difference)
     evidence, total = (np.bincount(who, each, annotators).astype(np.float64) for each in summed)
-    mean = np.divide(total, items, out=np.zeros(annotators), where=items > 0)
-    return WatchedAnnotators(evidence, items, mean, e_bh(evidence))
+    return WatchedAnnotators(evidence, items, ratio(total, items, 0.0), e_bh(evidence))
 
 
 def _bets(difference: Floats, items: NDArray[np.int64]) -> Floats:

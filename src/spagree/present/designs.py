@@ -53,7 +53,7 @@ def design_rows(design: Assignment) -> dict[str, Any]:
     return {"per_item": design.per_item, "seed": design.seed, "everyone": len(design.everyone)} | asdict(design.balance)
 
 
-def explain_returned(came: Returned, width: int = 100) -> str:
+def explain_returned(returned: Returned, width: int = 100) -> str:
     """What came back, compared with the assignment.
 
     >>> from spagree.assignment import check_returned
@@ -63,14 +63,14 @@ def explain_returned(came: Returned, width: int = 100) -> str:
     Did less   1 annotator: ann 0 of 2
     By people  consistent with chance (p = 0.083): all missed about the same share
     """
-    share = percent(came.done / came.assigned) if came.assigned else "none assigned"
-    facts = [("Returned", f"{came.done:,} of {count(came.assigned, 'assigned annotation')} ({share})")]
-    if came.unplanned:
-        facts.append(("Unplanned", f"{count(came.unplanned, 'annotation')} by people the item was not assigned to"))
-    if came.missing:
-        facts.append(("Short", f"{count(len(came.short_items), 'item')}: {_named(came.short_items)}"))
-        facts.append(("Did less", f"{count(len(came.people), 'annotator')}: {_named(came.people)}"))
-    facts += _evenness(came)
+    share = percent(returned.done / returned.assigned) if returned.assigned else "none assigned"
+    facts = [("Returned", f"{returned.done:,} of {count(returned.assigned, 'assigned annotation')} ({share})")]
+    if returned.unplanned:
+        facts.append(("Unplanned", f"{count(returned.unplanned, 'annotation')} by people the item was not assigned to"))
+    if returned.missing:
+        facts.append(("Short", f"{count(len(returned.short_items), 'item')}: {_named(returned.short_items)}"))
+        facts.append(("Did less", f"{count(len(returned.people), 'annotator')}: {_named(returned.people)}"))
+    facts += _evenness(returned)
     return "\n".join(fill(f"{head:<11}{words}", width, subsequent_indent=" " * 11) for head, words in facts)
 
 
@@ -79,11 +79,11 @@ def _named(rows: tuple[tuple[str, int, int], ...]) -> str:
     return shown + (f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else "")
 
 
-def _evenness(came: Returned) -> list[tuple[str, str]]:
+def _evenness(returned: Returned) -> list[tuple[str, str]]:
     """Whether the missing annotations look random, over people and over items."""
     less, same = "some did much less; assign --finish reassigns their work", "all missed about the same share"
     skipped, none = "people skipped the same items; see what these have in common", "no items stand out"
-    tests = (("By people", came.p_people, less, same), ("By items", came.p_items, skipped, none))
+    tests = (("By people", returned.p_people, less, same), ("By items", returned.p_items, skipped, none))
     return [
         (head, f"uneven ({p_value(p)}): {uneven}" if p < UNEVEN else f"consistent with chance ({p_value(p)}): {even}")
         for head, p, uneven, even in tests
@@ -91,10 +91,11 @@ def _evenness(came: Returned) -> list[tuple[str, str]]:
     ]
 
 
-def returned_rows(came: Returned) -> dict[str, Any]:
+def returned_rows(returned: Returned) -> dict[str, Any]:
     """The same as plain values for JSON."""
+    plain = ("assigned", "done", "missing", "unplanned", "p_people", "p_items")
     return {
-        **{name: getattr(came, name) for name in ("assigned", "done", "missing", "unplanned", "p_people", "p_items")},
-        "short_items": [dict(zip(("item", "assigned", "done"), row, strict=True)) for row in came.short_items],
-        "annotators": [dict(zip(("annotator", "assigned", "done"), row, strict=True)) for row in came.people],
+        **{name: getattr(returned, name) for name in plain},
+        "short_items": [dict(zip(("item", "assigned", "done"), row, strict=True)) for row in returned.short_items],
+        "annotators": [dict(zip(("annotator", "assigned", "done"), row, strict=True)) for row in returned.people],
     }

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from spagree.estimate import Data, Estimate, Missingness
-from spagree.estimate.breakdown_values import NOT_ASKED, Absent, Breakdowns
+from spagree.estimate.breakdown_values import NOT_COMPUTED, Absent, Breakdowns
 from spagree.estimate.checks import checks
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.wording import json_escapes
@@ -52,7 +52,7 @@ def _intervals(breakdowns: Breakdowns) -> dict[str, Any]:
     spa, both = breakdowns.findings.spa, breakdowns.intervals
     if not isinstance(both, Absent):
         return {"intervals": {name: _interval(estimate) for name, estimate in both.items()}}
-    if both is NOT_ASKED or spa.low is None or spa.interval_for == ANNOTATORS:
+    if both is NOT_COMPUTED or spa.low is None or spa.interval_for == ANNOTATORS:
         return {}
     unknown = {"low": None, "high": None, "stderr": None, "undefined": both.reason}
     return {"intervals": {ITEMS: _interval(spa), ANNOTATORS: unknown}}

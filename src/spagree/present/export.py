@@ -26,7 +26,7 @@ def write_tables(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{folder}: cannot be made ({error.strerror}); choose another place") from error
+        raise FileError(f"{folder}: cannot be created ({error.strerror}); choose another place") from error
     paths = [folder / name for name in (*frames, "agreement.json")]
     for path in paths:
         refuse_existing(path, force=force)

@@ -163,7 +163,7 @@ def _alternative(model: ModelFindings) -> Iterable[str]:
         f"with fewer than 30 items, {percent(test.annotations_left_out / annotations)} of the annotations"
     )
     if test.omega is None or test.rho is None:
-        yield f"Alternative annotator test: cannot be made; {lost}."
+        yield f"Alternative annotator test: not possible; {lost}."
         return
     outcome = "passes" if test.passes else "does not pass"
     figures = f"ω = {test.omega:.2f}, ρ = {test.rho:.2f}, ε = {test.epsilon:g}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spagree.errors import count
 from spagree.estimate import CUSTOM, NOMINAL, Corrected, Estimate, Findings
-from spagree.estimate.breakdown_values import NOT_ASKED, Absent, Breakdowns
+from spagree.estimate.breakdown_values import NOT_COMPUTED, Absent, Breakdowns
 from spagree.estimate.similarity import SCALES, SET_METRICS
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.present.wording import figure, interval, p_value, percent, printable
@@ -56,7 +56,7 @@ def interval_words(breakdowns: Breakdowns) -> tuple[str, ...]:
         if spa.interval_for == ANNOTATORS:
             return (f"Other annotators like them: {interval(spa)}.",)
         own = f"These annotators: {interval(spa)} on {_new_items(breakdowns)}."
-        return (own, *((f"Other annotators: not computed, because {both.reason}.",) if both is not NOT_ASKED else ()))
+        return (own,) if both is NOT_COMPUTED else (own, f"Other annotators: not computed, because {both.reason}.")
     if breakdowns.findings.data.annotators == PAIR:
         return (f"On {_new_items(breakdowns)}: {interval(both[ITEMS])}.",)
     others = both[ANNOTATORS]

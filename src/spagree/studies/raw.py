@@ -35,7 +35,7 @@ def bsmtwe(paths: Sequence[Path], question: str) -> pl.DataFrame:
     """One row per annotation; 18-digit ids stay text."""
     import polars as pl
 
-    frame = pl.read_csv(_there(paths[0]), infer_schema=False)
+    frame = pl.read_csv(_existing(paths[0]), infer_schema=False)
     _require(paths[0], frame.columns, ("tweet_id", question))
     return _tidy(frame, "tweet_id", question)
 
@@ -74,7 +74,7 @@ def _sheet(path: Path) -> pl.DataFrame:
     import polars as pl
 
     try:
-        return pl.read_excel(_there(path), sheet_name=MBIC_SHEET, infer_schema_length=0)
+        return pl.read_excel(_existing(path), sheet_name=MBIC_SHEET, infer_schema_length=0)
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError, ValueError) as error:
         raise DataError(f"{path}: no readable sheet {MBIC_SHEET!r} ({error}); is it MBIC's workbook?") from error
 
@@ -98,7 +98,7 @@ def _dar_answers(path: Path, question: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _posts(path: Path) -> Iterator[dict[str, Any]]:
-    with _there(path).open(encoding="utf-8") as lines:
+    with _existing(path).open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -113,7 +113,7 @@ def _posts(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _fields(path: Path) -> Iterator[list[str]]:
-    with _there(path).open(encoding="utf-8", newline="") as lines:
+    with _existing(path).open(encoding="utf-8", newline="") as lines:
         for number, row in enumerate(csv.reader(lines), start=1):
             fields = [field.strip() for field in row]
             while fields and not fields[-1]:
@@ -126,7 +126,7 @@ def _fields(path: Path) -> Iterator[list[str]]:
             yield fields
 
 
-def _there(path: Path) -> Path:
+def _existing(path: Path) -> Path:
     if not path.is_file():
         raise FileError(f"{path}: no such file; docs/paper/data.md says what to put where")
     return path

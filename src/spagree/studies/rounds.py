@@ -15,13 +15,12 @@ import numpy as np
 from spagree.errors import MissingExtraError
 from spagree.estimate.adaptive import PRIOR_A, PRIOR_B, PRIOR_ITEMS
 from spagree.estimate.weights import REGISTRY
+from spagree.grouping import Floats, ratio
 from spagree.studies.datasets import LabelSet
 from spagree.write import write_atomically
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 FORMAT = 1  # raise it when the kernels or summaries change, to recompute cached results
 CHECKPOINTS = 100
@@ -214,18 +213,13 @@ def constant_variance(data: LabelSet, n: int, samples: NDArray[np.int64]) -> Flo
     pairs = (counts * (counts - 1)).sum(axis=1)
     triples = (counts * (counts - 1) * (counts - 2)).sum(axis=1)
     p = pairs / (size * (size - 1))
-    t3 = _ratio(triples, size * (size - 1) * (size - 2))
-    m2 = _ratio(pairs**2 - 2 * pairs - 4 * triples, size * (size - 1) * (size - 2) * (size - 3))
+    t3 = ratio(triples, size * (size - 1) * (size - 2), 0.0)
+    m2 = ratio(pairs**2 - 2 * pairs - 4 * triples, size * (size - 1) * (size - 2) * (size - 3), 0.0)
     edges = n * (n - 1) / 2
     within = (p + 2 * (n - 2) * t3 + (n - 2) * (n - 3) / 2 * m2) / edges - p**2
     between = p.var(ddof=1) if len(p) > 1 else 0.0
     exact = within.mean() / samples + (1 - samples / len(p)) * between / samples
     return np.asarray(np.maximum(exact, 0.0))  # 0 at full annotation, which rounding may just miss
-
-
-def _ratio(above: Floats, below: Floats) -> Floats:
-    """0 where an item has too few annotations."""
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
 def result_path(kind: str, data: LabelSet, plan: Plan, folder: Path) -> Path:

@@ -88,7 +88,7 @@ class Study:
         try:
             self.out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FileError(f"{self.out}: cannot be made ({error.strerror}); choose another --out") from error
+            raise FileError(f"{self.out}: cannot be created ({error.strerror}); choose another --out") from error
         return self.out
 
 

@@ -22,7 +22,7 @@ from spagree.tally.grouped_count import count_grouped
 from spagree.tally.patterns import find_patterns, size
 from spagree.tally.policies import Clean, Policies, apply_policies, drop_missing
 from spagree.tally.set_labels import caution_sets
-from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, refuse_overflow, text
+from spagree.tally.tally import MOST_ANNOTATIONS_PER_ITEM, Cell, Tally, commonest_first, refuse_overflow, text
 from spagree.understood import Caution
 
 N, PAIRS, TRIPLES, SINGLE, ITEMS, LOST = "n", "pairs", "triples", "single", "items", "lost"
@@ -107,7 +107,7 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     codes = fetched_once(usable.frame, labels, chosen, in_full=in_full)
     clean = usable if codes is not None else apply_policies(usable, annotations, labels, chosen)
     # Most data needs no policy; then the labels need not be counted again.
-    totals = labels if clean is usable else _commonest_first(clean.labels or _labels(clean.frame)[0])
+    totals = labels if clean is usable else commonest_first(clean.labels or _labels(clean.frame)[0])
     left_out = {**annotations.left_out, **clean.left_out}
     held = HeldAnnotations(clean.frame, codes=codes)
     if codes is None:
@@ -205,11 +205,7 @@ def _labels(frame: nw.LazyFrame[Any]) -> tuple[dict[Any, int], dict[str, int]]:
     sums = {label: (int(total), int(gone)) for label, total, gone in per_label}
     lacking = {"missing_label": sums.pop(None, (0, 0))[0], "missing_item": sum(gone for _, gone in sums.values())}
     usable = {label: total - gone for label, (total, gone) in sums.items() if total > gone}
-    return _commonest_first(usable), {reason: size for reason, size in lacking.items() if size}
-
-
-def _commonest_first(labels: Mapping[Any, int]) -> dict[Any, int]:
-    return dict(sorted(labels.items(), key=lambda pair: (-pair[1], text(pair[0]))))
+    return commonest_first(usable), {reason: size for reason, size in lacking.items() if size}
 
 
 def item_label_counts(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:

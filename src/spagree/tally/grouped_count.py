@@ -10,7 +10,7 @@ from spagree.errors import DataError
 from spagree.late import nw
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, is_missing
 from spagree.read.tables import shown
-from spagree.tally.engines import column_names, rows
+from spagree.tally.engines import column_names, row_count, rows
 from spagree.tally.grouped import NO_VALUE, Grouped, Votes
 from spagree.tally.patterns import Found, find_counts, has_several, per_key, size
 from spagree.tally.tally import text
@@ -115,7 +115,7 @@ def _refuse_varying(frame: nw.LazyFrame[Any], named: Mapping[str, str]) -> None:
 def _in_several(frame: nw.LazyFrame[Any], name: str, named: Mapping[str, str]) -> DataError:
     """The error for items that have several values, with the first of them."""
     grouped = per_key(frame, [ITEM], [name]).filter(has_several(name))
-    total = int(rows(grouped.select(nw.len()))[0][0])
+    total = row_count(grouped)
     shown_rows = rows(grouped.select(ITEM, name, f"{name}_last").sort(ITEM).head(SHOWN))
     examples = "; ".join(f"item {shown(text(item))} in {_both(first, last)}" for item, first, last in shown_rows)
     what = "clusters" if name == CLUSTER else "groups"

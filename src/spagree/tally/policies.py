@@ -15,7 +15,7 @@ from spagree.errors import SHOWN_PROBLEMS, DataError, DuplicateError, UsageError
 from spagree.late import nw
 from spagree.options import DuplicatePolicy
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW, TIME, Annotations
-from spagree.tally.engines import column_names, engine_of, repeat_candidates, rows
+from spagree.tally.engines import column_names, engine_of, repeat_candidates, row_count, rows
 from spagree.tally.set_labels import join_sets, keep_each, split_labels
 from spagree.tally.spelling import canonical, normalized, renamed_counts
 from spagree.tally.tally import text
@@ -211,7 +211,7 @@ def _repeats_message(repeats: int, same: int, policy: DuplicatePolicy) -> str:
     if same == repeats and policy != "keep":
         return f"{repeated} the label {whose} annotator had given the item before; counted once."
     kept = {
-        "set": "their labels were made one set",
+        "set": "their labels were joined into one set",
         "keep": "each counts as a separate annotation, so annotators also agree or disagree with themselves",
     }
     return (
@@ -225,7 +225,7 @@ def _conflict_error(named: nw.LazyFrame[Any], annotations: Annotations) -> Dupli
     labels = named.group_by(ITEM, ANNOTATOR, LABEL).agg(*_first_row(named))
     sizes = labels.group_by(ITEM, ANNOTATOR).agg(nw.len().alias("labels"), *_first_row(labels))
     doubled = sizes.filter(nw.col("labels") > 1)
-    total = int(rows(doubled.select(nw.len()))[0][0])
+    total = row_count(doubled)
     order = [ROW] if ROW in column_names(named) else [ITEM, ANNOTATOR, LABEL]
     # The first ten conflicts are chosen before fetching their labels, which may be far apart.
     first = rows(doubled.sort([name for name in order if name != LABEL]).head(SHOWN_PROBLEMS))
@@ -261,7 +261,7 @@ def _first_row(frame: nw.LazyFrame[Any]) -> list[nw.Expr]:
 
 def _refuse_unknown_times(frame: nw.LazyFrame[Any], purpose: str) -> None:
     """Refuse annotations without a time: they have no place in the order, and each engine would invent one."""
-    unknown = int(rows(frame.filter(nw.col(TIME).is_null()).select(nw.len()))[0][0])
+    unknown = row_count(frame.filter(nw.col(TIME).is_null()))
     if unknown:
         have = count(unknown, "of these annotations has", "of these annotations have")
         raise DataError(f"{purpose}: {have} no time; fill it in, or leave them out")
@@ -277,7 +277,7 @@ def _keep_first(clean: Clean, k: int) -> Clean:
     place = nw.col(LABEL).cum_count().over(ITEM, order_by=[TIME, *ties]).alias("place")
     try:
         placed = clean.frame.with_columns(place)
-        late = int(rows(placed.filter(nw.col("place") > k).select(nw.len()))[0][0])
+        late = row_count(placed.filter(nw.col("place") > k))
     except NotImplementedError as error:
         engine = clean.frame.implementation
         raise UsageError(f"--first {k}: {engine} cannot number rows within an item; use polars or duckdb") from error

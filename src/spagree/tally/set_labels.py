@@ -23,7 +23,6 @@ MAPPING = re.compile(r"""['"]\s*:""")
 ESCAPED = {r"\n": "\n", r"\t": "\t"}  # as a shell passes them on
 LONGEST_OPTION = 40
 SEEN_AGAIN = 0.6  # of the options inside sets also occur in other labels
-LEAST = 2
 
 
 def options_of(label: str, separator: str) -> list[str]:
@@ -180,5 +179,5 @@ def keep_each(named: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         raise UsageError(
             f"--duplicates keep: {named.implementation} cannot number rows; use polars or duckdb"
         ) from error
-    anonymous = nw.when(nw.col("place") < LEAST).then(nw.col(ANNOTATOR)).alias(ANNOTATOR)
+    anonymous = nw.when(nw.col("place") == 1).then(nw.col(ANNOTATOR)).alias(ANNOTATOR)
     return placed.with_columns(anonymous).select(column_names(named))

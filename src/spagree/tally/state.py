@@ -143,7 +143,7 @@ class State:
             annotation = self._rows.code(item, annotator, label, time, text)
             row = self._rows.find(annotation, key)
             if row is None:
-                raise _not_there(item, annotator, key, "add the annotation first")
+                raise _no_such_annotation(item, annotator, key, "add the annotation first")
             before = self._rows.at(row)
             if time is None:
                 annotation = annotation._replace(time=before.time)
@@ -184,7 +184,7 @@ class State:
     def remove(self, item: Hashable = None, annotator: Hashable = None, *, key: Hashable = None) -> None:
         """Remove an annotation: the exact inverse of :meth:`add`."""
         if not self.discard(item, annotator, key=key):
-            raise _not_there(item, annotator, key, "there is nothing to remove")
+            raise _no_such_annotation(item, annotator, key, "there is nothing to remove")
 
     def discard(self, item: Hashable = None, annotator: Hashable = None, *, key: Hashable = None) -> bool:
         """Remove an annotation if it exists, and return whether it did."""
@@ -364,7 +364,7 @@ def _flaw(annotation: Annotation) -> str | None:
     return MISSING_LABEL if annotation.label < 0 else MISSING_ITEM if annotation.item < 0 else None
 
 
-def _not_there(item: Hashable, annotator: Hashable, key: Hashable, remedy: str) -> DataError:
+def _no_such_annotation(item: Hashable, annotator: Hashable, key: Hashable, remedy: str) -> DataError:
     if key is not None:
         return DataError(f"there is no annotation with the key {key!r}; {remedy}")
     return DataError(f"annotator {annotator!r} has not labelled item {item!r}; {remedy}")

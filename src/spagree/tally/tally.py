@@ -95,7 +95,8 @@ class Tally:
             if cell.n == 1:
                 alone[counts[0][0]] += items
         in_order = dict(sorted(cells.items(), reverse=True))
-        return cls(in_order, _ordered(labels), _ordered(labels - alone), annotators, dict(left_out or {}), patterns)
+        by_label = commonest_first(labels), commonest_first(labels - alone)
+        return cls(in_order, *by_label, annotators, dict(left_out or {}), patterns)
 
     @classmethod
     def from_items(cls, items: Iterable[Mapping[Any, int]]) -> Tally:
@@ -233,9 +234,9 @@ def add_counts(left: Mapping[K, int], right: Mapping[K, int]) -> dict[K, int]:
     return total
 
 
-def _ordered(counts: Mapping[str, int]) -> dict[str, int]:
-    """Most common first, so equal tallies also look equal."""
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+def commonest_first(counts: Mapping[K, int]) -> dict[K, int]:
+    """Labels by count, then by text, so equal tallies also look equal."""
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], text(pair[0]))))
 
 
 def sum_known(left: Mapping[K, int] | None, right: Mapping[K, int] | None) -> dict[K, int] | None:

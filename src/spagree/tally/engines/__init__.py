@@ -50,6 +50,11 @@ def rows(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
         return engine_of(frame).rows(frame)
 
 
+def row_count(frame: nw.LazyFrame[Any]) -> int:
+    """Run the query and count its rows."""
+    return int(rows(frame.select(nw.len()))[0][0])
+
+
 def columns(frame: nw.LazyFrame[Any]) -> list[list[Any]]:
     """Run the query and fetch the columns of its result as Python values."""
     with explained_faults(frame):

@@ -17,6 +17,6 @@ class Dask(Engine):
 
     def write_parquet(self, frame: Frame, path: str | os.PathLike[str], *, force: bool) -> None:
         """Write a folder of files, to any location that dask supports."""
-        if not force:  # a folder, which refuse_existing never lets a file replace
+        if not force:  # with force, dask itself replaces the folder
             refuse_existing(path, force=False)
         frame.to_native().to_parquet(str(path), write_index=False, overwrite=force)

@@ -86,7 +86,7 @@ class Engine:
         write_atomically(path, self._writer(frame), force=force)
 
     def _writer(self, frame: Frame) -> Callable[[Path], Any]:
-        """What writes one file; the index of pandas, the order before sorting, is no column of ours."""
+        """The function that writes one file; pandas' index, the order before sorting, is left out."""
         if frame.implementation.is_pandas_like():
             return nw.maybe_reset_index(frame.collect()).write_parquet
         return frame.sink_parquet
