@@ -108,3 +108,14 @@ def test_a_gate_without_an_interval_says_so(tmp_path: Path, run: Run) -> None:
     one.write_text("item,annotator,label\n1,ann,yes\n1,bob,yes\n", encoding="utf-8")
     code, _, err = run("compare", "example:sparse", one, "--no-worse-than", "0.1")
     assert code == 1 and "may be lower by 0.1 or more; there is no interval" in err
+
+
+def test_p_values_of_groups_say_that_they_are_adjusted(tmp_path: Path, run: Run) -> None:
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for wrong, path in zip((3, 7), paths, strict=True):
+        rows = [f"{n},{who},{'x' if n % wrong or who == 'ann' else 'y'},{'de' if n % 2 else 'en'}"
+                for n in range(40) for who in ("ann", "bob")]  # fmt: skip
+        path.write_text("\n".join(["item,annotator,label,language", *rows, ""]), encoding="utf-8")
+    out = run("compare", *paths, "--by", "language")[1]
+    heads = [line.split("shared items")[1].strip() for line in out.splitlines() if "shared items  " in line]
+    assert heads == ["p", "p (Holm)", "p (Holm)"]

@@ -139,7 +139,8 @@ def comparison_summary(compared: Compared) -> Group:
         parts += _class_table(pair)
     for name, each in compared.groups.items():
         parts += [Text(f"\nOnly {printable(name) or '(no value)'}", style="bold")]
-        parts += [*(Text(sentence(pair)) for pair in each.pairs), differences(each.pairs)]
+        own = differences(each.pairs, tested=len(compared.groups) * len(each.pairs))
+        parts += [*(Text(sentence(pair)) for pair in each.pairs), own]
     return Group(*parts, Text(), *(Text(note, style="dim") for note in _notes(compared)))
 
 
@@ -151,9 +152,9 @@ def _sides(sides: Sequence[Side]) -> Fitted:
     return shown
 
 
-def differences(pairs: Sequence[Pair]) -> Fitted:
-    """One line per pair: SPA, kappa, shared items."""
-    several = len(pairs) > 1
+def differences(pairs: Sequence[Pair], tested: int | None = None) -> Fitted:
+    """One line per pair: SPA, kappa, shared items; ``tested`` is how many differences Holm's correction covers."""
+    several = (len(pairs) if tested is None else tested) > 1
     shown = bare("difference", "SPA", "interval", "kappa", "interval", "shared items", "p (Holm)" if several else "p")
     for pair in pairs:
         gaps = [words for gap in (pair.difference, pair.kappa_difference) for words in (change(gap.value), span(gap))]
