@@ -140,6 +140,9 @@ def test_emoji_that_are_joined_stay_others() -> None:
         ["1-2", "02-Jan", "3-4"],
         ["1-2", "2024-01-02 00:00:00", "3-4"],
         ["0,5", "0.5", "1"],
+        ["very good", "very_good", "bad"],
+        ["yes.", "yes", "'no'"],
+        ["café", "cafe"],
     ],
 )
 def test_labels_of_one_meaning_are_named(labels: list[str]) -> None:
@@ -149,8 +152,24 @@ def test_labels_of_one_meaning_are_named(labels: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "labels", [["1", "2", "3"], ["yes", "no"], ["yes", "no", "n/a"], ["4 - agree", "2 - disagree"], ["02-Jan", "04-Mar"],
-               ["0,5", "1,5"], ["1,2", "1", "2"], ["T", "F", "N"], ["yes", "no", "maybe", "1"], ["1. a", "1. b"]],
+               ["0,5", "1,5"], ["1,2", "1", "2"], ["T", "F", "N"], ["yes", "no", "maybe", "1"], ["1. a", "1. b"], ["A", "A-", "A+"], ["C", "C++", "C#"]],
 )  # fmt: skip
 def test_labels_of_different_meanings_are_not(labels: list[str]) -> None:
     rows = [(f"i{n}", who, labels[(n + place) % len(labels)]) for n in range(9) for place, who in enumerate("ab")]
     assert "label_synonyms" not in {warning.code for warning in spagree.measure(rows).warnings}
+
+
+@pytest.mark.parametrize(
+    ("long", "short", "is_named"),
+    [
+        ("img/{}.jpg", "{}.jpg", True),
+        ("{}.jpg", "{}", True),
+        ("'{}", "{}", True),
+        ("{}.5", "{}", False),
+        ("a/{}.txt", "b/{}.txt", False),
+    ],
+)
+def test_items_without_a_folder_or_extension_are_named(long: str, short: str, is_named: bool) -> None:
+    people = ("ann", "bob", "cy")
+    rows = [((long if who == "ann" else short).format(f"i{n}"), who, "x") for n in range(6) for who in people]
+    assert ("item_variants" in {warning.code for warning in spagree.measure(rows).warnings}) == is_named

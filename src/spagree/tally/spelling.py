@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from spagree.errors import UsageError, count
@@ -26,6 +26,8 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 MADE_DATE = re.compile(
     rf"0?(?P<day>\d{{1,2}})-(?P<name>{'|'.join(MONTHS)})|\d{{4}}-(?P<month>\d\d)-(?P<date>\d\d)( 00:00:00)?"
 )
+EXTENSION = re.compile(r"\.[a-zA-Z]\w{1,4}$")
+JOINT = re.compile(r"(?<=\w)[\s_-]+(?=\w)|_+")
 DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 MOST_RESPELLED = 2_000_000  # distinct items, whose names are compared on this machine
 MOST_COMPARED = 5_000  # items or annotators whose names are compared
@@ -113,7 +115,22 @@ def synonyms(labels: Iterable[str]) -> list[tuple[str, ...]]:
     if all(label in YES | NO for label in plain) and len(plain) > 2:
         sides = (tuple(plain[word] for word in plain if word in side) for side in (YES, NO))
         return [side for side in sides if len(side) > 1]
-    return [(plain[other], label) for name, label in plain.items() for other in _readings(name) if other in plain]
+    same = [(plain[other], label) for name, label in plain.items() for other in _readings(name) if other in plain]
+    loose: defaultdict[str, list[str]] = defaultdict(list)
+    for name, label in plain.items():
+        loose[_loose(name)].append(label)
+    return same + [tuple(group) for form, group in loose.items() if len(group) > 1 and form]
+
+
+def _loose(label: str) -> str:
+    """A label without accents, quotes and a full stop around it, with a blank for hyphens and underscores inside.
+
+    >>> _loose("very_good"), _loose("'yes'."), _loose("é"), _loose("a-"), _loose("c++"), _loose("1-2")
+    ('very good', 'yes', 'e', 'a-', 'c++', '')
+    """
+    bare = "".join(mark for mark in unicodedata.normalize("NFKD", label) if not unicodedata.combining(mark))
+    is_word = any(mark.isalpha() for mark in bare)
+    return JOINT.sub(" ", bare.strip(" \"'`“”‘’.,;:")) if is_word else ""
 
 
 def _readings(label: str) -> list[str]:
@@ -135,12 +152,35 @@ def caution_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Cauti
     """
     people = tally.annotators or {}
     is_even = len(tally.items_by_n) == 1 and 1 not in tally.items_by_n
+    names = [*map(text, items())] if tally.items and not is_even else []
     of_annotators = _message(people, "annotator") if len(people) <= MOST_COMPARED else None
-    of_items = _message(items(), "item") if tally.items and not is_even else None
+    of_items = _message(names, "item") or _message_files(names)
     return (
         *([Caution("annotator_variants", of_annotators)] if of_annotators else []),
         *([Caution("item_variants", of_items)] if of_items else []),
     )
+
+
+def _message_files(items: Iterable[str]) -> str | None:
+    """Items that are others without a folder, an extension or the apostrophe by which a spreadsheet marks text."""
+    known = set(items)
+    found = [(short, item) for item in sorted(known) if (short := _bare(item, known))]
+    if not found:
+        return None
+    shown = "; ".join(f"{short!r} / {item!r}" for short, item in found[:SHOWN_GROUPS])
+    more = f" and {len(found) - SHOWN_GROUPS} more" if len(found) > SHOWN_GROUPS else ""
+    return f"items that may be the same are counted as different items: {shown}{more}. If they are, clean them first"
+
+
+def _bare(item: str, known: Collection[str]) -> str | None:
+    """The known item that this is without a folder, an extension or an apostrophe.
+
+    >>> _bare("img/1.jpg", {"1.jpg"}), _bare("img/1.jpg", {"1"}), _bare("'7", {"7"}), _bare("1.5", {"1"})
+    ('1.jpg', '1', '7', None)
+    """
+    file = item.replace("\\", "/").rpartition("/")[2]
+    stem = EXTENSION.sub("", file)
+    return next((each for each in (file, stem, item.removeprefix("'")) if each != item and each in known), None)
 
 
 def item_names(frame: nw.LazyFrame[Any], items: int) -> list[Any]:

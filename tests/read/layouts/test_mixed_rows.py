@@ -167,3 +167,41 @@ def test_decisions_and_models_among_annotators_are_named(name: str) -> None:
     (message,) = [each.message for each in spagree.measure(rows).warnings if each.code == "not_a_person"]
     assert f'exclude_annotator="{name}"' in message
     assert spagree.measure(rows, exclude_annotator=name).spa.value == spagree.measure(votes()).spa.value
+
+
+@pytest.mark.parametrize(
+    "header", ["item,category,annotator,toxic", "item,label,worker,response", "id,tag,rater,answer_given"]
+)
+def test_a_label_that_belongs_to_the_item_is_named(header: str, write: Write) -> None:
+    path = write(header, [(item, f"c{int(item[1:]) % 3}", who, label) for item, who, label in votes()])
+    other = header.rsplit(",", maxsplit=1)[-1]
+    (message,) = told(path, "other_label")
+    assert f'use label="{other}"' in message
+    assert spagree.measure(path, label=other).spa.value == spagree.measure(votes()).spa.value
+
+
+def test_a_label_of_the_annotator_or_with_a_weak_name_is_named(write: Write) -> None:
+    rows = votes()
+    assert told(write("item,annotator,code,opinion", [(i, who, who[0], x) for i, who, x in rows]), "other_label")
+    scores = [(i, who, x, n % 4) for n, (i, who, x) in enumerate(rows)]
+    assert told(write("item,annotator,sentiment,score", scores), "other_label")
+
+
+def test_what_is_beside_a_label_is_no_reason_to_doubt_it(write: Write) -> None:
+    agreed = [
+        (f"i{n}", who, "xy"[n % 2], (n + place) % 3)
+        for n in range(12)
+        for place, who in enumerate(["ann", "bob", "cy"])
+    ]
+    for name in ("confidence", "duration_seconds"):
+        assert not told(write(f"item,annotator,label,{name}", agreed), "other_label")
+    two = [(i, who, x, n % 3) for n, (i, who, x) in enumerate(votes())]
+    assert not told(write("item,annotator,label,second", two), "other_label")
+
+
+@pytest.mark.parametrize(
+    ("ids", "is_named"), [("1.2{:04}E+17", True), ("1234567890123{:02}00", True), ("12345678901{:04}123", False)]
+)
+def test_ids_that_a_spreadsheet_rounded_are_named(ids: str, is_named: bool, write: Write) -> None:
+    rows = [(ids.format(int(item[1:])), who, label) for item, who, label in votes()]
+    assert bool(told(write("tweet_id,annotator,label", rows), "rounded_ids")) == is_named

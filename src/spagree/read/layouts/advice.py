@@ -137,8 +137,8 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
         question = shown(table.columns[switches[0]])
         return [found, f"if each column of 0 and 1 is a separate question, choose one: --label {question}"]
     if ITEM in roles.positions and ANNOTATOR in roles.positions:
-        free = [p for p in others if not _follows(table, roles.positions[ITEM], p)]
-        names = [shown(held[p].name) for p in _labels(held, free)]
+        free = [p for p in others if not follows(table, roles.positions[ITEM], p)]
+        names = [shown(held[p].name) for p in may_be_labels(held, free)]
         return [f"if {name} holds the labels: --label {name}" for name in names]
     if nested := _nested([held[p] for p in others if held[p].values]):
         return nested
@@ -179,7 +179,7 @@ def _as_list(table: Table, roles: Roles, held: Mapping[int, Held]) -> str:
         if item == person or sizes[0] <= sizes[1] or table.different([item, person]) < rows or rows < FEW_ROWS:
             continue
         free = [known[LABEL]] if LABEL in known else [p for p in again if p not in (item, person)]
-        labels = [p for p in _labels(held, free) if not _follows(table, item, p) and not _follows(table, person, p)]
+        labels = [p for p in may_be_labels(held, free) if not follows(table, item, p) and not follows(table, person, p)]
         if labels:
             chosen = {ITEM: item, ANNOTATOR: person, LABEL: labels[0]}
             told = " ".join(f"--{role} {shown(table.columns[p])}" for role, p in chosen.items())
@@ -187,12 +187,12 @@ def _as_list(table: Table, roles: Roles, held: Mapping[int, Held]) -> str:
     return ""
 
 
-def _follows(table: Table, key: int, position: int) -> bool:
+def follows(table: Table, key: int, position: int) -> bool:
     """Whether a column has one value for each value of another, as an item's text does."""
     return table.different([key, position]) == table.different([key])
 
 
-def _labels(held: Mapping[int, Held], others: Sequence[int]) -> list[int]:
+def may_be_labels(held: Mapping[int, Held], others: Sequence[int]) -> list[int]:
     """The columns that may hold labels: few, repeated values that are not times."""
     sizes = {p: len(held[p].values) for p in others if held[p].values and not held[p].is_elsewhere}
     return [p for p, size in sizes.items() if 1 < size <= max(2, sum(held[p].values.values()) // 3)][:3]

@@ -16,6 +16,7 @@ from spagree.read.contents import held_by, link_column, plain_name, values_by_it
 from spagree.read.layouts import advice, lookalikes, question_column
 from spagree.read.layouts.marked_rows import caution_marked
 from spagree.read.layouts.mixed_rows import caution_mixed
+from spagree.read.layouts.other_label import caution_other_label
 from spagree.read.request import Request
 from spagree.read.tables import Layout, Small, Table, cell, listed, shown, sql_literal, wrong_cell
 from spagree.understood import Caution
@@ -160,6 +161,7 @@ def long(table: Table, request: Request) -> Layout:
     cautions += () if CLUSTER in places else tuple(_caution_clusters(table, places))
     cautions += tuple(caution_marked(table, places, [each.column for each in request.conditions()]))
     cautions += tuple(advice.caution_unique_items(table, places)) if ITEM in roles.guessed else ()
+    cautions += tuple(caution_other_label(table, places)) if LABEL in roles.guessed and asked is None else ()
     is_guess = ITEM in roles.guessed and asked is None
     cautions += tuple(caution_mixed(table, places, [each.column for each in request.conditions()], is_guess))
     kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -34,6 +35,8 @@ PARTS = words(
 ) | frozenset(name for group in COMMON_NAMES[ITEM] for name in group.split()) - {"hit", "task", "question", "prompt"}
 SWAPPED = words("swapped isswapped flipped isflipped reversed isreversed swap flip")
 SHARES = words("percent percentage pct share proportion prozent anteil")
+SCIENTIFIC = re.compile(r"\d([.,]\d+)?[eE]\+\d\d")
+LONG_NUMBER = re.compile(r"\d{15}0{2,}")
 OFTEN = 0.5  # of the items with several annotations
 AGAIN = 1.5  # annotations of each part of an item
 FEWEST_ROWS, FEWEST_SWAPPED = 10, 3
@@ -51,6 +54,7 @@ def caution_mixed(
     decisions = list(_decisions(table, varying))
     yield from decisions or _rounds(table, varying)
     yield from _swapped(table, places, free)
+    yield from _rounded(table, places[ITEM])
     if is_guess and COUNT not in places:
         yield from _parts(table, places, list(varying))
     if ANNOTATOR not in places and COUNT not in places:
@@ -127,6 +131,20 @@ def _swapped(table: Table, places: Mapping[str, Sequence[int]], free: Sequence[i
                 f"things; write the chosen value of {one} or {two} into the label",
             )
             return
+
+
+def _rounded(table: Table, items: Sequence[int]) -> Iterator[Caution]:
+    """Ids that a spreadsheet rounded: in scientific notation, or with zeros after the fifteenth digit."""
+    values = [value for column in held_by(table, items).values() for value in column.values]
+    rounded = [value for value in values if SCIENTIFIC.fullmatch(value)]
+    if len(values) > 1 and all(LONG_NUMBER.fullmatch(value) for value in values):
+        rounded = values
+    if rounded:
+        yield Caution(
+            "rounded_ids",
+            f"items such as {shown(rounded[0])} look like long numbers that a spreadsheet rounded, so different items "
+            "may have become one; use the original file, or store the ids as text",
+        )
 
 
 def _parts(table: Table, places: Mapping[str, Sequence[int]], varying: Sequence[int]) -> Iterator[Caution]:
