@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import combinations
 
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES
@@ -34,13 +33,13 @@ PARTS = words(
     "story chapter article dialogue conversation modela modelb model1 model2 systema systemb system1 system2"
 ) | frozenset(name for group in COMMON_NAMES[ITEM] for name in group.split()) - {"hit", "task", "question", "prompt"}
 SWAPPED = words("swapped isswapped flipped isflipped reversed isreversed swap flip")
+SIDES = words("a b 1 2 left right first second one two")
 SHARES = words("percent percentage pct share proportion prozent anteil")
 SCIENTIFIC = re.compile(r"\d([.,]\d+)?[eE]\+\d\d")
 LONG_NUMBER = re.compile(r"\d{15}0{2,}")
 OFTEN = 0.5  # of the items with several annotations
 AGAIN = 1.5  # annotations of each part of an item
 FEWEST_ROWS, FEWEST_SWAPPED = 10, 3
-MOST_COLUMNS = 30  # compared in pairs
 
 
 def caution_mixed(
@@ -112,18 +111,20 @@ def _swapped(table: Table, places: Mapping[str, Sequence[int]], free: Sequence[i
             "things; turn their labels round",
         )
         return
-    held = held_by(table, free)
-    few = [p for p in free if 1 < len(held[p].values) < len(table.sample)][:MOST_COLUMNS]
-    for left, right in combinations(few, 2):
-        if not held[left].values.keys() & held[right].values.keys():
-            continue
+    named: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    for p in free:
+        parts = words_of(table.columns[p])
+        if SIDES & set(parts):
+            named[tuple("" if part in SIDES else part for part in parts)].append(p)
+    for left, right in (group for group in named.values() if len(group) == 2):  # noqa: PLR2004
+        held = held_by(table, (left, right, *places[LABEL]))
         sides: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
         for row in table.sample:
             if len(row) == len(table.columns):
                 sides[repr([row[p] for p in places[ITEM]])].add((str(row[left]), str(row[right])))
         both = sum(any(one != two and (two, one) in found for one, two in found) for found in sides.values())
-        named = held_by(table, places[LABEL])[places[LABEL][0]].values.keys() & held[left].values.keys()
-        if both >= FEWEST_SWAPPED and not named:
+        is_chosen = held[places[LABEL][0]].values.keys() & held[left].values.keys()
+        if both >= FEWEST_SWAPPED and not is_chosen:
             one, two = shown(table.columns[left]), shown(table.columns[right])
             yield Caution(
                 "sides_swapped",

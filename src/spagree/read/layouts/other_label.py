@@ -26,20 +26,22 @@ def caution_other_label(table: Table, places: Mapping[str, Sequence[int]]) -> It
     if ANNOTATOR not in places or rows < FEWEST_ROWS or len(places[ITEM]) > 1 or len(places[ANNOTATOR]) > 1:
         return
     item, person = places[ITEM][0], places[ANNOTATOR][0]
-    if table.different([item]) == rows:
+    told = _doubt(table, item, person, label)
+    if not told or table.different([item]) == rows:
         return
     free = [p for p in table.free(places) if not BESIDE & set(words_of(table.columns[p]))]
     others = [p for p in free if not follows(table, item, p) and not follows(table, person, p)]
-    found = may_be_labels(held_by(table, others), others)
-    if not found:
-        return
-    name, other = shown(table.columns[label]), shown(table.columns[found[0]])
+    for found in may_be_labels(held_by(table, others), others)[:1]:
+        other = shown(table.columns[found])
+        yield Caution("other_label", f"{told}; if column {other} holds the labels, use --label {other}")
+
+
+def _doubt(table: Table, item: int, person: int, label: int) -> str:
+    """Why a column may not be the label; nothing if there is no doubt."""
+    name = shown(table.columns[label])
     if follows(table, item, label):
-        told = f"column {name} has one value for each item, whoever annotated it"
-    elif follows(table, person, label):
-        told = f"column {name} has one value for each annotator"
-    elif plain_name(table.columns[label]) in WEAK:
-        told = f"column {name} was taken for the label because of its name"
-    else:
-        return
-    yield Caution("other_label", f"{told}; if column {other} holds the labels, use --label {other}")
+        return f"column {name} has one value for each item, whoever annotated it"
+    if follows(table, person, label):
+        return f"column {name} has one value for each annotator"
+    is_weak = plain_name(table.columns[label]) in WEAK
+    return f"column {name} was taken for the label because of its name" if is_weak else ""
