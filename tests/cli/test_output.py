@@ -8,6 +8,7 @@ import pytest
 
 import spagree
 from command import Run
+from spagree.cli.console import _wrapped
 
 
 def test_the_score_is_short_by_default(run: Run) -> None:
@@ -44,3 +45,12 @@ def test_figures_survive_narrow_terminals_and_bars_go_first(
 def test_no_trailing_blanks_in_a_pipe(run: Run, command: str) -> None:
     code, out, _ = run(command, "example:sparse")
     assert code == 0 and re.findall(r"[ \t]+$", out, re.MULTILINE) == []
+
+
+def test_messages_on_a_terminal_end_lines_between_words_and_leave_options_to_copy_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    advice = "  if each row is one annotation: --item 'tweet' --label 'mood'"
+    shown = _wrapped(f"spagree: labels.csv: no column looks like the item\n{advice}").split("\n")
+    assert shown == ["spagree: labels.csv: no column", "looks like the item", advice]

@@ -99,10 +99,24 @@ def note(text: str) -> None:
     if sys.stderr is None:
         return
     try:
-        click.echo(_encodable(text, sys.stderr), err=True)
+        click.echo(_encodable(_wrapped(text) if sys.stderr.isatty() else text, sys.stderr), err=True)
         sys.stderr.flush()
     except OSError:
         _silence(sys.stderr)
+
+
+def _wrapped(text: str) -> str:
+    """Sentences with line ends between words; indented lines, which hold options to copy, stay as they are."""
+    from shutil import get_terminal_size
+    from textwrap import fill
+
+    width = get_terminal_size().columns
+    lines = text.split("\n")
+    told = (
+        line if line.startswith(" ") else fill(line, width, break_on_hyphens=False, break_long_words=False)
+        for line in lines
+    )
+    return "\n".join(told)
 
 
 def warn(noticed: Iterable[Caution]) -> None:

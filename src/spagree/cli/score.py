@@ -168,9 +168,9 @@ def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, ass
         documents = {question: each.to_dict() | checked.get(question, {}) for question, each in found.items()}
         print_json(documents.get("", {"questions": documents}))
         return
-    for question, agreement in found.items():
+    for place, (question, agreement) in enumerate(found.items()):
         if question:
-            say(f"══ {printable(question, 80)} ══")
+            say(("\n" if place else "") + f"══ {printable(question, 80)} ══")
         about = agreement.measurement.summary(agreement.findings)
         draw(summary(about, agreement.understood, verbose=verbose))
         if agreement.groups is not None:

@@ -51,7 +51,7 @@ def questions_page(
     for name, why in failed.items():
         nothing = ("no number", "–", "–")
         rows.append(Row("", printable(name, LONGEST), *nothing, checks="not measured", reason=escape_controls(why)))
-    body = [template("overview.html.j2").render(rows=rows)]
+    body = [template("overview.html.j2").render(rows=rows, with_times=any(row.line for row in rows))]
     links: list[tuple[str, str]] = [("overview", "Overview")]
     specs: dict[str, Any] = {}
     for each in questions:
