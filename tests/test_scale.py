@@ -41,7 +41,7 @@ def large() -> tuple[pl.DataFrame, dict[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("suffix", "memory"), [(".parquet", "45MB"), (".csv", "60MB")])
+@pytest.mark.parametrize(("suffix", "memory"), [(".parquet", "22MB"), (".csv", "60MB")])
 def test_what_does_not_fit_into_memory_is_moved_to_disk(suffix: str, memory: str, tmp_path: Path) -> None:
     found, wanted = large()
     path = tmp_path / f"votes{suffix}"

@@ -103,7 +103,8 @@ def count(annotations: Annotations, policies: Policies | None = None, *, in_full
     frame = _without_categories(annotations.frame)
     progress.stage("counting labels")
     labels, lacking = _labels(frame)
-    usable = Clean(drop_missing(frame), lacking)
+    is_whole = not lacking and COUNT not in column_names(frame)  # a filter would read all items to count annotators
+    usable = Clean(frame if is_whole else drop_missing(frame), lacking)
     codes = fetched_once(usable.frame, labels, chosen, in_full=in_full)
     clean = usable if codes is not None else apply_policies(usable, annotations, labels, chosen)
     # Most data needs no policy; then the labels need not be counted again.

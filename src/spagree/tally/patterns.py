@@ -164,15 +164,16 @@ class _Packing:
         size = BITS // self.bits
         return [self.labels[start : start + size] for start in range(0, len(self.labels), size)]
 
-    def unpack(self, words: Sequence[int]) -> dict[Any, int]:
-        """The count of each label that occurs."""
-        found, bits = {}, self.bits
-        for word, labels in zip(words, self.chunks(), strict=True):
-            for place, label in enumerate(labels):
-                size = (word >> (bits * place)) % (1 << bits)
-                if size:
-                    found[label] = size
-        return found
+    def unpack(self, words: Ints) -> tuple[list[dict[Any, int]], Ints]:
+        """The count of each label that occurs, and the sum of all counts, for each row of words."""
+        bits, chunks = self.bits, self.chunks()
+        columns = [words[:, word] >> (bits * place) for word, own in enumerate(chunks) for place in range(len(own))]
+        counts = np.column_stack(columns) & ((1 << bits) - 1)
+        row, label = np.nonzero(counts)
+        votes = list(zip(map(self.labels.__getitem__, label.tolist()), counts[row, label].tolist(), strict=True))
+        ends = np.searchsorted(row, np.arange(len(words)), side="right").tolist()
+        found = [dict(votes[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+        return found, counts.sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +192,9 @@ def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[P
     if found is None:
         return None
     total: Counter[Pattern] = Counter()
+    names = {label: text(label) for label in labels}
     for each in found:
-        total[pattern(each.counts)] += each.items
+        total[tuple(sorted((names[label], count) for label, count in each.counts.items()))] += each.items
     del total[()]  # rows of zeros: items without annotations
     return dict(total) if len(total) <= MOST_PATTERNS else None
 
@@ -214,13 +216,11 @@ def find_counts(
         if len(found) > most:
             return None
         width = 2 * len(of_items)
-        unpacked = [
-            (Found(tuple(row[:width]), packing.unpack(list(map(int, row[width + 1 : -1]))), int(row[-1])), row[width])
-            for row in found
-        ]
+        words = [[int(word) for word in row[width + 1 : -1]] for row in found]
+        counts, sizes = packing.unpack(np.array(words, dtype=np.int64).reshape(-1, packing.words))
         # A counter that overflows its bits carries into the next, so the digits no longer add up.
-        if all(sum(each.counts.values()) == int(n) for each, n in unpacked):
-            return [each for each, _ in unpacked]
+        if [int(row[width]) for row in found] == sizes.tolist():
+            return [Found(tuple(row[:width]), own, int(row[-1])) for row, own in zip(found, counts, strict=True)]
     return _counts_in_python(frame, keys, of_items)
 
 

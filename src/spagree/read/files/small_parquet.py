@@ -15,7 +15,7 @@ from spagree.read.tables import Small, sql_name
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-MOST_ROWS = 3_000_000
+MOST_ROWS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
