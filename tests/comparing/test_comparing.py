@@ -235,3 +235,41 @@ def test_charts_carry_the_figures() -> None:
     both = spagree.compare([*A, *BOT], model={"m1": BOT, "m2": BOT})
     assert "items of m2" in json.dumps(both.chart().to_dict())
     assert "two people" in json.dumps(spagree.compare(A, model={"m1": BOT}).chart().to_dict())
+
+
+def rounds_of_ratings() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
+    """Two rounds in which people differ by one point as often; only in the first somebody uses the ends."""
+    first = [
+        (f"q{i}", who, str(1 + (i + (i % 4 == 0) * place) % 5)) for i in range(100) for place, who in enumerate("ab")
+    ]
+    second = [(f"q{i}", who, str(2 + (i % 4 == 0) * place)) for i in range(100) for place, who in enumerate("ab")]
+    return [row for row in first if row[0] not in {f"q{i}" for i in range(4, 100, 20)}], second
+
+
+@pytest.mark.parametrize("metric", ["interval", "linear", "quadratic"])
+def test_both_sides_are_measured_on_one_scale(metric: str) -> None:
+    wide, narrow = rounds_of_ratings()
+    found = spagree.compare(wide, narrow, metric=metric, names=("wide", "narrow"))
+    step = 1 / 4 if metric == "linear" else 1 / 16
+    alone = spagree.measure(narrow, metric=metric)
+    assert alone.spa.value == pytest.approx(0.75)  # one point is the largest distance there is
+    assert found.agreements["narrow"].spa.value == pytest.approx(1 - step / 4)
+    assert found.verdict == "cannot_tell"
+    assert found.agreements["narrow"].chance["spa_kappa"].value == pytest.approx(alone.chance["spa_kappa"].value)
+
+
+@pytest.mark.parametrize("of", ["items", "before"])
+def test_groups_and_halves_are_measured_on_one_scale(of: str) -> None:
+    wide, narrow = rounds_of_ratings()
+    rows = [(item, who, label, "wide", 1) for item, who, label in wide]
+    rows += [(f"n{item}", who, label, "narrow", 2) for item, who, label in narrow]
+    table = polars.DataFrame(rows, schema=["item", "annotator", "label", "round", "time"], orient="row")
+    if of == "before":
+        found = spagree.compare(table.drop("round"), before=2, metric="interval", time="time").difference
+    else:
+        groups = spagree.measure(table, by="round", metric="interval").groups
+        assert groups is not None
+        found = groups.differences[0].difference
+        assert groups.findings["narrow"].spa.value == pytest.approx(1 - 1 / 64)
+    assert found.p is not None
+    assert found.p > 0.05

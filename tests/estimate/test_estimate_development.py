@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 
 import spagree
 from examples import TIMES, examples
+from spagree.comparing.sides import rescaled
 from spagree.estimate import development, label_counts
 from spagree.estimate.development import NO_TIMES
+from spagree.estimate.label_counts import scale_of
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM
 from spagree.estimate.weights import SCHEMES
 
@@ -66,7 +68,15 @@ def finished_in(rows: Rows, after: float, end: float) -> Rows:
 
 
 def check(rows: Rows, steps: int, **options: Any) -> None:
-    found = spagree.measure(rows, **options).development(steps)
+    whole = spagree.measure(rows, **options)
+    found = whole.development(steps)
+
+    def on_its_scale(part: Rows) -> Any:
+        """Figures of a part are comparable with the others on the scale of the whole only."""
+        return rescaled(
+            spagree.measure(part, **options), whole.measurement.metric.over(scale_of(whole.measurement.tally))
+        )
+
     ends = found["time"].to_list()
     width = max(1, len(ends) // 8)
     assert found.columns == COLUMNS and ends == sorted(set(ends)) and len(ends) <= steps
@@ -74,7 +84,7 @@ def check(rows: Rows, steps: int, **options: Any) -> None:
     later = [[time for *_, time in rows if before < time <= end] for before, end in pairwise([-math.inf, *ends])]
     assert found["since"].to_list() == [min(times) for times in later]
     for place, row in enumerate(found.rows(named=True)):
-        then = spagree.measure(until(rows, row["time"]), **options)
+        then = on_its_scale(until(rows, row["time"]))
         assert (row["annotations"], row["items"]) == (then.data.annotations, then.data.pairable_items)
         assert (row["spa"], row["low"], row["high"]) == (then.spa.value, then.spa.low, then.spa.high)
         assert row["undefined"] == without_names(then.spa.undefined)
@@ -82,7 +92,7 @@ def check(rows: Rows, steps: int, **options: Any) -> None:
         if not late:
             assert (row["recent_items"], row["recent"], row["recent_undefined"]) == (0, None, NOT_PAIRABLE)
             continue
-        recent = spagree.measure(late, **options)
+        recent = on_its_scale(late)
         assert row["recent_items"] == recent.data.pairable_items
         assert (row["recent"], row["recent_low"], row["recent_high"]) == (
             recent.spa.value,

@@ -18,16 +18,23 @@ import spagree
 from examples import examples
 from oracle import BARS, agreement, parse, tally_of
 from spagree.estimate import Estimate, Missingness, find
+from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.missingness import welch
 from spagree.tally.tally import Tally
 
 
-def slow_trend(items: list[list[str]]) -> float:
-    """z = Σ(n − n̄)(P − P̄) / √Σ(n − n̄)²(P − P̄)² over pairable items."""
+def slow_trend(items: list[list[str]]) -> tuple[float, float]:
+    """z = Σ(n − n̄)(P − P̄) / √v over pairable items, also with v at each n steadied as behind an interval."""
     pairable = [(len(labels), float(agreement(labels))) for labels in items if len(labels) > 1]
     mean_n, mean_p = mean(n for n, _ in pairable), mean(p for _, p in pairable)
-    products = [(n - mean_n) * (p - mean_p) for n, p in pairable]
-    return sum(products) / sqrt(sum(product**2 for product in products))
+    shape, spread, steadied = cautious_shape(tally_of(items)), mean_p * (1 - mean_p), 0.0
+    for n in {n for n, _ in pairable}:
+        squares = [(p - mean_p) ** 2 for each, p in pairable if each == n]
+        share = min(1.0, 30 / (4 * spread * len(squares)))
+        seen = mean(squares)
+        steadied += (n - mean_n) ** 2 * len(squares) * (seen + share * max(0, spread * shape.variance(n) - seen))
+    trend = sum((n - mean_n) * (p - mean_p) for n, p in pairable)
+    return trend / sqrt(sum(((n - mean_n) * (p - mean_p)) ** 2 for n, p in pairable)), trend / sqrt(steadied)
 
 
 @pytest.mark.parametrize(
@@ -36,9 +43,10 @@ def slow_trend(items: list[list[str]]) -> float:
 def test_trend_equals_the_computation_over_single_items(data: str) -> None:
     items = parse(data)
     found = find(tally_of(items)).missingness
-    z = slow_trend(items)
+    z, steadied = slow_trend(items)
     assert found.z == pytest.approx(z, rel=1e-12)
     assert found.p == pytest.approx(2 * NormalDist().cdf(-abs(z)), rel=1e-12)
+    assert found.p_steadied == pytest.approx(2 * NormalDist().cdf(-abs(steadied)), rel=1e-12)
     assert found.undefined is None
 
 
@@ -46,6 +54,25 @@ def test_z_by_hand() -> None:
     # n̄ = 3, P̄ = 11/24; products −13/24, 11/24, −3/24, 1/24
     found = find(tally_of(parse("aa ab aabb aaab"))).missingness
     assert found.z == pytest.approx(-4 / sqrt(169 + 121 + 9 + 1), rel=1e-14)
+    # The two items with n = 4 look alike: their variance is raised to what θ = 11/24 implies.
+    theta, shape = 11 / 24, cautious_shape(tally_of(parse("aa ab aabb aaab")))
+    implied = 2 * theta * (1 - theta) * (1 + 4 * shape.a + shape.b) / 6
+    assert implied > 10 / 576 and 2 * theta * (1 - theta) < 290 / 576
+    steadied = -4 / 24 / sqrt(290 / 576 + implied)
+    assert found.p_steadied == pytest.approx(2 * NormalDist().cdf(steadied), rel=1e-12)
+
+
+def test_a_few_items_that_all_agree_are_no_trend() -> None:
+    """Their spread is 0 by chance, and z is far beyond the alarm; the variance that agreement implies prevents it."""
+    most = [{"a": 10}] * 340 + [{"a": 6, "b": 4}] * 20
+    found = find(Tally.from_items([*most, *[{"a": 2}] * 40])).missingness
+    assert found.p is not None and found.p < 0.01
+    assert found.p_steadied is not None and found.p_steadied > 0.1 and not found.broken
+
+
+def test_asking_more_people_where_two_differ_is_a_trend() -> None:
+    found = find(Tally.from_items([{"a": 2}] * 80 + [{"a": 2, "b": 1}] * 20)).missingness
+    assert found.broken
 
 
 @given(st.lists(st.lists(st.sampled_from("ab"), min_size=2, max_size=6), min_size=2, max_size=10))
@@ -55,8 +82,8 @@ def test_p_is_two_sided_and_z_has_the_sign_of_the_trend(items: list[list[str]]) 
     if found.z is None:
         assert (found.p, found.undefined is None) == (None, False)
     else:
-        assert found.z == pytest.approx(slow_trend(items), rel=1e-9, abs=1e-9)
-        assert 0 < found.p <= 1
+        assert found.z == pytest.approx(slow_trend(items)[0], rel=1e-9, abs=1e-9)
+        assert 0 < found.p <= found.p_steadied <= 1
 
 
 @pytest.mark.parametrize(
@@ -103,7 +130,7 @@ def test_a_single_item_with_some_n_has_agreement_without_interval() -> None:
     ("p", "broken"), [(None, False), (1.0, False), (0.05, False), (0.01, False), (0.00999, True), (0.0, True)]
 )
 def test_the_assumption_is_broken_below_one_percent(p: float | None, broken: bool) -> None:
-    assert Missingness(2.0, p, ()).broken is broken
+    assert Missingness(2.0, 0.0, (), p_steadied=p).broken is broken
 
 
 def test_differences_without_a_trend_are_seen() -> None:

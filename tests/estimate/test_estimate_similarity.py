@@ -180,10 +180,13 @@ def test_adaptive_counts_pairs_and_triples_by_the_metric(items: list[list[str]])
         for i in items
         if len(i) > 3
     ]
-    a = (sum(w * (t - theta**2) for w, t in threes) / spread + 12.5) / (sum(w for w, _ in threes) + 50)
+    twos = sum((len(i) - 1) * np.mean([s(x, y) ** 2 for x, y in permutations(i, 2)]) for i in items)
+    pair = (twos / sum(len(i) - 1 for i in items) - theta**2) / spread
+    a = (sum(w * (t - theta**2) for w, t in threes) / spread + 12.5 * pair) / (sum(w for w, _ in threes) + 50)
     b = sum(w * (m - theta**2) for w, m in fours) / spread / (sum(w for w, _ in fours) + 50)
     a = min(max(a, 0), 1)
     shape = adaptive_shape(tally, found.pairable())
+    assert shape.pair == pytest.approx(pair, abs=1e-9)
     assert (shape.a, shape.b) == pytest.approx((a, min(max(b, 0), a)), abs=1e-9)
     pairs = [(len(i) - 1, np.mean([s(x, y) ** 2 for x, y in permutations(i, 2)])) for i in items]
     variance = sum(w * square for w, square in pairs) / sum(w for w, _ in pairs) - theta**2
@@ -285,7 +288,9 @@ REFUSED = [
     (lambda: Metric(lambda x, y: 0.5).matrix(["a"], np.ones(1)), UsageError, "1 for equal labels"),
     (lambda: Metric(lambda x, y: float(x <= y)).matrix(["a", "b"], np.ones(2)), UsageError, "be symmetric"),
     (
-        lambda: Metric("masi").matrix([str(n) for n in range(MOST_SIMILAR_CLASSES + 1)], np.ones(1)),
+        lambda: Metric("masi").matrix(
+            [str(n) for n in range(MOST_SIMILAR_CLASSES + 1)], np.ones(MOST_SIMILAR_CLASSES + 1)
+        ),
         DataError,
         "5,001 different labels",
     ),
@@ -320,3 +325,36 @@ def test_metrics_on_the_command_line_and_in_json(tmp_path: object) -> None:
     assert "with the ordinal metric" in str(
         agreement
     ) and "labels that are close count as partly agreeing (metric: ordinal)" in " ".join(str(agreement).split())
+
+
+@pytest.mark.parametrize("metric", ["interval", "ratio", "ordinal", "linear", "quadratic", "circular"])
+def test_parts_on_the_scale_of_the_whole(metric: str) -> None:
+    labels, totals = ("1", "2", "3", "7"), np.array([4.0, 9, 3, 1])
+    whole = Metric(metric).matrix(labels, totals)
+    part = Metric(metric).over(dict(zip(labels, totals, strict=True))).matrix(("2", "3"), np.array([5.0, 2]))
+    assert whole is not None and part is not None
+    assert part.tolist() == whole[1:3, 1:3].tolist()
+
+
+@pytest.mark.parametrize(("metric", "neighbours"), [("linear", 0.75), ("quadratic", 1 - 1 / 16)])
+def test_a_declared_order_sets_the_scale_whether_its_ends_were_used_or_not(metric: str, neighbours: float) -> None:
+    found = Metric(metric, ("1", "2", "3", "4", "5")).matrix(("2", "3"), np.ones(2))
+    assert found is not None
+    assert found.tolist() == [[1.0, neighbours], [neighbours, 1.0]]
+
+
+def test_what_does_not_depend_on_other_labels_is_asked_of_these_only() -> None:
+    found = Metric(lambda one, other: float(one == other)).over({"a": 1, "b": 1, "c": 1}).matrix(("a", "b"), np.ones(2))
+    assert found is not None
+    assert found.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_adaptive_weights_start_from_annotations_m1_under_a_metric_too() -> None:
+    """Items that say nothing about the shape: two annotations each, and one with three."""
+    items = [{"1": 1, "2": 1}] * 20 + [{"1": 2}] * 20 + [{"5": 2}] * 9
+    nominal, linear = (
+        find(Tally.from_items([*items, {"5": 3}]), metric=Metric(name)) for name in ("nominal", "linear")
+    )
+    for found in (nominal, linear):
+        by_n = found.weights["adaptive"].by_n
+        assert float(by_n[3] / by_n[2]) == pytest.approx(2, abs=0.1)  # 1 would be flat, 3 edge

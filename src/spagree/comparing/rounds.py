@@ -8,7 +8,7 @@ from typing import Any
 
 from spagree.agreement import Agreement
 from spagree.comparing.results import Comparison
-from spagree.comparing.sides import group_part, sides_of
+from spagree.comparing.sides import group_part, on_one_scale, rescaled, sides_of
 from spagree.errors import DataError
 from spagree.estimate.comparison import compare_sides, holm
 from spagree.estimate.uncertainty import ITEMS
@@ -16,6 +16,7 @@ from spagree.estimate.uncertainty import ITEMS
 
 def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any], interval_for: str) -> Comparison:
     """The comparison and, with ``by``, the same within each group all sources have; Holm covers all groups."""
+    agreements = on_one_scale(agreements)
     whole = compared(agreements, interval_for)
     if options.get("by") is None:
         return whole
@@ -24,14 +25,18 @@ def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any],
     shared = [group for group, names in where.items() if len(names) == len(has)]
     if not shared:
         raise DataError(f"--by {options['by']}: the sources have no group in common; compare them without it")
-    found = {
-        group: compared({name: group_part(each, group, options) for name, each in agreements.items()}, interval_for)
+
+    def part(agreement: Agreement, group: str) -> Agreement:
+        return rescaled(group_part(agreement, group, options), agreement.measurement.metric)
+
+    parts = {
+        group: compared({name: part(each, group) for name, each in agreements.items()}, interval_for)
         for group in shared
     }
-    adjusted = iter(holm([pair.difference.p for each in found.values() for pair in each.pairs]))
+    adjusted = iter(holm([pair.difference.p for each in parts.values() for pair in each.pairs]))
     groups = {
         group: replace(each, pairs=tuple(replace(pair, p_holm=next(adjusted)) for pair in each.pairs))
-        for group, each in found.items()
+        for group, each in parts.items()
     }
     return replace(whole, groups=groups, not_compared={group: where[group] for group in where if group not in shared})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,11 @@ import numpy as np
 
 from spagree.agreement import Agreement
 from spagree.errors import DataError, UsageError, count
+from spagree.estimate import Bootstrap, find
 from spagree.estimate.comparison import Figure, Limits, Side
 from spagree.estimate.influence import AnnotationCodes, Weight, pairable
-from spagree.estimate.similarity import NOMINAL
+from spagree.estimate.label_counts import scale_of
+from spagree.estimate.similarity import NOMINAL, Metric
 from spagree.estimate.uncertainty import ITEMS
 from spagree.grouping import Floats
 from spagree.late import nw
@@ -56,6 +59,31 @@ def group_part(agreement: Agreement, group: str, options: Mapping[str, Any]) -> 
     chosen = next(value for value in values if (NO_VALUE if is_missing(value) else text(value)) == group)
     own = nw.col(GROUP).is_null() if is_missing(chosen) else nw.col(GROUP) == nw.lit(chosen)
     return measured_part(frame.filter(own).drop(GROUP), options)
+
+
+def on_one_scale(agreements: Mapping[str, Agreement]) -> dict[str, Agreement]:
+    """The same agreements under a metric whose scale is that of all their labels together.
+
+    A distance counts relative to the largest: a round in which nobody used the ends of the scale would otherwise seem
+    to agree less than one in which somebody did.
+    """
+    metric = next(iter(agreements.values())).measurement.metric
+    labels: dict[str, float] = {}
+    for each in agreements.values():
+        for label, given in scale_of(each.measurement.tally).items():
+            labels[label] = labels.get(label, 0.0) + given
+    return {name: rescaled(each, metric.over(labels)) for name, each in agreements.items()}
+
+
+def rescaled(agreement: Agreement, metric: Metric) -> Agreement:
+    """The agreement under another metric."""
+    if metric == agreement.measurement.metric:
+        return agreement
+    behind = replace(agreement.measurement, metric=metric, _frames={})
+    drawn = {name: agreement.options[name] for name in ("bootstrap", "seed") if name in agreement.options}
+    bootstrap = Bootstrap(drawn["bootstrap"], drawn.get("seed", 0)) if drawn.get("bootstrap") else None
+    found = find(behind.tally, behind.weights, behind.level, bootstrap, metric)
+    return replace(agreement, findings=replace(found, warnings=agreement.warnings), measurement=behind)
 
 
 def halves(agreement: Agreement, before: Any, options: Mapping[str, Any]) -> dict[str, Agreement]:

@@ -97,9 +97,10 @@ def _shrunk_towards(prior: Shape, items: list[Agreeing], theta: float, *, by_met
     # t3 of each item with n ≥ 3 and m2 of each with n ≥ 4, unbiased, weighted by 1 − 1/(n − 1) and 1 − 1/(n − 2)
     t3 = [(m * (n - 2) / (n - 1), triples / (n * (n - 1) * (n - 2))) for m, n, _, _, triples in items if n > 2]
     m2 = [(m * (n - 3) / (n - 2), _disjoint_pairs_agree(n, *sums)) for m, n, *sums in items if n > 3]
-    a = min(max(_shrunk(t3, theta, spread, prior.a), 0.0), 1.0)
-    b = _shrunk(m2, theta, spread, prior.b)
-    return Shape(a, min(max(b, 0.0), a), _pair_variance(items, theta) / spread if by_metric else 1.0)
+    pair = _pair_variance(items, theta) / spread if by_metric else 1.0  # the prior is relative to it
+    a = min(max(_shrunk(t3, theta, spread, prior.a * pair), 0.0), 1.0)
+    b = _shrunk(m2, theta, spread, prior.b * pair)
+    return Shape(a, min(max(b, 0.0), a), pair)
 
 
 def _agreeing(tally: Tally, votes: LabelCounts | None) -> list[Agreeing]:

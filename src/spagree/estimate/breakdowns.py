@@ -23,7 +23,7 @@ from spagree.estimate.concentration import Concentration, concentration, decisiv
 from spagree.estimate.evidence import NO_ANNOTATIONS, Evidence
 from spagree.estimate.findings import Findings
 from spagree.estimate.item_groups import item_groups
-from spagree.estimate.label_counts import LabelCounts, item_groups_of, votes, votes_in_codes, votes_of_items
+from spagree.estimate.label_counts import LabelCounts, item_groups_of, scale_of, votes, votes_in_codes, votes_of_items
 from spagree.estimate.leave_one_out import Peers, check_interval_for, peers, to_new_annotators, two_way
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
@@ -271,7 +271,7 @@ class Measurement(Evidence):
     def _measured(self, tally: Tally) -> Estimate:
         from spagree.estimate.development import measured
 
-        return measured(tally, self.weights, self.level, self.metric)
+        return measured(tally, self.weights, self.level, self.metric.over(scale_of(self.tally)))
 
     def cautions(self, spa: float | None) -> tuple[Caution, ...]:
         """Warnings about the overlap and about decisive annotators, if they are cheap to compute."""

@@ -20,7 +20,7 @@ from spagree.estimate.comparison import Difference, Figure, Limits, difference, 
 from spagree.estimate.findings import Findings, find
 from spagree.estimate.influence import Deviations, Influence
 from spagree.estimate.item_groups import Clustered, cluster_numbers, relative_weights, total
-from spagree.estimate.label_counts import LabelCounts
+from spagree.estimate.label_counts import LabelCounts, scale_of
 from spagree.estimate.similarity import Metric
 from spagree.estimate.uncertainty import ITEMS, Estimate, undefined, wilson
 from spagree.grouping import Floats, Ints, sums
@@ -85,6 +85,7 @@ def find_groups(tally: Tally, weights: str | CustomWeights, level: float, metric
             f"--by {tally.grouped.by!r}: {len(parts):,} groups, more than the {MOST_GROUPS} that are compared; name a "
             "column with fewer values, or use it as --cluster"
         )
+    metric = metric.over(scale_of(tally))
     findings = {name: find(part, weights, level, metric=metric) for name, part in parts.items()}
     shared = _Shared.of(tally, tally.grouped, metric)
     figures = {name: shared.figure(name, each) for name, each in findings.items()}
@@ -109,9 +110,12 @@ class _Shared(Clustered):
     @classmethod
     def of(cls, tally: Tally, grouped: Grouped, metric: Metric) -> _Shared:
         ordered = sorted(grouped.items.items())
-        labels = tuple(sorted(tally.labels))
-        totals = np.array([tally.pairable_labels.get(label, 0) for label in labels], dtype=np.float64)
-        similarity, place = metric.matrix(labels, totals), {label: number for number, label in enumerate(labels)}
+        scale = scale_of(tally)
+        labels = tuple(scale)
+        similarity, place = (
+            metric.matrix(labels, np.array([*scale.values()])),
+            {label: number for number, label in enumerate(labels)},
+        )
         items = np.array([count for _, count in ordered], dtype=np.float64)
         cluster = None if grouped.cluster is None else cluster_numbers([name for (name, _), _ in ordered], NO_VALUE)
         entries: dict[str, list[tuple[int, int, int]]] = {group: [] for group in grouped.groups}

@@ -162,10 +162,18 @@ def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False)
     counts = [count for own, _ in ordered for _, count in own]
     group = np.repeat(np.arange(len(ordered)), np.array([len(own) for own, _ in ordered], dtype=np.int64))
     items = np.array([items for _, items in ordered], dtype=np.float64)
-    totals = np.array([tally.pairable_labels.get(label, 0) for label in labels], dtype=np.float64)
-    similarity = metric.matrix(labels, totals) if metric else None
+    similarity = metric.matrix(labels, np.array([*scale_of(tally).values()])) if metric else None
     label, count = np.array(given, dtype=np.int64), np.array(counts, dtype=np.float64)
     return LabelCounts(labels, items, group, label, count, similarity, cluster)
+
+
+def scale_of(tally: Tally) -> dict[str, float]:
+    """Every label, in order, with its annotations on pairable items: what sets the scale of a metric.
+
+    >>> scale_of(Tally.from_items([{"2": 2}, {"1": 1}]))
+    {'1': 0.0, '2': 2.0}
+    """
+    return {label: float(tally.pairable_labels.get(label, 0)) for label in sorted(tally.labels)}
 
 
 def votes_of_items(

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import erfc, sqrt
+from math import erfc, fsum, sqrt
 
 import numpy as np
 
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.intervals import f_tail, two_sided
 from spagree.estimate.item_groups import ItemGroups, exact_mean, total
-from spagree.estimate.uncertainty import FEW_ITEMS, Estimate, effective_items, spa_estimate, wilson
+from spagree.estimate.uncertainty import FEW_ITEMS, Estimate, effective_items, spa_estimate, steadied, wilson
 from spagree.grouping import Floats
 
 ALARM = 0.01
@@ -40,11 +40,13 @@ class Missingness:
     p: float | None
     by_n: tuple[AgreementAt, ...]
     undefined: str | None = None
+    p_steadied: float | None = None
+    """The p-value that judges the assumption: no smaller because the few items with some n happen to agree."""
 
     @property
     def broken(self) -> bool:
         """Whether the assumption is clearly violated."""
-        return self.p is not None and self.p < ALARM
+        return self.p_steadied is not None and self.p_steadied < ALARM
 
     def p_of_differences(self) -> float | None:
         """Welch's test: how often chance alone would make the rows of ``by_n`` differ this much, in any way.
@@ -83,8 +85,8 @@ def missingness(groups: ItemGroups, level: float, shape: Shape) -> Missingness:
     >>> easy, hard = {"a": 2}, {"a": 2, "b": 2}
     >>> items = item_groups(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
     >>> result = missingness(items, 0.95, Shape(0.25, 0.0))
-    >>> round(result.z, 3), [(row.n, row.items) for row in result.by_n]
-    (-0.231, [(2, 2), (4, 2)])
+    >>> round(result.z, 3), round(result.p, 3), round(result.p_steadied, 3), [(row.n, row.items) for row in result.by_n]
+    (-0.231, 0.817, 0.838, [(2, 2), (4, 2)])
     """
     by_n = tuple(_agreement_at(groups, n, level, shape) for n in groups.exact)
     if len(by_n) < 2:
@@ -97,8 +99,28 @@ def missingness(groups: ItemGroups, level: float, shape: Shape) -> Missingness:
     variance = total(groups.unit_sizes * groups.per_unit(products) ** 2)
     if not variance:
         return Missingness(None, None, by_n, "agreement does not vary enough between items")
-    z = total(groups.items * products) / sqrt(variance)
-    return Missingness(z, erfc(abs(z) / sqrt(2)), by_n)
+    trend = total(groups.items * products)
+    steadied_variance = variance + _unseen_variance(groups, mean_n, mean_p, shape)
+    z = trend / sqrt(variance)
+    return Missingness(z, _two_sided_p(z), by_n, p_steadied=_two_sided_p(trend / sqrt(steadied_variance)))
+
+
+def _two_sided_p(z: float) -> float:
+    return erfc(abs(z) / sqrt(2))
+
+
+def _unseen_variance(groups: ItemGroups, mean_n: float, mean_p: float, shape: Shape) -> float:
+    """The variance that items with the same n do not show because they are few and happen to agree.
+
+    At each n it is raised towards what this agreement implies, as behind an interval.
+    """
+    added = []
+    for n, (items, _) in groups.exact.items():
+        group = groups.only(n)
+        error = sqrt(total(group.items * (group.agreement - mean_p) ** 2)) / items
+        raised = steadied(mean_p, error, group, np.ones(len(group.n)), shape)
+        added.append(((n - mean_n) * items) ** 2 * (raised**2 - error**2))
+    return fsum(added)
 
 
 def _agreement_at(groups: ItemGroups, n: int, level: float, shape: Shape) -> AgreementAt:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
@@ -37,6 +37,8 @@ ratio, circular, linear, quadratic, jaccard, masi, options
 
     rule: str | Similarity = NOMINAL
     order: tuple[str, ...] = ()
+    scale: tuple[tuple[str, float], ...] = ()
+    """Labels with their annotations that set the scale: those of the whole, where parts of it are compared."""
 
     def __post_init__(self) -> None:
         if isinstance(self.rule, str) and self.rule not in METRICS:
@@ -55,6 +57,28 @@ ratio, circular, linear, quadratic, jaccard, masi, options
         """How much each pair of labels agrees; None for nominal labels, where only equal ones agree."""
         if self.rule == NOMINAL:
             return None
+        every, known = self._scale(labels), dict(self.scale or zip(labels, totals.tolist(), strict=True))
+        whole = self._of(every, np.array([known.get(label, 0.0) for label in every]))
+        place = {label: number for number, label in enumerate(every)}
+        chosen = [place[label] for label in labels]
+        return whole if len(every) == len(labels) else whole[np.ix_(chosen, chosen)]
+
+    def over(self, labels: Mapping[str, float]) -> Metric:
+        """The same metric on the scale of all these labels: parts of the data are comparable only on one scale.
+
+        >>> alone, whole = Metric("interval"), Metric("interval").over({"1": 9, "2": 5, "5": 1})
+        >>> [metric.matrix(("1", "2"), np.ones(2)).tolist() for metric in (alone, whole)]
+        [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.9375], [0.9375, 1.0]]]
+        """
+        return self if self.rule == NOMINAL else replace(self, scale=tuple(sorted(labels.items())))
+
+    def _scale(self, labels: Sequence[str]) -> Sequence[str]:
+        """The labels, then any others that set the scale of distances: of the whole, or of a declared order."""
+        others = (label for label, _ in self.scale) if self.rule in RELATIVE else ()
+        declared = self.order if self.rule in EVENLY_SPACED else ()
+        return list(dict.fromkeys((*labels, *others, *declared)))
+
+    def _of(self, labels: Sequence[str], totals: Floats) -> Floats:
         if len(labels) > MOST_SIMILAR_CLASSES:
             raise DataError(
                 f"{len(labels):,} different labels are too many for the metric {self.name}; group them, or use nominal"
@@ -221,7 +245,9 @@ def _from_function(similarity: Similarity, labels: Sequence[str]) -> Floats:
 
 Rule = Callable[[Metric, Sequence[str], Floats], Floats]
 SCALES = frozenset(("ordinal", "interval", "ratio", "circular", "linear", "quadratic"))
+EVENLY_SPACED = frozenset(("linear", "quadratic", "circular"))  # a declared order sets their scale, used or not
 SET_METRICS = frozenset(("jaccard", "masi", "options"))
+RELATIVE = SCALES | {"options"}  # how much two labels agree depends on which others there are
 METRICS: Mapping[str, Rule] = {
     NOMINAL: lambda _, labels, __: np.eye(len(labels)),  # never called: equality needs no table
     "ordinal": _ordinal,

@@ -151,7 +151,8 @@ def _inverse_variances(votes: LabelCounts, shares: Floats, counts: list[int]) ->
 def _adaptive(tally: Tally, counts: list[int], votes: LabelCounts | None) -> ByN:
     """1/variance with the shape estimated from the items themselves (docs/mathematics.md §7)."""
     shape = adaptive_shape(tally, None if votes is None else votes.pairable())
-    return {n: Fraction(family(n, shape.a, shape.b)) for n in counts}
+    pair = shape.pair or 1.0
+    return {n: Fraction(family(n, min(shape.a / pair, 1.0), min(shape.b / pair, 1.0))) for n in counts}
 
 
 def _custom(custom: CustomWeights, counts: list[int]) -> ByN:

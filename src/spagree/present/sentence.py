@@ -237,6 +237,7 @@ def _people(breakdowns: Breakdowns) -> int | None:
 
 def _caveat(findings: Findings) -> str:
     test = findings.missingness
-    if not test.broken or test.p is None:
+    if not test.broken or test.p_steadied is None:
         return ""
-    return f" Agreement depended on the number of annotations per item ({p_value(test.p)}): no single figure fits."
+    trend = f"Agreement depended on the number of annotations per item ({p_value(test.p_steadied)})"
+    return f" {trend}: no single figure fits."

@@ -138,18 +138,18 @@ def _assumption(findings: Findings, check: Check) -> Verdict | None:
     if len(test.by_n) == 1:
         words = f"Every item used has {count(test.by_n[0].n, 'annotation')}, so it cannot fail."
         return Verdict("ok", title, words, short=f"Not at risk: every item has {count(test.by_n[0].n, 'annotation')}.")
-    if test.p is None or test.z is None:
+    if test.p_steadied is None or test.z is None:
         unanimous = "Everybody agrees on every item, however often it was annotated."
         words = unanimous if check.state == checks.FINE else f"It cannot be tested: {test.undefined}."
         return Verdict(SHOWN[check.state], title, words, link)
     less = "less" if test.z < 0 else "more"
-    more = f"people agree {less} on items with more annotations ({p_value(test.p)})"
+    more = f"people agree {less} on items with more annotations ({p_value(test.p_steadied)})"
     if test.broken:
         words = f"Broken: {more}. One number for all items then depends on which items were annotated more often."
         return Verdict("problem", title, words, link, f"Broken: {more}.")
-    if test.p < checks.DOUBTFUL:
+    if test.p_steadied < checks.DOUBTFUL:
         return Verdict("look", title, f"Doubtful: {more}.", link)
-    return _differences(test, test.p, check.state)
+    return _differences(test, test.p_steadied, check.state)
 
 
 def _differences(test: Missingness, trend: float, state: str) -> Verdict:
