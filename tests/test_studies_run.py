@@ -79,6 +79,17 @@ def test_the_audit_of_people_and_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "always gives one label, one class in ten" in study.report(rows, 4)
 
 
+def test_the_audit_of_designs() -> None:
+    """A row of every part makes a page."""
+    study = module("audit_designs")
+    parts = (study.assumption, study.adjudicated, study.near_duplicates, study.scales)
+    rows = [row for part in parts for _, row in zip(range(2), part(2), strict=False)]
+    assert [row["part"] for row in rows] == [
+        each for name in ("assumption", "adjudicated", "near-duplicates", "scales") for each in [name] * 2
+    ]
+    assert "a third where two differ" in study.report(rows, 2)
+
+
 def test_the_page_of_people_and_plans_follows_its_table() -> None:
     study = module("audit_people")
     rows = study.stored()

@@ -416,3 +416,51 @@ def test_a_table_with_items_in_columns_has_no_clusters() -> None:
     frame = pl.DataFrame({"who": ["ann", "bob"], "doc": ["d1", "d1"], "q1": ["x", "y"], "q2": ["x", "x"]})
     with pytest.raises(UsageError, match="cluster= does not apply here: every column is one item"):
         spagree.measure(frame, format="transposed", annotator="who", cluster="doc")
+
+
+def copies(times: int) -> pl.DataFrame:
+    """Forty items of four people's, each copied with its labels; all copies of an item are a document."""
+    random = np.random.default_rng(5)
+    rows = []
+    for item in range(40):
+        for who in random.permutation(4)[:3]:
+            label = "no" if random.random() < 0.2 + 0.2 * (who == 0) else "yes"
+            rows += [(f"{item:02d}-{copy}", f"p{who}", label, f"d{item:02d}") for copy in range(times)]
+    return pl.DataFrame(rows, schema=["item", "annotator", "label", "doc"], orient="row")
+
+
+def test_copies_say_no_more_about_an_annotator_than_one() -> None:
+    columns = ["annotator", "agreement", "stderr", "low", "high", "against_others", "against_others_low", "stands_out"]
+    once, apart = spagree.measure(copies(1).drop("doc")), spagree.measure(copies(20).drop("doc"))
+    together = spagree.measure(copies(6), cluster="doc")
+    for one, other in zip(*(each.annotators().select(columns).rows() for each in (once, together)), strict=True):
+        assert one[0] == other[0]
+        assert one[1:] == pytest.approx(other[1:], rel=1e-9)
+    assert not once.annotators()["stands_out"].any()
+    assert apart.annotators()["stands_out"].any()
+
+
+def test_copies_of_one_label_are_one_decision() -> None:
+    rows = [(f"q{i}", who, "yes" if who == "p0" or i % 3 else "no") for i in range(6) for who in ("p0", "p1", "p2")]
+    table = pl.DataFrame(
+        [(f"{item}-{copy}", who, label, item) for item, who, label in rows for copy in range(9)],
+        schema=["item", "annotator", "label", "doc"],
+        orient="row",
+    )
+    names = [
+        found.annotators().filter("one_label")["annotator"].to_list()
+        for found in (spagree.measure(table.drop("doc")), spagree.measure(table, cluster="doc"))
+    ]
+    assert names == [["p0"], []]
+
+
+def test_an_annotator_within_one_cluster_has_no_interval() -> None:
+    rows = [
+        (f"q{i}", who, "yes", "one" if i < 5 else f"d{i}")
+        for i in range(20)
+        for who in ("a", "b", "c" if i < 5 else "d")
+    ]
+    table = pl.DataFrame(rows, schema=["item", "annotator", "label", "doc"], orient="row")
+    found = spagree.measure(table, cluster="doc").annotators().filter(pl.col("annotator") == "c").row(0, named=True)
+    assert (found["low"], found["stands_out"], found["few"]) == (None, None, True)
+    assert found["undefined"] == "all items shared with others are in one cluster: how clusters differ cannot be seen"

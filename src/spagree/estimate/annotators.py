@@ -79,17 +79,36 @@ def against_others(peers: Peers, level: float) -> AgainstOthers:
     difference = compared.share - (compared.pairs - 2 * agree) / ((n - 1) * (n - 2))
     items = np.bincount(annotator, minlength=peers.size).astype(np.float64)
     mean = ratio(sums(annotator, difference, peers.size), items)
-    error = mean_error(items, sums(annotator, (difference - mean[annotator]) ** 2, peers.size))
+    error, units = _spread(compared, difference - mean[annotator], items)
     # The difference lies between −1 and 1: rescaled to a share, its interval has positive width at the ends, too.
-    low, high = (2 * end - 1 for end in wilson_each((1 + mean) / 2, error / 2, items, level))
+    low, high = (2 * end - 1 for end in wilson_each((1 + mean) / 2, error / 2, units, level))
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.where(mean == 0, 0.0, mean / error)
-        p = np.where(items >= FEW_ITEMS, stdtr(items - 1, distance), np.nan)
+        p = np.where(units >= FEW_ITEMS, stdtr(units - 1, distance), np.nan)
     return AgainstOthers(items, mean, low, high, p)
+
+
+def _spread(peers: Peers, deviation: Floats, items: Floats) -> tuple[Floats, Floats]:
+    """Standard error of each annotator's mean, and how many independent items, or equal clusters, it rests on.
+
+    With clusters, deviations are summed within each before they are squared (docs/mathematics.md §8.1).
+    """
+    if peers.cluster is None:
+        return mean_error(items, peers.per_annotator(deviation**2)), items
+    both, place = np.unique(np.stack([peers.annotator, peers.cluster]), axis=1, return_inverse=True)
+    place = place.ravel()
+    who, size = both[0], np.bincount(place).astype(np.float64)
+    summed = sums(place, deviation, len(size))
+    clusters = np.bincount(who, minlength=peers.size).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        units = items**2 / sums(who, size**2, peers.size)
+        error = np.sqrt(clusters / (clusters - 1) * sums(who, summed**2, peers.size)) / items
+    return np.where(clusters > 1, error, np.nan), np.where(items > 0, units, 0.0)
 
 
 NO_OVERLAP = "shares no item with anybody"
 ONE_ITEM = "shares only one item, too few to show how items differ"
+ONE_CLUSTER = "all items shared with others are in one cluster: how clusters differ cannot be seen"
 
 
 @dataclass(frozen=True)
@@ -101,8 +120,8 @@ class LabelShares:
     one_label: list[bool]
 
 
-def label_shares(codes: Coded) -> LabelShares:
-    """Unknown annotators (−1) still count among the others of an item.
+def label_shares(codes: Coded, cluster: Ints | None = None) -> LabelShares:
+    """Unknown annotators (−1) still count among the others of an item; ``cluster`` is that of each item.
 
     >>> item, annotator = np.repeat(np.arange(9, dtype=np.int32), 3), np.tile(np.array([0, 1, 2], dtype=np.int32), 9)
     >>> label = np.where(annotator == 2, np.int32(1), item % 2)
@@ -122,10 +141,10 @@ def label_shares(codes: Coded) -> LabelShares:
     commonest[who[first]], most[who[first]] = what[first], count[first]
     annotations = np.bincount(annotator, minlength=annotators)
     share = ratio(most, annotations)
-    return LabelShares(commonest, share, _blind(codes, share == 1.0))
+    return LabelShares(commonest, share, _blind(codes, share == 1.0, cluster))
 
 
-def _blind(codes: Coded, candidate: NDArray[np.bool_]) -> list[bool]:
+def _blind(codes: Coded, candidate: NDArray[np.bool_], cluster: Ints | None) -> list[bool]:
     """Who gives one label more often than their items explain."""
     if not candidate.any():
         return [False] * len(candidate)
@@ -137,7 +156,13 @@ def _blind(codes: Coded, candidate: NDArray[np.bool_]) -> list[bool]:
     who, where = codes.annotator[used], codes.item[used]
 
     def product(shares: Floats) -> Floats:
-        return np.exp(sums(who, np.log(shares), len(candidate)))
+        if cluster is None:
+            return np.exp(sums(who, np.log(shares), len(candidate)))
+        # Items of a cluster are not independent: all of it is no likelier than its least likely item.
+        both, place = np.unique(np.stack([who, cluster[where]]), axis=1, return_inverse=True)
+        least = np.ones(both.shape[1])
+        np.minimum.at(least, place.ravel(), shares)
+        return np.exp(sums(both[0], np.log(least), len(candidate)))
 
     options = np.full(len(candidate), max(1, len(codes.labels)))
     np.minimum.at(options, who, choices[where])
@@ -151,28 +176,38 @@ def _blind(codes: Coded, candidate: NDArray[np.bool_]) -> list[bool]:
 
 
 def annotators(
-    codes: Coded, peers: Peers, by_n: Mapping[int, Fraction], spa: float | None, level: float
+    codes: Coded,
+    peers: Peers,
+    by_n: Mapping[int, Fraction],
+    spa: float | None,
+    level: float,
+    *,
+    cluster: Ints | None = None,
 ) -> polars.DataFrame:
     """One row per annotator, lowest agreement with the others first; those with few shared items come last.
 
     ``agreement`` is the probability that another annotator, drawn at random from a random one of the annotator's
     shared items, gave the same label; every item counts the same, however many others annotated it. ``against_others``
     is how much more the others agree with the annotator than with each other, over the items with three or more
-    annotations; ``stands_out`` is None with fewer than ten such items.
+    annotations; ``stands_out`` is None with fewer than ten such items. With ``cluster``, the cluster of each item,
+    errors and tests are over clusters.
     """
     import polars
 
     known = peers.known
     shared = known.shared
     value = ratio(known.per_annotator(known.share), shared)
-    stderr = mean_error(shared, known.per_annotator((known.share - value[known.annotator]) ** 2))
-    low, high = wilson_each(value, stderr, shared, level)
+    stderr, units = _spread(known, known.share - value[known.annotator], shared)
+    low, high = wilson_each(value, stderr, units, level)
     without = leave_one_out(peers, by_n) if by_n else np.full(peers.size, np.nan)
     annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=peers.size)
-    shares = label_shares(codes)
+    shares = label_shares(codes, cluster)
     against = against_others(peers, level)
     tested = zip(against.stands_out.tolist(), np.isnan(against.p).tolist(), strict=True)
-    reasons = [NO_OVERLAP if m < 1 else ONE_ITEM if m < 2 else None for m in shared.tolist()]
+    reasons = [
+        NO_OVERLAP if m < 1 else ONE_ITEM if m < 2 else ONE_CLUSTER if unknown else None
+        for m, unknown in zip(shared.tolist(), np.isnan(stderr).tolist(), strict=True)
+    ]
     columns = {
         "annotator": codes.annotators,
         "annotations": annotations.astype(np.int64),
@@ -191,7 +226,7 @@ def annotators(
         "against_others_low": against.low,
         "against_others_high": against.high,
         "stands_out": polars.Series([None if unknown else named for named, unknown in tested], dtype=polars.Boolean),
-        "few": shared < FEW_ITEMS,
+        "few": units < FEW_ITEMS,
         "undefined": polars.Series(reasons, dtype=polars.String),
     }
     frame = polars.DataFrame(columns, schema_overrides={"annotator": polars.String, "commonest": polars.String})

@@ -209,7 +209,14 @@ class Measurement(Evidence):
         """Agreement of each annotator with the others, and SPA without them."""
         from spagree.estimate.annotators import annotators
 
-        return self._once("annotators", lambda: annotators(self.codes, self.peers, self.by_n(), spa, self.level))
+        def make() -> polars.DataFrame:
+            cluster = self.item_clusters
+            if cluster is None:
+                return annotators(self.codes, self.peers, self.by_n(), spa, self.level)
+            found = peers(self.table, self.similarity, cluster)
+            return annotators(self.table, found, self.by_n(), spa, self.level, cluster=cluster)
+
+        return self._once("annotators", make)
 
     def pairs(self, least: int = 1, busiest: int | None = None, worst: int | None = None) -> polars.DataFrame:
         """Agreement and kappa of pairs of annotators who share at least ``least`` items, among the busiest."""

@@ -6,15 +6,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from spagree.errors import UsageError
+from spagree.estimate.item_groups import cluster_numbers
 from spagree.estimate.overlap import is_small
+from spagree.grouping import Ints
 from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR
+from spagree.read.annotations import ANNOTATOR, CLUSTER, ITEM, is_missing
 from spagree.read.frames import is_spark
-from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_in_python
+from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_in_python, places
 from spagree.tally.coded_count import fetched_few
+from spagree.tally.engines import to_polars
+from spagree.tally.grouped import NO_VALUE
 from spagree.tally.items import ItemTable
-from spagree.tally.tally import Tally
+from spagree.tally.tally import Tally, text
 
 MOST_FROM_A_CLUSTER = 50_000_000
 NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
@@ -77,6 +83,18 @@ class Evidence:
             raise UsageError(NO_ANNOTATIONS)
         codes = self.items.held.codes
         return codes if isinstance(codes, CodedTable) else coded(self.items.held.frame)
+
+    @cached_property
+    def item_clusters(self) -> Ints | None:
+        """The cluster of each item, by its code in the table; one without a cluster has its own. None if not named."""
+        if self.items is None or CLUSTER not in self.columns:
+            return None
+        given = to_polars(self.items.held.frame.select(ITEM, CLUSTER).unique(subset=[ITEM]))
+        place = places(given[ITEM], self.table.names).to_numpy().astype(np.int64)
+        names = [NO_VALUE if is_missing(each) else text(each) for each in given[CLUSTER]]
+        named, found = cluster_numbers(names, NO_VALUE), np.empty(len(place), dtype=np.int64)
+        found[place] = np.where(named < 0, -1 - place, named)
+        return found
 
     @cached_property
     def is_brought_here(self) -> bool:

@@ -131,6 +131,8 @@ class Peers:
     n: Ints
     agree: Floats
     pairs: Floats
+    cluster: Ints | None = None
+    """The cluster of each annotation's item; None if items are independent."""
 
     @cached_property
     def known(self) -> Peers:
@@ -141,7 +143,8 @@ class Peers:
         """Some of the annotations; the same object if that is all of them."""
         if chosen.all():
             return self
-        return Peers(self.size, self.annotator[chosen], self.n[chosen], self.agree[chosen], self.pairs[chosen])
+        cluster = None if self.cluster is None else self.cluster[chosen]
+        return Peers(self.size, self.annotator[chosen], self.n[chosen], self.agree[chosen], self.pairs[chosen], cluster)
 
     @cached_property
     def share(self) -> Floats:
@@ -200,8 +203,8 @@ class Kinds:
     count: Floats
 
 
-def peers(codes: Coded, similarity: Floats | None = None) -> Peers:
-    """Compare every annotation with the others of its item.
+def peers(codes: Coded, similarity: Floats | None = None, cluster: Ints | None = None) -> Peers:
+    """Compare every annotation with the others of its item; ``cluster`` says to which cluster each item belongs.
 
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
     >>> found = peers(Coded(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1), ("a", "b", "c"), ("x", "y")))
@@ -213,7 +216,8 @@ def peers(codes: Coded, similarity: Floats | None = None) -> Peers:
     pairs = sums(codes.item, agree, codes.items)
     chosen = n[codes.item] > 1
     item, annotator = codes.item[chosen], codes.annotator[chosen].astype(np.int64)
-    return Peers(len(codes.annotators), annotator, n[item], agree[chosen], pairs[item])
+    of = None if cluster is None else cluster[item]
+    return Peers(len(codes.annotators), annotator, n[item], agree[chosen], pairs[item], of)
 
 
 @dataclass(frozen=True)
