@@ -20,6 +20,7 @@ from spagree.estimate import METRICS, SCHEMES, Metric, find, weigh
 from spagree.estimate.adaptive import adaptive_shape
 from spagree.estimate.label_counts import similar_votes, votes
 from spagree.estimate.similarity import MOST_SIMILAR_CLASSES, as_set
+from spagree.estimate.weights import weigh_at
 from spagree.tally.tally import Cell, Tally
 
 NUMBERS = "1123 112 3345 22 15 5544 1234 33"
@@ -349,12 +350,12 @@ def test_what_does_not_depend_on_other_labels_is_asked_of_these_only() -> None:
     assert found.tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 
-def test_adaptive_weights_start_from_annotations_m1_under_a_metric_too() -> None:
-    """Items that say nothing about the shape: two annotations each, and one with three."""
-    items = [{"1": 1, "2": 1}] * 20 + [{"1": 2}] * 20 + [{"5": 2}] * 9
-    nominal, linear = (
-        find(Tally.from_items([*items, {"5": 3}]), metric=Metric(name)) for name in ("nominal", "linear")
-    )
-    for found in (nominal, linear):
-        by_n = found.weights["adaptive"].by_n
-        assert float(by_n[3] / by_n[2]) == pytest.approx(2, abs=0.1)  # 1 would be flat, 3 edge
+def test_adaptive_weights_do_not_depend_on_the_scale() -> None:
+    """A longer scale divides all distances: covariances and the variance of a pair shrink alike."""
+    random = np.random.default_rng(2)
+    tally = Tally.from_items([Counter(map(str, random.integers(1, 4, 5))) for _ in range(80)])
+    relative = []
+    for order in ("123", "123456789"):
+        by_n = weigh_at([2, 3, 5, 9], "adaptive", tally, similar_votes(tally, Metric("linear", tuple(order)))).by_n
+        relative.append([float(by_n[n] / by_n[2]) for n in (3, 5, 9)])
+    assert relative[0] == pytest.approx(relative[1], rel=1e-9)

@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from spagree.estimate import find
 from spagree.estimate.intervals import Informing, kappa_limits
+from spagree.tally.tally import Tally
 
 THIRTY = Informing(*(np.array([each]) for each in (15.0, 7.5, 1.875, 1.0, 30.0, 0.5, 0.8, 0.5)))
 LOWEST = 1 - 0.8 / 0.5  # of a kappa, if annotators differ on 0.8 of the items and by chance on half
@@ -60,3 +62,18 @@ def test_few_informative_items_use_the_implied_variance_in_full_and_many_hardly(
         assert limits(0.4, small, equal(items)) == pytest.approx(limits(0.4, implied(items), equal(items)))
     assert limits(0.4, small, equal(16))[0] > limits(0.4, implied(16), equal(16))[0]
     assert limits(0.4, small, replace(equal(15), relative=np.zeros(1)))[0] > limits(0.4, small, equal(15))[0]
+
+
+def test_one_rare_label_on_a_light_item_is_no_evidence_of_agreement() -> None:
+    """A single disagreement of two, and everything else alike: 0 must remain possible."""
+    found = find(Tally.from_items([{"a": 3}, {"a": 2}, {"a": 5}, {"a": 1, "b": 1}, {"a": 2}, {"a": 3}])).chance
+    kappa, alpha = found["spa_kappa"], found["krippendorff_alpha"]
+    assert kappa.low is not None and alpha.low is not None and kappa.value is not None
+    assert kappa.low == alpha.low < 0 < kappa.value
+
+
+def test_equal_numbers_of_annotations_need_no_other_coefficient() -> None:
+    found = find(Tally.from_items([{"a": 2}] * 9 + [{"a": 1, "b": 1}] * 2 + [{"b": 2}])).chance
+    kappa, alpha = found["spa_kappa"], found["krippendorff_alpha"]
+    assert kappa.low is not None and alpha.low is not None
+    assert kappa.low > alpha.low

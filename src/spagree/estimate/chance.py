@@ -87,7 +87,22 @@ def chance(
         single = _Coefficient(rule, *(every if rule.singles else pairable), weights[rule.weights], own)
         return single.corrected(level, scheme if rule.weights == "scheme" else rule.weights)
 
-    return {name: coefficient(rule) for name, rule in COEFFICIENTS.items()}
+    made = {name: coefficient(rule) for name, rule in COEFFICIENTS.items()}
+    if len({n for n in tally.items_by_n if n > 1}) > 1:
+        in_step = made["fleiss_kappa" if scheme == "flat" else "krippendorff_alpha"]
+        made["spa_kappa"] = _no_higher(made["spa_kappa"], in_step)
+    return made
+
+
+def _no_higher(found: Corrected, in_step: Corrected) -> Corrected:
+    """Lower the lower limit to that of a coefficient that weights an item as much in P_o as in P_e.
+
+    With other weights, whether the few rare labels fell on items with few or with many annotations decides, and a
+    handful of them does not show how much that varies.
+    """
+    if found.low is None or in_step.low is None:
+        return found
+    return replace(found, low=min(found.low, in_step.low))
 
 
 def _undefined(reason: str, level: float, weights: str) -> Corrected:
