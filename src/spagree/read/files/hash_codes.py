@@ -131,9 +131,7 @@ def _keys(rows: DuckDBPyRelation, labels: NDArray[np.uint64], bits: int) -> NDAr
         columns.append(f"if({ANNOTATOR} IS NULL, 0, hash({ITEM}, {ANNOTATOR}) | 1) AS pair")
     found = rows.project(", ".join(columns)).fetchnumpy()
     keys: NDArray[np.uint64] = found.pop("key")
-    pairs = found.pop("pair", np.empty(0, np.uint64))
-    pairs.sort()
-    if not len(keys) or ((pairs[1:] == pairs[:-1]) & (pairs[1:] > 0)).any():
+    if not len(keys) or _has_repeats(found.pop("pair", np.empty(0, np.uint64))):
         return None
     place = np.zeros(low, np.uint64)
     place[(labels % low).astype(np.intp)] = np.arange(len(labels))
@@ -142,6 +140,12 @@ def _keys(rows: DuckDBPyRelation, labels: NDArray[np.uint64], bits: int) -> NDAr
     keys |= place[remainder.view(np.int64)]
     keys.sort()
     return keys
+
+
+def _has_repeats(pairs: NDArray[np.uint64]) -> bool:
+    """Whether two hashes of item and annotator are equal; 0 stands for an unknown annotator."""
+    pairs.sort()
+    return bool(((pairs[1:] == pairs[:-1]) & (pairs[1:] > 0)).any())
 
 
 def _annotator_counts(rows: DuckDBPyRelation) -> dict[str, int] | None:
