@@ -119,7 +119,7 @@ def tally_of_hashes(found: HashedRows, left_out: Mapping[str, int]) -> Tally:
     """The same from hashes."""
     starts = run_starts(found.keys)
     key, low = found.keys[starts], (1 << found.bits) - 1
-    label, count = (key & low).astype(np.int64), np.diff(starts, append=len(found.keys))
+    label, count = (key & low).astype(np.int32), np.diff(starts, append=len(found.keys))
     return _Votes(found.labels, key >> found.bits, label, count).tally(found.annotators, left_out)
 
 
