@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 TIMES = int(os.environ.get("FUZZ", "1"))
 
@@ -29,5 +29,10 @@ def combinations(*factors: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 
 def examples(number: int, **options: Any) -> settings:
-    """Try the law on so many examples, whose time is not limited: machines are shared and noisy."""
+    """Try the law on so many examples, whose time is not limited: machines are shared and noisy.
+
+    To kill a mutant any example will do: `make mutation` does not look for the smallest.
+    """
+    if "MUTANT_UNDER_TEST" in os.environ:
+        options["phases"] = [Phase.explicit, Phase.generate]
     return settings(max_examples=number * TIMES, deadline=None, **options)

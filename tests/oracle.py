@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
@@ -69,6 +70,16 @@ def annotations(frame: Any, *cautions: Caution) -> Annotations:
 
 def counted(frame: Any, policies: Policies | None = None) -> Counted:
     return count(annotations(frame), policies)
+
+
+def ends(message: str) -> str:
+    """A pattern for what ends with these words; they hold no pattern themselves."""
+    return rf"{re.escape(message)}\Z"
+
+
+def exactly(message: str) -> str:
+    """A pattern for exactly these words."""
+    return rf"\A{ends(message)}"
 
 
 def no_zeros(tally: Tally) -> bool:

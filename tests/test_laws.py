@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, permutations
 from math import comb
 from typing import Any
@@ -131,7 +132,11 @@ def many_items() -> list[list[str]]:
 
 MANY = many_items()
 FRAME = long_frame(MANY)
-FINDINGS = find(counted(FRAME).tally)
+
+
+@cache
+def findings() -> Findings:
+    return find(counted(FRAME).tally)
 
 
 def without_labels(found: Findings) -> Findings:
@@ -139,9 +144,9 @@ def without_labels(found: Findings) -> Findings:
 
 
 def test_the_large_data_set_has_what_the_laws_are_about() -> None:
-    assert FINDINGS.data.items == 3_000
-    assert 400 < FINDINGS.data.unpairable_items < 500
-    assert len({found.value for found in FINDINGS.schemes.values()}) == len(SCHEMES) - 1
+    assert findings().data.items == 3_000
+    assert 400 < findings().data.unpairable_items < 500
+    assert len({found.value for found in findings().schemes.values()}) == len(SCHEMES) - 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -149,8 +154,8 @@ def test_row_order_changes_no_bit(seed: int) -> None:
     shuffled = FRAME.sample(fraction=1.0, shuffle=True, seed=seed)
     assert not shuffled.equals(FRAME)
     found = counted(shuffled)
-    assert find(found.tally) == FINDINGS
-    assert list(find(found.tally).data.labels) == list(FINDINGS.data.labels)
+    assert find(found.tally) == findings()
+    assert list(find(found.tally).data.labels) == list(findings().data.labels)
 
 
 @pytest.mark.parametrize(
@@ -165,8 +170,8 @@ def test_row_order_changes_no_bit(seed: int) -> None:
 )
 def test_relabelling_classes_changes_nothing_but_their_names(names: dict[str, str]) -> None:
     found = find(counted(FRAME.with_columns(pl.col("label").replace_strict(names))).tally)
-    assert without_labels(found) == without_labels(FINDINGS)
-    assert found.data.labels == {names[label]: size for label, size in FINDINGS.data.labels.items()}
+    assert without_labels(found) == without_labels(findings())
+    assert found.data.labels == {names[label]: size for label, size in findings().data.labels.items()}
 
 
 def test_labels_that_are_numbers_count_like_their_texts() -> None:
@@ -177,7 +182,7 @@ def test_labels_that_are_numbers_count_like_their_texts() -> None:
     found = find(counted(whole).tally)
     assert "number_labels" in [caution.code for caution in found.warnings]
     others = tuple(caution for caution in found.warnings if caution.code != "number_labels")
-    assert without_labels(replace(found, warnings=others)) == without_labels(FINDINGS)
+    assert without_labels(replace(found, warnings=others)) == without_labels(findings())
 
 
 def test_renaming_items_and_annotators_changes_nothing() -> None:
@@ -185,7 +190,7 @@ def test_renaming_items_and_annotators_changes_nothing() -> None:
         item=pl.col("item").str.slice(1).cast(pl.Int64) * -7,
         annotator=pl.lit("worker ") + pl.col("annotator").str.reverse(),
     )
-    assert find(counted(renamed).tally) == FINDINGS
+    assert find(counted(renamed).tally) == findings()
 
 
 @pytest.mark.parametrize("parts", [2, 7])
@@ -193,13 +198,13 @@ def test_tallies_of_parts_of_the_items_sum_to_the_whole(parts: int) -> None:
     part = pl.col("item").str.slice(1).cast(pl.Int64) % parts
     merged = sum(counted(FRAME.filter(part == k)).tally for k in range(parts))
     assert merged == counted(FRAME).tally
-    assert find(merged) == FINDINGS
+    assert find(merged) == findings()
 
 
 def test_item_counts_of_chunks_that_cut_through_items_sum_to_the_whole() -> None:
     merged = sum(item_counts(counted(FRAME[start::4])) for start in range(4))
     assert merged.tally() == counted(FRAME).tally
-    assert find(merged.tally()) == FINDINGS
+    assert find(merged.tally()) == findings()
 
 
 @pytest.mark.parametrize("times", [2, 5])
@@ -208,10 +213,10 @@ def test_the_same_data_again_under_new_ids_leaves_spa_unchanged(scheme: str, tim
     copies = pl.concat([FRAME.with_columns(pl.col("item") + f" copy {k}") for k in range(times)])
     found = find(counted(copies).tally).schemes[scheme]
     if scheme == "adaptive":  # more data outweighs its prior
-        assert found.value == pytest.approx(FINDINGS.schemes[scheme].value, abs=1e-3)
+        assert found.value == pytest.approx(findings().schemes[scheme].value, abs=1e-3)
     else:
-        assert found.value == FINDINGS.schemes[scheme].value
-    assert found.stderr < FINDINGS.schemes[scheme].stderr
+        assert found.value == findings().schemes[scheme].value
+    assert found.stderr < findings().schemes[scheme].stderr
 
 
 def test_items_without_a_pair_change_nothing_but_the_counts() -> None:
@@ -223,12 +228,12 @@ def test_items_without_a_pair_change_nothing_but_the_counts() -> None:
         }
     )
     found = find(counted(pl.concat([FRAME, lonely])).tally)
-    assert found.schemes == FINDINGS.schemes
-    assert found.weights == FINDINGS.weights
-    assert found.missingness == FINDINGS.missingness
-    assert found.data.pairable_annotations == FINDINGS.data.pairable_annotations
-    assert found.data.items == FINDINGS.data.items + 200
-    assert found.data.classes == FINDINGS.data.classes + 100
+    assert found.schemes == findings().schemes
+    assert found.weights == findings().weights
+    assert found.missingness == findings().missingness
+    assert found.data.pairable_annotations == findings().data.pairable_annotations
+    assert found.data.items == findings().data.items + 200
+    assert found.data.classes == findings().data.classes + 100
 
 
 # Small data: bounds and special cases -------------------------------------------------------------------
@@ -277,7 +282,7 @@ def test_no_agreement_is_exactly_0_with_an_interval_above(scheme: str, data: str
 def test_the_order_of_cells_does_not_matter(scheme: str) -> None:
     tally = counted(FRAME).tally
     backwards = replace(tally, cells=dict(reversed(tally.cells.items())))
-    assert find(backwards).schemes[scheme] == FINDINGS.schemes[scheme]
+    assert find(backwards).schemes[scheme] == findings().schemes[scheme]
 
 
 # Large ---------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from hypothesis import given
 import spagree
 from breakdown_oracle import THREE_ITEMS, Rows, annotator_agreement, by_item, close, rows_of, spa, without
 from examples import examples
+from oracle import exactly
 from spagree.estimate import leave_one_out as peers_module
 from spagree.estimate.annotators import NO_OVERLAP, ONE_ITEM
 from spagree.estimate.uncertainty import wilson
@@ -69,7 +70,10 @@ def test_custom_weights_apply_to_the_remaining_annotations() -> None:
     found = {row["annotator"]: row["spa_without"] for row in measured.annotators().rows(named=True)}
     for who in ("ann", "bob", "cyd", "dan"):
         assert found[who] == close(spa(without(rows, who), lambda n: Fraction(n * n)))
-    with pytest.raises(spagree.UsageError, match="with 2 annotations"):
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly("custom weights: none given for items with 2 annotations; give one for each n"),
+    ):
         spagree.measure(ROWS[:3], weights={3: 1}).annotators()
 
 
@@ -136,9 +140,13 @@ def test_repeats_follow_the_policy() -> None:
 
 
 def test_who_annotated_must_be_known() -> None:
-    with pytest.raises(spagree.UsageError, match="annotator="):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("the annotators are unknown; name their column with annotator=")
+    ):
         spagree.measure(pl.DataFrame({"item": ["q", "q"], "label": ["x", "y"]})).annotators()
-    with pytest.raises(spagree.UsageError, match="a tally does not say who annotated"):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("a tally does not say who annotated; measure the annotations themselves")
+    ):
         spagree.measure(spagree.tally(ROWS)).annotators()
 
 

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 import spagree
 from breakdown_oracle import THREE_ITEMS, Rows, by_item, class_agreement, close, confused, rows_of
 from examples import examples
+from oracle import exactly
 from spagree.estimate.classes import ALONE, ONE_ITEM
 from spagree.estimate.uncertainty import wilson
 from spagree.tally import coded_count, patterns
@@ -141,7 +142,13 @@ def test_without_patterns_the_items_answer(monkeypatch: pytest.MonkeyPatch) -> N
     for name in ("agreement", "stderr", "low", "high"):
         assert_allclose(bare.classes()[name], whole.classes()[name], rtol=1e-13)
     assert_allclose(bare.confusion()["probability"], whole.confusion()["probability"], rtol=1e-13)
-    with pytest.raises(spagree.UsageError, match="measure the annotations themselves"):
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly(
+            "the tally does not keep which labels were given together: too many different combinations; measure "
+            "the annotations themselves"
+        ),
+    ):
         spagree.measure(spagree.tally("example:sparse")).classes()
 
 

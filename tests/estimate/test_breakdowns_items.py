@@ -10,6 +10,7 @@ import polars
 import pytest
 
 import spagree
+from oracle import exactly
 
 ROWS = [
     ("few", "a", "x"),
@@ -63,7 +64,9 @@ def test_counted_items_know_them_too() -> None:
 
 
 def test_a_tally_does_not() -> None:
-    with pytest.raises(spagree.UsageError, match="a tally holds no single items"):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("a tally holds no single items; measure the annotations themselves")
+    ):
         spagree.measure(spagree.tally(ROWS)).hardest()
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import spagree
 from breakdown_oracle import Rows, by_item, rows_of
 from examples import examples
+from oracle import exactly
 from spagree.estimate.meetings import acquaintances
 from spagree.estimate.overlap import Bridge, Overlap, Team
 from spagree.read import read
@@ -143,9 +144,13 @@ def test_without_annotators_there_is_no_graph_and_no_warning() -> None:
 
     measured = spagree.measure(np.array([[2, 0], [1, 1]]), format="counts")
     assert [each.code for each in measured.warnings] == ["few_items"]
-    with pytest.raises(spagree.UsageError, match="annotator="):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("the annotators are unknown; name their column with annotator=")
+    ):
         measured.overlap()
-    with pytest.raises(spagree.UsageError, match="a tally does not say who"):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("a tally does not say who annotated; measure the annotations themselves")
+    ):
         spagree.measure(spagree.tally(team("a", 2, 2))).overlap()
 
 
@@ -212,4 +217,7 @@ def test_the_smallest_team_behind_a_thin_bridge_is_the_one_named() -> None:
     found = measured.overlap().thin_bridges
     assert [(len(each.team.annotators), each.items) for each in found] == [(5, 2), (3, 3), (2, 1)]
     message = next(each.message for each in measured.warnings if each.code == "thin_bridge")
-    assert message.startswith("a team of 2 annotators shares only 1 item with all the others")
+    assert message == (
+        "a team of 2 annotators shares only 1 item with all the others, and nothing else can show whether they agree "
+        "with each other. Have more items annotated across teams."
+    )

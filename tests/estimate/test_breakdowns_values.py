@@ -11,6 +11,7 @@ import polars
 import pytest
 
 import spagree
+from oracle import exactly
 from spagree.estimate import annotators, breakdowns, budgets, classes, development, evidence
 from spagree.estimate.breakdown_values import BREAKDOWNS, NOT_COMPUTED, Absent, known
 from spagree.option_names import command_line
@@ -103,7 +104,9 @@ def test_everything_is_there_or_absent_with_its_reason() -> None:
     by_items, by_people = {"disputed", "answers"}, {"annotators", "pairs", "overlap", "intervals"}
     assert set(absent) == by_items | by_people | {"development"}
     assert all("measure the annotations themselves" in str(reason) for reason in absent.values())
-    with pytest.raises(spagree.UsageError, match="does not say who annotated"):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("a tally does not say who annotated; measure the annotations themselves")
+    ):
         known(of_a_tally.annotators)
 
 

@@ -73,6 +73,9 @@ def test_verdicts() -> None:
     assert verdict(more, 0.01) == "agrees_more"
     assert verdict(replace(more, value=-0.1), 0.01) == "agrees_less"
     assert verdict(more, 0.06) == "cannot_tell" and verdict(more, None) == "cannot_tell"
+    assert verdict(replace(more, value=None), 0.01) == "cannot_tell"
+    half = replace(more, level=0.5)
+    assert verdict(half, 0.5) == "agrees_more" and verdict(half, 0.501) == "cannot_tell"
 
 
 def test_a_mean_over_items_counts_items_not_annotations() -> None:

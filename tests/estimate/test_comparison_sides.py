@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from spagree.estimate.comparison import Figure, Limits, Side, compare_sides
+from spagree.estimate.comparison import Figure, Limits, Side, compare_sides, holm, verdict
 from spagree.estimate.findings import find
 from spagree.estimate.influence import AnnotationCodes, pairable
-from spagree.estimate.uncertainty import ITEMS
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 from spagree.tally.tally import Tally
 
 Rows = list[tuple[int, int, int]]
@@ -100,7 +100,7 @@ def test_classes_are_compared_where_both_have_them() -> None:
     assert pair.classes[0].p_holm == pair.classes[0].difference.p
     assert pair.classes[0].difference.stderr != pytest.approx(0.05 * 2**0.5)
     missing = side("a", a, known).class_figure("9")
-    assert missing.value is None and "no annotation of this class" in missing.undefined
+    assert missing == Figure(None, undefined="a has no annotation of this class")
 
 
 def test_tallies_share_an_unknown_number_of_items() -> None:
@@ -112,3 +112,18 @@ def test_tallies_share_an_unknown_number_of_items() -> None:
     unknown = [(item, -1, label) for item, _, label in rows(9, 0, 30)]
     (anonymous,) = compare_sides([side("a", unknown), side("b", unknown)], 0.95)
     assert anonymous.shared_items == 30 and anonymous.shared_annotators is None
+
+
+def test_three_sides_are_compared_pairwise_and_their_p_values_hold_together() -> None:
+    careless = [(item, person, label if person > 2 else item * person % 3) for item, person, label in rows(11, 0, 60)]
+    sides = [side("a", careless), side("b", rows(10, 0, 60)), side("c", rows(12, 0, 60))]
+    pairs = compare_sides(sides, 0.9)
+    assert [(pair.a.name, pair.b.name) for pair in pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [pair.p_holm for pair in pairs] == holm([pair.difference.p for pair in pairs])
+    assert [pair.verdict for pair in pairs] == [verdict(pair.difference, pair.p_holm) for pair in pairs]
+    assert pairs[0].p_holm > pairs[0].difference.p
+    assert all(pair.difference.level == pair.kappa_difference.level == 0.9 for pair in pairs)
+    (others,) = compare_sides(sides[:2], 0.9, ANNOTATORS)
+    assert others.difference.interval_for == others.kappa_difference.interval_for == ANNOTATORS
+    assert others.difference.limits == pairs[0].difference.limits
+    assert others.difference.low == others.difference.limits[ANNOTATORS].low

@@ -7,6 +7,7 @@ import polars
 import pytest
 
 import spagree
+from oracle import exactly
 from spagree.estimate.consensus import LEAST_ALPHA, MOST_ALPHA, Prior, concentration, consensus
 
 
@@ -108,5 +109,7 @@ def test_item_counts_have_a_consensus_and_tallies_do_not() -> None:
     rows = [(1, "ann", "yes"), (1, "bob", "yes"), (2, "ann", "no"), (2, "bob", "yes")]
     by_item = spagree.measure(spagree.count_items(rows)).consensus()
     assert by_item["label"].to_list() == ["yes", None] and by_item["tied"].to_list() == [None, "no | yes"]
-    with pytest.raises(spagree.UsageError, match="no single items"):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("a tally holds no single items; measure the annotations themselves")
+    ):
         spagree.measure(spagree.tally(rows)).consensus()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import spagree
+from oracle import exactly
 from spagree.errors import UsageError
 from spagree.estimate.budgets import (
     NOT_DECIDABLE,
@@ -148,12 +149,16 @@ def test_decisions_already_made_far_away_or_impossible() -> None:
 
 def test_invalid_budgets_and_agreements_are_refused() -> None:
     for wrong in (0, -1, 1.5):
-        with pytest.raises(spagree.UsageError, match="budget"):
+        with pytest.raises(
+            spagree.UsageError,
+            match=exactly(f"budget {wrong!r}: how many more annotations can be made, a whole number from 1 on"),
+        ):
             plan_expected(0.7, budget=wrong)
+    between = "a probability of agreement lies between 0 and 1, for example 0.7"
     for share in (0, 1, 70):
-        with pytest.raises(spagree.UsageError, match="require"):
+        with pytest.raises(spagree.UsageError, match=exactly(f"require {share}: {between}")):
             plan_expected(0.7, require=share)
-        with pytest.raises(spagree.UsageError, match="agreement"):
+        with pytest.raises(spagree.UsageError, match=exactly(f"agreement {share}: {between}")):
             plan_expected(share)
 
 
@@ -211,15 +216,23 @@ def test_expectations_take_every_kind_of_plan() -> None:
 @pytest.mark.parametrize(
     ("agreement", "wanted", "message"),
     [
-        (1.5, {}, "agreement"),
-        (0.75, {"classes": 1}, "with 1 classes: labels picked blindly would agree more often"),
-        (0.2, {"classes": 4}, "agreement 0.2 with 4 classes: labels picked blindly would agree more often"),
-        (0.75, {"half_width": 0}, "half"),
-        (0.75, {"half_width": 0.1, "budget": 9}, "^half_width and budget: ask for one of them at a time$"),
+        (1.5, {}, "agreement 1.5: a probability of agreement lies between 0 and 1, for example 0.7"),
+        (
+            0.75,
+            {"classes": 1},
+            "agreement 0.75 with 1 classes: labels picked blindly would agree more often; expect more",
+        ),
+        (
+            0.2,
+            {"classes": 4},
+            "agreement 0.2 with 4 classes: labels picked blindly would agree more often; expect more",
+        ),
+        (0.75, {"half_width": 0}, "half_width 0: half the width of an interval, below 0.5; for example 0.02"),
+        (0.75, {"half_width": 0.1, "budget": 9}, "half_width and budget: ask for one of them at a time"),
     ],
 )
 def test_impossible_expectations_are_refused(agreement: float, wanted: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=exactly(message)):
         plan_expected(agreement, **wanted)
 
 

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import spagree
-from spagree.estimate.checks import Check, checks, left_out
+from spagree.errors import UsageError
+from spagree.estimate import Findings, find
+from spagree.estimate.breakdown_values import Absent, Breakdowns
+from spagree.estimate.checks import (
+    Check,
+    assumption,
+    beyond_chance,
+    checks,
+    coverage,
+    left_out,
+    overlap,
+    precision,
+)
+from spagree.estimate.checks import weights as of_weights
+from spagree.estimate.overlap import Bridge, Overlap, Team
 
 Items = list[dict[str, int]]
 
@@ -267,3 +282,110 @@ def test_few_and_many_annotations_give_the_same_interval(monkeypatch: pytest.Mon
     monkeypatch.setattr("spagree.estimate.breakdowns.MOST_FOR_BOTH", 10)
     many = spagree.measure("example:sparse").to_dict()["spa"]["intervals"]
     assert many["items"] == few["items"] and 'interval_for="annotators"' in many["annotators"]["undefined"]
+
+
+# Exactly at the limits ------------------------------------------------------------------------
+
+
+def found(items: Items) -> Findings:
+    return find(spagree.Tally.from_items(items))
+
+
+@pytest.mark.parametrize(("half", "state"), [(0.05, "fine"), (0.0501, "look"), (0.1, "look"), (0.1001, "problem")])
+def test_precision_at_its_limits(half: float, state: str) -> None:
+    findings = found(FEW)
+    at = precision(Breakdowns(replace(findings, spa=replace(findings.spa, low=0.0, high=2 * half))))
+    unknown = dict.fromkeys(("half_width_annotators", "annotators", "busiest", "busiest_share"))
+    assert at == Check("precision", state, {"half_width": half, "items": 4, **unknown})
+
+
+@pytest.mark.parametrize(("items", "state"), [(9, "cannot_tell"), (10, "fine")])
+def test_ten_items_can_tell_about_assumption_and_of_weights(items: int, state: str) -> None:
+    findings = found(ALIKE)
+    some = replace(findings, data=replace(findings.data, pairable_items=items))
+    assert assumption(some) == Check("assumption", state, assumption(findings).figures)
+    assert of_weights(some) == Check("weights", state, of_weights(findings).figures)
+
+
+@pytest.mark.parametrize(("p", "state"), [(0.0499, "look"), (0.05, "fine")])
+def test_the_assumption_is_doubtful_below_five_percent(p: float, state: str) -> None:
+    findings = found(ALIKE)
+    test = replace(findings.missingness, p=p)
+    assert assumption(replace(findings, missingness=test)).state == state
+
+
+def test_the_figures_of_the_weights_are_those_of_the_outermost_schemes() -> None:
+    findings = found(ALIKE)
+    lowest = min(findings.schemes.values(), key=float)
+    highest = max(findings.schemes.values(), key=float)
+    seen = max((lowest.high or 0) - float(lowest), float(highest) - (highest.low or 0))
+    figures = {"lowest": lowest.value, "highest": highest.value, "smallest_seen": seen}
+    assert of_weights(findings) == Check("weights", "fine", figures)
+    for side, end in ((lowest, "high"), (highest, "low")):
+        without = {**findings.schemes, side.weights: replace(side, **{end: None})}
+        assert of_weights(replace(findings, schemes=without)).figures == {**figures, "smallest_seen": None}
+    nothing = dict.fromkeys(("lowest", "highest", "smallest_seen"))
+    assert of_weights(found([{"a": 1}])) == Check("weights", "cannot_tell", nothing)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "state"),
+    [
+        (0.0, 0.4, "problem"),
+        (0.0, 0.41, "cannot_tell"),
+        (0.01, 0.4, "look"),
+        (0.01, 0.41, "fine"),
+        (None, 0.41, "cannot_tell"),
+        (0.01, None, "cannot_tell"),
+    ],
+)
+def test_beyond_chance_at_its_limits(low: float | None, high: float | None, state: str) -> None:
+    findings = found(ALIKE)
+    kappa = replace(findings.chance["spa_kappa"], value=0.2, low=low, high=high, stderr=0.1, expected=0.5)
+    figures = {"kappa": 0.2, "low": low, "high": high, "expected": 0.5, "smallest_seen": pytest.approx(0.28)}
+    at = beyond_chance(replace(findings, chance={**findings.chance, "spa_kappa": kappa}))
+    assert at == Check("beyond_chance", state, figures)
+
+
+def test_a_tenth_left_out_is_fine_and_half_the_items_are_coverage_enough() -> None:
+    findings = found([{"a": 2}] * 4 + [{"a": 1}])
+    tenth = replace(findings, data=replace(findings.data, left_out={"missing_label": 1}))
+    assert left_out(tenth) == Check("left_out", "fine", {"share": 0.1, "annotations": 1, "single": 1})
+    more = replace(findings, data=replace(findings.data, left_out={"missing_label": 1, "repeated": 1}))
+    assert left_out(more) == Check("left_out", "look", {"share": 2 / 11, "annotations": 2, "single": 1})
+    assert coverage(found([{"a": 2}, {"a": 1}])) == Check("coverage", "fine", {"share": 0.5})
+    assert coverage(found([])) == Check("coverage", "problem", {"share": None})
+
+
+TWO, THREE = Team(("a", "b"), 8), Team(("c", "d", "e"), 9)
+
+
+@pytest.mark.parametrize(
+    ("graph", "state", "fewest"),
+    [
+        (Overlap(2, (TWO,), (), (), 0), "fine", None),
+        (Overlap(2, (), (), ("a", "b"), 2), "cannot_tell", None),
+        (Overlap(5, (THREE, TWO), (), (), 0), "problem", None),
+        (Overlap(5, (THREE, TWO), (), (), 0, unknown=1), "look", None),
+        (Overlap(2, (TWO,), (), (), 0, unknown=1), "look", None),
+        (Overlap(5, (TWO,), (Bridge(THREE, 4), Bridge(TWO, 3)), (), 0), "look", 3),
+        (Overlap(3, (TWO,), (), ("f",), 1, alone_annotations=1), "fine", None),
+        (Overlap(3, (TWO,), (), ("f",), 1, alone_annotations=2), "look", None),
+    ],
+)
+def test_every_way_to_be_connected(graph: Overlap, state: str, fewest: int | None) -> None:
+    hundred = found([{"a": 2}] * 50)
+    assert overlap(Breakdowns(hundred, overlap=graph)) == Check(
+        "overlap",
+        state,
+        {
+            "teams": len(graph.teams),
+            "fewest_shared": fewest,
+            "alone": len(graph.alone),
+            "alone_share": graph.alone_annotations / 100,
+            "unknown": graph.unknown,
+        },
+    )
+    assert overlap(Breakdowns(hundred, overlap=Absent(UsageError("no names")))) == Check(
+        "overlap", "cannot_tell", {}, "no names"
+    )

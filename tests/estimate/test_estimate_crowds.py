@@ -9,6 +9,7 @@ import polars
 import pytest
 
 import spagree
+from oracle import exactly
 from spagree.estimate.budgets import check_share
 from spagree.estimate.crowds import NOT_DECIDED, NOT_NARROWER, NOT_REACHED, Crowd
 from spagree.estimate.leave_one_out import two_way
@@ -74,7 +75,10 @@ def test_one_person_or_one_item_is_never_enough(pilot: spagree.Agreement) -> Non
 
 @pytest.mark.parametrize("wrong", [0, 1, 0.0, 1.0, -0.1, "0.7", None])
 def test_a_required_agreement_lies_strictly_between_0_and_1(wrong: object) -> None:
-    with pytest.raises(spagree.UsageError, match=f"require {wrong!r}: a probability of agreement lies between 0 and 1"):
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly(f"require {wrong!r}: a probability of agreement lies between 0 and 1, for example 0.7"),
+    ):
         check_share("require", wrong)  # type: ignore[arg-type]
     check_share("require", 1e-9)
     check_share("require", 1 - 1e-9)
@@ -159,9 +163,16 @@ def test_no_plan_for_new_annotators_without_their_spread() -> None:
     assert rows["undefined"][0].startswith("without one of the annotators")
     same = spagree.measure([(item, name, "x") for item in range(9) for name in "abc"])
     assert same.plan(interval_for="annotators")["undefined"][0].startswith("all items agree equally")
-    with pytest.raises(spagree.UsageError, match="did you mean 'annotators'"):
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly(
+            "unknown value of interval_for=\"annotator\"; did you mean 'annotators'? Known: items, annotators"
+        ),
+    ):
         two.plan(interval_for="annotator")
-    with pytest.raises(spagree.UsageError, match="does not say who annotated"):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("a tally does not say who annotated; measure the annotations themselves")
+    ):
         spagree.measure(spagree.tally([(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (2, "b", "x")])).plan(
             interval_for="annotators"
         )

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import spagree
 from examples import TIMES, examples
+from oracle import exactly
 from spagree.comparing.sides import rescaled
 from spagree.estimate import development, label_counts
 from spagree.estimate.development import NO_TIMES
@@ -196,25 +197,34 @@ def test_annotations_without_a_time_are_counted(missing: float | None) -> None:
 
 def test_no_time_at_all_is_refused_with_the_remedy() -> None:
     rows = [("q1", "a", "x"), ("q1", "b", "x")]
-    with pytest.raises(spagree.UsageError, match="time="):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("the times of the annotations are unknown; name their column with time=")
+    ):
         spagree.measure(rows).development()
     assert "time=" in NO_TIMES
     frame = pl.DataFrame(rows, schema=["item", "annotator", "label"], orient="row")
     empty = frame.with_columns(time=pl.lit(None, dtype=pl.Float64))
-    with pytest.raises(spagree.DataError, match="none of the 2 annotations has a time"):
+    with pytest.raises(
+        spagree.DataError, match=exactly("none of the 2 annotations has a time; name another column with time=")
+    ):
         spagree.measure(empty).development()
 
 
 def test_a_tally_says_nothing_about_time() -> None:
     tally = spagree.tally([("q1", "a", "x", 1), ("q1", "b", "x", 2)])
-    with pytest.raises(spagree.UsageError, match="when annotations were made"):
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly("a tally does not say when annotations were made; measure the annotations themselves"),
+    ):
         spagree.measure(tally).development()
 
 
 @pytest.mark.parametrize("steps", [0, -1, 1_001, 2.5, "40"])
 def test_steps_are_checked(steps: Any) -> None:
     rows = [("q1", "a", "x", 1), ("q1", "b", "x", 2)]
-    with pytest.raises(spagree.UsageError, match="from 1 to 1,000"):
+    with pytest.raises(
+        spagree.UsageError, match=exactly(f"steps {steps!r}: a whole number from 1 to 1,000, for example 40")
+    ):
         spagree.measure(rows).development(steps)
 
 

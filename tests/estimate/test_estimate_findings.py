@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from statistics import median
 
 import pytest
@@ -24,7 +24,7 @@ from spagree.estimate import (
     find,
     weigh,
 )
-from spagree.estimate.cautions import REMEDY
+from spagree.estimate.cautions import REMEDY, near_chance
 from spagree.estimate.cautions import cautions as estimate_cautions
 from spagree.estimate.item_groups import ItemGroups
 from spagree.option_names import spelled
@@ -32,6 +32,7 @@ from spagree.tally.count import Counted
 from spagree.tally.items import ItemCounts
 from spagree.tally.policies import Clean, Policies
 from spagree.tally.tally import Cell, Tally
+from spagree.understood import Caution
 
 GOOD = parse("aaa aab aaa abb bbb bba aaa bbb aba abb aaa bbb")
 
@@ -144,9 +145,10 @@ def test_a_broken_assumption_is_reported_with_its_direction(items: list[list[str
 
 def test_schemes_that_diverge_are_named() -> None:
     found = find(tally_of(EASY_THEN_HARD))
-    message = cautions(found)["schemes_diverge"]
-    assert message.startswith("the weighting schemes differ by more than their intervals allow (")
-    assert "(edge lowest, flat highest)" in message
+    apart = "the weighting schemes differ by more than their intervals allow (edge lowest, flat highest), so the "
+    assert cautions(found)["schemes_diverge"] == (
+        f"{apart}figure depends on the choice of weights. It is a symptom of the same cause."
+    )
     assert found.schemes["edge"].high < found.schemes["flat"].value
     assert found.schemes["flat"].low > found.schemes["edge"].value
     assert "(flat lowest, edge highest)" in cautions(find(tally_of(HARD_THEN_EASY)))["schemes_diverge"]
@@ -234,12 +236,19 @@ def test_more_labels_than_half_the_annotations_are_questioned() -> None:
         "which has no classes to agree on?"
     }
     numbers = [[f"{n}.5", f"{n}.5"] for n in range(12)]
-    assert 'measurements (metric="interval")' in cautions(find(tally_of([*numbers, ["1", "2"]])))["many_classes"]
+    assert cautions(find(tally_of([*numbers, ["1", "2"]]))) == {
+        "many_classes": "14 different labels in 26 annotations: is the label column right, or are these measurements "
+        '(metric="interval")?'
+    }
+    assert codes([["1", "2"], ["3", "4"], ["5", "6"], ["7", "8"], ["9", "9"]] * 2) == ["number_labels"], "nine, not ten"
 
 
 def test_labels_that_are_numbers_are_questioned_from_three_on() -> None:
     assert codes(parse("11 12 11 22 22") * 2) == []
-    assert codes(parse("11 12 11 22 33") * 2) == ["number_labels"]
+    assert cautions(find(tally_of(parse("11 12 11 22 33") * 2))) == {
+        "number_labels": "the labels are numbers, and are compared as names: 1 and 2 differ as much as 1 and 5. If they "
+        'are points on a scale, use metric="ordinal" (or interval)'
+    }
     assert codes(parse("11 12 11 22 3x") * 2) == []
 
 
@@ -270,7 +279,11 @@ def test_schemes_diverge_when_each_lies_outside_the_interval_of_the_other(
     tally = tally_of(GOOD)
     schemes = {"middle": figure(0.5, 0.4, 0.6), "low": low, "high": high}
     found = estimate_cautions(tally, schemes, Missingness(None, None, ()), weigh("flat", tally))
-    assert ["(low lowest, high highest)" in caution.message for caution in found] == ([True] if said else [])
+    told = (
+        "the weighting schemes differ by more than their intervals allow (low lowest, high highest), so the figure "
+        f"depends on the choice of weights. {REMEDY}"
+    )
+    assert found == ((Caution("schemes_diverge", told),) if said else ())
 
 
 @pytest.mark.parametrize(
@@ -290,7 +303,60 @@ def test_summaries_are_frozen(record: type) -> None:
 def test_agreement_near_chance_is_a_warning() -> None:
     """Half of the pairs agree where two labels are equally common; enough items to tell, or too few."""
     even = parse("aa bb ab ab")
-    assert "agreement is 0.500, and labels picked blindly" in cautions(find(tally_of(even * 25)))["near_chance"]
+    assert cautions(find(tally_of(even * 25))) == {
+        "near_chance": "agreement is 0.500, and labels picked blindly, each as often as it was used here, would reach "
+        "0.497: people hardly agree beyond chance; report a coefficient alongside SPA"
+    }
     assert "near_chance" not in cautions(find(tally_of(even * 2)))
     assert "near_chance" not in cautions(find(tally_of(parse("aa bb aa ab") * 25)))
     assert "near_chance" not in cautions(find(tally_of(parse("aa aa") * 25)))
+
+
+@pytest.mark.parametrize(
+    ("items", "value", "low", "said"),
+    [
+        (10, 0.05, 0.0, True),
+        (9, 0.05, 0.0, False),
+        (10, 0.1, 0.0, False),
+        (10, 0.099, 0.0, True),
+        (10, 0.05, 0.01, False),
+    ],
+)
+def test_agreement_near_chance_at_its_limits(items: int, value: float, low: float, said: bool) -> None:
+    kappa = replace(find(tally_of(GOOD)).chance["spa_kappa"], value=value, low=low, observed=0.5125, expected=0.5)
+    found = near_chance(tally_of(parse("ab") * items), kappa)
+    assert [caution.code for caution in found] == (["near_chance"] if said else [])
+    for unknown in ("value", "low", "observed", "expected"):
+        assert near_chance(tally_of(parse("ab") * items), replace(kappa, **{unknown: None})) == ()
+
+
+def known(annotators: dict[str, int], **left_out: int) -> dict[str, str]:
+    """Cautions on good data by these annotators."""
+    return cautions(find(replace(tally_of(GOOD), annotators=annotators, left_out=left_out)))
+
+
+def test_rows_left_out_are_said_if_they_are_as_many_as_the_rest() -> None:
+    filled = "are the columns right? In merged spreadsheet cells only the first has a value: fill them down"
+    assert known({}, missing_label=30, missing_item=6) == {
+        "many_left_out": f"36 rows lack a label or an item, and only 36 have both: {filled}"
+    }
+    assert known({}, missing_label=30, missing_item=5, repeated=50) == {}
+    one = cautions(find(replace(tally_of([["a"]]), left_out={"missing_item": 1})))
+    assert one["many_left_out"] == f"1 row lacks a label or an item, and only 1 have both: {filled}"
+    assert "many_left_out" not in cautions(find(Tally()))
+
+
+def test_one_annotator_has_nobody_to_agree_with() -> None:
+    assert known({"ann": 36}) == {"one_annotator": "only one annotator ('ann'): nobody to agree with"}
+    assert known({"ann": 35}) == {}, "and one annotation by somebody unknown"
+    assert known({"ann": 35, "bob": 1}) == {}
+
+
+def test_names_that_are_decisions_are_questioned() -> None:
+    told = "by the name a decision rather than an annotator, but counted as one; to leave it out:"
+    assert known({"ann": 12, "Gold-Standard": 12, "MAJORITY vote": 12}) == {
+        "not_a_person": f"'Gold-Standard', 'MAJORITY vote': {told} "
+        'exclude_annotator=["Gold-Standard", "MAJORITY vote"]'
+    }
+    assert known({"gold": 18, "final": 18}) == {}, "nobody is left to agree"
+    assert known({"ann": 12, "gold1": 12, "golden": 12}) == {}

@@ -16,6 +16,7 @@ import pytest
 from scipy.stats import norm
 
 import spagree
+from oracle import exactly
 from spagree.estimate.adaptive import Shape, adaptive_shape
 from spagree.estimate.planning import FLOOR, NO_SPREAD, TOO_FEW, Project, WeightSums
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, wilson
@@ -297,7 +298,10 @@ def test_own_weights_plan_only_with_what_they_weigh() -> None:
     assert found.plan(0.02).filter(route="new_items")["annotations_per_item"].to_list() == [2, 3, 4, 5, 7]
     rows = [(f"q{item}", f"p{who}", "xy"[item * who % 2]) for item in range(9) for who in range(5)]
     narrow = spagree.measure(rows, weights={5: 1.0})
-    with pytest.raises(spagree.UsageError, match="none given for 2 to 4 annotations"):
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly("custom weights: none given for 2 to 4 annotations of an item; give some to plan with"),
+    ):
         narrow.plan(most=4)
 
 
@@ -337,13 +341,18 @@ def test_no_plan_without_a_standard_error(rows: list[tuple[str, str, str]], reas
 
 @pytest.mark.parametrize("given", [0, -0.1, 0.5, 2, "narrow", 1e-9])
 def test_half_widths_are_checked(given: Any) -> None:
-    with pytest.raises(spagree.UsageError, match="half_width"):
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly(f"half_width {given!r}: half the width of an interval, below 0.5; for example 0.02"),
+    ):
         scored().plan(given)
 
 
 @pytest.mark.parametrize("given", [1, 0, 1_001, 2.5])
 def test_the_most_annotations_per_item_are_checked(given: Any) -> None:
-    with pytest.raises(spagree.UsageError, match="most"):
+    with pytest.raises(
+        spagree.UsageError, match=exactly(f"most {given!r}: annotations per item, a whole number from 2 to 1,000")
+    ):
         scored().plan(most=given)
 
 

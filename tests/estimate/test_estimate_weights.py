@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oracle import parse, rounded, spa, tally_of
+from oracle import exactly, parse, rounded, spa, tally_of
 from spagree.errors import UsageError
 from spagree.estimate import CUSTOM, DEFAULT, SCHEMES, check_scheme, find, weigh
 from spagree.estimate.weights import zetas
@@ -119,7 +119,12 @@ def test_missing_custom_weights_are_named() -> None:
 
 
 def test_at_most_ten_missing_custom_weights_are_listed() -> None:
-    with pytest.raises(UsageError, match=r"items with 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 annotations;"):
+    with pytest.raises(
+        UsageError,
+        match=exactly(
+            "custom weights: none given for items with 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 annotations; give one for each n"
+        ),
+    ):
         weigh({}, tally_of([["a"] * n for n in range(2, 20)]))
 
 

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 import spagree
+from oracle import exactly
 from spagree.errors import DataError, UsageError
 from spagree.estimate import groups as groups_module
 from spagree.tally.tally import Tally
@@ -239,18 +240,34 @@ def test_items_without_a_value_form_their_own_group() -> None:
 
 def test_a_column_of_neither_items_nor_annotators_is_refused() -> None:
     frame = project(3).with_columns(mood=pl.int_range(pl.len()).mod(2).cast(pl.String))
-    first = frame["annotator"].min()
     with pytest.raises(
-        DataError, match=rf"by=.mood.: it varies within items and within annotators \(annotator '{first}' has '0'"
+        DataError,
+        match=exactly(
+            "by=\"mood\": it varies within items and within annotators (annotator 'a0' has '0' and '1'); name a "
+            "column that belongs to items, such as a language, or to annotators, such as their experience"
+        ),
     ):
         spagree.measure(frame, by="mood")
-    with pytest.raises(DataError, match=r"are in several groups .* name who annotated with annotator="):
+    with pytest.raises(
+        DataError,
+        match=exactly(
+            "by=\"mood\": 40 items are in several groups (item 'q0' in '0' and '1'; item 'q1' in '0' and '1'; item "
+            "'q10' in '0' and '1'), and an item belongs to one; if the column says who annotated, the breakdowns "
+            "annotators and pairs show each of them; if it groups annotators, name who annotated with annotator="
+        ),
+    ):
         spagree.measure(frame.drop("annotator"), by="mood")
 
 
 def test_too_many_groups_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups_module, "MOST_GROUPS", 2)
-    with pytest.raises(UsageError, match='by="lang": 3 groups, more than the 2 that are compared'):
+    with pytest.raises(
+        UsageError,
+        match=exactly(
+            'by="lang": 3 groups, more than the 2 that are compared; name a column with fewer values, or use it '
+            "as cluster="
+        ),
+    ):
         _ = spagree.measure(project(3), by="lang").groups
 
 

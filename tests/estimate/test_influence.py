@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
+from oracle import exactly
 from spagree.estimate.influence import AnnotationCodes, Deviations, Influence, Sums, influence, jackknife, pairable
 
 LIKE = np.array([[1, 0.5, 0], [0.5, 1, 0.25], [0, 0.25, 1]])
@@ -106,7 +107,7 @@ def test_without_annotators_only_items_are_known() -> None:
     found = pairable(AnnotationCodes(rows.item, np.full_like(rows.annotator, -1), rows.label), weight)
     moved = influence(found, jackknife(found), Sums.observed)
     assert not moved.knows_annotators and not found.coded.has_annotators
-    with pytest.raises(ValueError, match="the annotators are unknown"):
+    with pytest.raises(ValueError, match=exactly("the annotators are unknown")):
         moved.covariance(moved, new_annotators=True)
 
 

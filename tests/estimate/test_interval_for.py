@@ -14,6 +14,7 @@ from hypothesis import given
 import spagree
 from breakdown_oracle import Rows, by_item, item_agreement, rows_of, spa, without
 from examples import examples
+from oracle import exactly
 from spagree.estimate.adaptive import cautious_shape
 from spagree.estimate.findings import find
 from spagree.estimate.item_groups import item_groups
@@ -174,15 +175,33 @@ def test_two_annotators_cannot_speak_for_others() -> None:
 
 
 def test_what_cannot_be_done_is_refused() -> None:
-    with pytest.raises(spagree.UsageError, match="did you mean 'annotators'"):
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly(
+            "unknown value of interval_for=\"anotators\"; did you mean 'annotators'? Known: items, annotators"
+        ),
+    ):
         spagree.measure(ROWS, interval_for="anotators")
-    with pytest.raises(spagree.UsageError, match="bootstrap= resamples items only"):
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly('bootstrap= resamples items only; leave it out with interval_for="annotators"'),
+    ):
         spagree.measure(ROWS, interval_for="annotators", bootstrap=200)
-    with pytest.raises(spagree.UsageError, match="a tally does not say who"):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("a tally does not say who annotated; measure the annotations themselves")
+    ):
         spagree.measure(spagree.tally(ROWS), interval_for="annotators")
-    with pytest.raises(spagree.UsageError, match="annotator="):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("the annotators are unknown; name their column with annotator=")
+    ):
         spagree.measure(np.array([[2, 0], [1, 1]]), format="counts", interval_for="annotators")
-    with pytest.raises(spagree.UsageError, match="the annotator of 1 annotation is unknown"):
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly(
+            'interval_for="annotators": the annotator of 1 annotation is unknown; leave such annotations out, or '
+            'use interval_for="items"'
+        ),
+    ):
         spagree.measure([*ROWS, ("q0", None, "x")], interval_for="annotators")
 
 

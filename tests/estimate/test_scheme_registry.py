@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import spagree
-from oracle import parse, spa, tally_of
+from oracle import exactly, parse, spa, tally_of
 from spagree.estimate import find, weigh
 from spagree.estimate.weights import REGISTRY, SCHEMES, by_number
 from spagree.studies import tables
@@ -51,7 +51,13 @@ def test_an_eighth_scheme_is_in_every_output(squares: str, tmp_path: Path) -> No
 
 
 def test_without_its_entry_the_scheme_is_unknown() -> None:
-    with pytest.raises(spagree.UsageError, match="unknown weighting scheme 'squares'"):
+    with pytest.raises(
+        spagree.UsageError,
+        match=exactly(
+            "unknown weighting scheme 'squares'; known: flat, annotations, annotations_m1, edge, inv_var, "
+            "inv_var_class, adaptive"
+        ),
+    ):
         spagree.measure("example:sparse", weights="squares")
 
 

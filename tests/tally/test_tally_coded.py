@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import spagree
 from breakdown_oracle import Rows, rows_of
 from examples import examples
-from oracle import counted
+from oracle import counted, exactly
 from spagree import grouping
 from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.uncertainty import wilson
@@ -92,7 +92,9 @@ def test_policies_come_before_codes() -> None:
 def test_without_an_annotator_column() -> None:
     found = coded(counted(FRAMES["text"].drop("annotator")).held.annotations)
     assert found.annotators == () and found.annotator.tolist() == [UNKNOWN] * 3
-    with pytest.raises(spagree.UsageError, match="the annotators are unknown"):
+    with pytest.raises(
+        spagree.UsageError, match=exactly("the annotators are unknown; name their column with annotator=")
+    ):
         coded_in_python(counted(FRAMES["text"].drop("annotator")).held.annotations)
 
 

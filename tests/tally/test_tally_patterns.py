@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracle import parse, tally_of
+from oracle import exactly, parse, tally_of
 from spagree.errors import FileError
 from spagree.read.annotations import Annotations
 from spagree.tally import patterns
@@ -138,5 +138,5 @@ def test_only_an_overflow_is_tried_again_with_more_room(
     if is_repeated:
         assert found(rows) == expected(rows) and len(tried) == 2
     else:
-        with pytest.raises(FileError, match="could not finish counting"):
+        with pytest.raises(FileError, match=exactly("could not finish counting")):
             found(rows)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import spagree
+from oracle import exactly
 from spagree.errors import UsageError
 from spagree.tally import engines
 from spagree.tally.spelling import MOST_COMPARED, canonical, caution_ids, spelling_variants
@@ -74,7 +75,9 @@ def test_long_ids_are_never_variants_of_one_another() -> None:
 
 def test_too_many_items_to_respell_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["spagree.tally.spelling"], "MOST_RESPELLED", 4)
-    with pytest.raises(UsageError, match="more than 4 items to respell"):
+    with pytest.raises(
+        UsageError, match=exactly("more than 4 items to respell; clean them first, without normalize=True")
+    ):
         spagree.measure(pl.DataFrame(ROWS), normalize=True)
 
 
