@@ -1,14 +1,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from spagree.estimate.comparison import Difference, Figure, Limits, difference
+from spagree.estimate.comparison import Difference, Figure, Limits, difference, holm
 from spagree.estimate.influence import AnnotationCodes, Sums, pairable
-from spagree.estimate.models import NO_ITEMS, _ModelAndPeople, alternative_test, among_people, model_verdict
+from spagree.estimate.models import (
+    NO_ITEMS,
+    ONE_CLASS,
+    ONE_ITEM,
+    AlternativeTest,
+    _gap,
+    _ModelAndPeople,
+    alternative_test,
+    among_people,
+    model_verdict,
+)
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
 
 LABELS = ["a", "b", "c"]
@@ -110,7 +121,7 @@ def test_runs_are_averaged_and_agree_with_themselves() -> None:
     assert both.self_agreement.value == pytest.approx(3 / 8)
     assert both.runs == 2
     apart = among_people("bot", coded(rows), [{0: 1}, {1: 1}], weight, LABELS)
-    assert apart.self_agreement.value is None and "two runs" in apart.self_agreement.undefined
+    assert apart.self_agreement == Figure(None, undefined="no item was labelled by two runs of the model")
 
 
 def test_similar_labels_count_in_part() -> None:
@@ -132,12 +143,12 @@ def test_rank_counts_people_who_agree_more_on_their_own_items() -> None:
 def test_nothing_to_compare_has_a_reason() -> None:
     rows = [(0, 0, 0), (0, 1, 0), (1, 0, 1)]
     none = among_people("bot", coded(rows), [{1: 1}], weight, LABELS)
-    assert none.difference.value is None and "no item" in none.difference.undefined and none.verdict == "cannot_tell"
+    assert none.difference.value is None and none.difference.undefined == NO_ITEMS and none.verdict == "cannot_tell"
     one = among_people("bot", coded(rows), [{0: 0}], weight, LABELS)
-    assert one.difference.value == 0.0 and one.difference.low is None and "one item" in one.difference.undefined
+    assert one.difference.value == 0.0 and one.difference.low is None and one.difference.undefined == ONE_ITEM
     same = [(item, person, 0) for item in range(5) for person in range(3)]
     alike = among_people("bot", coded(same), [dict.fromkeys(range(5), 0)], weight, LABELS)
-    assert alike.kappa_humans.value is None and "one label" in alike.kappa_humans.undefined
+    assert alike.kappa_humans == Figure(None, undefined=ONE_CLASS)
     assert alike.verdict == "cannot_tell" and alike.difference.value == 0 and alike.difference.low < 0
 
 
@@ -173,6 +184,9 @@ def gap(low: float, high: float) -> Difference:
         ((-0.04, 0.02), (-0.3, -0.06), 0.2, "worse"),
         ((-0.09, -0.06), (-0.1, 0.1), 0.2, "worse"),
         ((-0.04, 0.02), (-0.1, 0.1), -0.01, "cannot_tell"),
+        ((-0.04, 0.02), (-0.1, 0.1), 0.0, "cannot_tell"),
+        ((-0.09, -0.05), (-0.1, 0.1), 0.2, "cannot_tell"),
+        ((-0.04, 0.02), (-0.3, -0.05), 0.2, "as_good"),
     ],
 )
 def test_verdicts(agreement: tuple[float, float], kappa: tuple[float, float], beyond: float, verdict: str) -> None:
@@ -207,7 +221,7 @@ def test_alternative_test_as_its_paper_defines_it() -> None:
     assert test.omega == pytest.approx(np.mean(rejected)) and test.rho == pytest.approx(np.mean(rho))
     assert (test.annotators, test.annotators_left_out) == (len(p), 9 - len(p))
     assert test.annotations + test.annotations_left_out == len(rows)
-    assert test.passes == (test.omega >= 0.5)
+    assert test.passes == (test.omega >= 0.5) and test.epsilon == 0.15
 
 
 def test_alternative_test_without_variation_and_without_data() -> None:
@@ -216,13 +230,10 @@ def test_alternative_test_without_variation_and_without_data() -> None:
     assert alternative_test(found, np.ones(80)).omega == 1.0
     assert alternative_test(found, np.zeros(80)).omega == 0.0
     few = alternative_test(pairable(coded(rows[:20]), weight), np.ones(20))
-    assert (few.omega, few.rho, few.passes, few.annotators_left_out, few.annotations_left_out) == (
-        None,
-        None,
-        None,
-        2,
-        20,
-    )
+    assert few == AlternativeTest(None, None, 0.1, 0, 2, 0, 20) and few.passes is None
+    assert alternative_test(found, np.ones(80)) == AlternativeTest(1.0, 1.0, 0.1, 2, 0, 80, 0)
+    half = AlternativeTest(0.5, 0.5, 0.1, 2, 0, 80, 0)
+    assert half.passes and not replace(half, omega=0.49).passes
 
 
 def test_alternative_test_takes_people_with_thirty_items() -> None:
@@ -262,3 +273,36 @@ def test_no_common_item_leaves_nothing_to_compare() -> None:
     found = among_people("bot", coded([(0, 0, 0), (0, 1, 0)]), [{7: 1}], weight, LABELS)
     assert found.difference.value is None and found.difference.undefined == NO_ITEMS
     assert found.verdict == "cannot_tell" and found.items == 0
+
+
+def test_every_figure_of_a_model_by_hand() -> None:
+    """Classes, rank, counts and both differences: each from its definition."""
+    rows, run = people(4, items=12), {item: item % 3 for item in range(12)}
+    found = among_people("bot", coded(rows), [run], weight, LABELS, margin=0.2, level=0.9)
+    assert (found.name, found.margin, found.items, found.humans_count, found.runs) == ("bot", 0.2, 12, 5, 1)
+    assert dict(found.left_out) == {} and found.self_agreement is None
+    assert dict(found.labels) == {"a": 4, "b": 4, "c": 4}
+    assert found.difference.level == found.kappa_difference.level == 0.9
+    assert found.with_humans.value == pytest.approx(by_hand(rows, run)[0])
+    assert found.kappa_with_humans.value == pytest.approx(by_hand(rows, run)[1])
+    assert found.kappa_difference.value == pytest.approx(found.kappa_with_humans.value - found.kappa_humans.value)
+    assert found.verdict == model_verdict(found.difference, found.kappa_difference, found.kappa_with_humans, 0.2)
+    assert [each.label for each in found.classes] == LABELS
+    for each in found.classes:
+        chosen = [row for row in rows if LABELS[row[2]] == each.label]
+        others = [[other for i, j, other in rows if i == item and j != who] for item, who, _ in chosen]
+        second = [rest.count(row[2]) / len(rest) for row, rest in zip(chosen, others, strict=True)]
+        assert each.with_humans.value == pytest.approx(np.mean([run[item] == label for item, _, label in chosen]))
+        assert each.humans.value == pytest.approx(np.mean(second))
+        assert each.difference.value == pytest.approx(each.with_humans.value - each.humans.value)
+        assert each.difference.level == 0.9
+    assert [each.p_holm for each in found.classes] == holm([each.difference.p for each in found.classes])
+
+
+def test_the_gap_is_for_new_people_only_where_both_sides_know_them() -> None:
+    found = among_people("bot", coded(people(5)), [dict.fromkeys(range(8), 0)], weight, LABELS)
+    assert set(found.humans.limits) == set(found.with_humans.limits) == {ITEMS, ANNOTATORS}
+    unknown = replace(found.with_humans, limits={ITEMS: found.with_humans.limits[ITEMS]})
+    for theirs, mine in ((found.humans, unknown), (unknown, found.humans)):
+        assert _gap(theirs, mine, 0.95, 1.0).interval_for == ITEMS
+    assert _gap(found.humans, found.with_humans, 0.95, 1.0) == found.difference

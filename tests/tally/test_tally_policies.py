@@ -18,7 +18,7 @@ from spagree.tally.engines import to_polars
 from spagree.tally.policies import LEFT_OUT, Policies
 from spagree.tally.spelling import caution_variants, normal_form, spelling_variants
 from spagree.tally.tally import Cell, Tally
-from spagree.understood import Understood
+from spagree.understood import Caution, Understood
 
 SCHEMA = ["item", "annotator", "label", "row", "time"]
 
@@ -486,6 +486,8 @@ def test_labels_given_again_become_a_set(engine: str) -> None:
     found = count(on(engine, votes(*AGAIN)), Policies(duplicates="set"))
     assert found.tally.labels == {"z": 2, "x|y": 1, "x": 1, "y": 1}
     assert found.tally.annotators == {"ann": 2, "bob": 1} and found.tally.left_out == {"repeated": 2}
+    again = "2 annotations repeat an item by the same annotator (1 with another label)"
+    assert found.cautions[0] == Caution("repeats", f"{again}; their labels were made one set.")
     rows = kept(found, "item", "annotator", "label", "row", "time")
     assert ("q1", "ann", "x|y", 1, "2026-01-01") in rows and ("q1", "bob", "x", 4, "2026-01-01") in rows
     assert len(rows) == 5
@@ -504,6 +506,9 @@ def test_all_labels_count_and_only_the_first_is_named(engine: str, columns: list
     found = count(on(engine, votes(*AGAIN, columns=columns)), Policies(duplicates="keep"))
     assert found.tally.cells == {Cell(4, 4, 0): 1, Cell(3, 2, 0): 1}
     assert found.tally.annotators == {"ann": 2, "bob": 1} and found.tally.left_out == {}
+    again = "2 annotations repeat an item by the same annotator (1 with another label)"
+    themselves = "each counts as a separate annotation, so annotators also agree or disagree with themselves"
+    assert found.cautions == (Caution("repeats", f"{again}; {themselves}."),)
     mine = [label for item, who, label in kept(found, "item", "annotator", "label") if (item, who) == ("q1", "ann")]
     assert mine == [AGAIN[named - 1][2]]
 

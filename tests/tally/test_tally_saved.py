@@ -550,7 +550,13 @@ def test_one_part_under_two_names_is_refused(tmp_path: Path, run: Run) -> None:
 def test_parts_with_the_same_counts_of_the_same_items_are_refused(tmp_path: Path) -> None:
     for name, annotator in (("one", "ann"), ("copy", "ann"), ("other", "bob")):
         save(spagree.count_items([("q1", annotator, "yes"), ("q2", annotator, "no")]), tmp_path / f"{name}.parquet")
-    with pytest.raises(DataError, match="hold the same counts of the same items"):
+    with pytest.raises(
+        DataError,
+        match=ends(
+            "hold the same counts of the same items, which would count twice; name one of them. If other people gave "
+            "the very same labels, count the parts with annotator= to tell them apart"
+        ),
+    ):
         spagree.measure([str(tmp_path / "one.parquet"), str(tmp_path / "copy.parquet")])
     assert spagree.measure([str(tmp_path / "one.parquet"), str(tmp_path / "other.parquet")]).spa.value == 1
 

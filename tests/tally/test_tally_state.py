@@ -360,7 +360,9 @@ def test_tables_with_ambiguous_keys_are_refused() -> None:
     with pytest.raises(DuplicateError, match=exactly("1 row repeats an item and annotator; give each row a key")):
         State.restore(table)
     for keys in ([1], [1, 1]):
-        with pytest.raises(DataError, match="each annotation needs its own key"):
+        with pytest.raises(
+            DataError, match=exactly(f"{len(keys)} keys for 2 annotations; each annotation needs its own key")
+        ):
             State.restore(table, keys=keys)
     with pytest.raises(
         DuplicateError,

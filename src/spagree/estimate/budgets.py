@@ -171,7 +171,7 @@ def _deepened(project: Project, budget: int) -> Iterator[tuple[WeightSums, Row]]
 
 def _with_half_width(project: Project, after: WeightSums, row: Row) -> Row:
     """A row with the expected half-width; none if the budget buys nothing."""
-    row |= {"best": False, "assumed": project.assumed(row["annotations_per_item"])}
+    row |= {"assumed": project.assumed(row["annotations_per_item"])}
     if not row["more_annotations"]:
         return row | dict.fromkeys(("half_width", "half_width_low", "half_width_high")) | {"undefined": TOO_SMALL}
     items = 0 if row["route"] == SAME_ITEMS else row["items"]
