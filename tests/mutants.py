@@ -4,6 +4,7 @@ python tests/mutants.py sample SEED COUNT   the names of COUNT mutants, every mo
 python tests/mutants.py score               how many of those that ran were killed, and which survived
 """
 
+import ast
 import json
 import random
 import sys
@@ -14,17 +15,47 @@ GENERATED = Path("mutants")
 SURVIVED, NO_TESTS, OUT_OF_TIME = 0, (5, 33), (36, 24, -24, 152, 255)  # exit codes of mutmut
 
 
-def outcomes_by_module() -> list[dict[str, int | None]]:
+def outcomes_by_module() -> dict[Path, dict[str, int | None]]:
     """For every mutated module, what became of its mutants: an exit code, or None for those that have not run."""
     files = sorted(GENERATED.rglob("*.py.meta"))
     if not files:
         sys.exit("no mutants here: run `make mutation` in the project's root")
-    return [json.loads(file.read_text())["exit_code_by_key"] for file in files]
+    return {file.with_suffix(""): json.loads(file.read_text())["exit_code_by_key"] for file in files}
+
+
+class WithoutEffect(ast.NodeTransformer):
+    """Leave out what does nothing when the program runs: the type of a cast, and ``strict`` of zip."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        if name == "cast" and len(node.args) == 2:
+            node.args = node.args[1:]
+        if name == "zip":
+            node.keywords = [each for each in node.keywords if each.arg != "strict"]
+        return self.generic_visit(node)
+
+
+def equivalent(module: Path) -> set[str]:
+    """The functions of a mutated module, by their names, that do the same as the original."""
+    text = module.read_text("utf-8")
+    lines, found = text.splitlines(), {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and "__mutmut_" in node.name:
+            whole = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+            if "cast(" in whole or "zip(" in whole:
+                base, _, number = node.name.rpartition("__mutmut_")
+                found[base, number] = ast.dump(WithoutEffect().visit(ast.Module(node.body, []))), ast.dump(node.args)
+    same = [key for key, code in found.items() if code == found.get((key[0], "orig"))]
+    return {f"{base}__mutmut_{number}" for base, number in same if number != "orig"}
 
 
 def sample(seed: int, count: int) -> list[str]:
-    """COUNT names, or a few more: at least one of every module that has any."""
-    modules = [sorted(outcomes) for outcomes in outcomes_by_module() if outcomes]
+    """COUNT names, or a few more: at least one of every module that has any; none that cannot differ."""
+    modules = []
+    for module, outcomes in outcomes_by_module().items():
+        same = equivalent(module)
+        modules.append(sorted(name for name in outcomes if name.rpartition(".")[2] not in same))
+    modules = [names for names in modules if names]
     total = sum(map(len, modules))
     draw = random.Random(seed)
     return [name for names in modules for name in draw.sample(names, max(1, round(count * len(names) / total)))]
@@ -32,7 +63,9 @@ def sample(seed: int, count: int) -> list[str]:
 
 def score() -> str:
     """One line for the score, then one for each mutant that no test killed."""
-    ran = {name: code for outcomes in outcomes_by_module() for name, code in outcomes.items() if code is not None}
+    ran = {
+        name: code for outcomes in outcomes_by_module().values() for name, code in outcomes.items() if code is not None
+    }
     alive = sorted(name for name, code in ran.items() if code == SURVIVED or code in NO_TESTS)
     modules = Counter(name.rpartition(".")[0] for name in ran)
     share = f"{1 - len(alive) / len(ran):.1%}" if ran else "nothing ran"

@@ -19,7 +19,7 @@ import pytest
 import spagree
 from examples import combinations
 from local_spark import local_spark
-from oracle import BARS, annotations, counted, exactly, long_frame, parse
+from oracle import BARS, annotations, counted, ends, exactly, long_frame, parse
 from spagree.errors import DataError, DuplicateError, FileError, UsageError
 from spagree.estimate import find
 from spagree.estimate.breakdowns import NOT_CHECKED
@@ -629,3 +629,19 @@ def test_texts_that_differ_after_a_nul_are_kept_apart_or_refused(column: str) ->
         tally = spagree.tally(frame)
         found = {"item": tally.items, "annotator": len(tally.annotators or {}), "label": len(tally.labels)}
         assert found[column] == 2, type(frame)
+
+
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("kind", ["csv", "CSV", "parquet"])
+def test_tables_are_written_in_the_format_of_their_suffix(engine: str, kind: str, tmp_path: Path) -> None:
+    frame, path = nw.from_native(ENGINES[engine](many())).lazy(), tmp_path / f"items.{kind}"
+    engines.write_table(frame, path)
+    written = pl.read_parquet(path) if kind == "parquet" else pl.read_csv(path)
+    assert sorted(written.rows()) == sorted(many().rows()) and written.columns == many().columns
+    with pytest.raises(FileError, match=ends(f"/items.{kind}: exists already; use force=True to replace it")):
+        engines.write_table(frame, path)
+    engines.write_table(nw.from_native(ENGINES[engine](many().head(2))).lazy(), path, force=True)
+    assert (pl.read_parquet(path) if kind == "parquet" else pl.read_csv(path)).height == 2
+    other = "items.txt: name the file .csv or .parquet, so that its kind is known"
+    with pytest.raises(UsageError, match=ends(f"/{other}")):
+        engines.write_table(frame, tmp_path / "items.txt")
