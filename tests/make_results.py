@@ -105,7 +105,11 @@ def tables(found: spagree.Agreement) -> Iterator[tuple[str, Made]]:
     yield "busiest pairs", lambda: found.pairs(busiest=3)
     yield "development", lambda: found.development(steps=4)
     yield "overlap", lambda: asdict(found.overlap())
-    yield "actions", lambda: {"actions": list(map(asdict, known(found.breakdowns().actions)))}
+    shown_on_the_page = found.breakdowns()
+    yield "actions", lambda: {"actions": list(map(asdict, known(shown_on_the_page.actions)))}
+    yield "concentration", lambda: asdict(known(shown_on_the_page.concentration))
+    for name in ("answers", "confused", "options"):
+        yield name, lambda name=name: known(getattr(shown_on_the_page, name))
 
 
 def plans(found: spagree.Agreement) -> Iterator[tuple[str, Made]]:

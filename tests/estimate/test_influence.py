@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,23 @@ def test_leaving_out_each_unit_equals_counting_again(seed: int, similarity: np.n
         for value, item, person in zip(single, found.coded.item, found.coded.annotator, strict=True):
             left = [row for row in kept if row[:2] != (item, person)]
             assert value == pytest.approx(by_hand(left, used, similarity)[which])
+
+
+@pytest.mark.parametrize("similarity", [None, LIKE], ids=["nominal", "similar"])
+@pytest.mark.parametrize("seed", range(3))
+def test_leaving_out_each_cluster_equals_counting_again(seed: int, similarity: np.ndarray | None) -> None:
+    rows = annotations(seed, items=12)
+    codes = coded(rows)
+    found = pairable(replace(codes, cluster=codes.item // 3 % 4 * 5), weight, similarity)
+    jackknifed, used = jackknife(found), set(found.item.tolist())
+    kept = [row for row in rows if row[0] in used]
+    for statistic, which in ((Sums.observed, 0), (Sums.beyond_chance, 1)):
+        clusters = statistic(jackknifed.whole.minus(jackknifed.items))
+        assert found.units[0].tolist() == sorted({item // 3 % 4 * 5 for item in used})
+        for value, cluster in zip(clusters, found.units[0].tolist(), strict=True):
+            rest = {item for item in used if item // 3 % 4 * 5 != cluster}
+            left = [row for row in kept if row[0] in rest]
+            assert value == pytest.approx(by_hand(left, rest, similarity)[which])
 
 
 def test_variances_equal_those_of_the_jackknife() -> None:
