@@ -12,6 +12,7 @@ from oracle import exactly
 from spagree.errors import DataError, UsageError
 from spagree.tally.engines import to_polars
 from spagree.tally.set_labels import caution_sets, guess_separator, options_of, set_label, split_labels
+from spagree.understood import Caution
 
 
 @pytest.mark.parametrize(
@@ -105,13 +106,22 @@ def test_a_set_has_one_spelling(options: list[str], label: str) -> None:
     [
         (
             ["a;b", "b;a", "a"],
-            "(1 of them is another in a different order). To give credit for shared options: metric=",
+            ' (1 of them is another in a different order). {credit}, separator=";"; to ignore their order: separator=";"',
         ),
-        (["a;b", "a", "b"], 'metric="jaccard", separator=";"; to ignore their order: separator=";"'),
-        (['["a", "b"]', '["a"]', '["b"]'], 'in the export of a tool, multi="options" asks yes or no about each option'),
+        (
+            ["a,b", "b,a", "a,c", "c,a", "a"],
+            ' (2 of them are others in a different order). {credit}, separator=","; to ignore their order: separator=","',
+        ),
+        (["a;b", "a", "b"], '. {credit}, separator=";"; to ignore their order: separator=";"'),
+        (
+            ['["a", "b"]', '["a"]', '["b"]'],
+            '. {credit}; in the export of a tool, multi="options" asks yes or no about each option',
+        ),
+        (["{a,b}", "{a}", "{b}"], ". {credit}"),
     ],
 )
 def test_sets_compared_whole_are_pointed_out(labels: list[str], advice: str) -> None:
-    (caution,) = caution_sets(dict.fromkeys(labels, 1))
-    assert caution.code == "label_sets" and advice in caution.message and repr(labels[0]) in caution.message
+    told = advice.format(credit='To give credit for shared options: metric="jaccard"')
+    message = f"labels look like sets of options (such as {labels[0]!r}), and are compared whole{told}"
+    assert caution_sets(dict.fromkeys(labels, 1)) == (Caution("label_sets", message),)
     assert caution_sets({"a": 1, "b": 2}) == ()

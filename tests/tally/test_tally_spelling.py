@@ -16,8 +16,9 @@ import spagree
 from oracle import exactly
 from spagree.errors import UsageError
 from spagree.tally import engines
-from spagree.tally.spelling import MOST_COMPARED, canonical, caution_ids, spelling_variants
+from spagree.tally.spelling import MOST_COMPARED, canonical, caution_ids, caution_own_labels, spelling_variants
 from spagree.tally.tally import Tally
+from spagree.understood import Caution
 
 ROWS = {
     "item": ["Doc1", "doc1 ", "02", "2.0", "7"],
@@ -111,11 +112,14 @@ def test_a_series_of_cases_replaces_texts_where_an_engine_has_nothing_better() -
 def test_ids_that_differ_in_spelling_are_named_with_what_they_are() -> None:
     tally = spagree.tally([("q1", "Ann", "x"), ("q1", "bob", "x"), ("q2", "ann", "x")])
     person, item = caution_ids(tally, lambda: ["Q1", "q1 ", "q2"])
-    assert person.code == "annotator_variants" and person.message.startswith(
-        "annotators that differ only in spelling are counted as different annotators: 'Ann' / 'ann'. "
+    remedy = "If they mean the same, use normalize=True, or clean them first."
+    assert person == Caution(
+        "annotator_variants",
+        f"annotators that differ only in spelling are counted as different annotators: 'Ann' / 'ann'. {remedy}",
     )
-    assert item.code == "item_variants" and item.message.startswith(
-        "items that differ only in spelling are counted as different items: 'Q1' / 'q1 '. "
+    assert item == Caution(
+        "item_variants",
+        f"items that differ only in spelling are counted as different items: 'Q1' / 'q1 '. {remedy}",
     )
     crowd = Tally.from_patterns({(("x", 1),): 2}, {"Ann": 1, "ann": 1} | {f"p{n}": 1 for n in range(MOST_COMPARED)})
     assert [caution.code for caution in caution_ids(crowd, lambda: ["q1", "q2"])] == []
@@ -176,3 +180,42 @@ def test_items_without_a_folder_or_extension_are_named(long: str, short: str, is
     people = ("ann", "bob", "cy")
     rows = [((long if who == "ann" else short).format(f"i{n}"), who, "x") for n in range(6) for who in people]
     assert ("item_variants" in {warning.code for warning in spagree.measure(rows).warnings}) == is_named
+
+
+def own(used: dict[str, tuple[int, str]], **others: int) -> str | None:
+    """What is said about annotators with so many annotations and these labels, one letter each."""
+    people = {name: size for name, (size, _) in used.items()}
+    tally = Tally.from_patterns({(("x", 1),): sum(people.values())}, people | others)
+    found = caution_own_labels(tally, lambda: [(name, label) for name, (_, labels) in used.items() for label in labels])
+    assert all(each.code == "own_labels" for each in found) and len(found) < 2
+    return found[0].message if found else None
+
+
+def test_annotators_whose_labels_nobody_else_uses_are_named() -> None:
+    told = "annotators whose labels nobody else uses, and who can agree with nobody:"
+    rename = "If they mean the same classes, rename them first"
+    alone = {"ann": (10, "ba"), "bob": (10, "cd"), "cyd": (10, "cde")}
+    assert own(alone) == f"{told} 'ann' ('a', 'b'). {rename}"
+    assert own({**alone, "ann": (9, "ab")}) is None, "too few annotations to tell"
+    assert own({**alone, "ann": (10, "a")}) is None, "one label only"
+    assert own({**alone, "ann": (10, "abfgh")}) == f"{told} 'ann' ('a', 'b', 'f', 'g'). {rename}"
+    assert own({**alone, "ann": (10, "abfghi")}) is None, "free text"
+    assert own({**alone, "ann": (10, "abc")}) is None, "one label in common"
+    assert own({"ann": (10, "ab")}) is None, "nobody else"
+    many = {name: (10, f"{name}{name.upper()}") for name in "abcde"}
+    three = "'a' ('A', 'a'); 'b' ('B', 'b'); 'c' ('C', 'c')"
+    assert own(many) == f"{told} {three} and 2 more. {rename}"
+    del many["d"], many["e"]
+    assert own(many) == f"{told} {three}. {rename}"
+    crowd = {f"p{number}": 0 for number in range(MOST_COMPARED - 2)}
+    assert own({"ann": (10, "ab"), "bob": (10, "cd")}, **crowd) is not None
+    assert own({"ann": (10, "ab"), "bob": (10, "cd")}, **crowd, one_more=0) is None
+
+
+def test_unknown_annotators_and_very_many_annotations_are_not_searched() -> None:
+    tally = Tally.from_patterns({(("x", 1),): 20}, {"ann": 10, "bob": 10})
+    used = [("ann", "a"), ("ann", "b"), ("bob", "c"), ("bob", "d"), (None, "a")]
+    assert len(caution_own_labels(tally, lambda: used)) == 1
+    for size, searched in ((200_000, 1), (200_001, 0)):
+        large = Tally.from_patterns({(("x", 1),): size}, {"ann": 10, "bob": 10})
+        assert len(caution_own_labels(large, lambda: used)) == searched
