@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from oracle import BARS, annotations, counted, exactly, long_frame, no_zeros, parse, tally_of
+from spagree import progress
 from spagree.errors import DataError
 from spagree.read import read
 from spagree.read.annotations import Annotations
@@ -241,10 +243,29 @@ def test_a_header_inside_the_data_is_named(rows: int, tmp_path: Path) -> None:
     path = tmp_path / "joined.csv"
     path.write_text("\n".join(["item,annotator,label", *lines, "item,annotator,label", ""]), encoding="utf-8")
     told = {each.code: each.message for each in count(read(path)).cautions}
-    assert "'label' and the annotator 'annotator' are the names of their columns" in told["header_again"]
+    assert told["header_again"] == (
+        "the label 'label' and the annotator 'annotator' are the names of their columns: a header inside the data was "
+        "counted as an annotation; delete it (files that were joined each bring one)"
+    )
 
 
 def test_a_label_called_like_its_column_is_a_label(tmp_path: Path) -> None:
     path = tmp_path / "one.csv"
     path.write_text("item,annotator,label\n1,ann,label\n1,bob,none\n", encoding="utf-8")
     assert "header_again" not in {each.code for each in count(read(path)).cautions}
+
+
+def stages(count_them: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the work said it was doing, in order."""
+    found: list[str] = []
+    monkeypatch.setattr(progress, "stage", found.append)
+    count_them()
+    return found
+
+
+def test_the_stages_of_counting_are_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    frame = long_frame(parse("aab ab"))
+    announced = ["counting labels", "looking for repeats", "counting annotators", "counting items"]
+    assert stages(lambda: counted(frame), monkeypatch) == announced
+    (tmp_path / "votes.csv").write_text(frame.write_csv())
+    assert stages(lambda: count(read(tmp_path / "votes.csv")), monkeypatch) == ["reading", "fetching annotations"]
