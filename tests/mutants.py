@@ -12,7 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 GENERATED = Path("mutants")
-SURVIVED, NO_TESTS, OUT_OF_TIME = 0, (5, 33), (36, 24, -24, 152, 255)  # exit codes of mutmut
+SURVIVED, NO_TESTS, OUT_OF_TIME = 0, (5, 33), (36, 24, -24, 152)  # exit codes of mutmut
+NOT_RUN = 255  # pytest could not start, for example because a test is called otherwise when it is collected again
 
 
 def outcomes_by_module() -> dict[Path, dict[str, int | None]]:
@@ -66,7 +67,7 @@ def score() -> str:
     ran = {
         name: code for outcomes in outcomes_by_module().values() for name, code in outcomes.items() if code is not None
     }
-    alive = sorted(name for name, code in ran.items() if code == SURVIVED or code in NO_TESTS)
+    alive = sorted(name for name, code in ran.items() if code in (SURVIVED, NOT_RUN, *NO_TESTS))
     modules = Counter(name.rpartition(".")[0] for name in ran)
     share = f"{1 - len(alive) / len(ran):.1%}" if ran else "nothing ran"
     late = sum(code in OUT_OF_TIME for code in ran.values())  # many of them: the machine was too busy to tell

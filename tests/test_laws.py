@@ -166,7 +166,6 @@ def test_row_order_changes_no_bit(seed: int) -> None:
         {"a": "1", "b": "01x", "c": "é", "d": "nan"},
         {"a": "d", "b": "c", "c": "b", "d": "a"},
     ],
-    ids=str,
 )
 def test_relabelling_classes_changes_nothing_but_their_names(names: dict[str, str]) -> None:
     found = find(counted(FRAME.with_columns(pl.col("label").replace_strict(names))).tally)

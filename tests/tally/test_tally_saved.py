@@ -197,7 +197,6 @@ def test_a_missing_format_number_is_refused() -> None:
         damaged(annotators={"ann": None}),
         damaged(left_out={"repeated": 0.5}),
     ],
-    ids=str,
 )
 def test_a_damaged_tally_is_refused(document: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=r"^part\.json: damaged tally: .+; count the data again$"):
