@@ -310,7 +310,7 @@ def test_ten_items_can_tell_about_assumption_and_of_weights(items: int, state: s
 @pytest.mark.parametrize(("p", "state"), [(0.0499, "look"), (0.05, "fine")])
 def test_the_assumption_is_doubtful_below_five_percent(p: float, state: str) -> None:
     findings = found(ALIKE)
-    test = replace(findings.missingness, p=p)
+    test = replace(findings.missingness, p_steadied=p)
     assert assumption(replace(findings, missingness=test)).state == state
 
 

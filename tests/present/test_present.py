@@ -255,7 +255,13 @@ def test_undefined_agreement_in_words_and_json() -> None:
     assert in_words(nothing) == "Agreement is undefined: no item has two annotations, so agreement cannot be measured."
     found = document(Breakdowns(nothing))
     assert found["spa"]["value"] is None and "undefined" in found["spa"]
-    assert found["missingness"] == {"z": None, "p": None, "undefined": "no pairable item", "by_n": []}
+    assert found["missingness"] == {
+        "z": None,
+        "p": None,
+        "p_steadied": None,
+        "undefined": "no pairable item",
+        "by_n": [],
+    }
     assert document(Breakdowns(find(Tally())))["data"]["annotations_per_item"] == {
         "min": None,
         "median": None,

@@ -487,7 +487,7 @@ def test_labels_given_again_become_a_set(engine: str) -> None:
     assert found.tally.labels == {"z": 2, "x|y": 1, "x": 1, "y": 1}
     assert found.tally.annotators == {"ann": 2, "bob": 1} and found.tally.left_out == {"repeated": 2}
     again = "2 annotations repeat an item by the same annotator (1 with another label)"
-    assert found.cautions[0] == Caution("repeats", f"{again}; their labels were made one set.")
+    assert found.cautions[0] == Caution("repeats", f"{again}; their labels were joined into one set.")
     rows = kept(found, "item", "annotator", "label", "row", "time")
     assert ("q1", "ann", "x|y", 1, "2026-01-01") in rows and ("q1", "bob", "x", 4, "2026-01-01") in rows
     assert len(rows) == 5

@@ -86,7 +86,7 @@ def missingness(groups: ItemGroups, level: float, shape: Shape) -> Missingness:
     >>> items = item_groups(Tally.from_items([easy, {"a": 1, "b": 1}, hard, {"a": 3, "b": 1}]))
     >>> result = missingness(items, 0.95, Shape(0.25, 0.0))
     >>> round(result.z, 3), round(result.p, 3), round(result.p_steadied, 3), [(row.n, row.items) for row in result.by_n]
-    (-0.231, 0.817, 0.838, [(2, 2), (4, 2)])
+    (-0.231, 0.817, 0.839, [(2, 2), (4, 2)])
     """
     by_n = tuple(_agreement_at(groups, n, level, shape) for n in groups.exact)
     if len(by_n) < 2:

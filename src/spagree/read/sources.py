@@ -230,6 +230,11 @@ def file_table(gathered: Sequence[File], request: Request, scratch: Path) -> Tab
     from spagree.read.files import duckdb_tables
 
     name = gathered[0].name if len(gathered) == 1 else f"{gathered[0].name} and others, {len(gathered)} files in all"
+    for file in gathered:
+        if file.kind == "orc":
+            raise FileError(
+                f"{file.name}: only Spark reads ORC files; use --engine spark, or save the table as Parquet"
+            )
     kinds = {file.kind if file.kind in ("parquet", "arrow") else "text" for file in gathered}
     if len(kinds) > 1:
         raise UsageError(f"{name}: files of different kinds ({', '.join(sorted(kinds))}); convert them to one kind")

@@ -74,13 +74,17 @@ def test_documents_in_archives_are_refused_by_name(name: str, member: str, what:
         spagree.measure(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    ("name", "start"), [("a.pdf", b"%PDF-1.7 x"), ("a.orc", b"ORC\x0a"), ("a.feather", b"FEA1\0\0\0\0")]
-)
+@pytest.mark.parametrize(("name", "start"), [("a.pdf", b"%PDF-1.7 x"), ("a.feather", b"FEA1\0\0\0\0")])
 def test_other_documents_are_refused_by_name(name: str, start: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(start)
     with pytest.raises(FileError, match="which spagree does not read; save the table as CSV"):
         spagree.measure(tmp_path / name)
+
+
+def test_orc_files_are_for_spark(tmp_path: Path) -> None:
+    (tmp_path / "a.orc").write_bytes(b"ORC\x0a")
+    with pytest.raises(FileError, match='a.orc: only Spark reads ORC files; use engine="spark", or save the table'):
+        spagree.measure(tmp_path / "a.orc")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -35,7 +35,6 @@ NO_TABLES = {  # how they start, and what they are called
     "a DuckDB database": ((DUCKDB,), (".duckdb",)),
     "a YAML file": ((), (".yaml", ".yml")),
     "a PDF document": ((b"%PDF-",), (".pdf",)),
-    "an ORC file": ((), (".orc",)),
     "a Feather file of version 1": ((b"FEA1\x00",), ()),
 }
 ARCHIVES = {  # what zip archives are called whose members begin so
@@ -244,6 +243,8 @@ def _kind_by_magic(file: File, start: bytes) -> str | None:
     for magic, kind in kinds:
         if start.startswith(magic):
             return kind
+    if file.extension == ".orc":  # for Spark
+        return "orc"
     if start.startswith(ZIP):
         return _kind_of_zip(file)
     if start.startswith(SQLITE):

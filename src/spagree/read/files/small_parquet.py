@@ -65,9 +65,8 @@ class SmallParquet(Small):
 
     def _hashed(self, query: str) -> HashedRows | None:
         """What a score needs of the rows with a label and an item."""
-        from spagree.read.files.duckdb_tables import connect
         from spagree.read.files.hash_codes import hashed_rows
 
-        found = hashed_rows(self.connection, connect(), query, self.size)
+        found = hashed_rows(self.connection, self.connection.cursor(), query, self.size)
         refuse_changed(self.before)
         return found
