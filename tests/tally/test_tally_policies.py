@@ -487,7 +487,11 @@ def test_labels_given_again_become_a_set(engine: str) -> None:
     assert found.tally.labels == {"z": 2, "x|y": 1, "x": 1, "y": 1}
     assert found.tally.annotators == {"ann": 2, "bob": 1} and found.tally.left_out == {"repeated": 2}
     again = "2 annotations repeat an item by the same annotator (1 with another label)"
-    assert found.cautions[0] == Caution("repeats", f"{again}; their labels were joined into one set.")
+    credit = 'To give credit for shared options: metric="jaccard", separator="|"; to ignore their order: separator="|"'
+    assert found.cautions == (
+        Caution("repeats", f"{again}; their labels were joined into one set."),
+        Caution("label_sets", f"labels look like sets of options (such as 'x|y'), and are compared whole. {credit}"),
+    )
     rows = kept(found, "item", "annotator", "label", "row", "time")
     assert ("q1", "ann", "x|y", 1, "2026-01-01") in rows and ("q1", "bob", "x", 4, "2026-01-01") in rows
     assert len(rows) == 5
