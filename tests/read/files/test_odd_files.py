@@ -83,7 +83,7 @@ def test_other_documents_are_refused_by_name(name: str, start: bytes, tmp_path: 
 
 def test_orc_files_are_for_spark(tmp_path: Path) -> None:
     (tmp_path / "a.orc").write_bytes(b"ORC\x0a")
-    with pytest.raises(FileError, match='a.orc: only Spark reads ORC files; use engine="spark", or save the table'):
+    with pytest.raises(FileError, match=r'a\.orc: only Spark reads ORC files; use engine="spark", or save the table'):
         spagree.measure(tmp_path / "a.orc")
 
 
