@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
@@ -25,8 +26,9 @@ DECISIONS = frozenset((
     "adjudicator", "adjudication", "reconciled", "resolved", "final", "reference", "konsens", "mehrheit",
     "adjudikation", "référence", "majorité", "consenso", "mayoría", "金标准",
 ))
-MODELS = ("gpt", "chatgpt", "claude", "gemini", "llama", "mistral", "mixtral", "qwen", "deepseek", "gemma", "command-r")
 # fmt: on
+# Claude and Gemma are also people's names: such a model has a number.
+MODEL = re.compile(r"(chat)?gpt|llama|mixtral|qwen|deepseek|(claude|gemini|gemma|mistral|command-r)\D*\d")
 NEAR_CHANCE = 0.1  # a kappa below this, with an interval down to 0
 
 REMEDY = (
@@ -133,7 +135,7 @@ def _no_people(tally: Tally) -> Iterator[Caution]:
     people = list(tally.annotators or ())
     words = (name for name in people if not name[-1:].isdigit())  # of thousands, most end with a number
     decided = [name for name in words if "".join(filter(str.isalnum, name.casefold())) in DECISIONS]
-    models = [name for name in people if name.casefold().startswith(MODELS)]
+    models = [name for name in people if MODEL.match(name.casefold())]
     for kind, names in (("a decision", decided), ("a model", models)):
         if names and len(people) > len(names):
             option = " ".join(f"--exclude-annotator {name!r}" for name in names)

@@ -205,3 +205,9 @@ def test_what_is_beside_a_label_is_no_reason_to_doubt_it(write: Write) -> None:
 def test_ids_that_a_spreadsheet_rounded_are_named(ids: str, is_named: bool, write: Write) -> None:
     rows = [(ids.format(int(item[1:])), who, label) for item, who, label in votes()]
     assert bool(told(write("tweet_id,annotator,label", rows), "rounded_ids")) == is_named
+
+
+@pytest.mark.parametrize("name", ["Claude", "Claude-Marie", "Gemma", "gemma.w", "Reference checker", "Max"])
+def test_people_with_names_like_models_are_people(name: str) -> None:
+    rows = [(item, who, "yes" if item % 2 else "no") for item in range(12) for who in (name, "bob")]
+    assert "not_a_person" not in {each.code for each in spagree.measure(rows).warnings}
