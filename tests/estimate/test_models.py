@@ -236,6 +236,14 @@ def test_alternative_test_without_variation_and_without_data() -> None:
     assert half.passes and not replace(half, omega=0.49).passes
 
 
+def test_a_model_that_agrees_with_one_of_two_who_always_differ_is_ahead_of_both() -> None:
+    """Each person agrees with nobody; the model agrees with each of them on every other item."""
+    rows = [(item, person, person) for item in range(40) for person in range(2)]
+    found = pairable(coded(rows), weight)
+    match = np.array([float(item % 2 == person) for item, person, _ in rows])
+    assert alternative_test(found, match, epsilon=0.0) == AlternativeTest(1.0, 1.0, 0.0, 2, 0, 80, 0)
+
+
 def test_alternative_test_takes_people_with_thirty_items() -> None:
     rows = [(item, person, item % 2) for item in range(60) for person in ((0, 1) if item < 30 else (0, 2))]
     thirty = alternative_test(pairable(coded(rows), weight), np.ones(len(rows)))
