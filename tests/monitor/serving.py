@@ -14,16 +14,16 @@ from typing import Any
 import httpx
 import uvicorn
 
-from spagree.monitor.events import Batch, Given
+from spagree.monitor.events import Annotation, Batch
 from spagree.monitor.hub import Hub
 from spagree.monitor.live import Settings
 from spagree.monitor.server import application
 from spagree.monitor.store import Store
 
 
-def given(item: str, annotator: str, label: str, **more: Any) -> Given:
+def given(item: str, annotator: str, label: str, **more: Any) -> Annotation:
     values = {"project": "p", "question": "q", "source": "api", "id": f"{item}/{annotator}", **more}
-    return Given(
+    return Annotation(
         values["project"],
         values["question"],
         values["source"],
@@ -37,7 +37,7 @@ def given(item: str, annotator: str, label: str, **more: Any) -> Given:
     )
 
 
-def batch(*events: Given) -> Batch:
+def batch(*events: Annotation) -> Batch:
     """The same annotations column by column; all of one question and source."""
     (about,) = {each[:3] for each in events}
     return Batch(*about, *(list(column) for column in zip(*(each[3:9] for each in events), strict=True)))

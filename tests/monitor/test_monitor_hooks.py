@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from spagree.errors import DataError, SpagreeError
 from spagree.monitor import hooks
-from spagree.monitor.events import Batch, Given, Gone
+from spagree.monitor.events import Annotation, Batch, Gone
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.live import look
 
@@ -72,26 +72,26 @@ def rows(ledger: Ledger, question: str = "mood") -> list[tuple[str, str, str]]:
 
 def test_one_annotation_or_a_list() -> None:
     one = hooks.posted(body({"item": "1", "annotator": "ann", "label": "yes"}))
-    assert one == [Given("default", "label", "api", "1\x1fann", "1", "ann", "yes")]
+    assert one == [Annotation("default", "label", "api", "1\x1fann", "1", "ann", "yes")]
     assert len(hooks.posted(body([{"item": "1", "annotator": "ann", "label": "yes"}] * 3))) == 3
     assert hooks.posted(b"[]") == []
 
 
 def test_numbers_are_the_text_that_was_written() -> None:
     found = hooks.posted(b'{"item": 1e5, "annotator": 7, "label": 1.50}')[0]
-    assert isinstance(found, Given) and (found.item, found.annotator, found.label) == ("1e5", "7", "1.50")
+    assert isinstance(found, Annotation) and (found.item, found.annotator, found.label) == ("1e5", "7", "1.50")
 
 
 def test_versions_and_times_are_numbers_or_moments() -> None:
     record = {"item": "1", "annotator": "a", "label": "x", "version": "1970-01-01T00:01:00Z", "time": 5}
     found = hooks.posted(body(record))[0]
-    assert isinstance(found, Given) and (found.version, found.time) == (60.0, 5.0)
+    assert isinstance(found, Annotation) and (found.version, found.time) == (60.0, 5.0)
 
 
 @pytest.mark.parametrize("record", [{"id": "7", "deleted": True}, {"item": "1", "annotator": "a", "deleted": True}])
 def test_a_deletion_needs_only_what_identifies_it(record: dict[str, Any]) -> None:
     found = hooks.posted(body(record))[0]
-    assert isinstance(found, Given) and found.deleted
+    assert isinstance(found, Annotation) and found.deleted
 
 
 FINE = {"item": "1", "annotator": "a", "label": "x"}
@@ -246,7 +246,7 @@ def test_answers_about_a_list_go_and_change_with_their_annotation(
 
 
 def test_potato_sends_the_last_state_of_an_item() -> None:
-    found = {each.question: each for each in hooks.potato(body(POTATO)) if isinstance(each, Given)}
+    found = {each.question: each for each in hooks.potato(body(POTATO)) if isinstance(each, Annotation)}
     assert {name: each.label for name, each in found.items()} == {"mood": "good", "topics": '["a", "b"]', "note": "7"}
     assert found["mood"].version == found["mood"].time == 1767225605.0
     assert hooks.potato(body({**POTATO, "event": "task.completed"})) == []
@@ -324,7 +324,7 @@ def test_many_annotations_of_a_question_are_columns() -> None:
         changed = hooks.posted(body([*records[:-1], records[-1] | unlike]))
         assert not isinstance(changed, Batch) and list(changed)[:-1] == list(taken)[:-1]
     all_deleted = hooks.posted(body([each | {"deleted": True} for each in records]))
-    assert [each.deleted for each in all_deleted if isinstance(each, Given)] == [True] * 120
+    assert [each.deleted for each in all_deleted if isinstance(each, Annotation)] == [True] * 120
     with pytest.raises(DataError, match="annotation 120: label is missing"):
         hooks.posted(body([*records[:-1], records[-1] | {"label": ""}]))
 
@@ -342,6 +342,6 @@ def test_what_is_unusual_is_left_to_the_careful_reading(posted: bytes) -> None:
 def test_most_bodies_are_read_quickly() -> None:
     plain = {"item": "naïve", "annotator": "ann", "label": "x", "version": 2, "time": 1.5, "deleted": False, "id": "7"}
     assert hooks._plain(body([plain]).replace(b"\\u00ef", "ï".encode())) == [
-        Given("default", "label", "api", "7", "naïve", "ann", "x", 2.0, 1.5)
+        Annotation("default", "label", "api", "7", "naïve", "ann", "x", 2.0, 1.5)
     ]
     assert hooks._plain(b"[" + b",".join([body(plain | {"item": "i"})] * (hooks.MOST_IN_A_BODY + 1)) + b"]") is None

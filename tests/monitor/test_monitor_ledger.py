@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from serving import batch, given
 
 from examples import examples
-from spagree.monitor.events import FINAL, Event, Given, Gone, Listing, Row, settled
+from spagree.monitor.events import FINAL, Annotation, Event, Gone, Listing, Row, settled
 from spagree.monitor.ledger import Ledger
 
 VERSIONED = st.builds(
@@ -43,7 +43,7 @@ def labels(ledger: Ledger, project: str = "p", question: str = "q") -> dict[tupl
 
 def contents(ledger: Ledger) -> set[tuple[object, ...]]:
     """Every row but for when and in which order it came."""
-    kept = [row.given for row in rows_of(ledger)]
+    kept = [row.annotation for row in rows_of(ledger)]
     return {(*each.key, each.version, each.deleted, *(() if each.deleted else each[4:7])) for each in kept}
 
 
@@ -92,7 +92,7 @@ def test_the_same_again_is_no_change() -> None:
 @drawn(st.lists(VERSIONED, max_size=12), st.randoms(use_true_random=False))
 @examples(75)
 def test_order_and_repetition_do_not_matter_where_there_are_versions(
-    events: list[Given], chance: random.Random
+    events: list[Annotation], chance: random.Random
 ) -> None:
     again = [*events, *chance.choices(events, k=5)] if events else []
     chance.shuffle(again)
@@ -101,7 +101,7 @@ def test_order_and_repetition_do_not_matter_where_there_are_versions(
 
 @drawn(st.lists(VERSIONED, max_size=10))
 @examples(30)
-def test_a_batch_leads_where_single_events_lead(events: list[Given]) -> None:
+def test_a_batch_leads_where_single_events_lead(events: list[Annotation]) -> None:
     whole = Ledger()
     whole.put(whole.changes(events, 1.0).values())
     assert contents(whole) == contents(ledger_of(*events))
@@ -110,7 +110,7 @@ def test_a_batch_leads_where_single_events_lead(events: list[Given]) -> None:
 
 @drawn(st.lists(VERSIONED.map(lambda each: each._replace(deleted=False)), min_size=1, max_size=10), st.integers(1, 9))
 @examples(50)
-def test_columns_lead_where_their_rows_lead(events: list[Given], cut: int) -> None:
+def test_columns_lead_where_their_rows_lead(events: list[Annotation], cut: int) -> None:
     """Whether a batch is new is told exactly; a new one is appended as its rows would be."""
     parts = [batch(*part) for part in (events[:cut], events[cut:]) if part]
     columns, rows = ledger_of(given("old", "ann", "y")), ledger_of(given("old", "ann", "y"))

@@ -209,19 +209,22 @@ def test_alerts_keep_when_they_began_and_end_once() -> None:
     register = Register([])
     assert [each.began for each in register.update("p", "q", [alert("drop")], 1.0)] == [1.0]
     assert register.update("p", "q", [alert("drop", words="new figures")], 2.0) == []
-    assert register.of("p", "q")[0][0].began == 1.0 and register.of("p", "q")[0][0].words == "new figures"
+    assert (
+        register.of_question("p", "q")[0][0].began == 1.0
+        and register.of_question("p", "q")[0][0].words == "new figures"
+    )
     assert register.update("p", "other", [], 3.0) == []
     ended = register.update("p", "q", [], 4.0)
     assert [(each.state, each.began, each.ended) for each in ended] == [("ended", 1.0, 4.0)]
     assert register.update("p", "q", [alert("drop")], 5.0)[0].began == 5.0
-    assert len(register.of("p", "q")[1]) == 1
+    assert len(register.of_question("p", "q")[1]) == 1
 
 
 def test_alerts_about_the_whole_project_come_first() -> None:
     register = Register([])
     register.update("p", "q", [alert("annotator_apart", subject="kim")], 1.0)
     register.update("p", "q", [alert("annotator_apart", subject="kim"), alert("class_drop"), alert("drop")], 2.0)
-    assert [each.code for each in register.of("p", "q")[0]] == ["drop", "annotator_apart", "class_drop"]
+    assert [each.code for each in register.of_question("p", "q")[0]] == ["drop", "annotator_apart", "class_drop"]
 
 
 def test_alerts_come_back_from_the_store() -> None:

@@ -15,7 +15,7 @@ import spagree
 from examples import examples
 from spagree.estimate.closed_items import closed_items
 from spagree.monitor.alerts import alerts
-from spagree.monitor.events import Given, Gone
+from spagree.monitor.events import Annotation, Gone
 from spagree.monitor.hub import Hub
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.live import look
@@ -34,10 +34,10 @@ class Monitor(RuleBasedStateMachine):
         self.hub = Hub(Store(str(self.folder / "s.sqlite")))
         self.version = 0.0
         self.expected: dict[tuple[str, str], str] = {}
-        self.sent: list[Given] = []
+        self.sent: list[Annotation] = []
         self.gone: set[str] = set()
 
-    def take(self, event: Given) -> None:
+    def take(self, event: Annotation) -> None:
         self.sent.append(event)
         self.hub.take_now([event])
 

@@ -26,7 +26,7 @@ from spagree.monitor.alerts import Alert
 from spagree.monitor.follow import keep_following, listing
 from spagree.monitor.hub import Hub
 from spagree.monitor.notify import Notifier
-from spagree.monitor.run import Asked, JsonLines, background, secret, serve
+from spagree.monitor.run import JsonLines, ServeOptions, background, secret, serve
 from spagree.monitor.store import Store
 
 SAVED = Path(__file__).parents[3] / "shared" / "formats"
@@ -92,15 +92,15 @@ def test_the_demo_is_live_at_once() -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (Asked(host="0.0.0.0"), "--token-file"),
-        (Asked(target=70), "between 0 and 1"),
-        (Asked(host="192.0.2.1", token_file="token"), "choose another --port"),
-        (Asked(alert_url="ftp://x", port=0), "http://"),
-        (Asked(label_studio=("http://127.0.0.1:8080",), port=0), "--label-studio-token-file FILE"),
+        (ServeOptions(host="0.0.0.0"), "--token-file"),
+        (ServeOptions(target=70), "between 0 and 1"),
+        (ServeOptions(host="192.0.2.1", token_file="token"), "choose another --port"),
+        (ServeOptions(alert_url="ftp://x", port=0), "http://"),
+        (ServeOptions(label_studio=("http://127.0.0.1:8080",), port=0), "--label-studio-token-file FILE"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(
-    asked: Asked, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    asked: ServeOptions, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("token").write_text("a-token-that-is-long-enough")
@@ -251,7 +251,7 @@ def test_the_hub_tells_of_alerts_and_survives_a_failed_measurement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[Alert] = []
-    hub = Hub(Store(str(tmp_path / "t.sqlite")), told=told.append)
+    hub = Hub(Store(str(tmp_path / "t.sqlite")), notify=told.append)
     hub.take_now([given(str(i), "a", "x") for i in range(25)])
     wait_for(lambda: [each.code for each in told] == ["no_overlap"])
     from spagree.monitor import hub as module

@@ -25,7 +25,7 @@ from postgres import Server
 from spagree.errors import FileError, MissingExtraError, UsageError
 from spagree.monitor import store as store_module
 from spagree.monitor import writer as writer_module
-from spagree.monitor.events import Given, Row
+from spagree.monitor.events import Annotation, Row
 from spagree.monitor.hub import Hub, restored
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.store import Store
@@ -36,7 +36,7 @@ AT_ONCE = 40 if KILLS < 50 else 220  # a hundred kills are about 100,000 annotat
 COUNTED = "SELECT count(*), count(DISTINCT id), count(DISTINCT seq), max(CAST(id AS INTEGER)) FROM spagree_annotations"
 SENDERS = """
 import os, sys
-from spagree.monitor.events import Batch, Given
+from spagree.monitor.events import Batch, Annotation
 from spagree.monitor.ledger import Ledger
 from spagree.monitor.store import Store
 from spagree.monitor.writer import Writer
@@ -48,7 +48,7 @@ def send(address, number, size):
         ledger.restore(rows)
     writer = Writer(ledger, store, lambda changed: None)
     while True:
-        batch = [Given("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 3}", "x", 1.0) for i in range(number, number + size)]
+        batch = [Annotation("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 3}", "x", 1.0) for i in range(number, number + size)]
         parts = [[each] for each in batch]
         if number // size % 2:  # every other time as columns
             parts = [Batch("p", "q", "api", *zip(*(each[3:9] for each in half))) for half in (batch[::2], batch[1::2])]
@@ -79,11 +79,11 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def rows_of(store: Store) -> list[Row]:
     found = itertools.chain.from_iterable(store.tuples())
-    return [Row(Given._make((*row[:9], bool(row[9]))), row[10], row[11]) for row in found]
+    return [Row(Annotation._make((*row[:9], bool(row[9]))), row[10], row[11]) for row in found]
 
 
 def row(number: int, **more: object) -> Row:
-    whole = Given("p", "q", "api", str(number), f"item {number}", "ann", "yes", 1.0, None, False)
+    whole = Annotation("p", "q", "api", str(number), f"item {number}", "ann", "yes", 1.0, None, False)
     return Row(whole._replace(**more), number, 5.0)
 
 
@@ -106,15 +106,15 @@ def test_many_rows_are_written_together_and_restored_as_they_were(address: str) 
         for i in range(1, 2 * store_module.TOGETHER + 8)
     ]
     store.write(rows)
-    store.write([each._replace(given=each.given._replace(label="no")) for each in rows[:150]])
-    expected = [each._replace(given=each.given._replace(label="no")) for each in rows[:150]] + rows[150:]
+    store.write([each._replace(annotation=each.annotation._replace(label="no")) for each in rows[:150]])
+    expected = [each._replace(annotation=each.annotation._replace(label="no")) for each in rows[:150]] + rows[150:]
     assert rows_of(store) == expected
     ledger.put(rows)
     ledger.put(expected)
     again = restored(store)
     for each in (ledger, again):
-        assert [each.sheets["p", "q"].row(one.given.key) for one in expected] == expected
-        assert each.seq == len(rows) and each.sheets["p", "q"].alive == sum(not one.given.deleted for one in rows)
+        assert [each.sheets["p", "q"].row(one.annotation.key) for one in expected] == expected
+        assert each.seq == len(rows) and each.sheets["p", "q"].alive == sum(not one.annotation.deleted for one in rows)
     store.close()
 
 
@@ -136,11 +136,11 @@ def test_batches_are_stored_as_their_rows_would_be(address: str) -> None:
             row(i, **{name: values[i % 2] for name, values in unlike.items()})._replace(arrived=9.0)
             for i in range(first, first + 2 * size)
         ]
-        store.append([batch(*(each.given for each in part)) for part in (new[:size], new[size:])], first, 9.0)
+        store.append([batch(*(each.annotation for each in part)) for part in (new[:size], new[size:])], first, 9.0)
         rows += new
     assert rows_of(store) == rows
     again = row(2, label="again")._replace(arrived=9.0)
-    store.append([batch(again.given)], 2, 9.0)  # its first answer was lost: the number decides
+    store.append([batch(again.annotation)], 2, 9.0)  # its first answer was lost: the number decides
     assert rows_of(store) == [rows[0], again, *rows[2:]]
     store.close()
 
@@ -166,7 +166,7 @@ def test_batches_and_single_annotations_share_a_transaction(address: str) -> Non
     assert writer.send(batch(*events)).result() == 0
     assert writer.send(batch(given("60", "a", "x"), given("61", "a", "x"))).result() == 2
     writer.close()
-    assert [each.given for each in rows_of(store)] == [*events, given("60", "a", "x"), given("61", "a", "x")]
+    assert [each.annotation for each in rows_of(store)] == [*events, given("60", "a", "x"), given("61", "a", "x")]
     again = restored(store)
     assert again.columns("p", "q").frame().equals(ledger.columns("p", "q").frame()) and again.seq == ledger.seq == 182
     store.close()
@@ -312,7 +312,7 @@ def test_a_million_annotations_fit_on_a_small_machine(tmp_path: Path) -> None:
     """About 50 B on disk for each, as docs/monitor.md says, and 400 B in memory before anything is measured."""
     size, path = 20_000, tmp_path / "s.sqlite"
     whole = [
-        Given("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 48}", "xyz"[i % 3], 1.0, 5.0) for i in range(size)
+        Annotation("p", "q", "api", str(i), f"item {i // 3}", f"a{i % 48}", "xyz"[i % 3], 1.0, 5.0) for i in range(size)
     ]
     store = Store(str(path))
     store.write([Row(each, seq, 5.0) for seq, each in enumerate(whole, 1)])
@@ -374,7 +374,7 @@ def test_whoever_hangs_up_neither_stops_the_writer_nor_loses_the_annotation(tmp_
     asyncio.run(hang_up("0"))
     assert asyncio.run(stay()) == 1
     writer.close()
-    assert sorted(row.given.item for row in rows_of(store)) == ["0", "1", "2"]
+    assert sorted(row.annotation.item for row in rows_of(store)) == ["0", "1", "2"]
     store.close()
 
 

@@ -107,10 +107,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         from click.shell_completion import shell_complete
 
         sys.exit(shell_complete(cli, {}, "spagree", COMPLETE, os.environ[COMPLETE]))
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in given  # anywhere on the line: people add it last
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words  # anywhere on the line: people add it last
     try:
-        code = _run([each for each in given if each != "--debug"], debug)
+        code = _run([each for each in words if each != "--debug"], debug)
     finally:
         if _stopped_by and hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)

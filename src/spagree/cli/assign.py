@@ -78,17 +78,17 @@ def assign(
         note(f"wrote {path}")
 
 
-def _people(given: str, limit: int | None, can: str | None) -> list[Person]:
+def _people(people: str, limit: int | None, can: str | None) -> list[Person]:
     """A number, names with commas, or a file with annotator[, limit][, skills]."""
     from spagree.assignment.augment import Person
     from spagree.assignment.design import numbered
 
-    if given.isdecimal():
-        names: list[str] = numbered(int(given))
-    elif Path(given).exists():
-        return _people_file(given, limit, can)
+    if people.isdecimal():
+        names: list[str] = numbered(int(people))
+    elif Path(people).exists():
+        return _people_file(people, limit, can)
     else:
-        names = [name.strip() for name in given.split(",") if name.strip()]
+        names = [name.strip() for name in people.split(",") if name.strip()]
     if can is not None:
         raise UsageError(f"--can {can}: skills come from a file; give --annotators a file with that column")
     return [Person(name, limit) for name in names]
@@ -100,11 +100,11 @@ def _people_file(path: str, limit: int | None, can: str | None) -> list[Person]:
 
     people = []
     for name, row in read_list(path, "annotator").rows.items():
-        own = row.get("limit", "")
-        if own and not own.isdecimal():
-            raise DataError(f"{path}: limit {own!r} of {name!r}; write a whole number, or leave it empty")
+        most = row.get("limit", "")
+        if most and not most.isdecimal():
+            raise DataError(f"{path}: limit {most!r} of {name!r}; write a whole number, or leave it empty")
         skills = frozenset(part.strip() for part in _cell(row, can, path).split(MANY)) if can else None
-        people.append(Person(name, int(own) if own else limit, skills))
+        people.append(Person(name, int(most) if most else limit, skills))
     return people
 
 
@@ -119,10 +119,10 @@ def _annotated(source: str) -> list[tuple[str, str]]:
     from spagree.assignment.returned import annotated_pairs
     from spagree.read import read
 
-    found = read(source)
-    if not found.has_annotators:
+    annotations = read(source)
+    if not annotations.has_annotators:
         raise DataError(f"--top-up {source}: has no annotators; add an annotator column")
-    return annotated_pairs(found.frame)
+    return annotated_pairs(annotations.frame)
 
 
 def _still_open(path: str | None, done: Sequence[tuple[str, str]], people: Sequence[Person]) -> list[tuple[str, str]]:

@@ -27,9 +27,9 @@ def _measured(options: dict[str, Any], *, in_full: bool = False) -> Any:
     """The agreement; ``in_full`` if the table needs every annotation."""
     from spagree.measuring import measure, measure_in_full
 
-    found = (measure_in_full if in_full else measure)(**to_python(options))
-    warn(found.noticed)
-    return found
+    agreement = (measure_in_full if in_full else measure)(**to_python(options))
+    warn(agreement.noticed)
+    return agreement
 
 
 def _draw(rows: list[dict[str, Any]], columns: Sequence[str], nothing: str = "") -> None:
@@ -61,16 +61,16 @@ def items(worst: int, as_json: bool, output: str | None, consensus: bool, force:
     with working("counting annotations"):
         agreement = _measured(options)
         if consensus:  # those least likely to keep their label, ties first
-            found = agreement.consensus().sort("kept", "item", nulls_last=False).head(worst)
+            table = agreement.consensus().sort("kept", "item", nulls_last=False).head(worst)
             columns = ["kept", "share", "annotations", "item", "label", "tied"]
         else:
-            found = agreement.hardest(worst)
+            table = agreement.hardest(worst)
             columns = ["agreement", "annotations", "entropy", "item", "votes"]
-            columns += ["text"] if "text" in found.columns else []
+            columns += ["text"] if "text" in table.columns else []
     if as_json:
-        print_json(plain_rows(found.rows(named=True)))
+        print_json(plain_rows(table.rows(named=True)))
     else:
-        _draw(found.rows(named=True), columns, "No item has two annotations, so there is nothing to compare.")
+        _draw(table.rows(named=True), columns, "No item has two annotations, so there is nothing to compare.")
 
 
 def _write(options: dict[str, Any], output: str, consensus: bool, force: bool) -> None:
@@ -84,9 +84,9 @@ def _write(options: dict[str, Any], output: str, consensus: bool, force: bool) -
     with working("counting annotations"):
         agreement = _measured(options)
         if consensus:
-            found = agreement.consensus()
-            save_frame(found, output, force=force)
-            more = f": {count(found.height, 'item')}, {found['tied'].count():,} without a majority (column tied)"
+            table = agreement.consensus()
+            save_frame(table, output, force=force)
+            more = f": {count(table.height, 'item')}, {table['tied'].count():,} without a majority (column tied)"
         else:
             agreement.write_items(output, force=force)
     note(f"wrote {output}{more}")

@@ -79,26 +79,26 @@ def compare(
 
     _refuse(models, margin, no_worse_than)
     drawn = Picture(chart, force)
-    sources, asked = options["source"], to_python(options)
-    one = asked.pop("source")
+    sources, arguments = options["source"], to_python(options)
+    one = arguments.pop("source")
     with working("counting annotations"):
         if models:
-            given = {} if margin is None else {"margin": margin}
-            found: Any = compare_all(one, model=list(models), **given, **asked)
+            margins = {} if margin is None else {"margin": margin}
+            comparison: Any = compare_all(one, model=list(models), **margins, **arguments)
         elif before is not None:
-            found = compare_all(one, before=before, **asked)
+            comparison = compare_all(one, before=before, **arguments)
         else:
-            found = compare_all(*sources, names=names_of(sources), **asked)
-    warn(found.warnings)
+            comparison = compare_all(*sources, names=names_of(sources), **arguments)
+    warn(comparison.warnings)
     if as_json:
-        say(found.to_json())
+        say(comparison.to_json())
     else:
-        draw(found.summary(), least=WIDE)
-    if reason := found.undefined:
+        draw(comparison.summary(), least=WIDE)
+    if reason := comparison.undefined:
         raise DataError(reason)
-    drawn.write(found.chart)
+    drawn.write(comparison.chart)
     if no_worse_than is not None:
-        _gate(found, no_worse_than)
+        _gate(comparison, no_worse_than)
 
 
 def _refuse(models: Sequence[str], margin: float | None, no_worse_than: float | None) -> None:
@@ -108,14 +108,16 @@ def _refuse(models: Sequence[str], margin: float | None, no_worse_than: float | 
         raise UsageError("--no-worse-than compares sources; for a model use --margin and read the verdict")
 
 
-def _gate(found: Any, limit: float) -> None:
+def _gate(comparison: Any, limit: float) -> None:
     """Compare every source with the first: each must be shown to be worse by less than the limit."""
     from spagree.present.wording import figure, printable
 
-    failed = [pair for pair in found.against_first() if pair.difference.low is None or pair.difference.low <= -limit]
+    failed = [
+        pair for pair in comparison.against_first() if pair.difference.low is None or pair.difference.low <= -limit
+    ]
     for pair in failed:
         low = pair.difference.low
-        known = "there is no interval" if low is None else f"the interval starts at {figure(low)}"
-        note(f"gate not met: agreement in {printable(pair.b.name)} may be lower by {limit:g} or more; {known}")
+        reason = "there is no interval" if low is None else f"the interval starts at {figure(low)}"
+        note(f"gate not met: agreement in {printable(pair.b.name)} may be lower by {limit:g} or more; {reason}")
     if failed:
         sys.exit(GATE_NOT_MET)

@@ -33,7 +33,7 @@ def working(what: str) -> Iterator[None]:
         return
     from spagree import progress
 
-    with progress.watched() as found, _repainted(_Display(found, what)):
+    with progress.watched() as stages, _repainted(_Display(stages, what)):
         yield
 
 
@@ -62,25 +62,25 @@ def _repainted(display: _Display) -> Iterator[None]:
         finally:
             done.set()
             painter.join()
-            display.found.engines.clear()
+            display.progress.engines.clear()
 
 
 class _Display:
     """What rich redraws from a separate thread during the work."""
 
-    def __init__(self, found: Progress, what: str) -> None:
+    def __init__(self, progress: Progress, what: str) -> None:
         from rich.spinner import Spinner
 
-        self.found, self.what, self.start, self.spinner = found, what, time.monotonic(), Spinner("dots")
+        self.progress, self.what, self.start, self.spinner = progress, what, time.monotonic(), Spinner("dots")
 
     def __rich__(self) -> Any:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
 
-        share, seconds = self.found.share(), int(time.monotonic() - self.start)
+        share, seconds = self.progress.share(), int(time.monotonic() - self.start)
         line = Table.grid(padding=(0, 1))
-        known: list[Any] = [ProgressBar(1.0, share, width=30), f"{share:.0%}"] if share is not None else []
-        line.add_row(self.spinner, self.found.stage or self.what, *known, f"{seconds // 60}:{seconds % 60:02}")
+        bar: list[Any] = [ProgressBar(1.0, share, width=30), f"{share:.0%}"] if share is not None else []
+        line.add_row(self.spinner, self.progress.stage or self.what, *bar, f"{seconds // 60}:{seconds % 60:02}")
         return line
 
 
@@ -112,11 +112,11 @@ def _wrapped(text: str) -> str:
 
     width = get_terminal_size().columns
     lines = text.split("\n")
-    told = (
+    wrapped = (
         line if line.startswith(" ") else fill(line, width, break_on_hyphens=False, break_long_words=False)
         for line in lines
     )
-    return "\n".join(told)
+    return "\n".join(wrapped)
 
 
 def warn(noticed: Iterable[Caution]) -> None:
@@ -193,10 +193,10 @@ class PrintedHelp(click.Command):
                 say(context.get_help())
                 context.exit()
 
-        found = super().get_help_option(ctx)
-        if found is not None:
-            found.callback = show
-        return found
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = show
+        return option
 
 
 class Group(PrintedHelp, click.Group):

@@ -52,7 +52,7 @@ def monitor(**options: Any) -> None:
     from pathlib import Path
 
     try:
-        from spagree.monitor.run import Asked, serve
+        from spagree.monitor.run import ServeOptions, serve
     except ImportError as error:
         if not str(error.name).startswith("spagree"):
             raise MissingExtraError("monitor", "the live monitor") from None
@@ -61,4 +61,4 @@ def monitor(**options: Any) -> None:
         if options["demo"]:
             options["store"] = str(Path(folder) / "demo.sqlite")
             options["target"] = options["target"] or 0.7
-        serve(Asked(**options), lambda address: click.echo(f"live page: {address}", err=True))
+        serve(ServeOptions(**options), lambda address: click.echo(f"live page: {address}", err=True))

@@ -138,12 +138,12 @@ def _click(name: str, about: Option, default: Any) -> Callable[[F], F]:
 
 def to_python(options: dict[str, Any]) -> dict[str, Any]:
     """What was typed → the arguments of :func:`spagree.measure`."""
-    known = {**declared(Reading), **declared(Estimating)}
+    declarations = {**declared(Reading), **declared(Estimating)}
     readers: dict[Kind, Callable[[Any], Any]] = {Kind.REPEATED: _one, Kind.LISTED: words, Kind.WEIGHTS: own_weights}
-    given = {name: value for name, value in options.items() if name in known and value != ()}
+    values = {name: value for name, value in options.items() if name in declarations and value != ()}
     return {
         "source": _one(options["source"]),
-        **{name: readers.get(known[name].kind, lambda typed: typed)(value) for name, value in given.items()},
+        **{name: readers.get(declarations[name].kind, lambda typed: typed)(value) for name, value in values.items()},
         **_pseudonyms(options),
     }
 

@@ -48,10 +48,10 @@ def list_(as_json: bool) -> None:
     from spagree.studies.experiments import EXPERIMENTS
 
     if as_json:
-        print_json({name: found.about for name, found in EXPERIMENTS.items()})
+        print_json({name: experiment.about for name, experiment in EXPERIMENTS.items()})
         return
-    for name, found in EXPERIMENTS.items():
-        say(f"{name:<14} {found.about}")
+    for name, experiment in EXPERIMENTS.items():
+        say(f"{name:<14} {experiment.about}")
 
 
 @paper.command("run", cls=Command, short_help="Run one experiment, or several.")
@@ -82,7 +82,7 @@ def _run(names: Sequence[str], *, data: str | None, out: str, as_json: bool, **p
     load_kernels()
     with progress_bars() as bar:
         study = Study(Path(out), Path(data) if data else None, Plan(folder=Path(out) / KEPT, **plan), bar)
-        written = {name: [str(path) for path in found.run(study)] for name, found in experiments.items()}
+        written = {name: [str(path) for path in experiment.run(study)] for name, experiment in experiments.items()}
     if as_json:
         print_json(written)
         return

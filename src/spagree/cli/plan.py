@@ -67,12 +67,12 @@ def plan(*, source: tuple[str, ...], as_json: bool, chart: str | None, force: bo
         raise UsageError("plan needs either a pilot SOURCE or --agreement with the agreement you expect")
     with working("counting annotations"):
         if source:
-            found, speed = _from_pilot({"source": source, **options}, {**wanted, "interval_for": interval_for}, most)
+            plans, speed = _from_pilot({"source": source, **options}, {**wanted, "interval_for": interval_for}, most)
         elif interval_for == "annotators":
             raise UsageError("--interval-for annotators needs a pilot SOURCE, which shows how annotators differ")
         else:
-            found, speed = plan_expected(**expected, level=options["level"], most=most, **wanted), None
-    rows = plan_rows(found, speed)
+            plans, speed = plan_expected(**expected, level=options["level"], most=most, **wanted), None
+    rows = plan_rows(plans, speed)
     is_plan = any(row["undefined"] is None for row in rows)
     if as_json:
         print_json({"rows": rows})

@@ -75,15 +75,15 @@ def score(
     goal = next((gate.least for gate in gates if gate.figure == SPA), None) if target is None else target
     written = _Written(report, export, force, all_questions, goal, since)
     with working("counting annotations"):
-        asked = to_python(options)
+        arguments = to_python(options)
         one = measure_in_full if report or export else measure
-        outcomes = dict(measure_each(**asked)) if all_questions else {"": one(**asked)}
-    found = {question: each for question, each in outcomes.items() if not isinstance(each, SpagreeError)}
-    if found:
-        _print_all(found, as_json, verbose, assignment)
+        outcomes = dict(measure_each(**arguments)) if all_questions else {"": one(**arguments)}
+    agreements = {question: each for question, each in outcomes.items() if not isinstance(each, SpagreeError)}
+    if agreements:
+        _print_all(agreements, as_json, verbose, assignment)
     written.write(outcomes)
     codes = [_complain(question, outcome) for question, outcome in outcomes.items()]
-    met = [gate.is_met(found) for gate in gates]  # each prints what failed
+    met = [gate.is_met(agreements) for gate in gates]  # each prints what failed
     worst = max((*codes, 0 if all(met) else GATE_NOT_MET))
     if worst:
         sys.exit(worst)
@@ -134,8 +134,8 @@ class _Written:
 
     def write(self, outcomes: Mapping[str, Agreement | SpagreeError]) -> None:
         """Say which files were written, on stderr: standard output is for the figures."""
-        found = [each for each in outcomes.values() if not isinstance(each, SpagreeError)]
-        if self.report and found:
+        agreements = [each for each in outcomes.values() if not isinstance(each, SpagreeError)]
+        if self.report and agreements:
             with working("drawing the report"):
                 from spagree.all_questions import report_questions
 
@@ -143,11 +143,11 @@ class _Written:
                 if self.all_questions:
                     report_questions(outcomes, str(self.report), **options)
                 else:
-                    found[0].report(str(self.report), **options)
+                    agreements[0].report(str(self.report), **options)
             note(f"wrote {self.report}")
-        if self.export and found:
+        if self.export and agreements:
             with working("writing tables"):
-                paths = found[0].export(self.export, force=self.force)
+                paths = agreements[0].export(self.export, force=self.force)
             note(f"wrote {len(paths)} files to {self.export}")
 
 
@@ -155,20 +155,20 @@ def _about(question: str) -> str:
     return f"question {question!r}: " if question else ""
 
 
-def _print_all(found: Mapping[str, Agreement], as_json: bool, verbose: bool, assignment: str | None) -> None:
+def _print_all(agreements: Mapping[str, Agreement], as_json: bool, verbose: bool, assignment: str | None) -> None:
     """The agreement, or one per question under its name."""
     from spagree.present.terminal import summary
     from spagree.present.wording import printable
 
-    came = {question: each.returned(assignment) for question, each in found.items()} if assignment else {}
+    came = {question: each.returned(assignment) for question, each in agreements.items()} if assignment else {}
     if as_json:
         from spagree.present.designs import returned_rows
 
         checked = {question: {"assignment": returned_rows(each)} for question, each in came.items()}
-        documents = {question: each.to_dict() | checked.get(question, {}) for question, each in found.items()}
+        documents = {question: each.to_dict() | checked.get(question, {}) for question, each in agreements.items()}
         print_json(documents.get("", {"questions": documents}))
         return
-    for place, (question, agreement) in enumerate(found.items()):
+    for place, (question, agreement) in enumerate(agreements.items()):
         if question:
             say(("\n" if place else "") + f"══ {printable(question, 80)} ══")
         about = agreement.measurement.summary(agreement.findings)
@@ -191,19 +191,23 @@ class _Gate:
     figure: str
     least: float
 
-    def is_met(self, found: Mapping[str, Agreement]) -> bool:
+    def is_met(self, agreements: Mapping[str, Agreement]) -> bool:
         """Whether every question meets it; prints those that do not."""
         from spagree.present.wording import escape_controls, figure
 
-        of = "" if self.figure == SPA else f" of {self.figure}"
+        coefficient = "" if self.figure == SPA else f" of {self.figure}"
         lows = {
             question: (agreement.spa if self.figure == SPA else agreement.chance[self.figure]).low
-            for question, agreement in found.items()
+            for question, agreement in agreements.items()
         }
         failed = {question: low for question, low in lows.items() if low is None or low < self.least}
         for question, low in failed.items():
             about = escape_controls(_about(question))
-            lower = f"the interval's lower end{of} is {figure(low)}" if low is not None else f"there is no interval{of}"
+            lower = (
+                f"the interval's lower end{coefficient} is {figure(low)}"
+                if low is not None
+                else f"there is no interval{coefficient}"
+            )
             note(f"gate not met: {about}{lower}; {self.least} is required")
         return not failed
 

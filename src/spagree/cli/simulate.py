@@ -56,8 +56,8 @@ def simulate(output: str, force: bool, **parameters: Any) -> None:
     with working("drawing annotations"):
         simulation = draw(**parameters)
         simulation.save(output, force=force)
-    made = count(simulation.frame.height, "annotation")
-    say(f"wrote {made} to {output}; true agreement {figure(simulation.truth)}")
+    annotations = count(simulation.frame.height, "annotation")
+    say(f"wrote {annotations} to {output}; true agreement {figure(simulation.truth)}")
 
 
 @click.command(cls=Command)
@@ -65,5 +65,5 @@ def examples() -> None:
     """List the example data sets that come with spagree (use them as example:NAME)."""
     from spagree.read.examples import EXAMPLES
 
-    for name, found in EXAMPLES.items():
-        say(f"{name:<18} {found.title} ({found.format} table)\n{'':<18} {found.citation}")
+    for name, example in EXAMPLES.items():
+        say(f"{name:<18} {example.title} ({example.format} table)\n{'':<18} {example.citation}")

@@ -61,7 +61,7 @@ def alerts(live: Live) -> list[Alert]:
     return [*_below_target(live), *_drops(live), *_people(live), *_overlap(live), *_assumption(live)]
 
 
-def _made(live: Live, code: str, title: str, words: str, to_do: str, **more: Any) -> Alert:
+def _alert(live: Live, code: str, title: str, words: str, to_do: str, **more: Any) -> Alert:
     return Alert(live.project, live.question, code, title, words, to_do, **more)
 
 
@@ -69,7 +69,7 @@ def _below_target(live: Live) -> Iterator[Alert]:
     target, safe = live.settings.target, live.safe
     if target is None or safe.high is None or safe.low is None or safe.high >= target:
         return
-    yield _made(
+    yield _alert(
         live,
         "below_target",
         "Agreement is below the target",
@@ -93,7 +93,7 @@ def notice(live: Live) -> str:
 
 def _drops(live: Live) -> Iterator[Alert]:
     if live.drop is not None and live.drop.evidence >= math.log(1 / ALPHA):
-        yield _made(
+        yield _alert(
             live,
             "drop",
             "Agreement has dropped",
@@ -105,7 +105,7 @@ def _drops(live: Live) -> Iterator[Alert]:
     limit = math.log(max(1, len(live.class_drops)) / ALPHA)
     for label, drop in live.class_drops.items():
         if drop.evidence >= limit:
-            yield _made(
+            yield _alert(
                 live,
                 "class_drop",
                 f"The class {printable(label, LONGEST)} has lost agreement",
@@ -129,7 +129,7 @@ def _people(live: Live) -> Iterator[Alert]:
     people = live.people
     for code in people.named.nonzero()[0].tolist():
         name, apart = live.columns.annotators[code], -float(people.difference[code])
-        yield _made(
+        yield _alert(
             live,
             "annotator_apart",
             f"{printable(name, LONGEST)} answers differently from the others",
@@ -147,21 +147,21 @@ def _people(live: Live) -> Iterator[Alert]:
 
 
 def _overlap(live: Live) -> Iterator[Alert]:
-    made = len(live.columns.item)
-    if made < ENOUGH or live.agreement is None:
+    annotations = len(live.columns.item)
+    if annotations < ENOUGH or live.agreement is None:
         return
     if not live.agreement.data.pairable_items:
-        yield _made(
+        yield _alert(
             live,
             "no_overlap",
             "No item has two annotations yet",
-            f"{count(made, 'annotation')} so far, but no two annotators share an item.",
+            f"{count(annotations, 'annotation')} so far, but no two annotators share an item.",
             "Give some items to two or more annotators: agreement can only be measured there.",
-            figures={"annotations": made},
+            figures={"annotations": annotations},
         )
     elif len(live.overlap.teams) > 1:
         teams = len(live.overlap.teams)
-        yield _made(
+        yield _alert(
             live,
             "teams_apart",
             f"{teams} teams never annotate the same items",
@@ -174,28 +174,28 @@ def _overlap(live: Live) -> Iterator[Alert]:
 
 def _assumption(live: Live) -> Iterator[Alert]:
     if live.adaptive is not None:
-        asked, rest = live.adaptive
-        yield _made(
+        more, rest = live.adaptive
+        yield _alert(
             live,
             "adaptive_overlap",
             "Items with disagreement get more annotators",
-            f"Of the items with more than two annotations {percent(asked)} started with disagreement, of the others "
+            f"Of the items with more than two annotations {percent(more)} started with disagreement, of the others "
             f"{percent(rest)}.",
             "The tool seems to ask more people when the first ones disagree. Use the safe bounds, "
             "or measure with --first 2: the number from all annotations is too low.",
-            figures={"disagree_with_more": asked, "disagree_with_two": rest},
+            figures={"disagree_with_more": more, "disagree_with_two": rest},
             link="#figure-by-n",
         )
         return
-    found = live.agreement.missingness if live.agreement else None
-    if found is not None and found.z is not None and abs(found.z) > SURE:
-        yield _made(
+    missingness = live.agreement.missingness if live.agreement else None
+    if missingness is not None and missingness.z is not None and abs(missingness.z) > SURE:
+        yield _alert(
             live,
             "assumption",
             "Agreement depends on the number of annotations per item",
-            f"People agree {'less' if found.z < 0 else 'more'} on items with more annotations.",
+            f"People agree {'less' if missingness.z < 0 else 'more'} on items with more annotations.",
             "One number for all items then depends on which items got more annotations: see the chart.",
-            figures={"z": found.z, "p": found.p},
+            figures={"z": missingness.z, "p": missingness.p},
             link="#figure-by-n",
         )
 
@@ -205,19 +205,19 @@ class Register:
 
     def __init__(self, kept: list[dict[str, Any]]) -> None:
         documents = [json.loads(row["document"]) | {"ended": row["ended"]} for row in kept]
-        names = {each.name for each in fields(Alert)}
-        found = [Alert(**{name: value for name, value in each.items() if name in names}) for each in documents]
-        self.past = [alert for alert in found if alert.ended is not None]
-        self.open = {alert.key: alert for alert in found if alert.ended is None}
+        names = {field.name for field in fields(Alert)}
+        alerts = [Alert(**{name: value for name, value in document.items() if name in names}) for document in documents]
+        self.past = [alert for alert in alerts if alert.ended is not None]
+        self.open = {alert.key: alert for alert in alerts if alert.ended is None}
 
-    def update(self, project: str, question: str, found: list[Alert], now: float) -> list[Alert]:
+    def update(self, project: str, question: str, alerts: list[Alert], now: float) -> list[Alert]:
         """Compare with the alerts that should be open now, and return those that began or ended."""
         changed = []
-        current = {alert.key: alert for alert in found}
+        current = {alert.key: alert for alert in alerts}
         for key, alert in current.items():
-            known = self.open.get(key)
-            self.open[key] = replace(alert, began=now if known is None else known.began)
-            if known is None:
+            before = self.open.get(key)
+            self.open[key] = replace(alert, began=now if before is None else before.began)
+            if before is None:
                 changed.append(self.open[key])
         for key in [key for key in self.open if key[:2] == (project, question) and key not in current]:
             ended = replace(self.open.pop(key), ended=now)
@@ -225,12 +225,12 @@ class Register:
             changed.append(ended)
         return changed
 
-    def of(self, project: str, question: str) -> tuple[list[Alert], list[Alert]]:
+    def of_question(self, project: str, question: str) -> tuple[list[Alert], list[Alert]]:
         """A question's open alerts, those about the whole question first, and its past ones, latest first."""
-        own = (project, question)
-        past = [alert for alert in self.past if (alert.project, alert.question) == own]
-        found = [alert for key, alert in self.open.items() if key[:2] == own]
-        return sorted(found, key=lambda alert: alert.code not in ABOUT_ALL), past[::-1]
+        about = (project, question)
+        past = [alert for alert in self.past if (alert.project, alert.question) == about]
+        current = [alert for key, alert in self.open.items() if key[:2] == about]
+        return sorted(current, key=lambda alert: alert.code not in ABOUT_ALL), past[::-1]
 
 
 def kept(alert: Alert) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from spagree.monitor.events import Given
+from spagree.monitor.events import Annotation
 from spagree.monitor.hub import Hub
 from spagree.monitor.writer import BusyError, StoreError
 
@@ -25,7 +25,7 @@ A_SECOND = 120  # annotations replayed per second
 MARK = "Guidelines 2: what counts as neutral"
 
 
-def replayed(seed: int = 1) -> Iterator[tuple[float, Given]]:
+def replayed(seed: int = 1) -> Iterator[tuple[float, Annotation]]:
     """Every annotation in order, with the share of the project that is done; the last is about now."""
     chance = random.Random(seed)  # noqa: S311 (a simulation)
     start = time.time() - ITEMS * PER_ITEM * SECONDS
@@ -36,8 +36,8 @@ def replayed(seed: int = 1) -> Iterator[tuple[float, Given]]:
         for who in chance.sample((*PEOPLE, CARELESS), PER_ITEM):
             number += 1
             label = _label(chance, truth, who, done)
-            given = (PROJECT, QUESTION, SOURCE, str(number), f"text {item + 1}", who, label, 1.0)
-            yield done, Given(*given, start + number * SECONDS)
+            fields = (PROJECT, QUESTION, SOURCE, str(number), f"text {item + 1}", who, label, 1.0)
+            yield done, Annotation(*fields, start + number * SECONDS)
 
 
 def _label(chance: random.Random, truth: str, who: str, done: float) -> str:
@@ -52,11 +52,11 @@ def _label(chance: random.Random, truth: str, who: str, done: float) -> str:
 def replay(hub: Hub, stop: threading.Event) -> None:
     """Send the project's annotations one by one, until told to stop."""
     is_marked = False
-    for done, given in replayed():
-        if done >= HELP and not is_marked and given.time is not None:
-            hub.mark(PROJECT, MARK, given.time)
+    for done, annotation in replayed():
+        if done >= HELP and not is_marked and annotation.time is not None:
+            hub.mark(PROJECT, MARK, annotation.time)
             is_marked = True
         with suppress(BusyError, StoreError):
-            hub.take_now([given])
+            hub.take_now([annotation])
         if stop.wait(1 / A_SECOND):
             return

@@ -10,10 +10,10 @@ Key = tuple[str, str, str, str]  # project, question, source, id
 
 FINAL = 1e300  # the version of a permanently deleted annotation: no other report restores it
 PART = "\x1e"  # in an id, between an annotation and the place of one answer in its list
-EVERY_QUESTION = ""  # rows of this question record that an annotation or an item was deleted in all questions
+ANY_QUESTION = ""  # rows of this question record that an annotation or an item was deleted in all questions
 
 
-class Given(NamedTuple):
+class Annotation(NamedTuple):
     """An annotation as a source reports it; without a version, the latest report counts."""
 
     project: str
@@ -52,12 +52,12 @@ class Listing:
 
     project: str
     source: str
-    annotations: Sequence[Given]
+    annotations: Sequence[Annotation]
     as_of: float
     by_id: bool = False
 
 
-Event = Given | Gone | Listing
+Event = Annotation | Gone | Listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self.id)
 
-    def __iter__(self) -> Iterator[Given]:
+    def __iter__(self) -> Iterator[Annotation]:
         """The annotations one by one."""
         columns = (self.id, self.item, self.annotator, self.label, self.version, self.time)
         for values in zip(*columns, strict=True):
-            yield Given(self.project, self.question, self.source, *values)
+            yield Annotation(self.project, self.question, self.source, *values)
 
 
 Events = Sequence[Event] | Batch
@@ -93,38 +93,38 @@ Events = Sequence[Event] | Batch
 class Row(NamedTuple):
     """An annotation as stored; ``seq`` numbers annotations in the order of their first report."""
 
-    given: Given
+    annotation: Annotation
     seq: int
     arrived: float
 
 
-def settled(before: Row | None, given: Given, seq: int, now: float) -> Row | None:
+def settled(before: Row | None, annotation: Annotation, seq: int, now: float) -> Row | None:
     """The row after a report, or None if the report changes nothing.
 
     The higher version wins, then a deletion, then the greater label: a total order, so the order of arrival does not
     matter. A report without a version replaces whatever came before it.
 
-    >>> late = Given("p", "q", "api", "1", "i", "ann", "yes", version=1.0)
-    >>> row = settled(None, Given("p", "q", "api", "1", "i", "ann", "no", version=2.0), 1, 0.0)
-    >>> settled(row, late, 2, 0.0) is None, row.given.label
+    >>> late = Annotation("p", "q", "api", "1", "i", "ann", "yes", version=1.0)
+    >>> row = settled(None, Annotation("p", "q", "api", "1", "i", "ann", "no", version=2.0), 1, 0.0)
+    >>> settled(row, late, 2, 0.0) is None, row.annotation.label
     (True, 'no')
     """
     if before is None:
-        return Row(given, seq, now)
-    known = before.given
-    if known.version == FINAL:
+        return Row(annotation, seq, now)
+    stored = before.annotation
+    if stored.version == FINAL:
         return None
-    if given.version is None:
-        given = given._replace(version=known.version)
-    elif known.version is not None and _order(given) <= _order(known):
+    if annotation.version is None:
+        annotation = annotation._replace(version=stored.version)
+    elif stored.version is not None and _order(annotation) <= _order(stored):
         return None
-    if given.time is None:
-        given = given._replace(time=known.time)
-    if given.deleted:
-        given = given._replace(item=known.item, annotator=known.annotator, label=known.label)
-    return None if given == known else Row(given, before.seq, now)
+    if annotation.time is None:
+        annotation = annotation._replace(time=stored.time)
+    if annotation.deleted:
+        annotation = annotation._replace(item=stored.item, annotator=stored.annotator, label=stored.label)
+    return None if annotation == stored else Row(annotation, before.seq, now)
 
 
-def _order(given: Given) -> tuple[float, bool, str, str, str]:
-    about = ("", "", "") if given.deleted else (given.label, given.item, given.annotator)
-    return -1.0 if given.version is None else given.version, given.deleted, *about
+def _order(annotation: Annotation) -> tuple[float, bool, str, str, str]:
+    about = ("", "", "") if annotation.deleted else (annotation.label, annotation.item, annotation.annotator)
+    return -1.0 if annotation.version is None else annotation.version, annotation.deleted, *about

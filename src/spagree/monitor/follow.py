@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from watchfiles import watch
 
 from spagree.errors import SpagreeError
-from spagree.monitor.events import Given, Listing
+from spagree.monitor.events import Annotation, Listing
 from spagree.monitor.hooks import APART, LABEL_STUDIO, POTATO
 from spagree.monitor.hub import Hub
 from spagree.monitor.writer import BusyError, StoreError
@@ -36,17 +36,21 @@ HOOKED = (LABEL_STUDIO, POTATO)  # tools whose webhooks are corrected: their ann
 def listing(path: str, project: str | None = None) -> Listing:
     """Everything the source holds now."""
     as_of = time.time()
-    found = read_all(path)
-    formats = {each.understood.format for each in found.values()}
+    by_question = read_all(path)
+    formats = {each.understood.format for each in by_question.values()}
     tool = next((name for name in HOOKED if name in formats), None)
     name = public(path) if is_server(path) else Path(path).name
     source = tool or f"file {name}"
     belongs = project or tool or Path(name).stem
-    annotations = [given for question, each in found.items() for given in _given(each, belongs, question, source)]
+    annotations = [
+        annotation
+        for question, each in by_question.items()
+        for annotation in _annotations(each, belongs, question, source)
+    ]
     return Listing(belongs, source, annotations, as_of)
 
 
-def _given(annotations: Annotations, project: str, question: str, source: str) -> list[Given]:
+def _annotations(annotations: Annotations, project: str, question: str, source: str) -> list[Annotation]:
     frame = to_polars(annotations.frame)
     if ANNOTATOR not in frame.columns:
         raise SpagreeError("the annotators are unknown; a monitor needs the annotator of each annotation")
@@ -56,7 +60,7 @@ def _given(annotations: Annotations, project: str, question: str, source: str) -
     times = kept[TIME].to_list() if TIME in kept.columns else [None] * kept.height
     rows = zip(*(map(text, kept[name].to_list()) for name in (ITEM, ANNOTATOR, LABEL)), times, strict=True)
     return [
-        Given(project, question, source, item + APART + who, item, who, label, None, at)
+        Annotation(project, question, source, item + APART + who, item, who, label, None, at)
         for item, who, label, at in rows
     ]
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from spagree.errors import DataError
-from spagree.monitor.events import PART, Batch, Event, Events, Given, Gone
+from spagree.monitor.events import PART, Annotation, Batch, Event, Events, Gone
 from spagree.read.files.json_text import DECODER, as_text
 from spagree.read.tables import shown
 from spagree.read.tools.answers import one_or_more, part
@@ -80,7 +80,7 @@ def _plain(body: bytes) -> Events | None:
     if len(records) > MOST_IN_A_BODY or not all(each.item and each.annotator and each.label for each in records):
         return None
     return _batch(records) or [
-        Given(
+        Annotation(
             *_key(each.project, each.question, each.id, each.item, each.annotator),
             *(each.item, each.annotator, each.label, each.version, each.time, each.deleted),
         )
@@ -114,16 +114,16 @@ def _one_by_one(body: bytes) -> list[Event]:
         return [_annotation(value)]
     if len(value) > MOST_IN_A_BODY:
         raise DataError(f"{len(value):,} annotations in one request; send at most {MOST_IN_A_BODY:,} at a time")
-    found: list[Event] = []
+    events: list[Event] = []
     try:
         for record in value:
-            found.append(_annotation(record))  # noqa: PERF401 (the message names the place)
+            events.append(_annotation(record))  # noqa: PERF401 (the message names the place)
     except DataError as error:
-        raise DataError(f"annotation {len(found) + 1}: {error}") from None
-    return found
+        raise DataError(f"annotation {len(events) + 1}: {error}") from None
+    return events
 
 
-def _annotation(record: Any) -> Given:
+def _annotation(record: Any) -> Annotation:
     if not isinstance(record, dict):
         raise DataError(f"expected an object with item, annotator and label, found {shown(as_text(record))}")
     if not record.keys() <= FIELDS:
@@ -138,7 +138,7 @@ def _annotation(record: Any) -> Given:
         raise DataError(f"{missing} is missing; an annotation has item, annotator and label")
     version, time = _number(record.get("version"), "version"), _number(record.get("time"), "time")
     key = _key(project, question, id, item, annotator)
-    return Given(*key, item, annotator, label, version, time, deleted)
+    return Annotation(*key, item, annotator, label, version, time, deleted)
 
 
 def _key(project: str, question: str, id: str, item: str, annotator: str) -> tuple[str, str, str, str]:
@@ -169,10 +169,10 @@ def _number(value: Any, name: str) -> float | None:
     """A number, or a time in ISO 8601."""
     if value is None:
         return None
-    found = usual(value) if isinstance(value, str) else None
-    if found is None or not math.isfinite(found) or abs(found) > LARGEST_VERSION:
+    seconds = usual(value) if isinstance(value, str) else None
+    if seconds is None or not math.isfinite(seconds) or abs(seconds) > LARGEST_VERSION:
         raise DataError(f"{name} must be a number or a time like 2026-01-31T12:00:00Z, found {shown(as_text(value))}")
-    return found
+    return seconds
 
 
 def label_studio(body: bytes) -> list[Event]:
@@ -184,10 +184,10 @@ def label_studio(body: bytes) -> list[Event]:
     if not isinstance(project, dict):
         return []  # sent without payload: only a comparison can tell
     name = label_studio_project(project)
-    found = payload.get("annotation") or []
+    records = payload.get("annotation") or []
     action = as_text(payload.get("action"))
     if action in ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED"):
-        return [*completions(project, found if isinstance(found, list) else [found])]
+        return [*completions(project, records if isinstance(records, list) else [records])]
     if action == "ANNOTATIONS_DELETED":
         return [Gone(name, LABEL_STUDIO, id=id) for id in _ids(payload, "annotations")]
     return [Gone(name, LABEL_STUDIO, item=id) for id in _ids(payload, "tasks")] if action == "TASKS_DELETED" else []
@@ -205,7 +205,7 @@ def expected_items(project: Any) -> tuple[str, int] | None:
     return label_studio_project(project), int(as_text(project["task_number"]))
 
 
-def completions(project: Mapping[str, Any], records: Sequence[Any]) -> Iterator[Given]:
+def completions(project: Mapping[str, Any], records: Sequence[Any]) -> Iterator[Annotation]:
     """Every annotation in the records of a Label Studio project, for each of its controls."""
     named, controls = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config") or {}
     for record in records:
@@ -213,11 +213,11 @@ def completions(project: Mapping[str, Any], records: Sequence[Any]) -> Iterator[
 
 
 def _ids(payload: Mapping[str, Any], name: str) -> list[str]:
-    found = payload.get(name)
-    return [as_text(each.get("id")) for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    records = payload.get(name)
+    return [as_text(each.get("id")) for each in records if isinstance(each, dict)] if isinstance(records, list) else []
 
 
-def _completion(record: Any, project: str, named: Aliases, known: Any) -> Iterator[Given]:
+def _completion(record: Any, project: str, named: Aliases, controls_known: Any) -> Iterator[Annotation]:
     """One event for each control; a skipped annotation, or one without that control, has no label."""
     if not isinstance(record, dict) or "result" not in record:
         raise DataError("annotation should be an object with a result; set send_payload to true in the webhook")
@@ -225,14 +225,14 @@ def _completion(record: Any, project: str, named: Aliases, known: Any) -> Iterat
     who = checked(person(record.get("completed_by"), ReaderOptions(Path())) or "", "annotator")
     is_skipped = record.get("was_cancelled") is True
     version, time = (usual(as_text(record.get(name))) for name in ("updated_at", "created_at"))
-    controls = map(str, known) if isinstance(known, dict) else ()
-    for of_item, found in answers("annotation", part(record, "result", list, "annotation"), named, Seen()).items():
-        for control in sorted({*found, *controls} if not of_item else found):
-            value = None if is_skipped else found.get(control)
-            own = id + of_item.replace(" ", PART, 1)
-            about = (project, checked(control, "question"), LABEL_STUDIO, own, item + of_item, who)
+    controls = map(str, controls_known) if isinstance(controls_known, dict) else ()
+    for suffix, labels in answers("annotation", part(record, "result", list, "annotation"), named, Seen()).items():
+        for control in sorted({*labels, *controls} if not suffix else labels):
+            value = None if is_skipped else labels.get(control)
+            part_id = id + suffix.replace(" ", PART, 1)
+            about = (project, checked(control, "question"), LABEL_STUDIO, part_id, item + suffix, who)
             label = checked(label_of(value), "label") if value else ""
-            yield Given(*about, label, version, time, deleted=not value)
+            yield Annotation(*about, label, version, time, deleted=not value)
 
 
 def potato(body: bytes, project: str = "potato") -> list[Event]:
@@ -243,23 +243,23 @@ def potato(body: bytes, project: str = "potato") -> list[Event]:
         raise DataError("expected an object with event and data, as potato's webhooks send it")
     if as_text(payload.get("event")) not in ("annotation.created", "annotation.updated"):
         return []
-    given = data.get("annotations")
+    annotations = data.get("annotations")
     item = checked(as_text(data.get("instance_id")), "item")
     annotator = checked(as_text(data.get("user_id")), "annotator")
-    if not isinstance(given, dict) or not item or not annotator:
+    if not isinstance(annotations, dict) or not item or not annotator:
         raise DataError("an annotation of potato has user_id, instance_id and annotations")
     moment = usual(as_text(payload.get("timestamp")))
     about = (POTATO, item + APART + annotator, item, annotator)
     return [
-        Given(project, checked(schema, "question"), *about, checked(label_of(value), "label"), moment, moment)
-        for schema, value in _schemas(given)
+        Annotation(project, checked(schema, "question"), *about, checked(label_of(value), "label"), moment, moment)
+        for schema, value in _schemas(annotations)
     ]
 
 
-def _schemas(given: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
+def _schemas(annotations: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     """``schema:name`` holds every choice; the bare ``schema`` of several choices holds only the last one."""
     chosen: dict[str, list[str]] = {}
-    for key, value in given.items():
+    for key, value in annotations.items():
         schema, colon, _ = key.partition(":")
         text = as_text(value)
         if colon and text and text != "false":
@@ -267,4 +267,4 @@ def _schemas(given: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
         elif not colon and text:
             chosen.setdefault(schema, [])
     for schema, texts in chosen.items():
-        yield schema, one_or_more(texts) if texts else as_text(given[schema])
+        yield schema, one_or_more(texts) if texts else as_text(annotations[schema])

@@ -51,7 +51,7 @@ class Hub:
     """The ledger, the store, and the figures of every question; safe to use from any thread."""
 
     def __init__(
-        self, store: Store, settings: Settings | None = None, told: Callable[[Alert], None] | None = None
+        self, store: Store, settings: Settings | None = None, notify: Callable[[Alert], None] | None = None
     ) -> None:
         self.store, self.settings = store, settings or Settings()
         self.ledger = restored(store)
@@ -62,7 +62,7 @@ class Hub:
         self.expected: dict[str, int] = {}
         self.last_event: float | None = None
         self.taken = 0
-        self._told = told
+        self._notify = notify
         self._lives: dict[Question, tuple[int, Live]] = {}
         self._versions: dict[Question, int] = {}
         self._dirty: set[Question] = set(self.ledger.questions())
@@ -93,8 +93,8 @@ class Hub:
     def reconcile(self, listing: Listing) -> None:
         """Compare a source as a whole and correct differences; a project's first listing is not drift."""
         had = any(question[0] == listing.project for question in self.questions())
-        found = self.writer.send([listing]).result()
-        drift = found if had else 0
+        differences = self.writer.send([listing]).result()
+        drift = differences if had else 0
         name = listing.project if listing.project.startswith(listing.source) else listing.source
         before = self.reconciled.get(name)
         self.reconciled[name] = Reconciled(time.time(), drift, drift + (before.total if before else 0))
@@ -113,11 +113,11 @@ class Hub:
 
     def mark(self, project: str, text: str, at: float | None = None) -> Mark:
         """Mark a change of the guidelines: monitoring restarts there."""
-        found = (time.time() if at is None else at, text)
-        self.store.mark(project, *found)
-        self.marks[project] = sorted([*self.marks.get(project, []), found])
+        mark = (time.time() if at is None else at, text)
+        self.store.mark(project, *mark)
+        self.marks[project] = sorted([*self.marks.get(project, []), mark])
         self._changed({question for question in self.questions() if question[0] == project})
-        return found
+        return mark
 
     def questions(self) -> list[Question]:
         """Every project and question."""
@@ -162,15 +162,15 @@ class Hub:
             log.exception("measuring failed", extra={"project": question[0], "question": question[1]})
 
     def _measure(self, question: Question) -> None:
-        found = look(*question, self.ledger.columns(*question), self.marks.get(question[0], ()), self.settings)
+        live = look(*question, self.ledger.columns(*question), self.marks.get(question[0], ()), self.settings)
         self._versions[question] = self._versions.get(question, 0) + 1
-        changed = self.register.update(*question, alerts(found), time.time())
+        changed = self.register.update(*question, alerts(live), time.time())
         self.store.write_alerts([kept(alert) for alert in changed])
-        self._lives[question] = (self._versions[question], found)
+        self._lives[question] = (self._versions[question], live)
         for alert in changed:
             log.warning("alert", extra={"code": alert.code, "state": alert.state, "about": alert.title})
-            if self._told:
-                self._told(alert)
+            if self._notify:
+                self._notify(alert)
         for queue, loop in list(self._listeners.items()):
             loop.call_soon_threadsafe(_put, queue, question)
 
@@ -186,7 +186,9 @@ class Hub:
 
     def overview(self) -> list[dict[str, Any]]:
         """Every question with its number and its alerts."""
-        return [_row(self.live(question)[1], len(self.register.of(*question)[0])) for question in self.questions()]
+        return [
+            _row(self.live(question)[1], len(self.register.of_question(*question)[0])) for question in self.questions()
+        ]
 
     def filtered(self, question: Question, annotator: str, since: float) -> Live:
         """The figures of a part: one annotator's items, or the annotations since a moment."""

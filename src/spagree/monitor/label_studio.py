@@ -38,39 +38,39 @@ class LabelStudio:
     def __init__(self, address: str, token: str) -> None:
         if urlsplit(address).scheme not in ("http", "https"):
             raise UsageError(f"--label-studio {address}: an address begins with http:// or https://")
-        found = ONE_PROJECT.match(address)
-        self.address = (found[1] if found else address).rstrip("/")
-        self._only = found[2] if found else None
+        match = ONE_PROJECT.match(address)
+        self.address = (match[1] if match else address).rstrip("/")
+        self._only = match[2] if match else None
         self._token = token
 
     def listings(self) -> Iterator[tuple[dict[str, Any], Listing]]:
         """Each project with everything it holds now."""
         header = self._signed_in()
-        found = [{"id": self._only}] if self._only else self._pages("/api/projects/", "results", "count", header)
-        for each in found:
-            project = self._ask(f"/api/projects/{as_text(each['id'])}/", header)
+        projects = [{"id": self._only}] if self._only else self._pages("/api/projects/", "results", "count", header)
+        for summary in projects:
+            project = self._ask(f"/api/projects/{as_text(summary['id'])}/", header)
             yield project, self._listing(project, header)
 
     def _listing(self, project: dict[str, Any], header: str) -> Listing:
         as_of = time.time()
         tasks = list(self._pages("/api/tasks/", "tasks", "total", header, project=project["id"], fields="all"))
         records = [{**each, "task": task["id"]} for task in tasks for each in task["annotations"]]
-        found = [given for given in completions(project, records) if not given.deleted]
-        return Listing(label_studio_project(project), LABEL_STUDIO, found, as_of, by_id=True)
+        annotations = [annotation for annotation in completions(project, records) if not annotation.deleted]
+        return Listing(label_studio_project(project), LABEL_STUDIO, annotations, as_of, by_id=True)
 
     def _pages(self, path: str, name: str, total: str, header: str, **query: Any) -> list[Any]:
         """Everything on all pages; restarted if something was added or deleted meanwhile."""
         for _ in range(TRIES):
-            found: dict[str, Any] = {}
+            records: dict[str, Any] = {}
             totals: set[int] = set()
             page = 0
             while not totals or page * PAGE < max(totals):
                 page += 1
                 answer = self._ask(path, header, page=page, page_size=PAGE, **query)
                 totals.add(int(as_text(answer[total])))
-                found.update((as_text(each["id"]), each) for each in answer[name])
-            if totals == {len(found)}:
-                return list(found.values())
+                records.update((as_text(record["id"]), record) for record in answer[name])
+            if totals == {len(records)}:
+                return list(records.values())
         raise DataError("tasks kept being added or deleted; the next comparison tries again")
 
     def _signed_in(self) -> str:
@@ -86,10 +86,10 @@ class LabelStudio:
         headers = {"Authorization": header} if header else {"Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.address}{path}{query}", body, headers)  # noqa: S310 (checked)
         with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310
-            found = decoded(answer.read())
-        if not isinstance(found, dict):
+            document = decoded(answer.read())
+        if not isinstance(document, dict):
             raise DataError(f"{path} did not answer like Label Studio; check the address")
-        return found
+        return document
 
 
 def keep_comparing(hub: Hub, studio: LabelStudio, stop: threading.Event) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spagree.monitor.events import EVERY_QUESTION, FINAL, PART, Batch, Event, Given, Gone, Key, Listing, Row, settled
+from spagree.monitor.events import ANY_QUESTION, FINAL, PART, Annotation, Batch, Event, Gone, Key, Listing, Row, settled
 
 if TYPE_CHECKING:
     import polars
@@ -30,19 +30,19 @@ class Names:
 
     def code(self, text: str) -> int:
         """The code of a text, new or known."""
-        found = self.codes.get(text)
-        if found is None:
-            found = self.codes[text] = len(self.texts)
+        code = self.codes.get(text)
+        if code is None:
+            code = self.codes[text] = len(self.texts)
             self.texts.append(text)
-        return found
+        return code
 
     def add(self, texts: Sequence[str]) -> Iterator[int]:
         """The codes of many texts."""
-        codes, known = self.codes, self.texts
+        codes, names = self.codes, self.texts
         for text in dict.fromkeys(texts):
             if text not in codes:
-                codes[text] = len(known)
-                known.append(text)
+                codes[text] = len(names)
+                names.append(text)
         return map(codes.__getitem__, texts)
 
 
@@ -94,8 +94,8 @@ class Sheet:
 
     def replace(self, row: Row) -> None:
         """A known annotation, in its place."""
-        given, seq, arrived = row
-        _, _, source, id, item, annotator, label, version, time, deleted = given
+        annotation, seq, arrived = row
+        _, _, source, id, item, annotator, label, version, time, deleted = annotation
         place = self.places[source][id]
         self.alive += self._deleted[place] - deleted
         self._item[place] = self.items.code(item)
@@ -108,10 +108,10 @@ class Sheet:
     def extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Many annotations at the end, none of them known: their source, id and everything else, as they are stored."""
         source, id, item, annotator, label, version, time, deleted, seq, arrived = zip(*rows, strict=True)
-        for place, (of, each) in enumerate(zip(source, id, strict=True), len(self._seq)):
-            self.places.setdefault(of, {})[each] = place
-            if PART in each:
-                self.parts.setdefault((of, each.partition(PART)[0]), []).append(each)
+        for place, (source_name, annotation_id) in enumerate(zip(source, id, strict=True), len(self._seq)):
+            self.places.setdefault(source_name, {})[annotation_id] = place
+            if PART in annotation_id:
+                self.parts.setdefault((source_name, annotation_id.partition(PART)[0]), []).append(annotation_id)
         self._extend_columns(item, annotator, label, version, time)
         self._arrived.extend(arrived)
         self._deleted.extend(deleted)
@@ -145,24 +145,24 @@ class Sheet:
         place = self.places.get(key[2], {}).get(key[3])
         if place is None:
             return None
-        given = Given(
+        annotation = Annotation(
             *key,
             self.items.texts[self._item[place]],
             self.annotators.texts[self._annotator[place]],
             self.labels.texts[self._label[place]],
-            _known(self._version[place]),
-            _known(self._time[place]),
+            _number_or_none(self._version[place]),
+            _number_or_none(self._time[place]),
             bool(self._deleted[place]),
         )
-        return Row(given, self._seq[place], self._arrived[place])
+        return Row(annotation, self._seq[place], self._arrived[place])
 
     def columns(self) -> Columns:
         """A copy of the annotations that count."""
         item, annotator, label = (np.array(each, np.int32) for each in (self._item, self._annotator, self._label))
-        own, arrived, version = (np.array(each, np.float64) for each in (self._time, self._arrived, self._version))
-        time = np.where(np.isnan(own), arrived, own)
+        reported, arrived, version = (np.array(each, np.float64) for each in (self._time, self._arrived, self._version))
+        time = np.where(np.isnan(reported), arrived, reported)
         here = np.flatnonzero(np.array(self._deleted, np.int8) == 0)
-        kept = self._last(here, item, annotator, (version, own))
+        kept = self._last(here, item, annotator, (version, reported))
         names = (list(self.items.texts), list(self.annotators.texts), list(self.labels.texts))
         return Columns(item[kept], annotator[kept], label[kept], time[kept], *names, len(here) - len(kept))
 
@@ -173,7 +173,7 @@ class Sheet:
         ordered = np.sort(pair)  # np.unique is a hundred times slower on a million of them
         if (ordered[1:] != ordered[:-1]).all():
             return here
-        ids = [(len(id), id, source, place) for source, own in self.places.items() for id, place in own.items()]
+        ids = [(len(id), id, source, place) for source, places in self.places.items() for id, place in places.items()]
         rank = np.empty(len(ids), np.int64)
         rank[[each[-1] for each in sorted(ids)]] = np.arange(len(ids))  # numbers sort as numbers
         order = np.lexsort((rank[here], *(np.nan_to_num(each[here], nan=-1.0) for each in later), pair))
@@ -217,23 +217,23 @@ class Ledger:
     def put(self, rows: Collection[Row]) -> None:
         """Add rows that are durable, each of another annotation."""
         with self.lock:
-            new = [(*given, seq, arrived) for given, seq, arrived in rows if not self._knows(given)]
+            new = [(*annotation, seq, arrived) for annotation, seq, arrived in rows if not self._knows(annotation)]
             for row in rows if len(new) < len(rows) else ():
-                if self._knows(row.given):
-                    self.sheets[row.given[:2]].replace(row)
+                if self._knows(row.annotation):
+                    self.sheets[row.annotation[:2]].replace(row)
             self._extend(new)
 
-    def _knows(self, given: Given) -> bool:
-        sheet = self.sheets.get(given[:2])
-        return sheet is not None and sheet.knows(given[2], given[3])
+    def _knows(self, annotation: Annotation) -> bool:
+        sheet = self.sheets.get(annotation[:2])
+        return sheet is not None and sheet.knows(annotation[2], annotation[3])
 
     def _extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
         by_question: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
         for row in rows:
             by_question.setdefault(row[:2], []).append(row[2:])
-        for key, own in by_question.items():
-            self._is_marked |= key[1] == EVERY_QUESTION
-            self.sheets.setdefault(key, Sheet()).extend(own)
+        for key, rows_of_question in by_question.items():
+            self._is_marked |= key[1] == ANY_QUESTION
+            self.sheets.setdefault(key, Sheet()).extend(rows_of_question)
         if rows:
             self.seq = max(self.seq, rows[-1][-2])
 
@@ -241,14 +241,14 @@ class Ledger:
         """Whether every annotation of the batches is new, and none of them in there twice."""
         if self._is_marked:
             return False
-        ids: dict[tuple[str, str, str], set[str]] = {}
+        earlier: dict[tuple[str, str, str], set[str]] = {}
         for batch in batches:
-            sheet, own = self.sheets.get((batch.project, batch.question)), set(batch.id)
-            known = sheet.places.get(batch.source, {}) if sheet else {}
-            before = ids.setdefault((batch.project, batch.question, batch.source), set())
-            if len(own) < len(batch) or not known.keys().isdisjoint(own) or not before.isdisjoint(own):
+            sheet, ids = self.sheets.get((batch.project, batch.question)), set(batch.id)
+            stored = sheet.places.get(batch.source, {}) if sheet else {}
+            before = earlier.setdefault((batch.project, batch.question, batch.source), set())
+            if len(ids) < len(batch) or not stored.keys().isdisjoint(ids) or not before.isdisjoint(ids):
                 return False
-            before |= own
+            before |= ids
         return True
 
     def append(self, batches: Iterable[Batch], now: float) -> None:
@@ -263,7 +263,7 @@ class Ledger:
         """The rows that events lead to, on top of those ``before`` that are not yet added; only the writer calls it."""
         fresh = {} if before is None else before
         for event in events:
-            if isinstance(event, Given) and self._is_new(event, fresh):
+            if isinstance(event, Annotation) and self._is_new(event, fresh):
                 fresh[event[:4]] = Row(event, self.seq + len(fresh) + 1, now)  # most are
                 continue
             if isinstance(event, Gone):
@@ -273,28 +273,28 @@ class Ledger:
                 self._give(each, fresh, now)
         return fresh
 
-    def _is_new(self, given: Given, fresh: dict[Key, Row]) -> bool:
+    def _is_new(self, annotation: Annotation, fresh: dict[Key, Row]) -> bool:
         """Whether nothing known has to do with it."""
-        return not (self._is_marked or given[:4] in fresh or PART in given.id or self._knows(given))
+        return not (self._is_marked or annotation[:4] in fresh or PART in annotation.id or self._knows(annotation))
 
-    def _give(self, given: Given, fresh: dict[Key, Row], now: float) -> None:
-        key = given[:4]
+    def _give(self, annotation: Annotation, fresh: dict[Key, Row], now: float) -> None:
+        key = annotation[:4]
         before = self._row(key, fresh)
-        if self._is_gone(given, fresh):
-            given = given._replace(version=FINAL, deleted=True)
-        elif PART in given.id and self._is_outdated(given, fresh):
-            given = given._replace(deleted=True)
-        row = settled(before, given, self.seq + len(fresh) + 1, now)
+        if self._is_gone(annotation, fresh):
+            annotation = annotation._replace(version=FINAL, deleted=True)
+        elif PART in annotation.id and self._is_outdated(annotation, fresh):
+            annotation = annotation._replace(deleted=True)
+        row = settled(before, annotation, self.seq + len(fresh) + 1, now)
         if row is not None:
             fresh[key] = row
-            self._drop_parts(given, fresh, now)
+            self._drop_parts(annotation, fresh, now)
 
-    def _is_outdated(self, part: Given, fresh: dict[Key, Row]) -> bool:
+    def _is_outdated(self, part: Annotation, fresh: dict[Key, Row]) -> bool:
         """Whether a later report of the annotation is known: if it still had this answer, that is known, too."""
         whole = self._row((*part[:3], part.id.partition(PART)[0]), fresh)
-        return whole is not None and (whole.given.version or 0.0) > (part.version or 0.0)
+        return whole is not None and (whole.annotation.version or 0.0) > (part.version or 0.0)
 
-    def _drop_parts(self, whole: Given, fresh: dict[Key, Row], now: float) -> None:
+    def _drop_parts(self, whole: Annotation, fresh: dict[Key, Row], now: float) -> None:
         """Delete earlier answers about a list: those that the annotation still has are reported next."""
         if not whole.deleted or PART in whole.id:
             return
@@ -303,86 +303,93 @@ class Ledger:
         ids.update(key[3] for key in fresh if key[3].startswith(start) and key[:3] == whole[:3])
         for id in ids:
             part = self._row((*whole[:3], id), fresh)
-            if part is not None and not part.given.deleted and (part.given.version or 0.0) < (whole.version or 0.0):
-                fresh[*whole[:3], id] = Row(part.given._replace(deleted=True), part.seq, now)
+            if (
+                part is not None
+                and not part.annotation.deleted
+                and (part.annotation.version or 0.0) < (whole.version or 0.0)
+            ):
+                fresh[*whole[:3], id] = Row(part.annotation._replace(deleted=True), part.seq, now)
 
     def _row(self, key: Key, fresh: dict[Key, Row]) -> Row | None:
-        found = fresh.get(key)
-        if found is not None:
-            return found
+        row = fresh.get(key)
+        if row is not None:
+            return row
         sheet = self.sheets.get(key[:2])
         return sheet.row(key) if sheet else None
 
-    def _is_gone(self, given: Given, fresh: dict[Key, Row]) -> bool:
+    def _is_gone(self, annotation: Annotation, fresh: dict[Key, Row]) -> bool:
         """Whether its id or its item was permanently deleted."""
         if not self._is_marked:
             return False
-        marks = [given.id, ITEM_GONE + given.item]
-        if PART in given.id:
-            marks += [given.id.partition(PART)[0], ITEM_GONE + given.item.rpartition(" ")[0]]
-        return any(self._row((given.project, EVERY_QUESTION, given.source, mark), fresh) for mark in marks)
+        marks = [annotation.id, ITEM_GONE + annotation.item]
+        if PART in annotation.id:
+            marks += [annotation.id.partition(PART)[0], ITEM_GONE + annotation.item.rpartition(" ")[0]]
+        return any(self._row((annotation.project, ANY_QUESTION, annotation.source, mark), fresh) for mark in marks)
 
     def _go(self, gone: Gone, fresh: dict[Key, Row], now: float) -> None:
         """Mark it for later reports, and delete what exists or arrived in the same batch."""
         id = gone.id or ITEM_GONE + gone.item
-        mark = Given(gone.project, EVERY_QUESTION, gone.source, id, gone.item, "", "", FINAL, deleted=True)
+        mark = Annotation(gone.project, ANY_QUESTION, gone.source, id, gone.item, "", "", FINAL, deleted=True)
         self._is_marked = True
         self._give(mark, fresh, now)
-        same = [row.given for row in fresh.values()]
-        same = [each for each in same if (each.project, each.source) == (gone.project, gone.source)]
-        found = {each.key for each in same if _is_of(gone, each.id, each.item)}
+        keys = {
+            key
+            for key, (annotation, _, _) in fresh.items()
+            if (key[0], key[2]) == (gone.project, gone.source) and _concerns(gone, annotation.id, annotation.item)
+        }
         for (project, question), sheet in self.sheets.items():
             if project == gone.project:
-                found.update((project, question, gone.source, id) for id in _ids(sheet, gone))
-        for key in found - {mark.key}:
+                keys.update((project, question, gone.source, id) for id in _ids(sheet, gone))
+        for key in keys - {mark.key}:
             before = self._row(key, fresh)
-            if before is not None and before.given.version != FINAL:
-                fresh[key] = Row(before.given._replace(version=FINAL, deleted=True), before.seq, now)
+            if before is not None and before.annotation.version != FINAL:
+                fresh[key] = Row(before.annotation._replace(version=FINAL, deleted=True), before.seq, now)
 
-    def differences(self, listing: Listing) -> list[Given]:
+    def differences(self, listing: Listing) -> list[Annotation]:
         """A source's annotations that a listing omits, changes or adds."""
-        told = {_name(each, listing): each for each in listing.annotations}
-        found = []
-        for known in list(self._of(listing)):
-            now = told.pop(_name(known, listing), None)
+        listed = {_name(annotation, listing): annotation for annotation in listing.annotations}
+        changes = []
+        for stored in list(self._stored(listing)):
+            now = listed.pop(_name(stored, listing), None)
             if now is None:
-                found.append(known._replace(version=None, time=None, deleted=True))
-            elif now[4:7] != known[4:7]:
-                is_newer = now.version is not None and now.version > (known.version or 0.0)
-                found.append(now._replace(id=known.id, version=now.version if is_newer else None))
-        return [*found, *(self._returned(each, listing) for each in told.values())]
+                changes.append(stored._replace(version=None, time=None, deleted=True))
+            elif now[4:7] != stored[4:7]:
+                is_newer = now.version is not None and now.version > (stored.version or 0.0)
+                changes.append(now._replace(id=stored.id, version=now.version if is_newer else None))
+        return [*changes, *(self._returned(annotation, listing) for annotation in listed.values())]
 
-    def _returned(self, given: Given, listing: Listing) -> Given:
+    def _returned(self, annotation: Annotation, listing: Listing) -> Annotation:
         """An annotation that an earlier listing omitted counts again, whatever its version."""
-        row = self._row(given.key, {})
-        is_back = row is not None and row.given.deleted and row.arrived <= listing.as_of
-        return given._replace(version=None) if is_back else given
+        row = self._row(annotation.key, {})
+        is_back = row is not None and row.annotation.deleted and row.arrived <= listing.as_of
+        return annotation._replace(version=None) if is_back else annotation
 
-    def _of(self, listing: Listing) -> Iterator[Given]:
+    def _stored(self, listing: Listing) -> Iterator[Annotation]:
         """The annotations that a listing must know: of its project and source, from before it was made."""
-        own = [key for key in self.sheets if key[0] == listing.project and key[1] != EVERY_QUESTION]
-        for project, question in own:
+        questions = [key for key in self.sheets if key[0] == listing.project and key[1] != ANY_QUESTION]
+        for project, question in questions:
             sheet = self.sheets[project, question]
             rows = (sheet.row((project, question, listing.source, id)) for id, _ in sheet.of_source(listing.source))
-            yield from (row.given for row in rows if row is not None and row.arrived <= listing.as_of)
+            yield from (row.annotation for row in rows if row is not None and row.arrived <= listing.as_of)
 
 
-def _name(given: Given, listing: Listing) -> tuple[str, ...]:
-    return (given.question, given.id) if listing.by_id else (given.question, given.item, given.annotator)
+def _name(annotation: Annotation, listing: Listing) -> tuple[str, ...]:
+    names = (annotation.id,) if listing.by_id else (annotation.item, annotation.annotator)
+    return (annotation.question, *names)
 
 
-def _known(number: float) -> float | None:
+def _number_or_none(number: float) -> float | None:
     return None if isnan(number) else number
 
 
 def _ids(sheet: Sheet, gone: Gone) -> list[str]:
     if gone.id:
-        own = [gone.id] if sheet.knows(gone.source, gone.id) else []
-        return own + sheet.parts.get((gone.source, gone.id), [])
-    return [id for id, place in sheet.of_source(gone.source) if _is_of(gone, id, sheet.about(place)[0])]
+        ids = [gone.id] if sheet.knows(gone.source, gone.id) else []
+        return ids + sheet.parts.get((gone.source, gone.id), [])
+    return [id for id, place in sheet.of_source(gone.source) if _concerns(gone, id, sheet.about(place)[0])]
 
 
-def _is_of(gone: Gone, id: str, item: str) -> bool:
+def _concerns(gone: Gone, id: str, item: str) -> bool:
     """Whether an annotation is the deleted one, of the deleted item, or an answer about its list."""
     whole, part, _ = id.partition(PART)
     return gone.id == whole if gone.id else gone.item == (item.rpartition(" ")[0] if part else item)

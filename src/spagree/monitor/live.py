@@ -136,8 +136,8 @@ def _measured(columns: Columns) -> Agreement | None:
     """SPA of everything, counted from the codes."""
     if not len(columns.item):
         return None
-    made = np.bincount(columns.annotator, minlength=len(columns.annotators)).tolist()
-    by_name = {name: count for name, count in zip(columns.annotators, made, strict=True) if count}
+    sizes = np.bincount(columns.annotator, minlength=len(columns.annotators)).tolist()
+    by_name = {name: count for name, count in zip(columns.annotators, sizes, strict=True) if count}
     return measure(counted_codes(columns.item, columns.label, columns.labels, by_name, columns.frame()))
 
 
@@ -156,19 +156,19 @@ def _since(closed: ClosedItems, time: Floats, marks: Sequence[Mark]) -> int:
     return int(before[-1]) + 1 if len(before) else 0
 
 
-def _safe(found: SafeSequence) -> Safe:
-    if not len(found.mean):
+def _safe(sequence: SafeSequence) -> Safe:
+    if not len(sequence.mean):
         return Safe(0, undefined="no item has enough annotations yet")
-    return Safe(int(found.items[-1]), float(found.mean[-1]), float(found.low[-1]), float(found.high[-1]))
+    return Safe(int(sequence.items[-1]), float(sequence.mean[-1]), float(sequence.low[-1]), float(sequence.high[-1]))
 
 
-def _trend(found: SafeSequence, values: Floats, time: Floats) -> tuple[Step, ...]:
+def _trend(sequence: SafeSequence, values: Floats, time: Floats) -> tuple[Step, ...]:
     """The history of the safe bounds, with the mean of the latest items at each point."""
     window = max(20, len(values) // 20)
     total = np.concatenate([[0.0], values.cumsum()])
-    first = np.maximum(found.items - window, 0)
-    recent = (total[found.items] - total[first]) / (found.items - first)
-    rows = (time[found.items - 1], found.items, found.mean, found.low, found.high, recent)
+    first = np.maximum(sequence.items - window, 0)
+    recent = (total[sequence.items] - total[first]) / (sequence.items - first)
+    rows = (time[sequence.items - 1], sequence.items, sequence.mean, sequence.low, sequence.high, recent)
     return tuple(Step(*row) for row in zip(*(each.tolist() for each in rows), strict=True))
 
 
@@ -189,10 +189,10 @@ def _drop(values: Floats) -> Drop | None:
     turn, last = steepest_drop(values), len(values) // APART * APART
     before, after = values[:turn], values[turn:]
     # the evidence now and as each of the latest items closed, so that an alert does not flicker
-    found = drop_evidence(values, at=[len(values), *range(last, max(last - STAYS, 0), -APART)])
+    evidence = drop_evidence(values, at=[len(values), *range(last, max(last - STAYS, 0), -APART)])
     return Drop(
-        float(found.batches.max()),
-        float(found.random_order.max()),
+        float(evidence.batches.max()),
+        float(evidence.random_order.max()),
         float(before.mean()) if turn else float(after.mean()),
         float(after.mean()),
         len(after),
@@ -200,13 +200,13 @@ def _drop(values: Floats) -> Drop | None:
 
 
 def _class_drops(closed: ClosedItems, since: int, labels: Sequence[str]) -> dict[str, Drop]:
-    found = {}
+    drops = {}
     for code, label in enumerate(labels):
         rows, values = closed.of_class(code)
         drop = _drop(values[rows >= since])
         if drop is not None:
-            found[label] = drop
-    return found
+            drops[label] = drop
+    return drops
 
 
 def _adaptive(columns: Columns, closed: ClosedItems | None) -> tuple[float, float] | None:
@@ -214,10 +214,10 @@ def _adaptive(columns: Columns, closed: ClosedItems | None) -> tuple[float, floa
     pairs = closed or closed_items(columns.item, columns.annotator, columns.label, 2)
     more = np.bincount(columns.item, minlength=1)[pairs.item] > 2  # noqa: PLR2004 (more than the two)
     apart = pairs.agreement() == 0
-    asked, rest = int(more.sum()), int((~more).sum())
-    if not asked or not rest:
+    with_more, rest = int(more.sum()), int((~more).sum())
+    if not with_more or not rest:
         return None
     shares = (float(apart[more].mean()), float(apart[~more].mean()))
     pooled = float(apart.mean())
-    error = float(np.sqrt(pooled * (1 - pooled) * (1 / asked + 1 / rest)))
+    error = float(np.sqrt(pooled * (1 - pooled) * (1 / with_more + 1 / rest)))
     return shares if error > 0 and (shares[0] - shares[1]) / error > SURE else None

@@ -67,10 +67,10 @@ class Top:
 
 def top(hub: Hub, live: Live) -> Top:
     """Put the figures of a question into words."""
-    found, past = hub.register.of(live.project, live.question)
+    alerts, past = hub.register.of_question(live.project, live.question)
     spa = live.agreement.spa if live.agreement else None
     return Top(
-        verdict(live, found),
+        verdict(live, alerts),
         notice(live),
         figure(spa.value) if spa and spa.value is not None else "–",
         f"95% interval {interval(spa)}" if spa and spa.low is not None else "no interval yet",
@@ -80,21 +80,21 @@ def top(hub: Hub, live: Live) -> Top:
         _bar(live),
         _since(live),
         facts(hub, live),
-        found,
+        alerts,
         past[:SHOWN_PAST],
         _sources(hub),
     )
 
 
-def verdict(live: Live, found: Sequence[Alert]) -> Verdict:
+def verdict(live: Live, alerts: Sequence[Alert]) -> Verdict:
     """Whether to intervene: the open alerts, or whether the target is certainly reached."""
-    if len(found) == 1:
+    if len(alerts) == 1:
         also = " People also agree less on the latest items." if notice(live) else ""
-        return Verdict("problem", "✕", f"One thing needs a look: {found[0].title}.{also}")
-    if found:
-        titles = " · ".join(alert.title for alert in found[:SHOWN_TITLES])
-        more = " · …" if len(found) > SHOWN_TITLES else ""
-        return Verdict("problem", "✕", f"{len(found)} things need a look: {titles}{more}")
+        return Verdict("problem", "✕", f"One thing needs a look: {alerts[0].title}.{also}")
+    if alerts:
+        titles = " · ".join(alert.title for alert in alerts[:SHOWN_TITLES])
+        more = " · …" if len(alerts) > SHOWN_TITLES else ""
+        return Verdict("problem", "✕", f"{len(alerts)} things need a look: {titles}{more}")
     is_fine, words = _without_alert(live)
     return Verdict("ok", "✓", words) if is_fine else Verdict("look", "…", words)
 
@@ -155,12 +155,12 @@ def facts(hub: Hub, live: Live) -> tuple[tuple[str, str], ...]:
 
 
 def _sources(hub: Hub) -> tuple[tuple[str, str], ...]:
-    found = [("last event", ago(hub.last_event))]
+    lines = [("last event", ago(hub.last_event))]
     for source, last in hub.reconciled.items():
         now = f"{count(last.drift, 'difference')} corrected" if last.drift else "no difference"
         all_along = "" if last.total == last.drift else f" ({last.total:,} corrected since the start)"
-        found.append((f"compared with {printable(source, 60)}", f"{ago(last.at)}, {now}{all_along}"))
-    return (*found, *((printable(source, 60), fault) for source, fault in hub.faults.items()))
+        lines.append((f"compared with {printable(source, 60)}", f"{ago(last.at)}, {now}{all_along}"))
+    return (*lines, *((printable(source, 60), fault) for source, fault in hub.faults.items()))
 
 
 def ago(then: float | None, now: float | None = None) -> str:
@@ -207,8 +207,8 @@ def parts(live: Live) -> list[Section]:
     """The report's sections, if there is enough data for them."""
     if live.agreement is None or len(live.columns.item) < LEAST_FOR_SECTIONS:
         return []
-    found = sections(live.agreement.breakdowns(), live.agreement.understood, live.agreement.options)
-    return [each for each in found if each.id in SECTIONS]
+    all_sections = sections(live.agreement.breakdowns(), live.agreement.understood, live.agreement.options)
+    return [each for each in all_sections if each.id in SECTIONS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +222,8 @@ class Body:
 
 def body(live: Live, version: int) -> Body:
     """Render the sections."""
-    found = parts(live)
-    return Body(version, {each.id: section_html(each) for each in found}, specs(found))
+    chosen = parts(live)
+    return Body(version, {each.id: section_html(each) for each in chosen}, specs(chosen))
 
 
 def changing(hub: Hub, live: Live, version: int, below: Body) -> dict[str, Any]:
@@ -245,7 +245,9 @@ def changing(hub: Hub, live: Live, version: int, below: Body) -> dict[str, Any]:
 NOTHING: Mapping[str, Any] = {"version": 0, "sections": {}, "specs": {}}
 
 
-def render(hub: Hub, question: Question | None, asked: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[str, str]:
+def render(
+    hub: Hub, question: Question | None, query: Mapping[str, Any], content: Mapping[str, Any]
+) -> tuple[str, str]:
     """The whole page and its policy; without a question, the overview."""
     live = hub.live(question)[1] if question else None
     style = own_file("style.css") + own_file("live.css", WEB)
@@ -255,12 +257,12 @@ def render(hub: Hub, question: Question | None, asked: Mapping[str, Any], found:
         question=question,
         questions=hub.questions(),
         overview=hub.overview() if question is None else [],
-        found=found,
-        asked=asked,
+        content=content,
+        query=query,
         annotators=sorted(live.columns.annotators) if live else [],
         style=style,
         scripts=scripts,
-        specs=in_script(found["specs"]),
+        specs=in_script(content["specs"]),
         theme=in_script(theme(PAGE)),
         version=__version__,
         figure=figure,

@@ -28,12 +28,12 @@ from spagree.monitor.store import Store
 
 SHORTEST_TOKEN = 16
 LAST_WORDS = 5  # seconds that open connections and sources get when the server stops
-OWN = ("code", "state", "about", "project", "question", "path")
+EXTRA = ("code", "state", "about", "project", "question", "path")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the operator asked for."""
+class ServeOptions:
+    """The options of the command `spagree monitor`."""
 
     host: str = "127.0.0.1"
     port: int = 8765
@@ -56,42 +56,42 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as JSON."""
-        own = {name: getattr(record, name) for name in OWN if hasattr(record, name)}
+        extra = {name: getattr(record, name) for name in EXTRA if hasattr(record, name)}
         trouble = {"trouble": self.formatException(record.exc_info)} if record.exc_info else {}
         values = {"time": record.created, "level": record.levelname.lower(), "event": record.getMessage()}
-        return json.dumps({**values, **own, **trouble}, ensure_ascii=False)
+        return json.dumps({**values, **extra, **trouble}, ensure_ascii=False)
 
 
-def serve(asked: Asked, say: Any) -> None:
+def serve(options: ServeOptions, say: Any) -> None:
     """Start everything, print the page's address, and stop everything in order."""
-    token = secret(asked.token_file, "--token-file")
-    if asked.host not in LOOPBACK and token is None:
+    token = secret(options.token_file, "--token-file")
+    if options.host not in LOOPBACK and token is None:
         raise UsageError(
-            f"--host {asked.host} is reachable from other machines; give a file with a token: --token-file FILE "
+            f"--host {options.host} is reachable from other machines; give a file with a token: --token-file FILE "
             "(python -c 'import secrets; print(secrets.token_urlsafe())' makes one)"
         )
-    if asked.target is not None and not 0 < asked.target < 1:
-        raise UsageError(f"--target {asked.target}: agreement lies between 0 and 1, for example 0.7")
-    potato = secret(asked.potato_secret_file, "--potato-secret-file", shortest=1)
-    studios = _studios(asked)
+    if options.target is not None and not 0 < options.target < 1:
+        raise UsageError(f"--target {options.target}: agreement lies between 0 and 1, for example 0.7")
+    potato = secret(options.potato_secret_file, "--potato-secret-file", shortest=1)
+    studios = _studios(options)
     with ExitStack() as stack:
-        listening = stack.enter_context(_socket(asked.host, asked.port))
-        told = None
-        if asked.alert_url:
-            notifier = Notifier(asked.alert_url, secret(asked.alert_secret_file, "--alert-secret-file", shortest=1))
+        listening = stack.enter_context(_socket(options.host, options.port))
+        notify = None
+        if options.alert_url:
+            notifier = Notifier(options.alert_url, secret(options.alert_secret_file, "--alert-secret-file", shortest=1))
             stack.callback(notifier.close)
-            told = notifier.send
+            notify = notifier.send
         _log_as_json()
-        hub = Hub(Store(asked.store), Settings(asked.target, asked.first), told)
+        hub = Hub(Store(options.store), Settings(options.target, options.first), notify)
         for studio in studios:
             stack.enter_context(background(partial(keep_comparing, hub, studio)))
-        for path in asked.follow:
-            stack.enter_context(background(partial(keep_following, hub, path, asked.project)))
-        if asked.demo:
+        for path in options.follow:
+            stack.enter_context(background(partial(keep_following, hub, path, options.project)))
+        if options.demo:
             stack.enter_context(background(partial(replay, hub)))
         quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "date_header": False}
         config = uvicorn.Config(application(hub, token, potato), timeout_graceful_shutdown=LAST_WORDS, **quiet)
-        say(f"http://{asked.host if ':' not in asked.host else f'[{asked.host}]'}:{listening.getsockname()[1]}/")
+        say(f"http://{options.host if ':' not in options.host else f'[{options.host}]'}:{listening.getsockname()[1]}/")
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -108,14 +108,14 @@ def background(run: Callable[[threading.Event], None]) -> Iterator[threading.Thr
         thread.join(LAST_WORDS)
 
 
-def _studios(asked: Asked) -> list[LabelStudio]:
-    token = secret(asked.label_studio_token_file, "--label-studio-token-file", shortest=1)
-    if asked.label_studio and token is None:
+def _studios(options: ServeOptions) -> list[LabelStudio]:
+    token = secret(options.label_studio_token_file, "--label-studio-token-file", shortest=1)
+    if options.label_studio and token is None:
         raise UsageError(
-            f"--label-studio {asked.label_studio[0]} needs the token of a user who may read the project: "
+            f"--label-studio {options.label_studio[0]} needs the token of a user who may read the project: "
             "--label-studio-token-file FILE (Label Studio shows it under Account & Settings)"
         )
-    return [LabelStudio(address, token or "") for address in asked.label_studio]
+    return [LabelStudio(address, token or "") for address in options.label_studio]
 
 
 def _socket(host: str, port: int) -> socket.socket:
@@ -131,12 +131,12 @@ def secret(path: str | None, option: str, shortest: int = SHORTEST_TOKEN) -> str
     if path is None:
         return None
     try:
-        found = Path(path).read_text("utf-8").strip()
+        text = Path(path).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{option} {path}: cannot be read ({error})") from None
-    if len(found) < shortest:
-        raise UsageError(f"{option} {path}: contains {count(len(found), 'character')}; at least {shortest} are needed")
-    return found
+    if len(text) < shortest:
+        raise UsageError(f"{option} {path}: contains {count(len(text), 'character')}; at least {shortest} are needed")
+    return text
 
 
 def _log_as_json() -> None:

@@ -51,16 +51,16 @@ class TooSlowError(Exception):
 
 async def body_of(request: Request) -> bytes:
     """The body, read up to the limits of size and time."""
-    found = bytearray()
+    body = bytearray()
     try:
         async with asyncio.timeout(SLOWEST_BODY):
             async for chunk in request.stream():
-                found += chunk
-                if len(found) > LARGEST_BODY:
+                body += chunk
+                if len(body) > LARGEST_BODY:
                     raise TooLargeError
     except TimeoutError:
         raise TooSlowError from None
-    return bytes(found)
+    return bytes(body)
 
 
 def problem(status: int, words: str, **headers: str) -> Response:
@@ -99,21 +99,21 @@ class Guard:
         is_own_form = origin == "null" and request.headers.get("sec-fetch-site") == "same-origin"
         if origin is not None and urlsplit(origin).netloc != host and not is_own_form:
             return problem(403, "requests from other sites are refused")
-        if self._token is None or request.scope["path"] in OPEN_PATHS or self._is_known(request):
+        if self._token is None or request.scope["path"] in OPEN_PATHS or self._has_token(request):
             return None
         if self._signed and request.scope["path"] in SIGNED_PATHS:
             return None
         return self._ask(request)
 
-    def _is_known(self, request: Request) -> bool:
+    def _has_token(self, request: Request) -> bool:
         session = request.cookies.get(COOKIE, "")
         if any(hmac.compare_digest(session.encode(), each.encode()) for each in self._sessions):
             return True
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and not self._is_blocked(request) and self._is_token(given.strip())
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and not self._is_blocked(request) and self._is_token(token.strip())
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), (self._token or "").encode())
+    def _is_token(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), (self._token or "").encode())
 
     def _ask(self, request: Request) -> Response:
         """A page for people, text for programs; too many wrong tokens must wait."""

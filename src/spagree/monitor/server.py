@@ -91,8 +91,8 @@ async def _http(_request: Request, error: HTTPException) -> Response:
     """Starlette's own errors in our words; ours begin with "no"."""
     words = {404: "there is nothing here; see /api/v1/openapi.json", 405: "this address takes a different method"}
     is_ours = error.detail.startswith("no ")
-    said = error.detail if is_ours else words.get(error.status_code, error.detail)
-    return problem(error.status_code, said, **(error.headers or {}))
+    detail = error.detail if is_ours else words.get(error.status_code, error.detail)
+    return problem(error.status_code, detail, **(error.headers or {}))
 
 
 HANDLERS: dict[Any, Any] = {
@@ -151,18 +151,20 @@ class Routes:
     def _question(self, request: Request) -> Question:
         """The requested question; a single one need not be named."""
         project, question = request.query_params.get("project"), request.query_params.get("question")
-        found = [
+        matching = [
             each
             for each in self.hub.questions()
             if (project in (None, "") or each[0] == project) and (question in (None, "") or each[1] == question)
         ]
-        if not found:
+        if not matching:
             raise HTTPException(404, "no annotations of this project and question; see /api/v1/projects")
-        if len(found) > 1:
-            raise DataError(f"{len(found)} questions match; name one with project= and question=, see /api/v1/projects")
-        return found[0]
+        if len(matching) > 1:
+            raise DataError(
+                f"{len(matching)} questions match; name one with project= and question=, see /api/v1/projects"
+            )
+        return matching[0]
 
-    def _asked(self, request: Request) -> dict[str, Any]:
+    def _query(self, request: Request) -> dict[str, Any]:
         hours = request.query_params.get("hours", "")
         return {
             "annotator": request.query_params.get("annotator", ""),
@@ -172,11 +174,11 @@ class Routes:
 
     async def _part(self, request: Request, question: Question) -> Live | None:
         """The figures of the part that was asked for; None for everything."""
-        asked = self._asked(request)
-        if not asked["annotator"] and not asked["hours"]:
+        query = self._query(request)
+        if not query["annotator"] and not query["hours"]:
             return None
-        since = time.time() - asked["hours"] * HOUR if asked["hours"] else 0.0
-        return await asyncio.to_thread(self.hub.filtered, question, asked["annotator"], since)
+        since = time.time() - query["hours"] * HOUR if query["hours"] else 0.0
+        return await asyncio.to_thread(self.hub.filtered, question, query["annotator"], since)
 
     async def agreement(self, request: Request) -> Response:
         """GET /api/v1/agreement: the JSON of `spagree score --json`, and the monitored figures."""
@@ -201,16 +203,17 @@ class Routes:
             moment = None if at is None else usual(str(at))
             await self._mark(str(record.get("project", "")), str(record.get("text", "")), moment)
         marks = {
-            project: [{"time": at, "text": text} for at, text in found] for project, found in self.hub.marks.items()
+            project: [{"time": at, "text": text} for at, text in of_project]
+            for project, of_project in self.hub.marks.items()
         }
         return JSONResponse({"marks": marks})
 
     async def mark_form(self, request: Request) -> Response:
         """POST /marks, the form of the page."""
         form = parse_qs((await body_of(request)).decode("utf-8", "replace"), max_num_fields=5)
-        given = {name: form.get(name, [""])[0] for name in ("project", "question", "text")}
-        await self._mark(given["project"], given["text"], None)
-        return RedirectResponse("/?" + urlencode({name: given[name] for name in ("project", "question")}), 303)
+        fields = {name: form.get(name, [""])[0] for name in ("project", "question", "text")}
+        await self._mark(fields["project"], fields["text"], None)
+        return RedirectResponse("/?" + urlencode({name: fields[name] for name in ("project", "question")}), 303)
 
     async def _mark(self, project: str, text: str, at: float | None) -> None:
         if project not in {each[0] for each in self.hub.questions()}:
@@ -236,33 +239,33 @@ class Routes:
         questions = self.hub.questions()
         named = request.query_params.get("project") or request.query_params.get("question")
         question = self._question(request) if named or len(questions) == 1 else None
-        asked = self._asked(request)
+        query = self._query(request)
         async with self._rendering:
-            found = await self._found(request, question) if question else page.NOTHING
-            html, policy = await asyncio.to_thread(page.render, self.hub, question, asked, found)
+            content = await self._content(request, question) if question else page.NOTHING
+            html, policy = await asyncio.to_thread(page.render, self.hub, question, query, content)
         return Response(html, headers={"Content-Security-Policy": policy}, media_type="text/html")
 
     async def changing(self, request: Request) -> Response:
         """GET /changing: the current sections and charts."""
         question = self._question(request)
         async with self._rendering:
-            found = await self._found(request, question)
-        return Response(json.dumps(found, ensure_ascii=False, allow_nan=False), media_type="application/json")
+            content = await self._content(request, question)
+        return Response(json.dumps(content, ensure_ascii=False, allow_nan=False), media_type="application/json")
 
-    async def _found(self, request: Request, question: Question) -> dict[str, Any]:
+    async def _content(self, request: Request, question: Question) -> dict[str, Any]:
         """What changes: the current top, and sections made every few seconds, once for everybody."""
         version, live = await asyncio.to_thread(self.hub.live, question)
         part = await self._part(request, question)
         if part is not None:
             below = await asyncio.to_thread(page.body, part, version)
             return await asyncio.to_thread(page.changing, self.hub, part, version, below)
-        made, known = self._bodies.get(question, (0.0, None))
+        rendered, body = self._bodies.get(question, (0.0, None))
         start = time.monotonic()
-        if known is None or (known.version != version and start - made > self._pause):
-            known = await asyncio.to_thread(page.body, live, version)
-            self._bodies[question] = (time.monotonic(), known)
+        if body is None or (body.version != version and start - rendered > self._pause):
+            body = await asyncio.to_thread(page.body, live, version)
+            self._bodies[question] = (time.monotonic(), body)
             self._pause = max(EVERY, SHARE * (time.monotonic() - start))
-        return await asyncio.to_thread(page.changing, self.hub, live, version, known)
+        return await asyncio.to_thread(page.changing, self.hub, live, version, body)
 
     async def events(self, _request: Request) -> Response:
         """GET /events: which questions changed."""
@@ -299,7 +302,7 @@ def _document(hub: Hub, live: Live) -> dict[str, Any]:
         raise HTTPException(404, "no annotations of this project and question; see /api/v1/projects")
     safe = live.safe
     watched = {"items": safe.items, "value": safe.value, "low": safe.low, "high": safe.high}
-    found, _ = hub.register.of(live.project, live.question)
+    alerts, _ = hub.register.of_question(live.project, live.question)
     one, two, more = live.coverage
     return {
         **live.agreement.to_dict(),
@@ -312,7 +315,7 @@ def _document(hub: Hub, live: Live) -> dict[str, Any]:
             "annotations_per_hour": live.per_hour,
             "superseded": live.columns.superseded,
             "notice": notice(live),
-            "alerts": [alert.document() for alert in found],
+            "alerts": [alert.document() for alert in alerts],
         },
     }
 
@@ -330,7 +333,7 @@ class _Collector:
         for question in self._hub.questions():
             live = self._hub.live(question)[1]
             spa = live.agreement.spa.value if live.agreement else None
-            alerts = len(self._hub.register.of(*question)[0])
+            alerts = len(self._hub.register.of_question(*question)[0])
             values = (spa, live.safe.low, live.safe.high, len(live.columns.item), alerts)
             for name, value in zip(METRICS, values, strict=True):
                 if value is not None:

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from spagree.errors import FileError, MissingExtraError, UsageError
-from spagree.monitor.events import Batch, Given, Row
+from spagree.monitor.events import Annotation, Batch, Row
 
 SCHEMA = 1
 MIGRATIONS: dict[int, Sequence[str]] = {}  # version → statements that lead to the next one
@@ -32,10 +32,10 @@ PER_ROW = ("id", "item", "annotator", "label", "version", "time")
 
 metadata = sa.MetaData()
 about = sa.Table("spagree_store", metadata, sa.Column("schema_version", sa.Integer, primary_key=True))
-held = sa.Table(
+annotation_table = sa.Table(
     "spagree_annotations",
     metadata,
-    *(sa.Column(name, sa.Text, nullable=False) for name in Given._fields[:7]),
+    *(sa.Column(name, sa.Text, nullable=False) for name in Annotation._fields[:7]),
     sa.Column("version", sa.Double),
     sa.Column("time", sa.Double),
     sa.Column("deleted", sa.Boolean, nullable=False),
@@ -65,7 +65,7 @@ class Store:
     def __init__(self, address: str) -> None:
         self.address = address
         self.is_postgres = address.startswith(("postgresql://", "postgres://"))
-        self._held: Any = None
+        self._lock: Any = None
         self.engine = _postgres(address) if self.is_postgres else _sqlite(address)
         self._one, self._many = self._statements()
         try:
@@ -86,12 +86,12 @@ class Store:
     def _hold(self) -> None:
         """One monitor at a time: two would not see each other's annotations."""
         if self.is_postgres:
-            self._held = self.engine.connect()
-            free = self._held.execute(sa.select(sa.func.pg_try_advisory_lock(LOCK))).scalar()
-            self._held.commit()
+            self._lock = self.engine.connect()
+            free = self._lock.execute(sa.select(sa.func.pg_try_advisory_lock(LOCK))).scalar()
+            self._lock.commit()
         else:
-            self._held = Path(f"{self.address}.lock").open("w")  # noqa: SIM115 (held until close)
-            free = _locked(self._held)
+            self._lock = Path(f"{self.address}.lock").open("w")  # noqa: SIM115 (held until close)
+            free = _locked(self._lock)
         if not free:
             raise UsageError(f"{self.name}: another monitor uses this store; stop it, or name another --store")
 
@@ -116,7 +116,7 @@ class Store:
         They go to the driver as they are: SQLAlchemy's handling of parameters costs more than the insert. Many rows in
         one statement take the interpreter's lock once, and leave it to the event loop in between.
         """
-        one = str(self._insert(held).compile(self.engine, column_keys=list(held.c.keys())))
+        one = str(self._insert(annotation_table).compile(self.engine, column_keys=list(annotation_table.c.keys())))
         head, values, tail = re.split(r"VALUES (\([^)]*\))", one)
         return one, f"{head}VALUES {', '.join([values] * TOGETHER)}{tail}"
 
@@ -125,16 +125,16 @@ class Store:
         with self.engine.connect() as connection:
             name = ("rows",) if self.is_postgres else ()  # a named cursor does not fetch everything at once
             cursor = connection.connection.cursor(*name)
-            cursor.execute(str(sa.select(held).order_by(held.c.seq)))
-            while found := cursor.fetchmany(AT_ONCE):
-                yield found
+            cursor.execute(str(sa.select(annotation_table).order_by(annotation_table.c.seq)))
+            while rows := cursor.fetchmany(AT_ONCE):
+                yield rows
             cursor.close()
 
     def write(self, rows: Sequence[Row]) -> None:
         """Store rows, new or changed, in one transaction; returns once they are on disk."""
         if not rows:
             return
-        values = [(*given, seq, arrived) for given, seq, arrived in rows]
+        values = [(*annotation, seq, arrived) for annotation, seq, arrived in rows]
         whole = len(values) // TOGETHER * TOGETHER
         with self.engine.begin() as connection:
             for start in range(0, whole, TOGETHER):
@@ -146,8 +146,12 @@ class Store:
     def append(self, batches: Iterable[Batch], seq: int, arrived: float) -> None:
         """Store batches of new annotations, numbered from seq on, in one transaction; returns once they are on disk."""
         if self.is_postgres:
-            givens = chain.from_iterable(batches)
-            self.write([Row(given, number, arrived) for number, given in enumerate(givens, seq)])
+            self.write(
+                [
+                    Row(annotation, number, arrived)
+                    for number, annotation in enumerate(chain.from_iterable(batches), seq)
+                ]
+            )
             return
         with self.engine.begin() as connection:
             for batch in batches:
@@ -156,10 +160,10 @@ class Store:
 
     def _append(self, connection: sa.Connection, batch: Batch, seq: int, arrived: float) -> None:
         """Values that all rows share are handed to SQLite once for each statement: most of the cost is handing over."""
-        given = {name: getattr(batch, name) for name in PER_ROW}
-        varying = tuple(name for name, values in given.items() if len(set(values)) > 1)
-        shared = [given[name][0] for name in PER_ROW if name not in varying]
-        flat = tuple(chain.from_iterable(zip(*(given[name] for name in varying), strict=True)))
+        columns = {name: getattr(batch, name) for name in PER_ROW}
+        varying = tuple(name for name, values in columns.items() if len(set(values)) > 1)
+        shared = [columns[name][0] for name in PER_ROW if name not in varying]
+        flat = tuple(chain.from_iterable(zip(*(columns[name] for name in varying), strict=True)))
         for start in range(0, len(batch), TOGETHER):
             size = min(TOGETHER, len(batch) - start)
             head = (batch.project, batch.question, batch.source, seq + start, arrived, *shared)
@@ -172,11 +176,11 @@ class Store:
 
     def marks(self) -> dict[str, list[tuple[float, str]]]:
         """The marks of each project, in the order of time."""
-        found: dict[str, list[tuple[float, str]]] = {}
+        by_project: dict[str, list[tuple[float, str]]] = {}
         with self.engine.connect() as connection:
             for project, time, text in connection.execute(sa.select(marks).order_by(marks.c.time)):
-                found.setdefault(project, []).append((time, text))
-        return found
+                by_project.setdefault(project, []).append((time, text))
+        return by_project
 
     def write_alerts(self, rows: Sequence[dict[str, Any]]) -> None:
         """Store alerts that began, ended or changed."""
@@ -200,9 +204,9 @@ class Store:
 
     def close(self) -> None:
         """Close the connections and let another process in."""
-        if self._held is not None:
+        if self._lock is not None:
             with suppress(sa.exc.SQLAlchemyError):
-                self._held.close()
+                self._lock.close()
         self.engine.dispose()
 
 
@@ -211,13 +215,15 @@ def _appending(one: str, varying: tuple[str, ...], rows: int) -> str:
     """The statement for some rows of a batch, from the one for a single row: shared values come first, with numbers."""
     shared = (*SHARED, *(name for name in PER_ROW if name not in varying))
     numbers = {name: f"?{place}" for place, name in enumerate(shared, 1)} | {"deleted": "0"}
-    found = []
+    rows_sql = []
     for row in range(rows):
         first = len(shared) + row * len(varying) + 1
-        own = {name: f"?{place}" for place, name in enumerate(varying, first)} | {"seq": f"{numbers['seq']} + {row}"}
-        found.append(f"({', '.join((numbers | own)[column.name] for column in held.c)})")
+        parameters = {name: f"?{place}" for place, name in enumerate(varying, first)} | {
+            "seq": f"{numbers['seq']} + {row}"
+        }
+        rows_sql.append(f"({', '.join((numbers | parameters)[column.name] for column in annotation_table.c)})")
     head, _, tail = re.split(r"VALUES (\([^)]*\))", one)
-    return f"{head}VALUES {', '.join(found)}{tail}"
+    return f"{head}VALUES {', '.join(rows_sql)}{tail}"
 
 
 def _sqlite(address: str) -> sa.Engine:

@@ -80,17 +80,17 @@ class Writer:
 
     def _gathered(self, first: _Request) -> tuple[list[_Request], bool]:
         """The events waiting now, up to a limit."""
-        found, size = [first], len(first.events)
+        requests, size = [first], len(first.events)
         while size < MOST:
             try:
                 request = self._queue.get_nowait()
             except queue.Empty:
                 break
             if request is None:
-                return found, True
-            found.append(request)
+                return requests, True
+            requests.append(request)
             size += len(request.events)
-        return found, False
+        return requests, False
 
     def _write(self, requests: Sequence[_Request]) -> None:
         try:
@@ -139,9 +139,9 @@ def _answer(answers: Sequence[Answer]) -> None:
             _settle([(done, answer)])
         else:
             loops.setdefault(done.get_loop(), []).append((done, answer))
-    for loop, own in loops.items():
+    for loop, futures in loops.items():
         with suppress(RuntimeError):  # the loop is closed: nobody is waiting
-            loop.call_soon_threadsafe(_settle, own)
+            loop.call_soon_threadsafe(_settle, futures)
 
 
 def _settle(answers: Sequence[Answer]) -> None:

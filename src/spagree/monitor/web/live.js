@@ -4,9 +4,9 @@
   const { project, question } = document.body.dataset;
   const search = location.search;
   const connection = document.getElementById("connection");
-  const show = (found) => {
-    spagree.redraw(found, document.getElementById("sections"));
-    document.body.dataset.version = found.version;
+  const show = (content) => {
+    spagree.redraw(content, document.getElementById("sections"));
+    document.body.dataset.version = content.version;
   };
   let asking = false;
   let again = false;
@@ -17,10 +17,10 @@
     try {
       const answer = await fetch(`/changing${search}`, { headers: { Accept: "application/json" } });
       if (answer.ok) {
-        const found = await answer.json();
-        show(found);
+        const content = await answer.json();
+        show(content);
         clearTimeout(later);
-        if (found.is_behind) later = setTimeout(ask, 5000);
+        if (content.is_behind) later = setTimeout(ask, 5000);
       }
     } catch { /* the connection says so */ }
     asking = false;

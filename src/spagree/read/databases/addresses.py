@@ -42,9 +42,9 @@ def refused(name: str, reason: str) -> UsageError:
 
 def needed(name: str, tables: Iterable[str]) -> UsageError:
     """The error for a database without a query; lists its tables."""
-    known = list(tables)
-    found = f", but not Label Studio's or doccano's (tables: {listed(known, SHOWN_TABLES)})" if known else ""
-    return UsageError(f"{name}: a database{found}; say which rows to read: {EXAMPLE}")
+    names = list(tables)
+    others = f", but not Label Studio's or doccano's (tables: {listed(names, SHOWN_TABLES)})" if names else ""
+    return UsageError(f"{name}: a database{others}; say which rows to read: {EXAMPLE}")
 
 
 SERVERS = ("postgresql://", "postgres://")
@@ -79,14 +79,14 @@ def public(address: str) -> str:
     """
     scheme, separator, rest = address.partition("://")
     if not separator:
-        known = PAIR.sub(rf"\1{HIDDEN}", JDBC.sub(rf"\1{HIDDEN}@", address))
-        return known if known.startswith("jdbc:") else USER.sub(rf"\1:{HIDDEN}@", known)
+        hidden = PAIR.sub(rf"\1{HIDDEN}", JDBC.sub(rf"\1{HIDDEN}@", address))
+        return hidden if hidden.startswith("jdbc:") else USER.sub(rf"\1:{HIDDEN}@", hidden)
     before, _, parameters = rest.partition("?")
     credentials, at, place = before.rpartition("@")
     if not at and "@" in parameters:  # perhaps a password with a question mark
         place = before.partition(":")[0]
     place = PAIR.sub(rf"\1{HIDDEN}", place)
-    place = PORT.sub(lambda found: found[0] if found[1].isdigit() else f":{HIDDEN}", place)
+    place = PORT.sub(lambda match: match[0] if match[1].isdigit() else f":{HIDDEN}", place)
     kept = "&".join(f"{key}={value}" for key, value in _parameters(parameters) if key in HARMLESS)
     return f"{scheme}://{credentials.partition(':')[0]}{at}{place}{'?' if kept else ''}{kept}"
 
@@ -109,10 +109,10 @@ def without_secrets(text: str, address: str) -> str:
 
 def _secrets(address: str) -> set[str]:
     before, _, parameters = address.partition("://")[2].partition("?")
-    found = [before.rpartition("@")[0].partition(":")[2]]
-    found += [value for key, value in _parameters(parameters) if SECRET.search(key)]
-    plain = {unquote(secret) for secret in found if secret}
-    return {*filter(None, found), *plain, *(quote(secret, safe="") for secret in plain)}
+    secrets = [before.rpartition("@")[0].partition(":")[2]]
+    secrets += [value for key, value in _parameters(parameters) if SECRET.search(key)]
+    plain = {unquote(secret) for secret in secrets if secret}
+    return {*filter(None, secrets), *plain, *(quote(secret, safe="") for secret in plain)}
 
 
 def refuse_ambiguous(address: str) -> None:

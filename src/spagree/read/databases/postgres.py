@@ -70,11 +70,11 @@ def _parameters(address: str) -> dict[str, Any]:
     from psycopg.conninfo import conninfo_to_dict
 
     try:
-        given = conninfo_to_dict(address)
+        parameters = conninfo_to_dict(address)
     except psycopg.Error:
         raise not_understood(address) from None
     limit = os.environ.get("PGCONNECT_TIMEOUT", CONNECT_SECONDS)
-    return {"connect_timeout": limit, **PATIENCE, **given, "client_encoding": "UTF8"}
+    return {"connect_timeout": limit, **PATIENCE, **parameters, "client_encoding": "UTF8"}
 
 
 def tables(address: str) -> list[str]:

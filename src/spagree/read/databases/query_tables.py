@@ -41,8 +41,8 @@ def query_table(source: Any, statement: str, scratch: Path) -> Table:
         first = connection.table("cells").limit(SAMPLE_ROWS).fetchall()
         if not first:
             raise DataError(f"{query.name}: the query returned no rows; check its conditions")
-        known = (dict(zip(positions, row, strict=True)) for row in first)
-        sample.extend(tuple(row.get(p) for p in range(len(columns))) for row in known)
+        cells = (dict(zip(positions, row, strict=True)) for row in first)
+        sample.extend(tuple(row.get(p) for p in range(len(columns))) for row in cells)
         return nw.from_native(connection.table("cells"))
 
     return Table(query.name, columns, load, is_ordered=False, sample=sample)

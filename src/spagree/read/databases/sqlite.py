@@ -83,30 +83,30 @@ def fill(query: Query, wanted: Sequence[int], store: Any) -> None:
 
 def _kind(values: Sequence[object], before: Kind, place: str) -> Kind:
     """The common type of these values and the previous ones."""
-    found = {type(value) for value in values} - {type(None)}
-    found |= {before} if before else set()
-    if bytes in found:
+    kinds = {type(value) for value in values} - {type(None)}
+    kinds |= {before} if before else set()
+    if bytes in kinds:
         raise DataError(
             f"{place} holds binary values (BLOB); leave it out, or use hex(…) or CAST(… AS TEXT) in the query"
         )
-    if found == {int, float}:
+    if kinds == {int, float}:
         _refuse_inexact([value for value in values if isinstance(value, int)], place)
         return float
-    if len(found) > 1:
+    if len(kinds) > 1:
         raise DataError(
             f"{place} holds text and numbers, so 1 and '1' would be two values; "
             "make it one type in the query: CAST(… AS TEXT)"
         )
-    return next(iter(found), None)
+    return next(iter(kinds), None)
 
 
-def _retyped(store: Any, column: str, before: Kind, found: Kind, place: str) -> Kind:
+def _retyped(store: Any, column: str, before: Kind, after: Kind, place: str) -> Kind:
     """The column in its new type; so far it may have been all missing, or whole numbers."""
-    if TYPES[before] != TYPES[found]:
+    if TYPES[before] != TYPES[after]:
         if before is int:
             _refuse_inexact(store.execute(f"SELECT min({column}), max({column}) FROM cells").fetchone(), place)
-        store.execute(f"ALTER TABLE cells ALTER {column} TYPE {TYPES[found]}")
-    return found
+        store.execute(f"ALTER TABLE cells ALTER {column} TYPE {TYPES[after]}")
+    return after
 
 
 def _refuse_inexact(numbers: Sequence[int], place: str) -> None:

@@ -33,29 +33,29 @@ SMALL = 64
 
 def records(
     origin: Source,
-    asked: ReaderOptions,
+    options: ReaderOptions,
     wanted: Callable[[str], bool] = bool,
     decode: Callable[[bytes], list[Any]] = SOME.decode,
 ) -> Iterator[tuple[str, int, Record]]:
     """Every record of every file, with its location for messages and its number."""
     for file in origin.files:
-        yield from file_records(file, asked, wanted, decode)
+        yield from file_records(file, options, wanted, decode)
 
 
 def file_records(
     file: File,
-    asked: ReaderOptions,
+    options: ReaderOptions,
     wanted: Callable[[str], bool] = bool,
     decode: Callable[[bytes], list[Any]] = SOME.decode,
 ) -> Iterator[tuple[str, int, Record]]:
     """The records of one file: rows of a table, or objects of a JSON file."""
     if file.path.stat().st_size < SMALL and not file.path.read_bytes().strip():
         return  # a member with no annotations
-    chosen = asked.where
+    chosen = options.where
     with _bad_bytes_refused(file):
-        text = as_utf8(file, asked.encoding, asked.scratch)
-        found = objects(text, decode) if file.kind.startswith("json") else _rows(text, asked, wanted)
-        yield from found if chosen is None else chosen.some(found)
+        text = as_utf8(file, options.encoding, options.scratch)
+        entries = objects(text, decode) if file.kind.startswith("json") else _rows(text, options, wanted)
+        yield from entries if chosen is None else chosen.filtered(entries)
 
 
 @contextmanager
@@ -67,9 +67,9 @@ def _bad_bytes_refused(file: File) -> Iterator[None]:
         raise
 
 
-def _rows(file: File, asked: ReaderOptions, wanted: Callable[[str], bool]) -> Iterator[tuple[str, int, Record]]:
+def _rows(file: File, options: ReaderOptions, wanted: Callable[[str], bool]) -> Iterator[tuple[str, int, Record]]:
     """The rows of a delimited file as records, with the wanted columns only."""
-    numbers, table = _table(file, asked, wanted)
+    numbers, table = _table(file, options, wanted)
     names = [intern(name) for name in table.columns]
     for number, cells in zip(numbers, table.iter_rows(), strict=True):
         row = {name: intern(text) if text else "" for name, text in zip(names, cells, strict=True)}
@@ -77,22 +77,22 @@ def _rows(file: File, asked: ReaderOptions, wanted: Callable[[str], bool]) -> It
 
 
 def tables(
-    origin: Source, asked: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str]
+    origin: Source, options: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str]
 ) -> Iterator[tuple[polars.Series, polars.DataFrame]]:
     """Each file that has rows: their numbers, and the wanted columns, in which null is an empty cell."""
     for file in origin.files:
         with _bad_bytes_refused(file):
-            numbers, table = _table(as_utf8(file, asked.encoding, asked.scratch), asked, wanted, omitted)
-        if asked.where is not None:
+            numbers, table = _table(as_utf8(file, options.encoding, options.scratch), options, wanted, omitted)
+        if options.where is not None:
             rows = ((str(place), 0, row) for place, row in enumerate(table.iter_rows(named=True)))
-            kept = [int(place) for place, _, _ in asked.where.some(rows)]
+            kept = [int(place) for place, _, _ in options.where.filtered(rows)]
             numbers, table = numbers[kept], table[kept]
         if len(numbers):
             yield numbers, table
 
 
 def _table(
-    file: File, asked: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str] = ()
+    file: File, options: ReaderOptions, wanted: Callable[[str], bool], omitted: Sequence[str] = ()
 ) -> tuple[polars.Series, polars.DataFrame]:
     """The numbers of the rows, as in a spreadsheet, and the wanted columns; blank rows are left out.
 
@@ -100,11 +100,11 @@ def _table(
     """
     import polars
 
-    opened = delimited.open_delimited(file, None, header=True, scratch=asked.scratch)
+    opened = delimited.open_delimited(file, None, header=True, scratch=options.scratch)
     twice = [name for name in dict.fromkeys(opened.names) if name and opened.names.count(name) > 1]
     if twice:
         raise ColumnError(f"{file.name}: the column {shown(twice[0])} occurs twice; rename one of them")
-    columns = {name: i for i, name in enumerate(opened.names) if name and (wanted(name) or asked.needs(name))}
+    columns = {name: i for i, name in enumerate(opened.names) if name and (wanted(name) or options.needs(name))}
     if not columns:
         raise ColumnError(f"{file.name}: none of the columns of such an export; columns: {listed(opened.names)}")
     if not opened.sample:
@@ -112,11 +112,11 @@ def _table(
     positions, may_omit = [*columns.values()], bool(omitted) and opened.names[-len(omitted) :] == tuple(omitted)
     try:
         file_read = _shortened(opened, omitted) if may_omit else opened
-        frame = duckdb_tables.text_frame(file_read, positions, asked.scratch)
+        frame = duckdb_tables.text_frame(file_read, positions, options.scratch)
     except DataError:
         if not may_omit:
             raise
-        frame = duckdb_tables.text_frame(_filled_up(opened, omitted, asked.scratch), positions, asked.scratch)
+        frame = duckdb_tables.text_frame(_filled_up(opened, omitted, options.scratch), positions, options.scratch)
     has_cells = frame.select(polars.any_horizontal((polars.exclude(ROW) != "").fill_null(value=False))).to_series()
     if not has_cells.all():
         frame = frame.filter(has_cells)
@@ -164,10 +164,10 @@ def cell(record: Record, name: str, place: str) -> str:
     return as_text(record[name])
 
 
-def item_text(record: Record, asked: ReaderOptions, place: str, *names: str) -> str | None:
+def item_text(record: Record, options: ReaderOptions, place: str, *names: str) -> str | None:
     """The text of the item: the field the user named, or the first of the usual ones."""
-    if asked.text is not None:
-        return known(cell(record, asked.text, place))
+    if options.text is not None:
+        return known(cell(record, options.text, place))
     for name in names:
         if name in record and (text := known(record[name])):
             return text
@@ -216,8 +216,8 @@ def entries(value: Any, place: str) -> list[Record]:
 
 def one_or_more(options: Iterable[str]) -> Value:
     """A single option as itself; several (or none) as a tuple without repeats."""
-    found = tuple(dict.fromkeys(options))
-    return found[0] if len(found) == 1 else found
+    distinct = tuple(dict.fromkeys(options))
+    return distinct[0] if len(distinct) == 1 else distinct
 
 
 def from_text(text: str) -> Value:

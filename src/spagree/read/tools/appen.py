@@ -33,9 +33,9 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
             f"{source.name}: an aggregated report holds no single judgements, so agreement cannot be measured; "
             "download the full report of the job (Results, Full)"
         )
-    found = list(records(source, options))
-    questions = _questions([row for _, _, row in found], source, options)
-    for place, line, row in found:
+    judgements = list(records(source, options))
+    questions = _questions([row for _, _, row in judgements], source, options)
+    for place, line, row in judgements:
         yield Response(
             cell(row, options.item or "_unit_id", place),
             known(cell(row, "_worker_id", place)),
@@ -55,18 +55,18 @@ def _questions(rows: Sequence[Record], source: Source, options: ReaderOptions) -
     if options.question in names:
         return (options.question,)
     tested = {name for name in names if name + GOLD in source.keys}
-    found = guess.split([(cell(row, "_unit_id", source.name), row) for row in rows], names)
+    columns = guess.split([(cell(row, "_unit_id", source.name), row) for row in rows], names)
     if tested:
-        return tuple(name for name in names if name in tested or name in found.answers)
-    if not found.answers:
+        return tuple(name for name in names if name in tested or name in columns.answers)
+    if not columns.answers:
         raise ColumnError(
             f"{source.name}: which column holds the answers? All are the same for all judgements of a unit; "
             f"name it with --question: {listed(names)}"
         )
-    if found.doubtful:
-        message = f"treated as input because no two judgements of a unit differ: {listed(found.doubtful)}; if it is a question, name it with --question"  # noqa: E501
+    if columns.doubtful:
+        message = f"treated as input because no two judgements of a unit differ: {listed(columns.doubtful)}; if it is a question, name it with --question"  # noqa: E501
         options.cautions.append(Caution("inputs_assumed", message))
-    return found.answers
+    return columns.answers
 
 
 def _value(text: str) -> Value:

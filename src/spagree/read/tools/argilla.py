@@ -48,10 +48,10 @@ def _is_v1(value: Any) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each response of each record; suggestions do not count."""
-    found = column_records(source, options) if source.shape == COLUMNS else records(source, options)
+    entries_read = column_records(source, options) if source.shape == COLUMNS else records(source, options)
     is_unsure = False
     seen: Counter[str] = Counter()
-    for place, number, record in found:
+    for place, number, record in entries_read:
         if all(name in record for name in ALONE):
             raise DataError(
                 f"{place}: one annotation per record, not one per annotator, so agreement cannot be measured; "
@@ -60,13 +60,13 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         item, text = _item(record, number, options), _text(place, record, options)
         if isinstance(record.get("responses"), dict):
             is_unsure = True
-            found_here: Sequence[Response] = list(_nested(place, number, record, item))
+            record_responses: Sequence[Response] = list(_nested(place, number, record, item))
         else:
-            found_here = (*_flat(place, number, record, item), *_lists(place, number, record, item))
-        for each in found_here:
-            seen["spans" if SPANS in each.answers.values() else "classes"] += 1
-            if SPANS not in each.answers.values():
-                yield each._replace(text=text, fields=record)
+            record_responses = (*_flat(place, number, record, item), *_lists(place, number, record, item))
+        for response in record_responses:
+            seen["spans" if SPANS in response.answers.values() else "classes"] += 1
+            if SPANS not in response.answers.values():
+                yield response._replace(text=text, fields=record)
     _tell(seen, source, options)
     if is_unsure:
         options.cautions.append(Caution("status_unknown", UNSURE))
@@ -93,13 +93,13 @@ def _value(value: Any) -> Value:
     >>> _value([{"value": "b", "rank": 2}, {"value": "a", "rank": 1}]), _value(["x"])
     ('a > b', 'x')
     """
-    parts = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-    if parts and all("start" in each and "end" in each for each in parts):
+    parts = [option for option in value if isinstance(option, dict)] if isinstance(value, list) else []
+    if parts and all("start" in option and "end" in option for option in parts):
         return SPANS
-    if parts and all("rank" in each and "value" in each for each in parts):
+    if parts and all("rank" in option and "value" in option for option in parts):
         ranks: dict[int, list[str]] = {}
-        for each in parts:
-            ranks.setdefault(int(each["rank"]), []).append(as_text(each["value"]))
+        for option in parts:
+            ranks.setdefault(int(option["rank"]), []).append(as_text(option["value"]))
         return " > ".join(" = ".join(sorted(ranks[rank])) for rank in sorted(ranks))
     return answer(value)
 
@@ -116,9 +116,9 @@ def _text(place: str, record: Record, options: ReaderOptions) -> str | None:
 
 
 def _nested(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
-    for question, given in part(record, "responses", dict, place).items():
-        for each in entries(given, f"{place}: responses to {shown(question)}"):
-            yield Response(item, known(each.get("user_id")), {question: _value(each.get("value"))}, row=number)
+    for question, values in part(record, "responses", dict, place).items():
+        for response in entries(values, f"{place}: responses to {shown(question)}"):
+            yield Response(item, known(response.get("user_id")), {question: _value(response.get("value"))}, row=number)
 
 
 def _flat(place: str, number: int, record: Record, item: str) -> Iterator[Response]:
@@ -141,10 +141,14 @@ def _lists(place: str, number: int, record: Record, item: str) -> Iterator[Respo
     for question, value in record.items():
         if not _is_v1(value):
             continue
-        for each in entries(value, f"{place}: {shown(question)}"):
-            status = as_text(each.get("status"))
+        for response in entries(value, f"{place}: {shown(question)}"):
+            status = as_text(response.get("status"))
             yield Response(
-                item, known(each.get("user_id")), {question: _value(each.get("value"))}, status=status, row=number
+                item,
+                known(response.get("user_id")),
+                {question: _value(response.get("value"))},
+                status=status,
+                row=number,
             )
 
 

@@ -21,7 +21,7 @@ class Chosen:
 
     >>> chosen = Chosen([Condition("lang", "en")])
     >>> records = [("", 1, {"id": 1, "data": {"lang": "en"}}), ("", 2, {"id": 2, "lang": "de"})]
-    >>> [record["id"] for _, _, record in chosen.some(records)], chosen.in_words()
+    >>> [record["id"] for _, _, record in chosen.filtered(records)], chosen.in_words()
     ([1], 'only records with lang = en: 1 of 2')
     """
 
@@ -31,27 +31,27 @@ class Chosen:
     fields: dict[str, None] = field(default_factory=dict)
     values: dict[str, dict[str, None]] = field(default_factory=dict)
 
-    def some(self, records: Iterable[Placed]) -> Iterator[Placed]:
+    def filtered(self, records: Iterable[Placed]) -> Iterator[Placed]:
         """The records that fulfil all conditions."""
         for place, number, record in records:
             self.seen += 1
-            found = _flat(record)
-            self.fields.update(dict.fromkeys(found))
-            for name in (each.column for each in self.conditions):
-                if name in found and len(self.values.setdefault(name, {})) <= MOST_SHOWN:
-                    self.values[name].setdefault(found[name])
-            if all(each.holds(found.get(each.column)) for each in self.conditions):
+            fields = _flat(record)
+            self.fields.update(dict.fromkeys(fields))
+            for name in (condition.column for condition in self.conditions):
+                if name in fields and len(self.values.setdefault(name, {})) <= MOST_SHOWN:
+                    self.values[name].setdefault(fields[name])
+            if all(condition.holds(fields.get(condition.column)) for condition in self.conditions):
                 self.kept += 1
                 yield place, number, record
 
     def names(self, column: str) -> bool:
         """Whether a condition is about this column."""
-        return any(each.column == column for each in self.conditions)
+        return any(condition.column == column for condition in self.conditions)
 
     def in_words(self) -> str:
         """What was chosen, and how much that leaves."""
-        told = " and ".join(each.in_words() for each in self.conditions)
-        return f"only records with {told}: {self.kept:,} of {self.seen:,}"
+        conditions = " and ".join(condition.in_words() for condition in self.conditions)
+        return f"only records with {conditions}: {self.kept:,} of {self.seen:,}"
 
     def refuse_nothing(self, tool: str) -> None:
         """Refuse a field or value that no record has, or an export that has no records."""
@@ -60,15 +60,15 @@ class Chosen:
                 f"--where names a field of the records of an export, and this {tool} export has no records to choose; "
                 "leave it out"
             )
-        for each in self.conditions:
-            name = each.column
+        for condition in self.conditions:
+            name = condition.column
             if name not in self.values:
                 raise ColumnError(
                     f"--where {shown(name)}: no record has this field; fields: {listed(list(self.fields))}"
                 )
             if not self.kept:
-                known = listed(list(self.values[name])[:MOST_SHOWN])
-                raise DataError(f"--where {each}: no record matches; field {shown(name)} holds {known}")
+                values = listed(list(self.values[name])[:MOST_SHOWN])
+                raise DataError(f"--where {condition}: no record matches; field {shown(name)} holds {values}")
 
 
 def _flat(record: Mapping[str, Any]) -> dict[str, str]:
@@ -77,13 +77,13 @@ def _flat(record: Mapping[str, Any]) -> dict[str, str]:
     >>> _flat({"id": 7, "data": {"language": "en"}, "subject_data": '{"9": {"site": "A"}}'})["site"]
     'A'
     """
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for part in map(_object, record.values()):
-        for name, each in part.items():
-            found |= each if isinstance(each, dict) else {name: each}
+        for name, inner in part.items():
+            fields |= inner if isinstance(inner, dict) else {name: inner}
     return {
         name: as_text(value) if value is not None else ""
-        for name, value in (found | dict(record)).items()
+        for name, value in (fields | dict(record)).items()
         if not isinstance(value, dict | list)
     }
 

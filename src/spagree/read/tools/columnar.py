@@ -18,8 +18,8 @@ Names = Mapping[str, Any]  # a feature: {"_type": "ClassLabel", "names": […]},
 
 def column_records(source: Source, options: ReaderOptions) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
     """The rows of all files with their numbers, filtered by --where."""
-    found = _every_record(source)
-    return found if options.where is None else options.where.some(found)
+    records = _every_record(source)
+    return records if options.where is None else options.where.filtered(records)
 
 
 def _every_record(source: Source) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
@@ -33,8 +33,8 @@ def _every_record(source: Source) -> Iterator[tuple[str, int, Mapping[str, Any]]
 
 def _folder_files(source: Source) -> list[File]:
     """The tables of a saved dataset."""
-    found = [name for name in source.keys if name.endswith((".arrow", ".parquet"))]
-    return [File(Path(source.path) / name, str(Path(source.path) / name)) for name in found]
+    names = [name for name in source.keys if name.endswith((".arrow", ".parquet"))]
+    return [File(Path(source.path) / name, str(Path(source.path) / name)) for name in names]
 
 
 def _loaded(file: File) -> tuple[Any, Names]:
@@ -47,8 +47,8 @@ def _loaded(file: File) -> tuple[Any, Names]:
             return frame, json.loads(text).get("info", {}).get("features", {})
         # The features that save_to_disk writes next to the tables.
         info = file.path.parent / "dataset_info.json"
-        found: Names = json.loads(info.read_text("utf-8")).get("features") or {} if info.is_file() else {}
-        return _arrow(file), found
+        features: Names = json.loads(info.read_text("utf-8")).get("features") or {} if info.is_file() else {}
+        return _arrow(file), features
     except (polars.exceptions.PolarsError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise FileError(f"{file.name}: truncated or damaged ({reason}); copy or download it again") from error
@@ -85,6 +85,6 @@ def _class_name(value: Any, feature: Names, file: File) -> str | None:
     if value == -1:  # the code of a missing class
         return None
     if not isinstance(value, int) or not 0 <= value < len(names):
-        known = count(len(names), "class", "classes")
-        raise DataError(f"{file.name}: class {value} has no name; the file names {known}, numbered from 0")
+        classes = count(len(names), "class", "classes")
+        raise DataError(f"{file.name}: class {value} has no name; the file names {classes}, numbered from 0")
     return str(names[value])

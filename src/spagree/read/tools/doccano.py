@@ -61,7 +61,7 @@ def _is_member(file: File) -> bool:
     if file.name.endswith(".csv"):
         return {"id", "label"} <= {name.strip('"') for name in start.partition("\n")[0].strip().split(",")}
     wanted = {"id", "label"} if file.is_temporary else {"id", "label", "Comments"}  # others may not be doccano's
-    return any(wanted <= each.keys() or each.keys() >= {"id", *RELATIONS} for each in first_objects(file))
+    return any(wanted <= record.keys() or record.keys() >= {"id", *RELATIONS} for record in first_objects(file))
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -93,16 +93,18 @@ def _records(file: File, who: str, options: ReaderOptions) -> Iterator[Response]
 
 def _classes(place: str, record: Record) -> Any:
     """The labels that are not spans [start, end, label]."""
-    found = record.get("label")
-    spans = [each for each in found if isinstance(each, list | dict)] if isinstance(found, list) else []
+    labels = record.get("label")
+    spans = [label for label in labels if isinstance(label, list | dict)] if isinstance(labels, list) else []
     if spans or record.get("entities") or record.get("relations"):
         raise _no_classes(place)
-    return found
+    return labels
 
 
 def _refuse_relations(file: File) -> None:
     """Refuse files of projects for spans and relations, even if nothing is marked yet."""
-    if not file.name.endswith((".csv", ".txt")) and any(each.keys() >= set(RELATIONS) for each in first_objects(file)):
+    if not file.name.endswith((".csv", ".txt")) and any(
+        record.keys() >= set(RELATIONS) for record in first_objects(file)
+    ):
         raise _no_classes(file.name)
 
 
@@ -136,25 +138,27 @@ def _text(text: str | None, options: ReaderOptions) -> str | None:
 def _from_database(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The long form: one row per label; confirming without a label is an empty answer."""
     with opened(source) as connection:
-        found = [*rows(connection, CATEGORIES), *rows(connection, CONFIRMED)]
-    many = len({row[0] for row in found}) > 1
+        table = [*rows(connection, CATEGORIES), *rows(connection, CONFIRMED)]
+    many = len({row[0] for row in table}) > 1
     labels: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     times: dict[tuple[str, str, str], str] = {}
     texts: dict[str, str | None] = {}
     if options.where is not None:
-        records = ({"id": row[1], "project": row[0], "text": row[2], "username": row[3]} for row in found)
-        kept = {number for _, number, _ in options.where.some([("", n, record) for n, record in enumerate(records)])}
-        found = [row for number, row in enumerate(found) if number in kept]
-    for project, example, text, who, label, time in found:
+        records = ({"id": row[1], "project": row[0], "text": row[2], "username": row[3]} for row in table)
+        kept = {
+            number for _, number, _ in options.where.filtered([("", n, record) for n, record in enumerate(records)])
+        }
+        table = [row for number, row in enumerate(table) if number in kept]
+    for project, example, text, who, label, time in table:
         key = (project, example, who)
         texts[example] = _text(text, options)
         labels[key] += [label] if label is not None else []
         times[key] = max(time, times.get(key, time)) if label is not None else times.get(key, time)
-    for (project, example, who), given in labels.items():
+    for (project, example, who), chosen in labels.items():
         question = f"{project}/{QUESTION}" if many else QUESTION
         time = times[project, example, who]
         yield Response(
-            example, who, {question: one_or_more(given)}, time, text=texts[example], fields=_fields(project, who)
+            example, who, {question: one_or_more(chosen)}, time, text=texts[example], fields=_fields(project, who)
         )
 
 

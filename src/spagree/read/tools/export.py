@@ -69,23 +69,23 @@ class Export:
             raise unknown_name("question", question, self.questions)
         return tuple(same or similar or options)
 
-    def frame(self, question: str, asked: ReaderOptions) -> polars.DataFrame:
+    def frame(self, question: str, options: ReaderOptions) -> polars.DataFrame:
         """The annotations of a question as text, with times as unix seconds if known."""
         import polars
 
         columns = self.rows[question]
-        given = {**columns, ITEM: map(self.items.__getitem__, columns[ITEM])}
-        empty = {role for role in ROLES if all(value is None for value in given[role])}
-        known = {role: values for role, values in columns.items() if role not in empty}
-        schema = {**dict.fromkeys(known, polars.String), ITEM: polars.Int64, ROW: polars.Int64}
+        values = {**columns, ITEM: map(self.items.__getitem__, columns[ITEM])}
+        empty = {role for role in ROLES if all(value is None for value in values[role])}
+        filled = {role: cells for role, cells in columns.items() if role not in empty}
+        schema = {**dict.fromkeys(filled, polars.String), ITEM: polars.Int64, ROW: polars.Int64}
         try:
             items = polars.Series(ITEM, self.items, dtype=polars.String)
-            frame = polars.DataFrame(known, schema={role: schema[role] for role in known})
+            frame = polars.DataFrame(filled, schema={role: schema[role] for role in filled})
         except UnicodeEncodeError as error:
-            found = shown(ascii(error.object))
-            raise DataError(f"a label or an id holds half a character: {found}; export it again") from None
-        if TIME in known:
-            frame = self._with_seconds(frame, asked)
+            text = shown(ascii(error.object))
+            raise DataError(f"a label or an id holds half a character: {text}; export it again") from None
+        if TIME in filled:
+            frame = self._with_seconds(frame, options)
         if self.tool.is_numbered:
             frame = frame if frame[ROW].is_sorted() else frame.sort(ROW, maintain_order=True)
             frame = frame.with_columns(polars.int_range(1, polars.len() + 1, dtype=polars.Int64).alias(ROW))
@@ -93,25 +93,25 @@ class Export:
             return frame
         about = [
             items,
-            *(self._of_items(name, found) for name, found in ((TEXT, self.texts), (LINK, self.links)) if found),
+            *(self._series(name, by_item) for name, by_item in ((TEXT, self.texts), (LINK, self.links)) if by_item),
         ]
         return frame.with_columns(each.gather(frame[ITEM]) for each in about)
 
-    def _with_seconds(self, frame: polars.DataFrame, asked: ReaderOptions) -> polars.DataFrame:
+    def _with_seconds(self, frame: polars.DataFrame, options: ReaderOptions) -> polars.DataFrame:
         """Turn the times into unix seconds; if any is not a time, none are used, and a caution says so."""
         seconds = timestamps.seconds(frame[TIME], self.tool.clock)
         wrong = frame[TIME].filter(seconds.is_null()).drop_nulls()
         if wrong.is_empty():
             return frame.with_columns(seconds)
-        told = f"{count(len(wrong), 'is not a time', 'are not times')}, first {shown(wrong[0])}"
-        asked.cautions.append(Caution("time_ignored", f"the times of annotation were not used: {told}"))
+        reason = f"{count(len(wrong), 'is not a time', 'are not times')}, first {shown(wrong[0])}"
+        options.cautions.append(Caution("time_ignored", f"the times of annotation were not used: {reason}"))
         return frame.drop(TIME)
 
-    def _of_items(self, name: str, found: Mapping[str, str]) -> polars.Series:
+    def _series(self, name: str, by_item: Mapping[str, str]) -> polars.Series:
         """The texts or addresses of the items, in which half a character becomes a question mark."""
         import polars
 
-        values = [None if item is None else found.get(item) for item in self.items]
+        values = [None if item is None else by_item.get(item) for item in self.items]
         try:
             return polars.Series(name, values, dtype=polars.String)
         except UnicodeEncodeError:
@@ -137,27 +137,27 @@ def gather(
 ) -> Export:
     """Apply the rules to all responses, streaming if possible; ``named``: the fields for --cluster and --by."""
     options: Mapping[str, Sequence[str]] = {}
-    found: Iterable[Responses] = _together(responses)
+    batches: Iterable[Responses] = _together(responses)
     if rules.empty == "keep":
-        found = _filled(list(found))
+        batches = _filled(list(batches))
     if rules.multi == "options":
-        found = list(found)
-        options = _options(found)
-        _refuse_too_many(sum(len(some.items) for some in found), options, name)
+        batches = list(batches)
+        options = _options(batches)
+        _refuse_too_many(sum(len(batch.items) for batch in batches), options, name)
     gathering = _Gathering(tool, rules, named or {})
     with without_collecting():
-        for some in found:
-            gathering.add(some, options)
+        for batch in batches:
+            gathering.add(batch, options)
     return gathering.export(name)
 
 
 def _together(responses: Iterable[Response | Responses]) -> Iterator[Responses]:
     """All responses by column."""
-    for kind, found in groupby(responses, type):
+    for kind, run in groupby(responses, type):
         if kind is Responses:
-            yield from (some for some in found if isinstance(some, Responses))
-        while some := list(islice(found, TOGETHER)):
-            yield Responses(*zip(*some, strict=True))
+            yield from (batch for batch in run if isinstance(batch, Responses))
+        while batch := list(islice(run, TOGETHER)):
+            yield Responses(*zip(*batch, strict=True))
 
 
 def _refuse_too_many(responses: int, options: Mapping[str, Sequence[str]], name: str) -> None:
@@ -192,23 +192,23 @@ class _Gathering:
         self.known: dict[str, None] = {}
         self.labels = _Labels()
 
-    def add(self, found: Responses, options: Mapping[str, Sequence[str]]) -> None:
+    def add(self, batch: Responses, options: Mapping[str, Sequence[str]]) -> None:
         """Add some responses, column by column; those that are alike are judged once."""
         alike: list[Judged] = [
             *zip(
-                [(*each.items(),) for each in found.answers], found.statuses, found.golds, found.completes, strict=True
+                [(*each.items(),) for each in batch.answers], batch.statuses, batch.golds, batch.completes, strict=True
             )
         ]
-        places = [*map(self.items.__getitem__, found.items)]
-        numbers = [number if row is None else row for number, row in enumerate(found.rows, self.seen + 1)]
-        columns = {ITEM: places, ANNOTATOR: found.annotators, TIME: found.times, ROW: numbers}
-        columns |= self._named(found.fields)
+        places = [*map(self.items.__getitem__, batch.items)]
+        numbers = [number if row is None else row for number, row in enumerate(batch.rows, self.seen + 1)]
+        columns = {ITEM: places, ANNOTATOR: batch.annotators, TIME: batch.times, ROW: numbers}
+        columns |= self._named(batch.fields)
         for question, labels in self._judge(Counter(alike), options).items():
-            given, rows = [*map(labels.get, alike)], self.rows[question]
-            is_whole = all(given)
-            for role, cells in {**columns, LABEL: given}.items():
-                rows.setdefault(role, []).extend(cells if is_whole else compress(cells, given))
-        self._describe(found)
+            labelled, rows = [*map(labels.get, alike)], self.rows[question]
+            is_whole = all(labelled)
+            for role, cells in {**columns, LABEL: labelled}.items():
+                rows.setdefault(role, []).extend(cells if is_whole else compress(cells, labelled))
+        self._describe(batch)
         self.seen += len(alike)
 
     def _judge(self, sizes: Mapping[Judged, int], options: Mapping[str, Sequence[str]]) -> dict[str, dict[Judged, str]]:
@@ -219,38 +219,38 @@ class _Gathering:
             reason, is_complete = self.reasons[status, is_gold], is_marked or not answers
             if is_complete:
                 self.complete[reason] += size
-            given = _split(dict(answers), options, self.rules) if options else dict(answers)
-            for question, value in given.items():
+            by_question = _split(dict(answers), options, self.rules) if options else dict(answers)
+            for question, value in by_question.items():
                 self.answered[question][reason] += size if is_complete else 0
-                found, outcome = labels[question], reason or ("" if value or self.keeps_empty else "empty")
+                by_response, outcome = labels[question], reason or ("" if value or self.keeps_empty else "empty")
                 if outcome:
                     self.left_out[question][outcome] += size
                 else:
-                    found[each] = self.labels[value]
+                    by_response[each] = self.labels[value]
                     self.golds[question] += size if is_gold else 0
         return labels
 
-    def _describe(self, found: Responses) -> None:
+    def _describe(self, batch: Responses) -> None:
         """Record each item's text and address from its first responses."""
-        for item, text in dict.fromkeys(zip(found.items, found.texts, strict=True)):
+        for item, text in dict.fromkeys(zip(batch.items, batch.texts, strict=True)):
             if item is None or text is None:
                 continue
             cut = text[:LONGEST_TEXT]
             if self.texts.setdefault(item, cut) != cut:
                 self.other_texts.setdefault(item, cut)
-        if any(found.fields):
-            for item, record in zip(found.items, found.fields, strict=True):
+        if any(batch.fields):
+            for item, record in zip(batch.items, batch.fields, strict=True):
                 if record and item is not None and item not in self.links:
                     self.links[item] = self.tool.link(record)
 
     def _named(self, records: Sequence[Mapping[str, Any]]) -> dict[str, list[str | None]]:
         """The clusters and groups of some responses, if requested."""
-        found = {role: [field_in(record, name) for record in records] for role, name in self.named.items()}
-        self.unknown = {role: name for role, name in self.unknown.items() if not any(found[role])}
+        values = {role: [field_in(record, name) for record in records] for role, name in self.named.items()}
+        self.unknown = {role: name for role, name in self.unknown.items() if not any(values[role])}
         for record in records if self.named else ():
             if len(self.known) < SHOWN_FIELDS:
                 self.known.update(dict.fromkeys(fields_of(record)))
-        return found
+        return values
 
     def refuse_unknown(self) -> None:
         """Refuse a field that no record has."""
@@ -266,7 +266,7 @@ class _Gathering:
 
     def export(self, name: str) -> Export:
         self.refuse_unknown()
-        left_out = {question: found for question in self.rows if (found := self._left_out(question))}
+        left_out = {question: reasons for question in self.rows if (reasons := self._left_out(question))}
         answered = {question: rows for question, rows in self.rows.items() if rows[LABEL]}
         if not answered:
             raise self._nothing(left_out, name)
@@ -277,19 +277,20 @@ class _Gathering:
 
     def _left_out(self, question: str) -> dict[str, int]:
         """What the rules left out; complete responses without an answer to this question left it empty."""
-        found = Counter(self.left_out[question])
+        reasons = Counter(self.left_out[question])
         for reason, size in self.complete.items():
-            found[reason or "empty"] += size - self.answered[question][reason]
-        return dict(+found)
+            reasons[reason or "empty"] += size - self.answered[question][reason]
+        return dict(+reasons)
 
     def _nothing(self, left_out: Mapping[str, Mapping[str, int]], name: str) -> DataError:
         total: Counter[str] = sum((Counter(each) for each in left_out.values()), Counter())
         if not left_out:
             total = Counter({reason or "empty": size for reason, size in self.complete.items()})
-        reasons = ", ".join(f"{size:,} {reason}" for reason, size in total.items())
-        found = f"all were left out ({reasons}); change that with --status, --empty or --ground-truth" if reasons else (
-            "none were found; check that the project has annotations and that the export holds them")  # fmt: skip
-        return DataError(f"{name}: an export of {self.tool.title} without annotations that count: {found}")
+        why = "none were found; check that the project has annotations and that the export holds them"
+        if total:
+            reasons = ", ".join(f"{size:,} {reason}" for reason, size in total.items())
+            why = f"all were left out ({reasons}); change that with --status, --empty or --ground-truth"
+        return DataError(f"{name}: an export of {self.tool.title} without annotations that count: {why}")
 
 
 class _Items(dict[str | None, int]):
@@ -321,46 +322,46 @@ class _Labels(dict[Value, str]):
     """The label of each value, computed once."""
 
     def __missing__(self, value: Value) -> str:
-        made = self[value] = label(value)
-        return made
+        text = self[value] = label(value)
+        return text
 
 
-def _filled(found: Sequence[Responses]) -> list[Responses]:
+def _filled(batches: Sequence[Responses]) -> list[Responses]:
     """Complete responses with an empty answer to each question that they leave out."""
-    empty = dict.fromkeys(question for some in found for answers in some.answers for question in answers)
+    empty = dict.fromkeys(question for batch in batches for answers in batch.answers for question in answers)
     return [
-        some._replace(
+        batch._replace(
             answers=[
                 {**empty, **answers} if is_complete or not answers else answers
-                for is_complete, answers in zip(some.completes, some.answers, strict=True)
+                for is_complete, answers in zip(batch.completes, batch.answers, strict=True)
             ]
         )
-        for some in found
+        for batch in batches
     ]
 
 
-def _options(found: Iterable[Responses]) -> dict[str, list[str]]:
+def _options(batches: Iterable[Responses]) -> dict[str, list[str]]:
     """The options of the questions with several answers in some response."""
-    given: defaultdict[str, set[str]] = defaultdict(set)
+    chosen: defaultdict[str, set[str]] = defaultdict(set)
     multiple: set[str] = set()
-    for answers in (each for some in found for each in some.answers):
+    for answers in (each for batch in batches for each in batch.answers):
         for question, value in answers.items():
-            given[question].update((value,) if isinstance(value, str) else value or ())
+            chosen[question].update((value,) if isinstance(value, str) else value or ())
             multiple.update({question} if isinstance(value, tuple) and len(value) > 1 else ())
-    return {question: sorted(options) for question, options in given.items() if question in multiple}
+    return {question: sorted(options) for question, options in chosen.items() if question in multiple}
 
 
 def _split(answers: Mapping[str, Value], options: Mapping[str, Sequence[str]], rules: Rules) -> dict[str, Value]:
     """Turn each option of a multiple-choice question into a separate question."""
-    found: dict[str, Value] = {}
+    split: dict[str, Value] = {}
     for question, value in answers.items():
         if question not in options:
-            found[question] = value
+            split[question] = value
             continue
         on = {value} if isinstance(value, str) else set(value or ())
         is_empty = not on and rules.empty == "drop"
-        found |= {f"{question}:{each}": None if is_empty else _yes_or_no(each in on) for each in options[question]}
-    return found
+        split |= {f"{question}:{each}": None if is_empty else _yes_or_no(each in on) for each in options[question]}
+    return split
 
 
 def _yes_or_no(is_on: bool) -> str:

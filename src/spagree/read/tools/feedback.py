@@ -95,9 +95,9 @@ def _tell(sizes: Counter[str], options: ReaderOptions) -> None:
     """Warn if people and models are mixed: they answer different questions."""
     if len(sizes) > 1 or HUMAN not in sizes:
         words = {HUMAN: "by people", MODEL: "by models", PROGRAM: "by programs"}
-        found = ", ".join(f"{sizes[status]:,} {words[status]}" for status in words if sizes[status])
+        scores = ", ".join(f"{sizes[status]:,} {words[status]}" for status in words if sizes[status])
         remedy = "; --status human counts people alone" if HUMAN in sizes else ""
-        options.cautions.append(Caution("people_and_models", f"scores {found}{remedy}"))
+        options.cautions.append(Caution("people_and_models", f"scores {scores}{remedy}"))
 
 
 def tool(name: str, title: str, shown: Mapping[str, str], fields: Fields, *groups: tuple[str, ...]) -> Tool:

@@ -18,10 +18,10 @@ def field_in(record: Mapping[str, Any], name: str) -> str | None:
     ('7', 'en', 'en', None)
     """
     outer, _, inner = name.partition(".")
-    found = next((part[name] for part in _parts(record) if name in part), None)
-    if found is None and isinstance(record.get(outer), dict):
-        found = record[outer].get(inner)
-    return None if found is None or isinstance(found, dict | list) else as_text(found) or None
+    value = next((part[name] for part in _parts(record) if name in part), None)
+    if value is None and isinstance(record.get(outer), dict):
+        value = record[outer].get(inner)
+    return None if value is None or isinstance(value, dict | list) else as_text(value) or None
 
 
 def fields_of(record: Mapping[str, Any]) -> list[str]:

@@ -32,8 +32,8 @@ def _first_file(source: Source) -> Sequence[Record]:
 
 
 def _is_answers(record: Record) -> bool:
-    found = record.get("answers", record.get(HUMAN_LOOP))
-    return isinstance(found, list) and all(isinstance(each, dict) and "workerId" in each for each in found)
+    answers = record.get("answers", record.get(HUMAN_LOOP))
+    return isinstance(answers, list) and all(isinstance(answer, dict) and "workerId" in answer for answer in answers)
 
 
 def _is_manifest(record: Record) -> bool:
@@ -44,9 +44,9 @@ def _is_manifest(record: Record) -> bool:
 def _workers(record: Record) -> list[tuple[str, Sequence[Any]]]:
     """The answers that custom jobs keep in the manifest, by label name."""
     inner = [(name, value) for name, value in record.items() if isinstance(value, dict)]
-    found = [(name, value[ALL_WORKERS]) for name, value in inner if isinstance(value.get(ALL_WORKERS), list)]
-    own = record.get(ALL_WORKERS)
-    return found + ([("", own)] if isinstance(own, list) else [])
+    by_label = [(name, value[ALL_WORKERS]) for name, value in inner if isinstance(value.get(ALL_WORKERS), list)]
+    workers = record.get(ALL_WORKERS)
+    return by_label + ([("", workers)] if isinstance(workers, list) else [])
 
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
@@ -91,10 +91,10 @@ def _answers(place: str, answers: Sequence[Record], item: str, options: ReaderOp
         yield Response(item, _worker(each, options), values, known(each.get("submissionTime")))
 
 
-def _worker(found: Record, options: ReaderOptions) -> str | None:
+def _worker(answer: Record, options: ReaderOptions) -> str | None:
     """The worker; ``--annotator sub`` is the person, the same in every work team."""
-    identity = part(part(found, "workerMetadata", dict, ""), "identityData", dict, "")
-    return known(identity.get(options.annotator)) if options.annotator else known(found.get("workerId"))
+    identity = part(part(answer, "workerMetadata", dict, ""), "identityData", dict, "")
+    return known(identity.get(options.annotator)) if options.annotator else known(answer.get("workerId"))
 
 
 def _custom(place: str, number: int, record: Record, options: ReaderOptions) -> Iterator[Response]:
@@ -109,8 +109,8 @@ def _custom(place: str, number: int, record: Record, options: ReaderOptions) -> 
             )
 
 
-def _content(place: str, name: str, found: Record) -> Mapping[str, Any]:
-    text = part(found, "annotationData", dict, place).get("content")
+def _content(place: str, name: str, answer: Record) -> Mapping[str, Any]:
+    text = part(answer, "annotationData", dict, place).get("content")
     try:
         content = DECODER.decode(text) if isinstance(text, str) else text
     except ValueError as error:

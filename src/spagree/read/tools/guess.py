@@ -35,7 +35,7 @@ def split(rows: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str]) -
         for item, row in rows:
             values[item].add(as_text(row.get(name)))
         distinct = set().union(*values.values())
-        if any(len(found) > 1 for found in values.values()) or any(text.startswith(STRUCTURED) for text in distinct):
+        if any(len(texts) > 1 for texts in values.values()) or any(text.startswith(STRUCTURED) for text in distinct):
             answers.append(name)
         elif distinct != {""} and (len(distinct) < items or items == 1):
             doubtful.append(name)

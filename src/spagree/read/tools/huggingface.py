@@ -82,8 +82,8 @@ def _is_who(name: str) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """The annotations of each row, in any of the layouts."""
-    found = records(source, options) if source.shape == OBJECTS else column_records(source, options)
-    for place, number, record in found:
+    rows = records(source, options) if source.shape == OBJECTS else column_records(source, options)
+    for place, number, record in rows:
         item, text = _item(record, number, options), item_text(_scalars(record), options, place, *TEXTS)
         together = _together(record)
         for each in entries(record[together], place) if together else _parallel(place, record):

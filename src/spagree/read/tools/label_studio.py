@@ -108,8 +108,8 @@ def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
         return tuple(name for name in names if name in behind)
     data = {name for row in rows if not known(row.get("annotation_id")) for name in names if known(row[name])}
     annotated = [(as_text(row.get("id")), row) for row in rows if known(row.get("annotation_id"))]
-    found = guess.split(annotated, [name for name in names if name not in data])
-    wanted = {*found.answers, *found.doubtful, question}
+    columns = guess.split(annotated, [name for name in names if name not in data])
+    wanted = {*columns.answers, *columns.doubtful, question}
     return tuple(name for name in names if name in wanted)
 
 
@@ -122,52 +122,52 @@ def task_responses(place: str, task: Record, options: ReaderOptions, named: Alia
     data = part(task, "data", dict, place)
     item = cell(data, options.item, place) if options.item else cell(task, "id", place)
     text = item_text(data, options, place, *TEXTS)
-    for position, found in enumerate(part(task, "annotations", list, place), 1):
-        if not isinstance(found, dict) or "result" not in found:
-            raise _incomplete(f"{place}: annotation {position}", found)
-        yield from _annotation(place, item, text, found, options, named, seen, task)
+    for position, annotation in enumerate(part(task, "annotations", list, place), 1):
+        if not isinstance(annotation, dict) or "result" not in annotation:
+            raise _incomplete(f"{place}: annotation {position}", annotation)
+        yield from _annotation(place, item, text, annotation, options, named, seen, task)
     for draft in part(task, "drafts", list, place):
         if isinstance(draft, dict):
-            given = answers(place, part(draft, "result", list, place), named, seen)
+            by_suffix = answers(place, part(draft, "result", list, place), named, seen)
             who = person(draft.get("user"), options)
             yield from (
-                Response(item + of_item, who, values, None, "draft", row=AFTER_ALL, text=text, fields=task)
-                for of_item, values in given.items()
+                Response(item + suffix, who, values, None, "draft", row=AFTER_ALL, text=text, fields=task)
+                for suffix, values in by_suffix.items()
             )
 
 
-def _incomplete(place: str, found: Any) -> DataError:
-    if isinstance(found, dict):
+def _incomplete(place: str, annotation: Any) -> DataError:
+    if isinstance(annotation, dict):
         return DataError(f"{place}: has no 'result'; export the annotations with all their fields")
-    return DataError(f"{place}: should be an object, found {shown(as_text(found))}; export all fields")
+    return DataError(f"{place}: should be an object, found {shown(as_text(annotation))}; export all fields")
 
 
 def _annotation(  # noqa: PLR0917 - called for each annotation: by name it takes a tenth longer
     place: str,
     item: str,
     text: str | None,
-    found: Record,
+    annotation: Record,
     options: ReaderOptions,
     named: Aliases,
     seen: Seen,
     task: Record,
 ) -> list[Response]:
     """One annotation: a response, or one for each item of a list."""
-    made_by, changed_by = found.get("completed_by"), found.get("updated_by")
-    by = person(made_by, options)
-    if changed_by is not None and changed_by != made_by:
-        seen.edited += person(changed_by, options) not in (None, by)
-    result, time = found["result"], found.get(options.time or "created_at")
-    given = answers(place, result if type(result) is list else part(found, "result", list, place), named, seen)
+    author, editor = annotation.get("completed_by"), annotation.get("updated_by")
+    by = person(author, options)
+    if editor is not None and editor != author:
+        seen.edited += person(editor, options) not in (None, by)
+    result, time = annotation["result"], annotation.get(options.time or "created_at")
+    by_suffix = answers(place, result if type(result) is list else part(annotation, "result", list, place), named, seen)
     if type(time) is not str or not time:
         time = known(time)
-    status = "cancelled" if found.get("was_cancelled") is True else "submitted"
-    is_gold, number = found.get("ground_truth") is True, _number(found.get("id"))
-    if len(given) == 1:
-        return [Response(item, by, given[""], time, status, is_gold, number, text, status == "submitted", task)]
+    status = "cancelled" if annotation.get("was_cancelled") is True else "submitted"
+    is_gold, number = annotation.get("ground_truth") is True, _number(annotation.get("id"))
+    if len(by_suffix) == 1:
+        return [Response(item, by, by_suffix[""], time, status, is_gold, number, text, status == "submitted", task)]
     return [
-        Response(item + of_item, by, values, time, status, is_gold, number, text, fields=task)
-        for of_item, values in given.items()
+        Response(item + suffix, by, values, time, status, is_gold, number, text, fields=task)
+        for suffix, values in by_suffix.items()
         if values
     ]
 
@@ -197,12 +197,12 @@ def _row_response(  # noqa: PLR0917 - called for each annotation, as above
 ) -> Response:
     """A row of JSON-MIN, CSV or TSV, which omit skipped annotations and do not mark status or ground truth."""
     cells = {name: _classes(name, row[name], seen) for name in controls if name in row}
-    found = {name: named.value(name, value) for name, (value, is_class) in cells.items() if is_class}
+    labels = {name: named.value(name, value) for name, (value, is_class) in cells.items() if is_class}
     item = cell(row, options.item or "id", place)
     time = known(row.get(options.time or "created_at"))
     text = item_text(row, options, place, *(name for name in TEXTS if name not in controls))
     who, number = known(row.get("annotator")), _number(row.get("annotation_id"))
-    return Response(item, who, found, time, row=number, text=text, is_complete=True, fields=row)
+    return Response(item, who, labels, time, row=number, text=text, is_complete=True, fields=row)
 
 
 def _classes(control: str, value: Any, seen: Seen) -> tuple[Value, bool]:
@@ -212,21 +212,21 @@ def _classes(control: str, value: Any, seen: Seen) -> tuple[Value, bool]:
     """
     decoded = _decoded(value) if isinstance(value, str) and value[:2] in ('{"', '["', "[{") else value
     if not isinstance(decoded, list) or not decoded or not all(isinstance(each, dict) for each in decoded):
-        found = simple_value(decoded) if isinstance(decoded, dict) else answer(decoded)
+        label = simple_value(decoded) if isinstance(decoded, dict) else answer(decoded)
     else:
         rest = [each for each in decoded if REGIONS.isdisjoint(each)]
         seen.regions += len(decoded) - len(rest)
         if not rest:
             return None, False
         seen.repeated += len(rest) > 1
-        found = simple_value(rest[0])
+        label = simple_value(rest[0])
         for each in rest[1:]:
-            found = both(found, simple_value(each))
+            label = both(label, simple_value(each))
         if "rating" in rest[0]:
             seen.ratings.add(control)
-    if found:
+    if label:
         seen.controls.add(control)
-    return found, True
+    return label, True
 
 
 def _decoded(text: str) -> Any:

@@ -32,8 +32,10 @@ def responses(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Re
     with opened(source) as connection:
         configs = dict(rows(connection, PROJECTS))
         annotations, drafts = rows(connection, ANNOTATIONS), rows(connection, DRAFTS)
-    given = given_aliases(options)
-    named = {project: given if given.by_control else aliases(config or "") for project, config in configs.items()}
+    from_user = given_aliases(options)
+    named = {
+        project: from_user if from_user.by_control else aliases(config or "") for project, config in configs.items()
+    }
     many = len({row[2] for row in (*annotations, *drafts)}) > 1
     for row, record in _chosen(annotations, "annotation", options):
         prefix = f"{row[2]}/" if many else ""
@@ -41,41 +43,49 @@ def responses(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Re
     for row, record in _chosen(drafts, "draft", options):
         number, _, project, _, result, user, email = row
         place = f"draft {number}"
-        found = _answers(place, result, named.get(project, Aliases()), f"{project}/" if many else "", seen)
+        by_suffix = _answers(place, result, named.get(project, Aliases()), f"{project}/" if many else "", seen)
         item, text = _item(place, record, options)
         by = email if options.annotator == "email" else user
-        for of_item, values in found.items():
-            yield Response(item + of_item, by, values, None, "draft", row=AFTER_ALL, text=text, fields=record)
+        for suffix, values in by_suffix.items():
+            yield Response(item + suffix, by, values, None, "draft", row=AFTER_ALL, text=text, fields=record)
 
 
 def _chosen(
-    found: Sequence[tuple[Any, ...]], what: str, options: ReaderOptions
+    table: Sequence[tuple[Any, ...]], what: str, options: ReaderOptions
 ) -> Iterator[tuple[tuple[Any, ...], Record]]:
     """The rows with their tasks, filtered by --where."""
-    for row in found:
+    for row in table:
         data = _decoded(f"{what} {row[0]}", row[3] or "{}")
         record = {"id": row[1], "project": row[2], "data": data}
-        if options.where is None or any(True for _ in options.where.some([("", 0, record)])):
+        if options.where is None or any(True for _ in options.where.filtered([("", 0, record)])):
             yield row, record
 
 
 def _annotation(
-    found: tuple[tuple[Any, ...], Record], options: ReaderOptions, named: Aliases, prefix: str, seen: Seen
+    entry: tuple[tuple[Any, ...], Record], options: ReaderOptions, named: Aliases, prefix: str, seen: Seen
 ) -> Iterator[Response]:
-    row, record = found
+    row, record = entry
     number, _, _, _, result, cancelled, gold, created, by, editor, email = row
     place = f"annotation {number}"
     item, text = _item(place, record, options)
     seen.edited += editor is not None and editor != by
     who = email if options.annotator == "email" else by
     status = "cancelled" if is_true(cancelled) else "submitted"
-    given = _answers(place, result, named, prefix, seen)
-    is_complete = status == "submitted" and len(given) == 1
-    for of_item, values in given.items():
-        if values or len(given) == 1:
-            number_of, is_gold = int(number), is_true(gold)
+    by_suffix = _answers(place, result, named, prefix, seen)
+    is_complete = status == "submitted" and len(by_suffix) == 1
+    for suffix, values in by_suffix.items():
+        if values or len(by_suffix) == 1:
             yield Response(
-                item + of_item, who, values, created, status, is_gold, number_of, text, is_complete, fields=record
+                item + suffix,
+                who,
+                values,
+                created,
+                status,
+                is_true(gold),
+                int(number),
+                text,
+                is_complete,
+                fields=record,
             )
 
 
@@ -88,8 +98,10 @@ def _item(place: str, record: Record, options: ReaderOptions) -> tuple[str, str 
 
 def _answers(place: str, result: str | None, named: Aliases, prefix: str, seen: Seen) -> dict[str, dict[str, Any]]:
     """The answers by item and control; with several projects in the database, prefixed with the project."""
-    found = answers(place, _decoded(place, result or "[]"), named, seen)
-    return {of_item: {prefix + control: value for control, value in given.items()} for of_item, given in found.items()}
+    by_suffix = answers(place, _decoded(place, result or "[]"), named, seen)
+    return {
+        suffix: {prefix + control: value for control, value in labels.items()} for suffix, labels in by_suffix.items()
+    }
 
 
 def _decoded(place: str, text: str) -> Any:

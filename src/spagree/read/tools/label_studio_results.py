@@ -58,15 +58,15 @@ class _Config(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.control = ""
-        self.found: dict[str, dict[str, str]] = {}
+        self.aliases: dict[str, dict[str, str]] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Remember the control, and each choice with an alias."""
-        given = dict(attrs)
-        if given.get("name") and given.get("toname"):
-            self.control = given["name"] or ""
-        if tag == "choice" and given.get("alias") and given.get("value"):
-            self.found.setdefault(self.control, {})[given["alias"] or ""] = given["value"] or ""
+        attributes = dict(attrs)
+        if attributes.get("name") and attributes.get("toname"):
+            self.control = attributes["name"] or ""
+        if tag == "choice" and attributes.get("alias") and attributes.get("value"):
+            self.aliases.setdefault(self.control, {})[attributes["alias"] or ""] = attributes["value"] or ""
 
 
 def aliases(config: str) -> Aliases:
@@ -78,22 +78,22 @@ def aliases(config: str) -> Aliases:
     """
     parser = _Config()
     parser.feed(config)
-    return Aliases(parser.found)
+    return Aliases(parser.aliases)
 
 
-def given_aliases(asked: ReaderOptions) -> Aliases:
+def given_aliases(options: ReaderOptions) -> Aliases:
     """The aliases in the configuration the user named; none without one."""
-    if asked.config is None:
+    if options.config is None:
         return Aliases()
     try:
-        text = Path(asked.config).read_text("utf-8-sig")
+        text = Path(options.config).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(
-            f"--config {asked.config}: cannot be read ({error}); give the labelling configuration"
+            f"--config {options.config}: cannot be read ({error}); give the labelling configuration"
         ) from None
     if "<" not in text:
         raise DataError(
-            f"--config {asked.config}: not a labelling configuration (XML); copy it from the project settings"
+            f"--config {options.config}: not a labelling configuration (XML); copy it from the project settings"
         )
     return aliases(text)
 
@@ -103,7 +103,7 @@ def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> di
 
     Marked regions and choices about a region are not classes: they are counted and ignored.
     """
-    found: dict[str, dict[str, Value]] = {"": {}}
+    by_suffix: dict[str, dict[str, Value]] = {"": {}}
     for each in result:
         if not isinstance(each, dict):
             raise DataError(f"{place}: a result should be an object, found {shown(as_text(each))}")
@@ -116,16 +116,16 @@ def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> di
             seen.regions += 1
             continue
         control = intern(str(control))
-        given = named.value(control, simple_value(value)) if named.by_control else simple_value(value)
-        of_item = found[""] if number is None else found.setdefault(f" {as_text(number)}", {})
-        if control in of_item:
+        label = named.value(control, simple_value(value)) if named.by_control else simple_value(value)
+        labels = by_suffix[""] if number is None else by_suffix.setdefault(f" {as_text(number)}", {})
+        if control in labels:
             seen.repeated += 1
-            given = both(of_item[control], given)
-        of_item[control] = given
+            label = both(labels[control], label)
+        labels[control] = label
         seen.controls.add(control)
         if "rating" in value:
             seen.ratings.add(control)
-    return found
+    return by_suffix
 
 
 def person(who: Any, options: ReaderOptions) -> str | None:

@@ -85,15 +85,15 @@ def _decoded(content: bytes, *, needs_fields: bool) -> list[Any]:
         alone = (b"[" + bytes(part) + b"]" for part in parts)
         return _joined(each for part in alone for each in _decoded(part, needs_fields=needs_fields))
     may_link = b"/" in content and b"http" in content  # the first test is fast and rarely true
-    found = [*map(_fields, OUTER.decode(content))] if needs_fields or may_link else [NO_FIELDS] * len(tasks)
+    fields = [*map(_fields, OUTER.decode(content))] if needs_fields or may_link else [NO_FIELDS] * len(tasks)
     ends = sorted({0, *(place for place, task in enumerate(tasks, 1) if task.drafts), len(tasks)})
-    return [Usual(tasks[start:end], found[start:end]) for start, end in pairwise(ends)]
+    return [Usual(tasks[start:end], fields[start:end]) for start, end in pairwise(ends)]
 
 
-def _joined(found: Iterable[Any]) -> list[Any]:
+def _joined(parts: Iterable[Any]) -> list[Any]:
     """The same, with as many usual tasks together as possible."""
     joined: list[Any] = []
-    for each in found:
+    for each in parts:
         last = joined[-1] if joined else None
         if isinstance(each, Usual) and isinstance(last, Usual) and not last.objects[-1].drafts:
             last.objects += each.objects
@@ -129,8 +129,8 @@ class UsualTasks:
         sizes = [len(task.annotations) for task in tasks]
         if any(sizes):
             repeated = partial(_repeated, sizes=sizes)
-            found = map(astuple, chain.from_iterable([task.annotations for task in tasks]))
-            numbers, people, times, results, changed, cancelled, golds = zip(*found, strict=True)
+            annotations = map(astuple, chain.from_iterable([task.annotations for task in tasks]))
+            numbers, people, times, results, changed, cancelled, golds = zip(*annotations, strict=True)
             names = {by: str(by) for by in {*people}}
             self.seen.edited += sum([who not in (None, by) for who, by in zip(changed, people, strict=True)])
             yield Responses(
@@ -146,9 +146,9 @@ class UsualTasks:
                 repeated(usual.fields),
             )
         for draft in tasks[-1].drafts or ():
-            given, who = self._answers(places[-1:], [draft.result])[0], person(draft.user, self.options)
+            labels, who = self._answers(places[-1:], [draft.result])[0], person(draft.user, self.options)
             fields = usual.fields[-1]
-            yield Response(items[-1], who, given, None, "draft", row=AFTER_ALL, text=texts[-1], fields=fields)
+            yield Response(items[-1], who, labels, None, "draft", row=AFTER_ALL, text=texts[-1], fields=fields)
 
     def _item(self, place: str, task: _Task) -> str:
         return cell(task.data, self.options.item, place) if self.options.item else str(task.id)
@@ -161,10 +161,10 @@ class UsualTasks:
             else tuple([each for part in result for each in (part.from_name, bytes(part.value))])
             for result in results
         ]
-        known = map(self.shared.get, keys)
+        earlier = map(self.shared.get, keys)
         return [
-            self._understood(place, key) if found is None else found
-            for found, place, key in zip(known, places, keys, strict=True)
+            self._understood(place, key) if labels is None else labels
+            for labels, place, key in zip(earlier, places, keys, strict=True)
         ]
 
     def _understood(self, place: str, key: Key) -> dict[str, Value]:
@@ -172,7 +172,7 @@ class UsualTasks:
         result = [{"from_name": control, "value": FAST.decode(value)} for control, value in parts]
         seen = self.seen
         before = seen.regions, seen.repeated
-        found = answers(place, result, self.named, seen)[""]
+        labels = answers(place, result, self.named, seen)[""]
         if before == (seen.regions, seen.repeated) and len(self.shared) < MOST_SHARED:  # nothing to count again
-            self.shared[key] = found
-        return found
+            self.shared[key] = labels
+        return labels

@@ -51,8 +51,8 @@ def _refuse_others(place: str, row: Record) -> None:
 def _response(place: str, number: int, item: str, text: str | None, label: Record) -> Response:
     details = part(label, "label_details", dict, place)
     performance = part(label, "performance_details", dict, place)
-    found = part(part(label, "annotations", dict, place), "classifications", list, place)
-    named = entries(found, place)
+    classifications = part(part(label, "annotations", dict, place), "classifications", list, place)
+    named = entries(classifications, place)
     answers = {known(each.get("value")) or cell(each, "name", place): _value(place, each) for each in named}
     return Response(
         item,
@@ -66,13 +66,15 @@ def _response(place: str, number: int, item: str, text: str | None, label: Recor
     )
 
 
-def _value(place: str, found: Record) -> Value:
+def _value(place: str, classification: Record) -> Value:
     """The answer to a classification: one choice, several, or a text."""
-    if "checklist_answers" in found:
-        return one_or_more(_name(each) for each in entries(part(found, "checklist_answers", list, place), place))
-    if "radio_answer" in found:
-        return known(_name(part(found, "radio_answer", dict, place)))
-    return known(part(found, "text_answer", dict, place).get("content"))
+    if "checklist_answers" in classification:
+        return one_or_more(
+            _name(each) for each in entries(part(classification, "checklist_answers", list, place), place)
+        )
+    if "radio_answer" in classification:
+        return known(_name(part(classification, "radio_answer", dict, place)))
+    return known(part(classification, "text_answer", dict, place).get("content"))
 
 
 def _name(choice: Record) -> str:

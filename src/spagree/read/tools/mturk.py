@@ -53,8 +53,8 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response | Res
     wanted = {"HITId", "WorkerId", "AssignmentStatus", options.time or "SubmitTime", options.item, options.text}
     texts = _texts(source, options)
     wanted.update(texts.values())
-    found = tables(source, options, lambda name: name in wanted or name.startswith(ANSWER) or _is_link(name), OMITTED)
-    batches = [_Batch(source.name, lines, cells, options, texts) for lines, cells in found]
+    frames = tables(source, options, lambda name: name in wanted or name.startswith(ANSWER) or _is_link(name), OMITTED)
+    batches = [_Batch(source.name, lines, cells, options, texts) for lines, cells in frames]
     if options.item is None:
         _tell_repeats(source, options, batches)
     kinds = _Boxes([fields for batch in batches for fields in batch.answers])
@@ -89,12 +89,12 @@ class _Batch:
         names = [name for name in self.cells.columns if name.startswith(ANSWER) and name != CROWD]
         shared = _Shared([name[len(ANSWER) :] for name in names])
         rows = zip(*map(self._column, names), strict=True) if names else repeat((), len(self.lines))
-        found = [*map(shared.__getitem__, rows)]
+        answers = [*map(shared.__getitem__, rows)]
         if CROWD not in self.cells.columns:
-            return found
+            return answers
         return [
             fields | _crowd(f"{source}:{line}", crowd) if crowd else fields
-            for line, fields, crowd in zip(self.lines, found, self._column(CROWD), strict=True)
+            for line, fields, crowd in zip(self.lines, answers, self._column(CROWD), strict=True)
         ]
 
     def _column(self, name: str) -> Iterable[Any]:
@@ -148,10 +148,10 @@ class _Shared(dict[tuple[str | None, ...], dict[str, Value]]):
         self.names = names
 
     def __missing__(self, cells: tuple[str | None, ...]) -> dict[str, Value]:
-        found = {name: _cell(text) for name, text in zip(self.names, cells, strict=True)}
+        fields = {name: _cell(text) for name, text in zip(self.names, cells, strict=True)}
         if len(self) < MOST_SHARED:
-            self[cells] = found
-        return found
+            self[cells] = fields
+        return fields
 
 
 @lru_cache(maxsize=100)
@@ -175,13 +175,13 @@ def _tell_repeats(source: Source, options: ReaderOptions, batches: Sequence[_Bat
         columns = [name for name in cells.columns if name != "HITId"]
         for hit, *row in cells.select("HITId", *columns).iter_rows():
             inputs[tuple(row)].add(hit)
-    repeated = sum(len(found) > 1 for found in inputs.values())
+    repeated = sum(len(hits) > 1 for hits in inputs.values())
     if not repeated:
         return
     alone = [name for place, name in enumerate(columns) if len({key[place] for key in inputs}) == len(inputs)]
     remedy = f"use --item {shown(alone[0])}" if alone else "give each its own id in an Input column, for --item"
-    inputs_found = count(repeated, "input occurs", "inputs occur")
-    message = f"{inputs_found} in several HITs, and each HIT counts as a separate item; to join them, {remedy}"
+    inputs_repeated = count(repeated, "input occurs", "inputs occur")
+    message = f"{inputs_repeated} in several HITs, and each HIT counts as a separate item; to join them, {remedy}"
     options.cautions.append(Caution("inputs_repeated", message))
 
 
@@ -201,17 +201,17 @@ def _texts(source: Source, options: ReaderOptions) -> dict[str, str]:
     alone = {"": (inputs if len(inputs) == 1 else usual)[0]} if len(inputs) == 1 or usual else {}
     numbered: dict[str, str] = {}
     for name in inputs:
-        if found := _numbered(name):
-            numbered.setdefault(found[2], name)
+        if match := _numbered(name):
+            numbered.setdefault(match[2], name)
     return {**numbered, **alone}
 
 
 class _Boxes:
     """Which fields are check boxes, judging by all answers: one field per box, or all ticked boxes in one field."""
 
-    def __init__(self, given: Sequence[Mapping[str, Value]]) -> None:
+    def __init__(self, answers: Sequence[Mapping[str, Value]]) -> None:
         values: defaultdict[str, set[Value]] = defaultdict(set)
-        for fields in {id(fields): fields for fields in given}.values():  # equal answers are often one object
+        for fields in {id(fields): fields for fields in answers}.values():  # equal answers are often one object
             for field, value in fields.items():
                 values[field].add(value)
         joined = {
@@ -225,9 +225,9 @@ class _Boxes:
         }
         self.fields = tuple(dict.fromkeys(values))
 
-    def ticked(self, given: list[dict[str, Value]]) -> list[dict[str, Value]]:
+    def ticked(self, answers: list[dict[str, Value]]) -> list[dict[str, Value]]:
         """The answers of some assignments, with check boxes as the ticked options."""
-        return [*map(self._ticked, given)] if self.joined or self.boxes else given
+        return [*map(self._ticked, answers)] if self.joined or self.boxes else answers
 
     def _ticked(self, fields: dict[str, Value]) -> dict[str, Value]:
         split = {
@@ -290,12 +290,12 @@ def _numbers(source: Source, fields: Sequence[str]) -> dict[str, tuple[str, str]
 
     Only if the inputs have the same numbers: Answer.q1 and Answer.q2 alone are two questions.
     """
-    inputs = {found[2] for name in source.keys if (found := _numbered(name)) and name.startswith(INPUT)}
+    inputs = {match[2] for name in source.keys if (match := _numbered(name)) and name.startswith(INPUT)}
     stems: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for field in fields:
-        found = _numbered(field)
-        if found and found[2] in inputs:
-            stems[found[1]][found[2]] = field
+        match = _numbered(field)
+        if match and match[2] in inputs:
+            stems[match[1]][match[2]] = field
     several = {stem: fields for stem, fields in stems.items() if len(fields) > 1}
     return {field: (stem, number) for stem, fields in several.items() for number, field in fields.items()}
 

@@ -39,10 +39,10 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     if twice:
         raise DataError(f"two files are called {twice!r}; each annotator needs one file with a different name")
     for file in files:
-        found = list(_records(file, source, options))
-        names = tuple(dict.fromkeys(name for _, _, row in found for name in row))
-        roles = _roles(file, names, options) if found else {}
-        for place, number, row in found:
+        rows = list(_records(file, source, options))
+        names = tuple(dict.fromkeys(name for _, _, row in rows for name in row))
+        roles = _roles(file, names, options) if rows else {}
+        for place, number, row in rows:
             value = row.get(roles[LABEL])
             label = from_text(value) if isinstance(value, str) else answer(value)
             time = known(row.get(roles[TIME])) if TIME in roles else None
@@ -82,11 +82,11 @@ def _records(file: File, source: Source, options: ReaderOptions) -> Iterator[tup
 
 def _roles(file: File, names: Sequence[str], options: ReaderOptions) -> dict[str, str]:
     named = {ITEM: options.item, LABEL: options.question, TIME: options.time}
-    found = columns.resolve(names, named, (ITEM, LABEL, TIME)).positions
-    lacking = [option for role, option in ((ITEM, "--item"), (LABEL, "--question")) if role not in found]
+    positions = columns.resolve(names, named, (ITEM, LABEL, TIME)).positions
+    lacking = [option for role, option in ((ITEM, "--item"), (LABEL, "--question")) if role not in positions]
     if lacking:
         raise ColumnError(f"{file.name}: name the column with {' and '.join(lacking)}; columns: {listed(names)}")
-    return {role: names[position] for role, position in found.items()}
+    return {role: names[position] for role, position in positions.items()}
 
 
 TOOL = Tool(

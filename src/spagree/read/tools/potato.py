@@ -49,16 +49,16 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     states = [(place, record) for _, (place, _, record) in entries if LABELS in record]
     actions = [(place, record) for _, (place, _, record) in entries if "action_type" in record]
     times = _times(actions)
-    known_users = {cell(record, "user_id", place) for place, record in states}
-    alone = [(place, each) for place, each in actions if cell(each, "user_id", place) not in known_users]
+    users = {cell(record, "user_id", place) for place, record in states}
+    alone = [(place, each) for place, each in actions if cell(each, "user_id", place) not in users]
     if alone:
         options.cautions.append(Caution("history_only", HISTORY_ONLY))
-    given = {
+    by_item = {
         (cell(state, "user_id", place), item): _pairs(f"{place}: {item}", labels)
         for place, state in states
         for item, labels in part(state, LABELS, dict, place).items()
     }
-    yield from _responses(given, times)
+    yield from _responses(by_item, times)
     yield from _from_actions(alone, times)
 
 
@@ -74,38 +74,38 @@ def _files(source: Source) -> Iterator[File]:
 
 def _times(actions: Sequence[tuple[str, Record]]) -> Times:
     """When each user last changed each answer, in the server's local time, which is enough for ordering."""
-    found: dict[tuple[str, str, str], str] = {}
+    latest: dict[tuple[str, str, str], str] = {}
     for place, each in actions:
         key = (cell(each, "user_id", place), cell(each, "instance_id", place), cell(each, "schema_name", place))
-        found[key] = max(found.get(key, ""), as_text(each.get("timestamp")))
-    return found
+        latest[key] = max(latest.get(key, ""), as_text(each.get("timestamp")))
+    return latest
 
 
-def _responses(given: Mapping[tuple[str, str], Sequence[Pair]], times: Times) -> Iterator[Response]:
+def _responses(labels: Mapping[tuple[str, str], Sequence[Pair]], times: Times) -> Iterator[Response]:
     """The answers of each user to each item; each row of a grid (multirate) is a separate item."""
-    grids = _grids(given.values())
-    for (user, item), pairs in given.items():
+    grids = _grids(labels.values())
+    for (user, item), pairs in labels.items():
         last = max((times.get((user, item, schema), "") for schema, _, _ in pairs), default="") or None
-        found: defaultdict[str, list[str]] = defaultdict(list)
+        by_schema: defaultdict[str, list[str]] = defaultdict(list)
         rows: defaultdict[str, dict[str, Value]] = defaultdict(dict)
         for schema, name, value in pairs:
             if schema in grids:
                 rows[name][schema] = value or None
             else:
-                found[schema].append(_label(schema, name, value))
-        answers = {schema: one_or_more(_choices(names)) for schema, names in found.items()}
+                by_schema[schema].append(_label(schema, name, value))
+        answers = {schema: one_or_more(_choices(names)) for schema, names in by_schema.items()}
         if answers or not rows:
             yield Response(item, user, answers, last, is_complete=not grids)
         yield from (Response(f"{item} {row}", user, rated, last) for row, rated in rows.items())
 
 
-def _grids(given: Iterable[Sequence[Pair]]) -> set[str]:
+def _grids(labels: Iterable[Sequence[Pair]]) -> set[str]:
     """The schemas that rate each of their options: some option has different values in different answers.
 
     An option that can only be chosen always has the same value.
     """
     values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for pairs in given:
+    for pairs in labels:
         for schema, name, value in pairs:
             if name not in FREE and name not in (schema, REMARK):
                 values[schema, name].add(value)
@@ -115,11 +115,11 @@ def _grids(given: Iterable[Sequence[Pair]]) -> set[str]:
 def _pairs(place: str, labels: Any) -> list[Pair]:
     """A list of [{schema, name}, value]; the documentation shows {schema: {labels: {name: true}}}."""
     if isinstance(labels, dict):
-        shown_labels = {schema: part(given, "labels", dict, place) for schema, given in labels.items()}
+        shown_labels = {schema: part(options, "labels", dict, place) for schema, options in labels.items()}
         return [
             (schema, name, as_text(value))
-            for schema, given in shown_labels.items()
-            for name, value in given.items()
+            for schema, options in shown_labels.items()
+            for name, value in options.items()
             if value
         ]
     if not isinstance(labels, list):
@@ -161,8 +161,8 @@ def _from_actions(actions: Sequence[tuple[str, Record]], times: Times) -> Iterat
         options.pop((schema, name), None)
         if not is_off and action in ("add_label", "update_label"):
             options[schema, name] = value
-    given = {key: [(*option, value) for option, value in options.items()] for key, options in chosen.items()}
-    return _responses(given, times)
+    labels = {key: [(*option, value) for option, value in options.items()] for key, options in chosen.items()}
+    return _responses(labels, times)
 
 
 TOOL = Tool(

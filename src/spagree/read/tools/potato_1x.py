@@ -17,9 +17,9 @@ FILLED_IN = ("text_box", "slider", "text", "number")  # names of inputs whose va
 
 def responses(entries: Sequence[tuple[str, str, Record]], options: ReaderOptions) -> Iterator[Response]:
     """Every instance of every annotator; each row of a grid is a separate item."""
-    given = [(who, place, record, _labels(place, record)) for who, place, record in entries]
-    grids = _grids([labels for *_, labels in given])
-    for who, place, record, labels in given:
+    labelled = [(who, place, record, _labels(place, record)) for who, place, record in entries]
+    grids = _grids([labels for *_, labels in labelled])
+    for who, place, record, labels in labelled:
         item, text = cell(record, "id", place), item_text(record, options, place, "displayed_text", "text")
         plain = {name: _value(values) for name, values in labels.items() if name not in grids}
         if plain or not labels:
@@ -37,19 +37,19 @@ def annotator(path: Path) -> str:
 
 
 def _labels(place: str, record: Record) -> dict[str, dict[str, str]]:
-    found = part(record, LABELS, dict, place)
+    schemas = part(record, LABELS, dict, place)
     return {
-        name: {option: as_text(value) for option, value in part(found, name, dict, place).items()} for name in found
+        name: {option: as_text(value) for option, value in part(schemas, name, dict, place).items()} for name in schemas
     }
 
 
-def _grids(given: Sequence[Mapping[str, Mapping[str, str]]]) -> set[str]:
+def _grids(all_labels: Sequence[Mapping[str, Mapping[str, str]]]) -> set[str]:
     """The questions that are grids: some row has different ratings in different answers.
 
     An option of a choice always has the same value, its number on the form or true.
     """
     values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for labels in given:
+    for labels in all_labels:
         for name, options in labels.items():
             for option, value in options.items():
                 values[name, option].add(value)

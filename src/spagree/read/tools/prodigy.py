@@ -96,8 +96,8 @@ def _item(place: str, task: Record, is_choice: bool, options: ReaderOptions) -> 
 def _person(task: Record, name: str | None, options: ReaderOptions) -> str | None:
     """The person; None for a session named only by its time."""
     named = task.get(options.annotator) if options.annotator else None
-    found = known(named or task.get("_annotator_id") or task.get("_session_id"))
-    return name if found is None or UNNAMED.search(found) else found
+    person = known(named or task.get("_annotator_id") or task.get("_session_id"))
+    return name if person is None or UNNAMED.search(person) else person
 
 
 TOOL = Tool(

@@ -46,8 +46,8 @@ def read_export(
     if options.text is not None and not export.texts:
         raise UsageError(f"--text {options.text!r}: no item of this export has such a text; leave it out")
     questions = export.chosen(options.question, every=every, name=source.name)
-    told = {question: _understood(source, export, question, options, rules) for question in questions}
-    return {question: _annotations(export, question, options, told[question], missing) for question in questions}
+    understood = {question: _understood(source, export, question, options, rules) for question in questions}
+    return {question: _annotations(export, question, options, understood[question], missing) for question in questions}
 
 
 @contextmanager
@@ -101,8 +101,8 @@ def _control_questions(size: int) -> Iterator[Caution]:
     """A caution for ground truth that counts."""
     if size:
         marked = count(size, "annotation is", "annotations are")
-        told = f"{marked} marked as ground truth, as control questions are, and counted; to leave them out: "
-        yield Caution("control_questions", told + "--ground-truth drop")
+        message = f"{marked} marked as ground truth, as control questions are, and counted; to leave them out: "
+        yield Caution("control_questions", message + "--ground-truth drop")
 
 
 def _two_texts(export: Export) -> Iterator[Caution]:
@@ -121,11 +121,11 @@ def _two_texts(export: Export) -> Iterator[Caution]:
 def _understood(source: Source, export: Export, question: str, options: ReaderOptions, rules: Rules) -> Understood:
     """Where each role came from, in the tool's or the user's words, and what counted."""
     tool = export.tool
-    found = {role: getattr(options, role) or tool.fields.get(role, "") for role in (ITEM, ANNOTATOR, TIME)}
-    columns = {ITEM: found[ITEM], ANNOTATOR: found[ANNOTATOR], LABEL: question, TIME: found[TIME], **_named(options)}
+    fields = {role: getattr(options, role) or tool.fields.get(role, "") for role in (ITEM, ANNOTATOR, TIME)}
+    columns = {ITEM: fields[ITEM], ANNOTATOR: fields[ANNOTATOR], LABEL: question, TIME: fields[TIME], **_named(options)}
     others = [name for name in export.questions if name != question]
     more = [f"other questions: {', '.join(others)}"] if others else []
     counted = f"counted: {rules.in_words(tool, export.statuses)}"
     notes = [options.notes[question]] if question in options.notes else []
-    some = [] if options.where is None else [options.where.in_words()]
-    return Understood(source.name, tool.name, columns, rules=(*some, *more, *notes, counted))
+    conditions = [] if options.where is None else [options.where.in_words()]
+    return Understood(source.name, tool.name, columns, rules=(*conditions, *more, *notes, counted))

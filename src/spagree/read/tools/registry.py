@@ -62,26 +62,28 @@ def load(name: str) -> Tool:
         return tool
     from spagree.read.tools.tool import Tool
 
-    found = extensions.load(extensions.READERS, name)
-    if not isinstance(found, Tool):
-        raise UsageError(f"--format {name}: its package offers {type(found).__name__}, not a Tool; update the package")
-    return found
+    extension = extensions.load(extensions.READERS, name)
+    if not isinstance(extension, Tool):
+        raise UsageError(
+            f"--format {name}: its package offers {type(extension).__name__}, not a Tool; update the package"
+        )
+    return extension
 
 
 def find(source: Source, format: str) -> Tool | None:
     """The tool the user named, or the one that recognises the source; None for a plain table."""
     if format != "auto":
         return load(format)
-    found = [tool for tool in map(load, _candidates(source)) if tool.recognise(source)]
-    if len(found) > 1:
-        names = ", ".join(f"--format {tool.name}" for tool in found)
-        titles = " and of ".join(tool.title for tool in found)
+    tools = [tool for tool in map(load, _candidates(source)) if tool.recognise(source)]
+    if len(tools) > 1:
+        names = ", ".join(f"--format {tool.name}" for tool in tools)
+        titles = " and of ".join(tool.title for tool in tools)
         raise UsageError(f"{source.name}: could be an export of {titles}; say which: {names}, or --format long")
-    if not found or found[0].name == "huggingface":  # whose column names are not fixed
+    if not tools or tools[0].name == "huggingface":  # whose column names are not fixed
         unreadable.refuse(source)
-    if not found and source.shape in (DATABASE, SERVER):
+    if not tools and source.shape in (DATABASE, SERVER):
         raise needed(source.name, source.keys)
-    return found[0] if found else None
+    return tools[0] if tools else None
 
 
 def _candidates(source: Source) -> Iterator[str]:

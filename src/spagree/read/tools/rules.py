@@ -28,19 +28,19 @@ class Rules:
     empty: str = "drop"
 
     def __post_init__(self) -> None:
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise unknown_name(f"value of --{name.replace('_', '-')}", str(getattr(self, name)), known)
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise unknown_name(f"value of --{name.replace('_', '-')}", str(getattr(self, name)), choices)
 
     def counted(self, tool: Tool) -> tuple[str, ...]:
         """The statuses that count, in the tool's own words."""
-        known = tuple(dict.fromkeys((*tool.counted, *tool.statuses)))
-        for given in self.status:
-            if not known:
-                raise UsageError(f"--status {given}: {tool.title} exports have no status; leave it out")
-            if given.lower() not in known:
-                raise unknown_name("status", given, known)
-        return tuple(given.lower() for given in self.status) or tool.counted
+        statuses = tuple(dict.fromkeys((*tool.counted, *tool.statuses)))
+        for status in self.status:
+            if not statuses:
+                raise UsageError(f"--status {status}: {tool.title} exports have no status; leave it out")
+            if status.lower() not in statuses:
+                raise unknown_name("status", status, statuses)
+        return tuple(status.lower() for status in self.status) or tool.counted
 
     def in_words(self, tool: Tool, seen: frozenset[str]) -> str:
         """The rules in the words of the summary; the status only if responses have one."""

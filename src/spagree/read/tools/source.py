@@ -93,14 +93,14 @@ def _single(sources: Sequence[Any]) -> str:
 
 
 def _folder(path: Path) -> Source:
-    found: list[File] = []
+    regular: list[File] = []
     for folder, _, files in os.walk(path, onerror=_refuse_unreadable):
         inside = [Path(folder) / file for file in files]
-        found += [File(file, str(file)) for file in inside if file.is_file()]  # no pipes: they block
-        if len(found) > MOST_FILES:
+        regular += [File(file, str(file)) for file in inside if file.is_file()]  # no pipes: they block
+        if len(regular) > MOST_FILES:
             raise FileError(f"{path}: more than {MOST_FILES:,} files; name the folder of the export itself")
-    refuse_equal(found)
-    names = {str(Path(file.name).relative_to(path)): "" for file in found}
+    refuse_equal(regular)
+    names = {str(Path(file.name).relative_to(path)): "" for file in regular}
     return Source(str(path), FOLDER, dict(sorted(names.items())), path=str(path))
 
 
@@ -161,7 +161,7 @@ def _peeked(origin: Source, encoding: str | None, scratch: Path) -> Source:
         return replace(origin, keys=dict.fromkeys(opened.names, ""))
     if origin.shape == OBJECTS:
         objects = first_objects(as_utf8(file, encoding, scratch))
-        return replace(origin, keys={key: "" for each in objects for key in each}, objects=objects)
+        return replace(origin, keys={key: "" for record in objects for key in record}, objects=objects)
     if file.kind == "parquet":
         from spagree.read.files import duckdb_tables
 
@@ -173,10 +173,10 @@ def _peeked(origin: Source, encoding: str | None, scratch: Path) -> Source:
 def first_objects(file: File) -> tuple[Mapping[str, Any], ...]:
     """The first objects of a JSON file: an array, one object per line, or one object over many lines."""
     text = head(file, HEAD).decode("utf-8-sig", errors="replace")
-    found = list(_decoded(text))
-    if not found and len(text) >= HEAD:
-        found = list(_decoded(file.path.read_text("utf-8-sig", errors="replace")))
-    return tuple(each for each in found if isinstance(each, dict))
+    values = list(_decoded(text))
+    if not values and len(text) >= HEAD:
+        values = list(_decoded(file.path.read_text("utf-8-sig", errors="replace")))
+    return tuple(value for value in values if isinstance(value, dict))
 
 
 def _decoded(text: str) -> Iterator[Any]:

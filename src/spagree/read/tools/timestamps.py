@@ -42,9 +42,9 @@ def seconds(texts: polars.Series, clock: Callable[[str], float | None]) -> polar
         zone = column.str.slice(20, 3).replace_strict(HOURS, default=None, return_dtype=polars.Int64)
         read = day.str.to_datetime(AMAZON_FORMAT, strict=False) - polars.duration(hours=zone)
     moments = texts.to_frame().select(read.cast(polars.Datetime("us")).dt.epoch("us").alias(texts.name)).to_series()
-    found = moments / polars.repeat(1e6, len(moments), eager=True)  # by a number, polars multiplies with its inverse
-    others = {text: clock(text) for text in texts.filter(found.is_null()).drop_nulls().unique()}
-    return found.fill_null(texts.replace_strict(others, default=None, return_dtype=polars.Float64)) if others else found
+    times = moments / polars.repeat(1e6, len(moments), eager=True)  # by a number, polars multiplies with its inverse
+    others = {text: clock(text) for text in texts.filter(times.is_null()).drop_nulls().unique()}
+    return times.fill_null(texts.replace_strict(others, default=None, return_dtype=polars.Float64)) if others else times
 
 
 def usual(text: str) -> float | None:
@@ -76,10 +76,10 @@ def mturk(text: str) -> float | None:
     if len(parts) != 6:  # noqa: PLR2004
         return usual(text)
     _, month, day, clock, zone, year = parts
-    found = CLOCK.fullmatch(clock)
-    if month not in MONTHS or zone not in HOURS or not (year.isdecimal() and day.isdecimal()) or not found:
+    match = CLOCK.fullmatch(clock)
+    if month not in MONTHS or zone not in HOURS or not (year.isdecimal() and day.isdecimal()) or not match:
         return None
-    moment = _seconds(int(year), MONTHS[month], int(day), *map(int, found.groups()))
+    moment = _seconds(int(year), MONTHS[month], int(day), *map(int, match.groups()))
     return None if moment is None else moment - 3600 * HOURS[zone]
 
 
@@ -89,10 +89,10 @@ def american(text: str) -> float | None:
     >>> american("1/2/1970 00:00:10")
     86410.0
     """
-    found = AMERICAN.fullmatch(text.strip())
-    if not found:
+    match = AMERICAN.fullmatch(text.strip())
+    if not match:
         return usual(text)
-    month, day, year, hour, minute, second = map(int, found.groups())
+    month, day, year, hour, minute, second = map(int, match.groups())
     return _seconds(year, month, day, hour, minute, second)
 
 

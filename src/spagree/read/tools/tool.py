@@ -79,8 +79,8 @@ class ReaderOptions:
 
     def needs(self, name: str) -> bool:
         """Whether the user named this field of a record, or it may hold the address of the task."""
-        is_asked = self.where is not None and self.where.names(name)
-        return is_asked or name in (self.cluster, self.by) or names_link(name)
+        is_condition = self.where is not None and self.where.names(name)
+        return is_condition or name in (self.cluster, self.by) or names_link(name)
 
 
 @dataclass(frozen=True, slots=True)

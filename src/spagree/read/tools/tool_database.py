@@ -26,8 +26,8 @@ def opened(source: Source) -> Iterator[Any]:
 
 def rows(connection: Any, query: str) -> Sequence[tuple[Any, ...]]:
     """All rows of a query; its columns are cast to text, so both kinds of database give the same values."""
-    found: Sequence[tuple[Any, ...]] = connection.execute(query).fetchall()
-    return found
+    table: Sequence[tuple[Any, ...]] = connection.execute(query).fetchall()
+    return table
 
 
 def is_true(text: str | None) -> bool:

@@ -28,12 +28,12 @@ def recognise(source: Source) -> bool:
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each classification; tasks of different workflows are different questions."""
     wanted = {*WANTED, options.item, options.annotator, options.time}
-    found = list(records(source, options, wanted.__contains__))
+    classifications = list(records(source, options, wanted.__contains__))
     names = _names({(row.get("workflow_id", ""), task, as_text(each.get("task_label")))
-                    for place, _, row in found for task, each in _tasks(place, row)})  # fmt: skip
+                    for place, _, row in classifications for task, each in _tasks(place, row)})  # fmt: skip
     seen: Counter[str] = Counter()
     answered = False
-    for place, line, row in found:
+    for place, line, row in classifications:
         answers = _answers(place, row, names, seen)
         who = known(cell(row, options.annotator or "user_name", place))
         seen["not logged in"] += (who or "").startswith(UNKNOWN)
@@ -52,31 +52,31 @@ def _tasks(place: str, row: Record) -> list[tuple[str, Record]]:
     return [(cell(each, "task", place), each) for each in tasks]
 
 
-def _names(asked: set[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
+def _names(tasks: set[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
     """The name of each task, with its workflow and text if the same name asks different things.
 
     >>> _names({("7", "T0", "Cat?"), ("7", "T0", "Dog?"), ("7", "T1", "How many?")})[("7", "T0", "Dog?")]
     'T0: Dog?'
     """
-    workflows = {(task, workflow) for workflow, task, _ in asked}
-    texts = {(workflow, task, text) for workflow, task, text in asked if text}
+    workflows = {(task, workflow) for workflow, task, _ in tasks}
+    texts = {(workflow, task, text) for workflow, task, text in tasks if text}
     in_several, asks_several = Counter(task for task, _ in workflows), Counter((w, task) for w, task, _ in texts)
     return {
         (workflow, task, text): (f"{workflow}/" if in_several[task] > 1 else "")
         + task
         + (f": {text}" if text and asks_several[workflow, task] > 1 else "")
-        for workflow, task, text in asked
+        for workflow, task, text in tasks
     }
 
 
 def _answers(
     place: str, row: Record, names: Mapping[tuple[str, str, str], str], seen: Counter[str]
 ) -> dict[str, Value]:
-    found: dict[str, Value] = {}
+    answers: dict[str, Value] = {}
     for task, each in _tasks(place, row):
         name = names[row.get("workflow_id", ""), task, as_text(each.get("task_label"))]
-        found.update(_values(name, each.get("value"), seen))
-    return found
+        answers.update(_values(name, each.get("value"), seen))
+    return answers
 
 
 def _values(task: str, value: Any, seen: Counter[str]) -> list[tuple[str, Value]]:
@@ -89,7 +89,7 @@ def _values(task: str, value: Any, seen: Counter[str]) -> list[tuple[str, Value]
         return [(task, one_or_more(as_text(each.get("choice")) for each in objects)), *_survey(task, objects)]
     if "task" in names:
         inner = [(f"{task}/{as_text(each.get('task'))}", each.get("value")) for each in objects]
-        return [found for name, part_value in inner for found in _values(name, part_value, seen)]
+        return [answers for name, part_value in inner for answers in _values(name, part_value, seen)]
     if "option" in names or names <= {"value", "label"}:
         return [(task, one_or_more(as_text(each.get("label") or each.get("value")) for each in objects))]
     seen["drawings"] += len(objects)
@@ -113,8 +113,8 @@ def _text(place: str, row: Record, options: ReaderOptions) -> str | None:
 def _subject(place: str, row: Record) -> Record:
     """The manifest of the subject's upload."""
     data = _decoded(row.get("subject_data") or "{}", place, "subject_data")
-    found: list[Record] = [part(data, name, dict, place) for name in data] if isinstance(data, dict) else []
-    return found[0] if found else {}
+    subjects: list[Record] = [part(data, name, dict, place) for name in data] if isinstance(data, dict) else []
+    return subjects[0] if subjects else {}
 
 
 def _decoded(text: str, place: str, column: str) -> Any:
@@ -136,8 +136,8 @@ def _tell(seen: Counter[str], answered: bool, source: Source, options: ReaderOpt
         message = f"{count(drawings, 'drawing')} ignored: spagree compares classes"
         options.cautions.append(Caution("regions_left_aside", message))
     if unknown:
-        made = count(unknown, "classification", "classifications")
-        message = f"{made} by people who were not logged in: each internet address counts as one annotator"
+        classifications = count(unknown, "classification", "classifications")
+        message = f"{classifications} by people who were not logged in: each internet address counts as one annotator"
         options.cautions.append(Caution("not_logged_in", message))
 
 
