@@ -247,6 +247,7 @@ OBJECTS: dict[str, Any] = {
     "Kili": [{"externalId": "1", "id": "1", "labels": [{"author": {"email": "a@x"}, "jsonResponse": {}}]}],
     "COCO": {"images": [{"id": 1}], "annotations": [{"image_id": 1, "bbox": [1, 2, 3, 4]}], "categories": []},
     "CVAT": [{"version": 0, "tags": [], "shapes": [], "tracks": []}],
+    "Label Studio 0": [{"id": 1, "data": {"text": "a"}, "completions": [{"id": 1, "result": []}]}] * 2,
 }
 
 
@@ -257,6 +258,30 @@ def test_objects_are_refused_by_the_name_of_the_tool(tool: str, tmp_path: Path) 
     with pytest.raises(spagree.DataError, match=tool) as caught:
         spagree.measure(path)
     assert "table" in str(caught.value)
+
+
+@pytest.mark.parametrize(("key", "message"), [("annotations", "jq .tasks"), ("completions", "Label Studio 0")])
+def test_tasks_inside_an_object_are_refused_with_a_way_on(key: str, message: str, tmp_path: Path) -> None:
+    result = [{"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": ["good"]}}]
+    answers = [{"id": n, "completed_by": n, "result": result} for n in (1, 2)]
+    tasks = [{"id": n, "data": {"text": "a"}, key: answers} for n in range(3)]
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps({"tasks": tasks, "total": 3}))
+    with pytest.raises(spagree.DataError, match=message):
+        spagree.measure(path)
+    if key == "annotations":
+        path.write_text(json.dumps(tasks))
+        assert spagree.measure(path).spa.value == 1
+
+
+def test_columns_in_one_object_are_no_dataset_of_hugging_face(tmp_path: Path) -> None:
+    names = ("item", "annotator", "label")
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True))))
+    with pytest.raises(spagree.DataError, match="records"):
+        spagree.measure(path)
+    path.write_text(json.dumps([dict(zip(names, row, strict=True)) for row in ROWS]))
+    assert spagree.measure(path, weights="flat").spa.value == pytest.approx(SPA)
 
 
 def test_objects_are_no_labels(tmp_path: Path) -> None:

@@ -63,17 +63,24 @@ def _is_telling(record: Record) -> bool:
 
 
 def _is_table(record: Record) -> bool:
-    """One object whose rows name their items: a table inside an object, such as {"results": […], "count": 7}."""
+    """One object that holds a table: rows that name their items, as in {"results": […], "count": 7}, or columns.
+
+    >>> _is_table({"item": ["1", "1"], "annotator": ["a", "b"], "label": ["x", "y"]})
+    True
+    """
+    columns = [value for value in record.values() if isinstance(value, list)]
+    if len(columns) == len(record) and len(set(map(len, columns))) == 1:
+        return _fits(list(record), set(IDS))
     together = _together(record)
     rows = record[together] if together else ()
     is_item = _fits(list(_scalars(record)), set(IDS))
     return not is_item and isinstance(rows, list) and bool(rows) and _fits(list(rows[0]), set(IDS))
 
 
-def _fits(names: Sequence[str], known_names: set[str]) -> bool:
-    """Whether any of the names is known, in singular or plural."""
+def _fits(names: Sequence[str], usual: set[str]) -> bool:
+    """Whether any of the names is a usual one, in singular or plural."""
     plain = ["".join(character for character in name.casefold() if character.isalnum()) for name in names]
-    return any(name in known_names or name.removesuffix("s") in known_names for name in plain)
+    return any(name in usual or name.removesuffix("s") in usual for name in plain)
 
 
 def _is_who(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from spagree.errors import DataError
 from spagree.read.files.paths import head, no_table
@@ -59,7 +59,10 @@ def _refuse_several(source: Source) -> None:
 
 def _refuse_objects(source: Source) -> None:
     """By the keys of the first objects."""
-    keys = source.objects[0].keys() if source.objects else ()
+    if not source.objects:
+        return
+    keys = source.objects[0].keys()
+    _refuse_label_studio(source.name, source.objects[0])
     for what, telling in PLACES.items():
         if all(key in keys for key in telling):
             _no_classes(source, f"{what}: boxes and other places in images, without who drew them")
@@ -69,6 +72,24 @@ def _refuse_objects(source: Source) -> None:
                 f"{source.name}: looks like an export of {tool}, which spagree does not read; write its classes as a "
                 f"table with the columns item, annotator and label (they are in {where})"
             )
+
+
+def _refuse_label_studio(name: str, record: Mapping[str, Any]) -> None:
+    """Refuse tasks of version 0, and tasks inside an object."""
+    tasks = record.get("tasks")
+    if isinstance(tasks, list) and tasks and isinstance(tasks[0], dict) and "data" in tasks[0]:
+        _refuse_label_studio(name, tasks[0])
+        raise DataError(
+            f"{name}: tasks of Label Studio inside an object; save the list alone, for example with "
+            "jq .tasks FILE > tasks.json, which can be read if the tasks have their annotations"
+        )
+    if "data" in record and isinstance(record.get("completions"), list):
+        raise DataError(
+            f"{name}: an export of Label Studio 0, with completions instead of annotations, which spagree does not "
+            "read; export the project from version 1 as JSON, or write its classes as a table with the columns item, "
+            "annotator and label (they are in id, in completions[].completed_by or .created_username, and in "
+            "completions[].result[].value)"
+        )
 
 
 def _refuse_text(source: Source) -> None:
