@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words  # anywhere on the line: people add it last
     try:
-        code = _run([each for each in words if each != "--debug"], debug)
+        code = _run([word for word in words if word != "--debug"], debug)
     finally:
         if _stopped_by and hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -134,7 +134,7 @@ class _Written:
 
     def write(self, outcomes: Mapping[str, Agreement | SpagreeError]) -> None:
         """Say which files were written, on stderr: standard output is for the figures."""
-        agreements = [each for each in outcomes.values() if not isinstance(each, SpagreeError)]
+        agreements = [outcome for outcome in outcomes.values() if not isinstance(outcome, SpagreeError)]
         if self.report and agreements:
             with working("drawing the report"):
                 from spagree.all_questions import report_questions

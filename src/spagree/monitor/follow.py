@@ -37,15 +37,15 @@ def listing(path: str, project: str | None = None) -> Listing:
     """Everything the source holds now."""
     as_of = time.time()
     by_question = read_all(path)
-    formats = {each.understood.format for each in by_question.values()}
+    formats = {table.understood.format for table in by_question.values()}
     tool = next((name for name in HOOKED if name in formats), None)
     name = public(path) if is_server(path) else Path(path).name
     source = tool or f"file {name}"
     belongs = project or tool or Path(name).stem
     annotations = [
         annotation
-        for question, each in by_question.items()
-        for annotation in _annotations(each, belongs, question, source)
+        for question, table in by_question.items()
+        for annotation in _annotations(table, belongs, question, source)
     ]
     return Listing(belongs, source, annotations, as_of)
 
@@ -112,9 +112,9 @@ def _state(path: str) -> object:
     if is_server(path):
         return None
     here = Path(path)
-    files = sorted(each for each in here.rglob("*") if each.is_file()) if here.is_dir() else [here]
+    files = sorted(file for file in here.rglob("*") if file.is_file()) if here.is_dir() else [here]
     try:
-        return tuple((str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in files)
+        return tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
     except OSError:
         return None
 

@@ -207,17 +207,19 @@ def expected_items(project: Any) -> tuple[str, int] | None:
 
 def completions(project: Mapping[str, Any], records: Sequence[Any]) -> Iterator[Annotation]:
     """Every annotation in the records of a Label Studio project, for each of its controls."""
-    named, controls = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config") or {}
+    named, config = aliases(as_text(project.get("label_config"))), project.get("parsed_label_config")
+    controls = [*map(str, config)] if isinstance(config, dict) else []
     for record in records:
         yield from _completion(record, label_studio_project(project), named, controls)
 
 
 def _ids(payload: Mapping[str, Any], name: str) -> list[str]:
     records = payload.get(name)
-    return [as_text(each.get("id")) for each in records if isinstance(each, dict)] if isinstance(records, list) else []
+    listed = records if isinstance(records, list) else []
+    return [as_text(record.get("id")) for record in listed if isinstance(record, dict)]
 
 
-def _completion(record: Any, project: str, named: Aliases, controls_known: Any) -> Iterator[Annotation]:
+def _completion(record: Any, project: str, named: Aliases, controls: Sequence[str]) -> Iterator[Annotation]:
     """One event for each control; a skipped annotation, or one without that control, has no label."""
     if not isinstance(record, dict) or "result" not in record:
         raise DataError("annotation should be an object with a result; set send_payload to true in the webhook")
@@ -225,7 +227,6 @@ def _completion(record: Any, project: str, named: Aliases, controls_known: Any) 
     who = checked(person(record.get("completed_by"), ReaderOptions(Path())) or "", "annotator")
     is_skipped = record.get("was_cancelled") is True
     version, time = (usual(as_text(record.get(name))) for name in ("updated_at", "created_at"))
-    controls = map(str, controls_known) if isinstance(controls_known, dict) else ()
     for suffix, labels in answers("annotation", part(record, "result", list, "annotation"), named, Seen()).items():
         for control in sorted({*labels, *controls} if not suffix else labels):
             value = None if is_skipped else labels.get(control)

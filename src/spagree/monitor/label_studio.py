@@ -54,7 +54,7 @@ class LabelStudio:
     def _listing(self, project: dict[str, Any], header: str) -> Listing:
         as_of = time.time()
         tasks = list(self._pages("/api/tasks/", "tasks", "total", header, project=project["id"], fields="all"))
-        records = [{**each, "task": task["id"]} for task in tasks for each in task["annotations"]]
+        records = [{**record, "task": task["id"]} for task in tasks for record in task["annotations"]]
         annotations = [annotation for annotation in completions(project, records) if not annotation.deleted]
         return Listing(label_studio_project(project), LABEL_STUDIO, annotations, as_of, by_id=True)
 

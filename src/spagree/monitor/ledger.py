@@ -133,8 +133,8 @@ class Sheet:
         self._item.extend(self.items.add(item))
         self._annotator.extend(self.annotators.add(annotator))
         self._label.extend(self.labels.add(label))
-        self._version.extend([NO_NUMBER if each is None else each for each in version])
-        self._time.extend([NO_NUMBER if each is None else each for each in time])
+        self._version.extend([NO_NUMBER if number is None else number for number in version])
+        self._time.extend([NO_NUMBER if number is None else number for number in time])
 
     def knows(self, source: str, id: str) -> bool:
         """Whether an annotation is here, deleted or not."""
@@ -158,8 +158,9 @@ class Sheet:
 
     def columns(self) -> Columns:
         """A copy of the annotations that count."""
-        item, annotator, label = (np.array(each, np.int32) for each in (self._item, self._annotator, self._label))
-        reported, arrived, version = (np.array(each, np.float64) for each in (self._time, self._arrived, self._version))
+        item, annotator, label = (np.array(column, np.int32) for column in (self._item, self._annotator, self._label))
+        times = (self._time, self._arrived, self._version)
+        reported, arrived, version = (np.array(column, np.float64) for column in times)
         time = np.where(np.isnan(reported), arrived, reported)
         here = np.flatnonzero(np.array(self._deleted, np.int8) == 0)
         kept = self._last(here, item, annotator, (version, reported))

@@ -169,7 +169,7 @@ def _trend(sequence: SafeSequence, values: Floats, time: Floats) -> tuple[Step, 
     first = np.maximum(sequence.items - window, 0)
     recent = (total[sequence.items] - total[first]) / (sequence.items - first)
     rows = (time[sequence.items - 1], sequence.items, sequence.mean, sequence.low, sequence.high, recent)
-    return tuple(Step(*row) for row in zip(*(each.tolist() for each in rows), strict=True))
+    return tuple(Step(*row) for row in zip(*(column.tolist() for column in rows), strict=True))
 
 
 def _per_hour(time: Floats) -> float:

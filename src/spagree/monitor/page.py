@@ -208,7 +208,7 @@ def parts(live: Live) -> list[Section]:
     if live.agreement is None or len(live.columns.item) < LEAST_FOR_SECTIONS:
         return []
     all_sections = sections(live.agreement.breakdowns(), live.agreement.understood, live.agreement.options)
-    return [each for each in all_sections if each.id in SECTIONS]
+    return [section for section in all_sections if section.id in SECTIONS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ class Body:
 def body(live: Live, version: int) -> Body:
     """Render the sections."""
     chosen = parts(live)
-    return Body(version, {each.id: section_html(each) for each in chosen}, specs(chosen))
+    return Body(version, {section.id: section_html(section) for section in chosen}, specs(chosen))
 
 
 def changing(hub: Hub, live: Live, version: int, below: Body) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class Guard:
 
     def _has_token(self, request: Request) -> bool:
         session = request.cookies.get(COOKIE, "")
-        if any(hmac.compare_digest(session.encode(), each.encode()) for each in self._sessions):
+        if any(hmac.compare_digest(session.encode(), known_session.encode()) for known_session in self._sessions):
             return True
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         return scheme.lower() == "bearer" and not self._is_blocked(request) and self._is_token(token.strip())

@@ -152,9 +152,9 @@ class Routes:
         """The requested question; a single one need not be named."""
         project, question = request.query_params.get("project"), request.query_params.get("question")
         matching = [
-            each
-            for each in self.hub.questions()
-            if (project in (None, "") or each[0] == project) and (question in (None, "") or each[1] == question)
+            key
+            for key in self.hub.questions()
+            if (project in (None, "") or key[0] == project) and (question in (None, "") or key[1] == question)
         ]
         if not matching:
             raise HTTPException(404, "no annotations of this project and question; see /api/v1/projects")
@@ -192,7 +192,7 @@ class Routes:
     async def alerts(self, _request: Request) -> Response:
         """GET /api/v1/alerts."""
         register = self.hub.register
-        return JSONResponse({"alerts": [each.document() for each in (*register.open.values(), *register.past[::-1])]})
+        return JSONResponse({"alerts": [alert.document() for alert in (*register.open.values(), *register.past[::-1])]})
 
     async def marks(self, request: Request) -> Response:
         """GET and POST /api/v1/marks: when the guidelines changed."""
@@ -216,7 +216,7 @@ class Routes:
         return RedirectResponse("/?" + urlencode({name: fields[name] for name in ("project", "question")}), 303)
 
     async def _mark(self, project: str, text: str, at: float | None) -> None:
-        if project not in {each[0] for each in self.hub.questions()}:
+        if project not in {name for name, _ in self.hub.questions()}:
             raise DataError("project is missing or unknown; see /api/v1/projects")
         if not text.strip() or len(text) > LONGEST_MARK:
             raise DataError(f"text must say what changed, in 1 to {LONGEST_MARK} characters")
@@ -338,7 +338,7 @@ class _Collector:
             for name, value in zip(METRICS, values, strict=True):
                 if value is not None:
                     gauges[name].add_metric(list(question), float(value))
-        drift = float(sum(each.total for each in self._hub.reconciled.values()))
+        drift = float(sum(comparison.total for comparison in self._hub.reconciled.values()))
         counters = [
             CounterMetricFamily("spagree_events", "Events received since the start", value=float(self._hub.taken)),
             CounterMetricFamily("spagree_drift", "Annotations corrected by comparisons since the start", value=drift),

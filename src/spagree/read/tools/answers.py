@@ -189,12 +189,12 @@ def answer(value: Any) -> Value:
     >>> answer("yes"), answer(["b", "a"]), answer({"yes": True, "no": False}), answer([]), answer(None)
     ('yes', ('b', 'a'), 'yes', (), None)
     """
-    if isinstance(value, dict) and value and all(isinstance(each, bool) for each in value.values()):
+    if isinstance(value, dict) and value and all(isinstance(option, bool) for option in value.values()):
         return one_or_more(name for name, is_on in value.items() if is_on)
     if isinstance(value, list):
         if len(value) == 1 and type(value[0]) is str:
             return value[0]
-        return one_or_more(as_text(each) for each in value if each is not None)
+        return one_or_more(as_text(option) for option in value if option is not None)
     return known(value)
 
 
@@ -204,12 +204,12 @@ def entries(value: Any, place: str) -> list[Record]:
     >>> entries({"user_id": ["a", "b"], "value": ["x", "y"]}, "here")
     [{'user_id': 'a', 'value': 'x'}, {'user_id': 'b', 'value': 'y'}]
     """
-    if isinstance(value, dict) and all(isinstance(each, list) for each in value.values()):
-        if len({len(each) for each in value.values()}) > 1:
-            sizes = ", ".join(f"{len(each)} {name}" for name, each in value.items())
+    if isinstance(value, dict) and all(isinstance(column, list) for column in value.values()):
+        if len({len(column) for column in value.values()}) > 1:
+            sizes = ", ".join(f"{len(column)} {name}" for name, column in value.items())
             raise DataError(f"{place}: lists of different lengths ({sizes}); export it again")
         return [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise DataError(f"{place}: should be a list of objects, found {shown(as_text(value))}; export it again")
     return value
 

@@ -69,15 +69,12 @@ def _as_text(value: Any, feature: Any, file: File) -> Any:
         return value
     if isinstance(value, list):
         inner = feature.get("feature", feature) if isinstance(feature, dict) else (feature or [None])[0]
-        return [_as_text(each, inner, file) for each in value]
+        return [_as_text(element, inner, file) for element in value]
     if isinstance(value, dict):
         inner = feature.get("feature", feature) if isinstance(feature, dict) else {}
-        return {name: _as_text(each, inner.get(name), file) for name, each in value.items()}
-    return _class_name(value, feature, file) if _is_class(feature) else str(value)
-
-
-def _is_class(feature: Any) -> bool:
-    return isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
+        return {name: _as_text(element, inner.get(name), file) for name, element in value.items()}
+    is_class = isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
+    return _class_name(value, feature, file) if is_class else str(value)
 
 
 def _class_name(value: Any, feature: Names, file: File) -> str | None:

@@ -156,14 +156,8 @@ def _from_database(source: Source, options: ReaderOptions) -> Iterator[Response]
         times[key] = max(time, times.get(key, time)) if label is not None else times.get(key, time)
     for (project, example, who), chosen in labels.items():
         question = f"{project}/{QUESTION}" if many else QUESTION
-        time = times[project, example, who]
-        yield Response(
-            example, who, {question: one_or_more(chosen)}, time, text=texts[example], fields=_fields(project, who)
-        )
-
-
-def _fields(project: str, who: str) -> Record:
-    return {"project": project, "username": who}
+        answers, fields = {question: one_or_more(chosen)}, {"project": project, "username": who}
+        yield Response(example, who, answers, times[project, example, who], text=texts[example], fields=fields)
 
 
 TOOL = Tool(

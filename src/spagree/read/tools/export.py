@@ -95,7 +95,7 @@ class Export:
             items,
             *(self._series(name, by_item) for name, by_item in ((TEXT, self.texts), (LINK, self.links)) if by_item),
         ]
-        return frame.with_columns(each.gather(frame[ITEM]) for each in about)
+        return frame.with_columns(series.gather(frame[ITEM]) for series in about)
 
     def _with_seconds(self, frame: polars.DataFrame, options: ReaderOptions) -> polars.DataFrame:
         """Turn the times into unix seconds; if any is not a time, none are used, and a caution says so."""
@@ -189,16 +189,13 @@ class _Gathering:
         self.links: dict[str, str | None] = {}
         self.named = named
         self.unknown = dict(named)  # fields not yet seen in any record
-        self.known: dict[str, None] = {}
+        self.fields: dict[str, None] = {}
         self.labels = _Labels()
 
     def add(self, batch: Responses, options: Mapping[str, Sequence[str]]) -> None:
         """Add some responses, column by column; those that are alike are judged once."""
-        alike: list[Judged] = [
-            *zip(
-                [(*each.items(),) for each in batch.answers], batch.statuses, batch.golds, batch.completes, strict=True
-            )
-        ]
+        answers = [(*by_question.items(),) for by_question in batch.answers]
+        alike: list[Judged] = [*zip(answers, batch.statuses, batch.golds, batch.completes, strict=True)]
         places = [*map(self.items.__getitem__, batch.items)]
         numbers = [number if row is None else row for number, row in enumerate(batch.rows, self.seen + 1)]
         columns = {ITEM: places, ANNOTATOR: batch.annotators, TIME: batch.times, ROW: numbers}
@@ -214,8 +211,8 @@ class _Gathering:
     def _judge(self, sizes: Mapping[Judged, int], options: Mapping[str, Sequence[str]]) -> dict[str, dict[Judged, str]]:
         """The labels of the responses that count, by question; those that do not are counted with the reason."""
         labels: defaultdict[str, dict[Judged, str]] = defaultdict(dict)
-        for each, size in sizes.items():
-            answers, status, is_gold, is_marked = each
+        for response, size in sizes.items():
+            answers, status, is_gold, is_marked = response
             reason, is_complete = self.reasons[status, is_gold], is_marked or not answers
             if is_complete:
                 self.complete[reason] += size
@@ -226,7 +223,7 @@ class _Gathering:
                 if outcome:
                     self.left_out[question][outcome] += size
                 else:
-                    by_response[each] = self.labels[value]
+                    by_response[response] = self.labels[value]
                     self.golds[question] += size if is_gold else 0
         return labels
 
@@ -248,20 +245,20 @@ class _Gathering:
         values = {role: [field_in(record, name) for record in records] for role, name in self.named.items()}
         self.unknown = {role: name for role, name in self.unknown.items() if not any(values[role])}
         for record in records if self.named else ():
-            if len(self.known) < SHOWN_FIELDS:
-                self.known.update(dict.fromkeys(fields_of(record)))
+            if len(self.fields) < SHOWN_FIELDS:
+                self.fields.update(dict.fromkeys(fields_of(record)))
         return values
 
     def refuse_unknown(self) -> None:
         """Refuse a field that no record has."""
         for role, name in self.unknown.items():
-            if not self.known:
+            if not self.fields:
                 raise UsageError(
                     f"--{role} {shown(name)}: exports of {self.tool.title} have no other fields of items; "
                     "leave it out, or write the annotations as a table first"
                 )
             raise ColumnError(
-                f"--{role} {shown(name)}: no record has this field; fields: {listed(list(self.known), SHOWN_FIELDS)}"
+                f"--{role} {shown(name)}: no record has this field; fields: {listed(list(self.fields), SHOWN_FIELDS)}"
             )
 
     def export(self, name: str) -> Export:
@@ -283,7 +280,7 @@ class _Gathering:
         return dict(+reasons)
 
     def _nothing(self, left_out: Mapping[str, Mapping[str, int]], name: str) -> DataError:
-        total: Counter[str] = sum((Counter(each) for each in left_out.values()), Counter())
+        total: Counter[str] = sum((Counter(reasons) for reasons in left_out.values()), Counter())
         if not left_out:
             total = Counter({reason or "empty": size for reason, size in self.complete.items()})
         why = "none were found; check that the project has annotations and that the export holds them"
@@ -360,12 +357,9 @@ def _split(answers: Mapping[str, Value], options: Mapping[str, Sequence[str]], r
             continue
         on = {value} if isinstance(value, str) else set(value or ())
         is_empty = not on and rules.empty == "drop"
-        split |= {f"{question}:{each}": None if is_empty else _yes_or_no(each in on) for each in options[question]}
+        for option in options[question]:
+            split[f"{question}:{option}"] = None if is_empty else "yes" if option in on else "no"
     return split
-
-
-def _yes_or_no(is_on: bool) -> str:
-    return "yes" if is_on else "no"
 
 
 def label(value: Value) -> str:

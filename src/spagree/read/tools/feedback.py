@@ -51,7 +51,7 @@ def _reader(fields: Fields) -> Callable[[Source, ReaderOptions], Iterator[Respon
 def _scores(record: Record) -> list[Record]:
     """The record itself, or the records of an API page: {"data": […]}."""
     page = record.get("data")
-    return page if isinstance(page, list) and all(isinstance(each, dict) for each in page) else [record]
+    return page if isinstance(page, list) and all(isinstance(score, dict) for score in page) else [record]
 
 
 def _response(place: str, number: int, score: Record, fields: Fields, options: ReaderOptions) -> Response:

@@ -22,7 +22,7 @@ def recognise(source: Source) -> bool:
     """A tree of worker responses, one of its files, or a manifest."""
     if source.shape == FOLDER:
         return any(map(_is_answers, _first_file(source)))
-    return source.shape == OBJECTS and any(_is_answers(each) or _is_manifest(each) for each in source.objects)
+    return source.shape == OBJECTS and any(_is_answers(record) or _is_manifest(record) for record in source.objects)
 
 
 def _first_file(source: Source) -> Sequence[Record]:
@@ -85,10 +85,10 @@ def _files(source: Source) -> Iterator[File]:
 
 
 def _answers(place: str, answers: Sequence[Record], item: str, options: ReaderOptions) -> Iterator[Response]:
-    for each in answers:
-        content = part(each, "answerContent", dict, place)
+    for answer in answers:
+        content = part(answer, "answerContent", dict, place)
         values = {name: crowd_value(value, place) for name, value in content.items()}
-        yield Response(item, _worker(each, options), values, known(each.get("submissionTime")))
+        yield Response(item, _worker(answer, options), values, known(answer.get("submissionTime")))
 
 
 def _worker(answer: Record, options: ReaderOptions) -> str | None:

@@ -93,27 +93,24 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     for place, number, record in rows:
         item, text = _item(record, number, options), item_text(_scalars(record), options, place, *TEXTS)
         together = _together(record)
-        for each in entries(record[together], place) if together else _parallel(place, record):
-            who = next((name for name in each if _is_who(name)), None)
+        for annotation in entries(record[together], place) if together else _parallel(place, record):
+            who = next((name for name in annotation if _is_who(name)), None)
             if who is None:
-                raise DataError(f"{place}: an annotation without an annotator; fields: {listed(list(each))}")
-            answers = {name: answer(value) for name, value in each.items() if name != who}
-            yield Response(item, known(each[who]), answers, row=number, text=text, fields=record)
+                raise DataError(f"{place}: an annotation without an annotator; fields: {listed(list(annotation))}")
+            answers = {name: answer(value) for name, value in annotation.items() if name != who}
+            yield Response(item, known(annotation[who]), answers, row=number, text=text, fields=record)
 
 
 def _item(record: Record, number: int, options: ReaderOptions) -> str:
     if options.item:
         return known(record.get(options.item)) or str(number)
-    plain = {"".join(c for c in name.casefold() if c.isalnum()): name for name in record}
-    return next((text for name in IDS if name in plain and (text := _scalar(record[plain[name]]))), str(number))
+    scalars = _scalars(record)
+    plain = {"".join(c for c in name.casefold() if c.isalnum()): name for name in scalars}
+    return next((text for name in IDS if name in plain and (text := known(scalars[plain[name]]))), str(number))
 
 
 def _scalars(record: Record) -> Record:
     return {name: value for name, value in record.items() if not isinstance(value, list | dict)}
-
-
-def _scalar(value: Any) -> str | None:
-    return None if isinstance(value, list | dict) else known(value)
 
 
 def _together(record: Record) -> str | None:
@@ -121,7 +118,7 @@ def _together(record: Record) -> str | None:
     for name, value in record.items():
         first = value[0] if isinstance(value, list) and value else value
         is_struct = isinstance(first, dict) and any(map(_is_who, first)) and not first.keys() >= ARGILLA
-        if is_struct and (isinstance(value, list) or all(isinstance(each, list) for each in first.values())):
+        if is_struct and (isinstance(value, list) or all(isinstance(column, list) for column in first.values())):
             return name
     return None
 

@@ -9,7 +9,7 @@ from spagree.read.tools.source import TABLE, Source
 from spagree.read.tools.tool import ReaderOptions, Response, Tool
 
 PLACE = ("Type", "Collection", "Document", "Layer", "Feature", "Position")
-OWN = frozenset((*PLACE, "Flags"))
+TOOL_COLUMNS = frozenset((*PLACE, "Flags"))
 ABSENT = frozenset(("", "<no annotation>", "<not evaluated>"))  # no annotation, like an empty cell of a wide table
 EMPTY = "<no label>"
 
@@ -25,12 +25,12 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         layer, feature = cell(row, "Layer", place), cell(row, "Feature", place)
         question = f"{layer.rpartition('.')[2]}.{feature}".strip(".")
         item = " ".join(text for name in ("Collection", "Document", "Position") if (text := cell(row, name, place)))
-        shown = item_text(row, options, place)
+        text = item_text(row, options, place)
+        absent = ABSENT if "Flags" in row else ABSENT | {"null"}  # as releases before that column wrote
         for name in row:
-            # Releases before the column Flags wrote null.
-            if name and name not in OWN and not (row[name] in ABSENT or ("Flags" not in row and row[name] == "null")):
+            if name and name not in TOOL_COLUMNS and row[name] not in absent:
                 value = None if row[name] == EMPTY else known(row[name])
-                yield Response(item, name, {question: value}, row=line, text=shown, fields=row)
+                yield Response(item, name, {question: value}, row=line, text=text, fields=row)
 
 
 TOOL = Tool(

@@ -20,7 +20,7 @@ from spagree.read.tools.label_studio_results import (
     Seen,
     answers,
     both,
-    given_aliases,
+    config_aliases,
     person,
     simple_value,
 )
@@ -30,7 +30,7 @@ from spagree.read.tools.tool import ReaderOptions, Response, Responses, Tool, Va
 from spagree.understood import Caution
 
 UPLOADED = re.compile(r"(https?://[^/\s]+)/data/(?:upload|local-files)\b")
-OWN = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})
+TOOL_COLUMNS = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})
 
 
 def recognise(source: Source) -> bool:
@@ -53,7 +53,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response | Res
 
 
 def _from_files(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Response | Responses]:
-    named = given_aliases(options)
+    named = config_aliases(options)
     flat: list[tuple[str, Record]] = []
     usual = UsualTasks(options, named, seen)
     for place, number, record in records(source, options, decode=decoder(options)):
@@ -101,7 +101,7 @@ def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
     """
     every = dict.fromkeys(name for row in rows for name in row)
     clashing = {f"_data_{name}" for name in every}  # how CSV names data columns that clash with a control
-    names = [name for name in every if name not in OWN and name not in clashing]
+    names = [name for name in every if name not in TOOL_COLUMNS and name not in clashing]
     ordered = [list(row) for row in rows]
     if any(keys != sorted(keys) for keys in ordered):
         behind = {name for keys in ordered for name in keys[_place(keys, "id") : _place(keys, "annotator")]}
@@ -211,17 +211,17 @@ def _classes(control: str, value: Any, seen: Seen) -> tuple[Value, bool]:
     One choice is a bare text, several are an object; other controls are a list of objects.
     """
     decoded = _decoded(value) if isinstance(value, str) and value[:2] in ('{"', '["', "[{") else value
-    if not isinstance(decoded, list) or not decoded or not all(isinstance(each, dict) for each in decoded):
+    if not isinstance(decoded, list) or not decoded or not all(isinstance(entry, dict) for entry in decoded):
         label = simple_value(decoded) if isinstance(decoded, dict) else answer(decoded)
     else:
-        rest = [each for each in decoded if REGIONS.isdisjoint(each)]
+        rest = [entry for entry in decoded if REGIONS.isdisjoint(entry)]
         seen.regions += len(decoded) - len(rest)
         if not rest:
             return None, False
         seen.repeated += len(rest) > 1
         label = simple_value(rest[0])
-        for each in rest[1:]:
-            label = both(label, simple_value(each))
+        for entry in rest[1:]:
+            label = both(label, simple_value(entry))
         if "rating" in rest[0]:
             seen.ratings.add(control)
     if label:

@@ -8,7 +8,7 @@ from typing import Any
 from spagree.errors import DataError
 from spagree.read.files.json_text import DECODER
 from spagree.read.tools.answers import Record, cell, item_text
-from spagree.read.tools.label_studio_results import AFTER_ALL, TEXTS, Aliases, Seen, aliases, answers, given_aliases
+from spagree.read.tools.label_studio_results import AFTER_ALL, TEXTS, Aliases, Seen, aliases, answers, config_aliases
 from spagree.read.tools.source import Source
 from spagree.read.tools.tool import ReaderOptions, Response
 from spagree.read.tools.tool_database import is_true, opened, rows
@@ -32,7 +32,7 @@ def responses(source: Source, options: ReaderOptions, seen: Seen) -> Iterator[Re
     with opened(source) as connection:
         configs = dict(rows(connection, PROJECTS))
         annotations, drafts = rows(connection, ANNOTATIONS), rows(connection, DRAFTS)
-    from_user = given_aliases(options)
+    from_user = config_aliases(options)
     named = {
         project: from_user if from_user.by_control else aliases(config or "") for project, config in configs.items()
     }

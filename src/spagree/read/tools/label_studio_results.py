@@ -49,7 +49,7 @@ class Aliases:
         """The same for a whole answer."""
         if value is None or isinstance(value, str):
             return value and self.text(control, value)
-        return one_or_more(self.text(control, each) for each in value)
+        return one_or_more(self.text(control, option) for option in value)
 
 
 class _Config(HTMLParser):
@@ -81,7 +81,7 @@ def aliases(config: str) -> Aliases:
     return Aliases(parser.aliases)
 
 
-def given_aliases(options: ReaderOptions) -> Aliases:
+def config_aliases(options: ReaderOptions) -> Aliases:
     """The aliases in the configuration the user named; none without one."""
     if options.config is None:
         return Aliases()
@@ -104,12 +104,12 @@ def answers(place: str, result: Sequence[Any], named: Aliases, seen: Seen) -> di
     Marked regions and choices about a region are not classes: they are counted and ignored.
     """
     by_suffix: dict[str, dict[str, Value]] = {"": {}}
-    for each in result:
-        if not isinstance(each, dict):
-            raise DataError(f"{place}: a result should be an object, found {shown(as_text(each))}")
-        value, control, number = each.get("value"), each.get("from_name"), each.get("item_index")
+    for entry in result:
+        if not isinstance(entry, dict):
+            raise DataError(f"{place}: a result should be an object, found {shown(as_text(entry))}")
+        value, control, number = entry.get("value"), entry.get("from_name"), entry.get("item_index")
         if type(value) is not dict:
-            value = part(each, "value", dict, place)
+            value = part(entry, "value", dict, place)
         if not control:
             continue
         if not REGIONS.isdisjoint(value):
@@ -138,7 +138,7 @@ def person(who: Any, options: ReaderOptions) -> str | None:
 def both(first: Value, second: Value) -> Value:
     """Two answers to one control are one set."""
     return one_or_more(
-        each for value in (first, second) for each in ((value,) if isinstance(value, str) else value or ())
+        option for value in (first, second) for option in ((value,) if isinstance(value, str) else value or ())
     )
 
 

@@ -93,13 +93,13 @@ def _decoded(content: bytes, *, needs_fields: bool) -> list[Any]:
 def _joined(parts: Iterable[Any]) -> list[Any]:
     """The same, with as many usual tasks together as possible."""
     joined: list[Any] = []
-    for each in parts:
+    for part in parts:
         last = joined[-1] if joined else None
-        if isinstance(each, Usual) and isinstance(last, Usual) and not last.objects[-1].drafts:
-            last.objects += each.objects
-            last.fields += each.fields
+        if isinstance(part, Usual) and isinstance(last, Usual) and not last.objects[-1].drafts:
+            last.objects += part.objects
+            last.fields += part.fields
         else:
-            joined.append(each)
+            joined.append(part)
     return joined
 
 
@@ -124,7 +124,10 @@ class UsualTasks:
         """The annotations of some tasks, and the drafts of the last; place and number are those of the first."""
         start, tasks = place.removesuffix(str(number)), usual.objects
         places = [f"{start}{each}" for each in range(number, number + len(tasks))]
-        items = [self._item(place, task) for place, task in zip(places, tasks, strict=True)]
+        item = self.options.item
+        items = [
+            cell(task.data, item, place) if item else str(task.id) for place, task in zip(places, tasks, strict=True)
+        ]
         texts = [item_text(task.data, self.options, place, *TEXTS) for place, task in zip(places, tasks, strict=True)]
         sizes = [len(task.annotations) for task in tasks]
         if any(sizes):
@@ -149,9 +152,6 @@ class UsualTasks:
             labels, who = self._answers(places[-1:], [draft.result])[0], person(draft.user, self.options)
             fields = usual.fields[-1]
             yield Response(items[-1], who, labels, None, "draft", row=AFTER_ALL, text=texts[-1], fields=fields)
-
-    def _item(self, place: str, task: _Task) -> str:
-        return cell(task.data, self.options.item, place) if self.options.item else str(task.id)
 
     def _answers(self, places: Sequence[str], results: Sequence[list[_Result]]) -> list[dict[str, Value]]:
         """The answers of annotations; equal results are understood once."""

@@ -53,7 +53,10 @@ def _response(place: str, number: int, item: str, text: str | None, label: Recor
     performance = part(label, "performance_details", dict, place)
     classifications = part(part(label, "annotations", dict, place), "classifications", list, place)
     named = entries(classifications, place)
-    answers = {known(each.get("value")) or cell(each, "name", place): _value(place, each) for each in named}
+    answers = {
+        known(classification.get("value")) or cell(classification, "name", place): _value(place, classification)
+        for classification in named
+    }
     return Response(
         item,
         known(details.get("created_by")),
@@ -70,7 +73,7 @@ def _value(place: str, classification: Record) -> Value:
     """The answer to a classification: one choice, several, or a text."""
     if "checklist_answers" in classification:
         return one_or_more(
-            _name(each) for each in entries(part(classification, "checklist_answers", list, place), place)
+            _name(option) for option in entries(part(classification, "checklist_answers", list, place), place)
         )
     if "radio_answer" in classification:
         return known(_name(part(classification, "radio_answer", dict, place)))

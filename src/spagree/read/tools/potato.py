@@ -50,7 +50,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     actions = [(place, record) for _, (place, _, record) in entries if "action_type" in record]
     times = _times(actions)
     users = {cell(record, "user_id", place) for place, record in states}
-    alone = [(place, each) for place, each in actions if cell(each, "user_id", place) not in users]
+    alone = [(place, action) for place, action in actions if cell(action, "user_id", place) not in users]
     if alone:
         options.cautions.append(Caution("history_only", HISTORY_ONLY))
     by_item = {
@@ -75,9 +75,9 @@ def _files(source: Source) -> Iterator[File]:
 def _times(actions: Sequence[tuple[str, Record]]) -> Times:
     """When each user last changed each answer, in the server's local time, which is enough for ordering."""
     latest: dict[tuple[str, str, str], str] = {}
-    for place, each in actions:
-        key = (cell(each, "user_id", place), cell(each, "instance_id", place), cell(each, "schema_name", place))
-        latest[key] = max(latest.get(key, ""), as_text(each.get("timestamp")))
+    for place, action in actions:
+        key = (cell(action, "user_id", place), cell(action, "instance_id", place), cell(action, "schema_name", place))
+        latest[key] = max(latest.get(key, ""), as_text(action.get("timestamp")))
     return latest
 
 
@@ -151,13 +151,13 @@ def _pair(place: str, pair: Any) -> Pair:
 def _from_actions(actions: Sequence[tuple[str, Record]], times: Times) -> Iterator[Response]:
     """Replay the history: labels are added, changed and removed."""
     chosen: defaultdict[tuple[str, str], dict[tuple[str, str], str]] = defaultdict(dict)
-    for place, each in sorted(actions, key=lambda entry: as_text(entry[1].get("timestamp"))):
-        schema, name = cell(each, "schema_name", place), cell(each, "label_name", place)
-        options = chosen[cell(each, "user_id", place), cell(each, "instance_id", place)]
-        action, value = cell(each, "action_type", place), as_text(each.get("new_value"))
+    for place, record in sorted(actions, key=lambda entry: as_text(entry[1].get("timestamp"))):
+        schema, name = cell(record, "schema_name", place), cell(record, "label_name", place)
+        options = chosen[cell(record, "user_id", place), cell(record, "instance_id", place)]
+        action, value = cell(record, "action_type", place), as_text(record.get("new_value"))
         is_off = action in ("delete_label", "remove_label") or value in ("", "false")
         if action == "update_label":
-            options.pop((schema, as_text(each.get("old_value"))), None)
+            options.pop((schema, as_text(record.get("old_value"))), None)
         options.pop((schema, name), None)
         if not is_off and action in ("add_label", "update_label"):
             options[schema, name] = value

@@ -74,14 +74,11 @@ def _refuse_others(place: str, task: Record, is_choice: bool) -> None:
             "holds the answers of each annotator"
         )
     if known(task.get("_view_id")) == "text_input" and not is_choice:
+        field = known(task.get("field_id")) or "user_input"
         raise DataError(
             f"{place}: typed text (_view_id text_input), not a class; if the texts are classes, read them "
-            f"as a table: --format long --item '_input_hash' --annotator '_annotator_id' --label {shown(_field(task))}"
+            f"as a table: --format long --item '_input_hash' --annotator '_annotator_id' --label {shown(field)}"
         )
-
-
-def _field(task: Record) -> str:
-    return known(task.get("field_id")) or "user_input"
 
 
 def _item(place: str, task: Record, is_choice: bool, options: ReaderOptions) -> str:

@@ -92,7 +92,7 @@ def _annotations(
     lazy: nw.LazyFrame[Any] = cells.with_missing(nw.from_native(frame.lazy()), missing)
     present = {role: name for role, name in understood.columns.items() if role in frame.columns}
     roles = [role for role in (ITEM, ANNOTATOR, LABEL) if role in frame.columns]
-    examples = tuple(tuple(str(each) for each in row) for row in frame.select(roles).head(SHOWN_EXAMPLES).rows())
+    examples = tuple(tuple(str(value) for value in row) for row in frame.select(roles).head(SHOWN_EXAMPLES).rows())
     complete = replace(understood, columns=present, examples=examples)
     return Annotations(lazy, complete, cautions, export.left_out.get(question, {}))
 

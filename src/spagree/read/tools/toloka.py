@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from spagree.errors import DataError, count
 from spagree.read.tools.answers import Record, cell, from_text, item_text, known, records
@@ -45,7 +45,8 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
 
 def _response(task: Entry, assignment: Record, options: ReaderOptions) -> Response:
     place, line, row = task
-    time = next((text for name in _times(options) if (text := assignment.get(name))), None)
+    times = (options.time,) if options.time else (ASSIGNMENT + "submitted", ASSIGNMENT + "started")
+    time = next((text for name in times if (text := assignment.get(name))), None)
     return Response(
         cell(row, options.item, place) if options.item else _item(row),
         known(assignment[WORKER]),
@@ -57,10 +58,6 @@ def _response(task: Entry, assignment: Record, options: ReaderOptions) -> Respon
         text=item_text(row, options, place, *(INPUT + name for name in TEXTS)),
         fields={**row, **{name: text for name, text in assignment.items() if text}},
     )
-
-
-def _times(options: ReaderOptions) -> Sequence[str]:
-    return (options.time,) if options.time else (ASSIGNMENT + "submitted", ASSIGNMENT + "started")
 
 
 def _item(row: Record) -> str | None:

@@ -29,8 +29,8 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each classification; tasks of different workflows are different questions."""
     wanted = {*WANTED, options.item, options.annotator, options.time}
     classifications = list(records(source, options, wanted.__contains__))
-    names = _names({(row.get("workflow_id", ""), task, as_text(each.get("task_label")))
-                    for place, _, row in classifications for task, each in _tasks(place, row)})  # fmt: skip
+    names = _names({(row.get("workflow_id", ""), task, as_text(annotation.get("task_label")))
+                    for place, _, row in classifications for task, annotation in _tasks(place, row)})  # fmt: skip
     seen: Counter[str] = Counter()
     answered = False
     for place, line, row in classifications:
@@ -39,17 +39,18 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
         seen["not logged in"] += (who or "").startswith(UNKNOWN)
         answered = answered or bool(answers)
         item, is_gold = cell(row, options.item or "subject_ids", place), row.get("gold_standard", "").lower() == "true"
-        time, text = known(row.get(options.time or "created_at")), _text(place, row, options)
-        fields = {**row, "subject": _subject(place, row)}
+        time, subject = known(row.get(options.time or "created_at")), _subject(place, row)
+        text = item_text(subject, options, place, *TEXTS) if subject else None
+        fields = {**row, "subject": subject}
         yield Response(known(item), who, answers, time, is_gold=is_gold, row=line, text=text, fields=fields)
     _tell(seen, answered, source, options)
 
 
 def _tasks(place: str, row: Record) -> list[tuple[str, Record]]:
     tasks = _decoded(cell(row, "annotations", place), place, "annotations")
-    if not isinstance(tasks, list) or not all(isinstance(each, dict) for each in tasks):
+    if not isinstance(tasks, list) or not all(isinstance(annotation, dict) for annotation in tasks):
         raise DataError(f"{place}: annotations should be a list of tasks, found {shown(as_text(tasks))}; export again")
-    return [(cell(each, "task", place), each) for each in tasks]
+    return [(cell(annotation, "task", place), annotation) for annotation in tasks]
 
 
 def _names(tasks: set[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
@@ -73,41 +74,35 @@ def _answers(
     place: str, row: Record, names: Mapping[tuple[str, str, str], str], seen: Counter[str]
 ) -> dict[str, Value]:
     answers: dict[str, Value] = {}
-    for task, each in _tasks(place, row):
-        name = names[row.get("workflow_id", ""), task, as_text(each.get("task_label"))]
-        answers.update(_values(name, each.get("value"), seen))
+    for task, annotation in _tasks(place, row):
+        name = names[row.get("workflow_id", ""), task, as_text(annotation.get("task_label"))]
+        answers.update(_values(name, annotation.get("value"), seen))
     return answers
 
 
 def _values(task: str, value: Any, seen: Counter[str]) -> list[tuple[str, Value]]:
     """The answers to a task: one, or those of a survey or of nested tasks; drawings are only counted."""
-    objects = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    objects = [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
     if not objects:
         return [(task, answer(value))]
     names = objects[0].keys()
     if "choice" in names:
-        return [(task, one_or_more(as_text(each.get("choice")) for each in objects)), *_survey(task, objects)]
+        return [(task, one_or_more(as_text(entry.get("choice")) for entry in objects)), *_survey(task, objects)]
     if "task" in names:
-        inner = [(f"{task}/{as_text(each.get('task'))}", each.get("value")) for each in objects]
+        inner = [(f"{task}/{as_text(entry.get('task'))}", entry.get("value")) for entry in objects]
         return [answers for name, part_value in inner for answers in _values(name, part_value, seen)]
     if "option" in names or names <= {"value", "label"}:
-        return [(task, one_or_more(as_text(each.get("label") or each.get("value")) for each in objects))]
+        return [(task, one_or_more(as_text(entry.get("label") or entry.get("value")) for entry in objects))]
     seen["drawings"] += len(objects)
     return []
 
 
 def _survey(task: str, choices: Sequence[Record]) -> Iterator[tuple[str, Value]]:
     """The questions about each choice, such as how many animals, as separate questions."""
-    for each in choices:
-        inner = each.get("answers")
+    for choice in choices:
+        inner = choice.get("answers")
         for name, value in inner.items() if isinstance(inner, Mapping) else ():
-            yield f"{task}/{as_text(each.get('choice'))}/{name}", answer(value)
-
-
-def _text(place: str, row: Record, options: ReaderOptions) -> str | None:
-    """The text of the subject."""
-    subject = _subject(place, row)
-    return item_text(subject, options, place, *TEXTS) if subject else None
+            yield f"{task}/{as_text(choice.get('choice'))}/{name}", answer(value)
 
 
 def _subject(place: str, row: Record) -> Record:
