@@ -112,11 +112,9 @@ def _gate(comparison: Any, limit: float) -> None:
     """Compare every source with the first: each must be shown to be worse by less than the limit."""
     from spagree.present.wording import figure, printable
 
-    failed = [
-        pair for pair in comparison.against_first() if pair.difference.low is None or pair.difference.low <= -limit
-    ]
-    for pair in failed:
-        low = pair.difference.low
+    lows = [(pair, pair.difference.low) for pair in comparison.against_first()]
+    failed = [(pair, low) for pair, low in lows if low is None or low <= -limit]
+    for pair, low in failed:
         reason = "there is no interval" if low is None else f"the interval starts at {figure(low)}"
         note(f"gate not met: agreement in {printable(pair.b.name)} may be lower by {limit:g} or more; {reason}")
     if failed:

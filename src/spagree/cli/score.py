@@ -203,12 +203,9 @@ class _Gate:
         failed = {question: low for question, low in lows.items() if low is None or low < self.least}
         for question, low in failed.items():
             about = escape_controls(_about(question))
-            lower = (
-                f"the interval's lower end{coefficient} is {figure(low)}"
-                if low is not None
-                else f"there is no interval{coefficient}"
-            )
-            note(f"gate not met: {about}{lower}; {self.least} is required")
+            lower = "there is no interval" if low is None else "the interval's lower end"
+            value = "" if low is None else f" is {figure(low)}"
+            note(f"gate not met: {about}{lower}{coefficient}{value}; {self.least} is required")
         return not failed
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,12 +43,8 @@ def listing(path: str, project: str | None = None) -> Listing:
     name = public(path) if is_server(path) else Path(path).name
     source = tool or f"file {name}"
     belongs = project or tool or Path(name).stem
-    annotations = [
-        annotation
-        for question, table in by_question.items()
-        for annotation in _annotations(table, belongs, question, source)
-    ]
-    return Listing(belongs, source, annotations, as_of)
+    tables = [_annotations(table, belongs, question, source) for question, table in by_question.items()]
+    return Listing(belongs, source, [*chain.from_iterable(tables)], as_of)
 
 
 def _annotations(annotations: Annotations, project: str, question: str, source: str) -> list[Annotation]:

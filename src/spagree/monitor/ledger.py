@@ -303,13 +303,10 @@ class Ledger:
         ids = set(sheet.parts.get((whole.source, whole.id), ())) if sheet else set()
         ids.update(key[3] for key in fresh if key[3].startswith(start) and key[:3] == whole[:3])
         for id in ids:
-            part = self._row((*whole[:3], id), fresh)
-            if (
-                part is not None
-                and not part.annotation.deleted
-                and (part.annotation.version or 0.0) < (whole.version or 0.0)
-            ):
-                fresh[*whole[:3], id] = Row(part.annotation._replace(deleted=True), part.seq, now)
+            row = self._row((*whole[:3], id), fresh)
+            part = row.annotation if row else None
+            if row and part and not part.deleted and (part.version or 0.0) < (whole.version or 0.0):
+                fresh[*whole[:3], id] = Row(part._replace(deleted=True), row.seq, now)
 
     def _row(self, key: Key, fresh: dict[Key, Row]) -> Row | None:
         row = fresh.get(key)

@@ -146,12 +146,8 @@ class Store:
     def append(self, batches: Iterable[Batch], seq: int, arrived: float) -> None:
         """Store batches of new annotations, numbered from seq on, in one transaction; returns once they are on disk."""
         if self.is_postgres:
-            self.write(
-                [
-                    Row(annotation, number, arrived)
-                    for number, annotation in enumerate(chain.from_iterable(batches), seq)
-                ]
-            )
+            numbered = enumerate(chain.from_iterable(batches), seq)
+            self.write([Row(annotation, number, arrived) for number, annotation in numbered])
             return
         with self.engine.begin() as connection:
             for batch in batches:
@@ -218,10 +214,9 @@ def _appending(one: str, varying: tuple[str, ...], rows: int) -> str:
     rows_sql = []
     for row in range(rows):
         first = len(shared) + row * len(varying) + 1
-        parameters = {name: f"?{place}" for place, name in enumerate(varying, first)} | {
-            "seq": f"{numbers['seq']} + {row}"
-        }
-        rows_sql.append(f"({', '.join((numbers | parameters)[column.name] for column in annotation_table.c)})")
+        cells = numbers | {name: f"?{place}" for place, name in enumerate(varying, first)}
+        cells["seq"] = f"{numbers['seq']} + {row}"
+        rows_sql.append(f"({', '.join(cells[column.name] for column in annotation_table.c)})")
     head, _, tail = re.split(r"VALUES (\([^)]*\))", one)
     return f"{head}VALUES {', '.join(rows_sql)}{tail}"
 

@@ -48,10 +48,10 @@ def _is_v1(value: Any) -> bool:
 
 def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     """Each response of each record; suggestions do not count."""
-    entries_read = column_records(source, options) if source.shape == COLUMNS else records(source, options)
+    rows = column_records(source, options) if source.shape == COLUMNS else records(source, options)
     is_unsure = False
     seen: Counter[str] = Counter()
-    for place, number, record in entries_read:
+    for place, number, record in rows:
         if all(name in record for name in ALONE):
             raise DataError(
                 f"{place}: one annotation per record, not one per annotator, so agreement cannot be measured; "
@@ -142,14 +142,8 @@ def _lists(place: str, number: int, record: Record, item: str) -> Iterator[Respo
         if not _is_v1(value):
             continue
         for response in entries(value, f"{place}: {shown(question)}"):
-            status = as_text(response.get("status"))
-            yield Response(
-                item,
-                known(response.get("user_id")),
-                {question: _value(response.get("value"))},
-                status=status,
-                row=number,
-            )
+            who, answers = known(response.get("user_id")), {question: _value(response.get("value"))}
+            yield Response(item, who, answers, status=as_text(response.get("status")), row=number)
 
 
 TOOL = Tool(

@@ -145,10 +145,8 @@ def _from_database(source: Source, options: ReaderOptions) -> Iterator[Response]
     texts: dict[str, str | None] = {}
     if options.where is not None:
         records = ({"id": row[1], "project": row[0], "text": row[2], "username": row[3]} for row in table)
-        kept = {
-            number for _, number, _ in options.where.filtered([("", n, record) for n, record in enumerate(records)])
-        }
-        table = [row for number, row in enumerate(table) if number in kept]
+        placed = (("", number, record) for number, record in enumerate(records))
+        table = [table[number] for _, number, _ in options.where.filtered(placed)]
     for project, example, text, who, label, time in table:
         key = (project, example, who)
         texts[example] = _text(text, options)

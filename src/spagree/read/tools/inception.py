@@ -24,7 +24,7 @@ def responses(source: Source, options: ReaderOptions) -> Iterator[Response]:
     for place, line, row in records(source, options):
         layer, feature = cell(row, "Layer", place), cell(row, "Feature", place)
         question = f"{layer.rpartition('.')[2]}.{feature}".strip(".")
-        item = " ".join(text for name in ("Collection", "Document", "Position") if (text := cell(row, name, place)))
+        item = " ".join(filter(None, (cell(row, name, place) for name in ("Collection", "Document", "Position"))))
         text = item_text(row, options, place)
         absent = ABSENT if "Flags" in row else ABSENT | {"null"}  # as releases before that column wrote
         for name in row:

@@ -75,18 +75,8 @@ def _annotation(
     is_complete = status == "submitted" and len(by_suffix) == 1
     for suffix, values in by_suffix.items():
         if values or len(by_suffix) == 1:
-            yield Response(
-                item + suffix,
-                who,
-                values,
-                created,
-                status,
-                is_true(gold),
-                int(number),
-                text,
-                is_complete,
-                fields=record,
-            )
+            about = (created, status, is_true(gold), int(number), text, is_complete)
+            yield Response(item + suffix, who, values, *about, fields=record)
 
 
 def _item(place: str, record: Record, options: ReaderOptions) -> tuple[str, str | None]:

@@ -52,10 +52,9 @@ def _response(place: str, number: int, item: str, text: str | None, label: Recor
     details = part(label, "label_details", dict, place)
     performance = part(label, "performance_details", dict, place)
     classifications = part(part(label, "annotations", dict, place), "classifications", list, place)
-    named = entries(classifications, place)
     answers = {
         known(classification.get("value")) or cell(classification, "name", place): _value(place, classification)
-        for classification in named
+        for classification in entries(classifications, place)
     }
     return Response(
         item,
@@ -72,9 +71,8 @@ def _response(place: str, number: int, item: str, text: str | None, label: Recor
 def _value(place: str, classification: Record) -> Value:
     """The answer to a classification: one choice, several, or a text."""
     if "checklist_answers" in classification:
-        return one_or_more(
-            _name(option) for option in entries(part(classification, "checklist_answers", list, place), place)
-        )
+        options = entries(part(classification, "checklist_answers", list, place), place)
+        return one_or_more(map(_name, options))
     if "radio_answer" in classification:
         return known(_name(part(classification, "radio_answer", dict, place)))
     return known(part(classification, "text_answer", dict, place).get("content"))

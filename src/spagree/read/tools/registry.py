@@ -64,9 +64,8 @@ def load(name: str) -> Tool:
 
     extension = extensions.load(extensions.READERS, name)
     if not isinstance(extension, Tool):
-        raise UsageError(
-            f"--format {name}: its package offers {type(extension).__name__}, not a Tool; update the package"
-        )
+        kind = type(extension).__name__
+        raise UsageError(f"--format {name}: its package offers {kind}, not a Tool; update the package")
     return extension
 
 
