@@ -1,4 +1,4 @@
-"""A file, folder or database that grows: read whole whenever it changes, and compared with what is known.
+"""A file, folder or database that grows: read in full whenever it changes, and compared with what is stored.
 
 Anything `spagree score` reads can be followed: a CSV or JSON lines file that grows, an export that is replaced
 repeatedly, potato's folder, Label Studio's database. This also corrects what a tool's webhooks missed.
@@ -93,7 +93,7 @@ def _looks(path: str, stop: threading.Event) -> Iterator[object]:
 
 
 def _compare(hub: Hub, path: str, project: str | None) -> bool:
-    """Correct what differs; whether the source could be read."""
+    """Correct what differs; return whether the source could be read."""
     name = f"file {Path(path).name}"
     try:
         hub.reconcile(listing(path, project))

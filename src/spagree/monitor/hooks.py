@@ -68,7 +68,7 @@ _USUAL = msgspec.json.Decoder(list[_Posted] | _Posted)
 
 
 def _plain(body: bytes) -> Events | None:
-    """The events in a body without anything unusual, read much faster; None where something has to be judged."""
+    """The fast path for a body with nothing unusual in it; None if a closer look is needed."""
     if b"\\u" in body:  # the only way to write NUL or half of a pair
         return None
     try:
@@ -89,7 +89,7 @@ def _plain(body: bytes) -> Events | None:
 
 
 def _batch(records: Sequence[_Posted]) -> Batch | None:
-    """Many annotations of the same question as columns; None if they are few, of several questions, or deleted."""
+    """Many annotations of one question as columns; None if there are few, several questions, or deletions."""
     about = {(each.project, each.question, each.deleted) for each in records}
     if len(records) < MANY or len(about) > 1 or about.pop()[2]:
         return None
@@ -108,7 +108,7 @@ def _batch(records: Sequence[_Posted]) -> Batch | None:
 
 
 def _one_by_one(body: bytes) -> list[Event]:
-    """Each annotation by itself, so that one that cannot be taken is named."""
+    """Each annotation by itself, so that the error names the one at fault."""
     value = decoded(body)
     if not isinstance(value, list):
         return [_annotation(value)]
@@ -142,7 +142,7 @@ def _annotation(record: Any) -> Annotation:
 
 
 def _key(project: str, question: str, id: str, item: str, annotator: str) -> tuple[str, str, str, str]:
-    """What tells an annotation from others; one without an id is known by its item and annotator."""
+    """What identifies an annotation: its id or, without one, its item and annotator."""
     return project or PROJECT, question or QUESTION, API, id or item + APART + annotator
 
 
@@ -157,7 +157,7 @@ def _text(value: Any, name: str) -> str:
 
 
 def checked(text: str, name: str) -> str:
-    """A text that can be stored: not too long, without characters that cannot be stored."""
+    """A text that can be stored: not too long, and only characters that databases accept."""
     if len(text) > LONGEST[name]:
         raise DataError(f"{name} has {len(text):,} characters; the limit is {LONGEST[name]:,}: shorten it")
     if "\0" in text or (not text.isascii() and LONE.search(text)):

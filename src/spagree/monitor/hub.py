@@ -102,13 +102,13 @@ class Hub:
             log.warning("drift corrected", extra={"about": f"{name}: {drift}"})
 
     def failed(self, source: str, fault: str) -> None:
-        """A source could not be compared."""
+        """Record that a source could not be compared."""
         if self.faults.get(source) != fault:
             log.warning("comparison failed", extra={"about": f"{source}: {fault}"})
         self.faults[source] = fault
 
     def worked(self, source: str) -> None:
-        """It could be compared again."""
+        """Record that a source can be compared again."""
         self.faults.pop(source, None)
 
     def mark(self, project: str, text: str, at: float | None = None) -> Mark:

@@ -93,7 +93,7 @@ class Sheet:
         self.alive = 0  # annotations that are not deleted
 
     def replace(self, row: Row) -> None:
-        """A known annotation, in its place."""
+        """Update an annotation in place."""
         annotation, seq, arrived = row
         _, _, source, id, item, annotator, label, version, time, deleted = annotation
         place = self.places[source][id]
@@ -106,7 +106,7 @@ class Sheet:
         self._arrived[place], self._deleted[place], self._seq[place] = arrived, deleted, seq
 
     def extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Many annotations at the end, none of them known: their source, id and everything else, as they are stored."""
+        """Append many new annotations: source, id and everything else, as stored."""
         source, id, item, annotator, label, version, time, deleted, seq, arrived = zip(*rows, strict=True)
         for place, (source_name, annotation_id) in enumerate(zip(source, id, strict=True), len(self._seq)):
             self.places.setdefault(source_name, {})[annotation_id] = place
@@ -119,7 +119,7 @@ class Sheet:
         self.alive += len(rows) - sum(deleted)
 
     def append(self, batch: Batch, seq: int, arrived: float) -> None:
-        """A batch at the end, none of it known."""
+        """Append a batch of new annotations."""
         first, size = len(self._seq), len(batch)
         self.places.setdefault(batch.source, {}).update(zip(batch.id, range(first, first + size), strict=True))
         self._extend_columns(batch.item, batch.annotator, batch.label, batch.version, batch.time)
@@ -211,12 +211,12 @@ class Ledger:
             return self.sheets[project, question].columns()
 
     def restore(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Add rows as the store keeps them; each is of another annotation, and none is known."""
+        """Add rows as the store keeps them: one per annotation, all of them new."""
         with self.lock:
             self._extend(rows)
 
     def put(self, rows: Collection[Row]) -> None:
-        """Add rows that are durable, each of another annotation."""
+        """Add rows that are on disk, one per annotation."""
         with self.lock:
             new = [(*annotation, seq, arrived) for annotation, seq, arrived in rows if not self._knows(annotation)]
             for row in rows if len(new) < len(rows) else ():
@@ -239,7 +239,7 @@ class Ledger:
             self.seq = max(self.seq, rows[-1][-2])
 
     def are_new(self, batches: Iterable[Batch]) -> bool:
-        """Whether every annotation of the batches is new, and none of them in there twice."""
+        """Whether every annotation in the batches is new and occurs only once."""
         if self._is_marked:
             return False
         earlier: dict[tuple[str, str, str], set[str]] = {}
@@ -253,7 +253,7 @@ class Ledger:
         return True
 
     def append(self, batches: Iterable[Batch], now: float) -> None:
-        """Add batches that are durable, every annotation being new."""
+        """Add batches that are on disk and contain only new annotations."""
         with self.lock:
             for batch in batches:
                 sheet = self.sheets.setdefault((batch.project, batch.question), Sheet())
@@ -275,7 +275,7 @@ class Ledger:
         return fresh
 
     def _is_new(self, annotation: Annotation, fresh: dict[Key, Row]) -> bool:
-        """Whether nothing known has to do with it."""
+        """Whether the annotation touches nothing already stored or about to be."""
         return not (self._is_marked or annotation[:4] in fresh or PART in annotation.id or self._knows(annotation))
 
     def _give(self, annotation: Annotation, fresh: dict[Key, Row], now: float) -> None:
@@ -291,12 +291,12 @@ class Ledger:
             self._drop_parts(annotation, fresh, now)
 
     def _is_outdated(self, part: Annotation, fresh: dict[Key, Row]) -> bool:
-        """Whether a later report of the annotation is known: if it still had this answer, that is known, too."""
+        """Whether a later report has arrived: if the annotation still had this answer, it would be in it."""
         whole = self._row((*part[:3], part.id.partition(PART)[0]), fresh)
         return whole is not None and (whole.annotation.version or 0.0) > (part.version or 0.0)
 
     def _drop_parts(self, whole: Annotation, fresh: dict[Key, Row], now: float) -> None:
-        """Delete earlier answers about a list: those that the annotation still has are reported next."""
+        """Delete earlier answers about a list; the ones the annotation still has are reported next."""
         if not whole.deleted or PART in whole.id:
             return
         sheet, start = self.sheets.get(whole[:2]), whole.id + PART
@@ -363,7 +363,7 @@ class Ledger:
         return annotation._replace(version=None) if is_back else annotation
 
     def _stored(self, listing: Listing) -> Iterator[Annotation]:
-        """The annotations that a listing must know: of its project and source, from before it was made."""
+        """The stored annotations a listing should contain: its project's and source's, as of its time."""
         questions = [key for key in self.sheets if key[0] == listing.project and key[1] != ANY_QUESTION]
         for project, question in questions:
             sheet = self.sheets[project, question]
@@ -388,6 +388,6 @@ def _ids(sheet: Sheet, gone: Gone) -> list[str]:
 
 
 def _concerns(gone: Gone, id: str, item: str) -> bool:
-    """Whether an annotation is the deleted one, of the deleted item, or an answer about its list."""
+    """Whether an annotation, or an answer about a list, goes with the deleted annotation or item."""
     whole, part, _ = id.partition(PART)
     return gone.id == whole if gone.id else gone.item == (item.rpartition(" ")[0] if part else item)

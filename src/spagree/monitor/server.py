@@ -79,7 +79,7 @@ def application(hub: Hub, token: str | None = None, potato_secret: str | None = 
 
 
 def _answer(status: int, message: str | None = None, **headers: str) -> Callable[..., Awaitable[Response]]:
-    """What handles an error: always the same message, or that of the error."""
+    """An error handler with a fixed message, or with that of the error."""
 
     async def answer(_request: Request, error: Exception) -> Response:
         return problem(status, str(error) if message is None else message, **headers)
@@ -173,7 +173,7 @@ class Routes:
         }
 
     async def _part(self, request: Request, question: Question) -> Live | None:
-        """The figures of the part that was asked for; None for everything."""
+        """The figures of the requested part; None for everything."""
         query = self._query(request)
         if not query["annotator"] and not query["hours"]:
             return None
@@ -253,7 +253,7 @@ class Routes:
         return Response(json.dumps(content, ensure_ascii=False, allow_nan=False), media_type="application/json")
 
     async def _content(self, request: Request, question: Question) -> dict[str, Any]:
-        """What changes: the current top, and sections made every few seconds, once for everybody."""
+        """What changes: the current top, and sections rendered once for everybody, every few seconds."""
         version, live = await asyncio.to_thread(self.hub.live, question)
         part = await self._part(request, question)
         if part is not None:

@@ -155,7 +155,7 @@ class Store:
                 seq += len(batch)
 
     def _append(self, connection: sa.Connection, batch: Batch, seq: int, arrived: float) -> None:
-        """Values that all rows share are handed to SQLite once for each statement: most of the cost is handing over."""
+        """Values shared by all rows are passed to SQLite once per statement: passing them is most of the cost."""
         columns = {name: getattr(batch, name) for name in PER_ROW}
         varying = tuple(name for name, values in columns.items() if len(set(values)) > 1)
         shared = [columns[name][0] for name in PER_ROW if name not in varying]
@@ -171,7 +171,7 @@ class Store:
         self._upsert(marks, [{"project": project, "time": time, "text": text}])
 
     def marks(self) -> dict[str, list[tuple[float, str]]]:
-        """The marks of each project, in the order of time."""
+        """The marks of each project, in order of time."""
         by_project: dict[str, list[tuple[float, str]]] = {}
         with self.engine.connect() as connection:
             for project, time, text in connection.execute(sa.select(marks).order_by(marks.c.time)):

@@ -32,7 +32,7 @@ class Chosen:
     values: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def filtered(self, records: Iterable[Placed]) -> Iterator[Placed]:
-        """The records that fulfil all conditions."""
+        """The records that meet all conditions."""
         for place, number, record in records:
             self.seen += 1
             fields = _flat(record)

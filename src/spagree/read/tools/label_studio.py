@@ -94,7 +94,7 @@ def _tell(seen: Seen, options: ReaderOptions, source: Source) -> None:
 
 
 def _controls(rows: Sequence[Record], question: str | None) -> tuple[str, ...]:
-    """The columns that are controls, told apart from task data.
+    """The columns that are controls, not task data.
 
     JSON-MIN lists data, id, controls and annotator in this order. CSV sorts by name: there a column is data if it is
     filled for a task nobody annotated, or if it varies only between tasks.

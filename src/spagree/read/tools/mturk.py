@@ -98,7 +98,7 @@ class _Batch:
         ]
 
     def _column(self, name: str) -> Iterable[Any]:
-        """The cells of a column, of which one block at a time is in memory."""
+        """The cells of a column, one block in memory at a time."""
         return chain.from_iterable(self._cells(name, start) for start in range(0, len(self.lines), BLOCK))
 
     def _cells(self, name: str | None, start: int) -> list[Any]:

@@ -106,7 +106,7 @@ def _control_questions(size: int) -> Iterator[Caution]:
 
 
 def _two_texts(export: Export) -> Iterator[Caution]:
-    """A caution for items of one id that are not one item, as tasks of two servers may be."""
+    """A caution for different items with the same id, as on two servers."""
     for item, other in islice(export.other_texts.items(), 1):
         size = count(len(export.other_texts), "item has", "items have")
         texts = " and ".join(shown(text[:SHOWN_TEXT]) for text in (export.texts[item], other))
