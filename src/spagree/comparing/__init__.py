@@ -58,8 +58,8 @@ def compare(
     >>> import spagree
     >>> rows = [(1, "ann", "yes"), (1, "bob", "yes"), (1, "gpt", "yes"), (2, "ann", "no"), (2, "bob", "yes")]
     >>> rows += [(2, "gpt", "no"), (3, "bob", "no"), (3, "ann", "no"), (3, "gpt", "no")]
-    >>> found = spagree.compare(rows, model="gpt").models["gpt"]
-    >>> round(found.difference.value, 3), found.items, found.verdict
+    >>> gpt = spagree.compare(rows, model="gpt").models["gpt"]
+    >>> round(gpt.difference.value, 3), gpt.items, gpt.verdict
     (0.167, 3, 'cannot_tell')
     """
     if interval_for not in POPULATIONS:

@@ -78,7 +78,7 @@ def _respelled(rows: polars.DataFrame, people: polars.DataFrame, options: Mappin
     """Labels and names as the policies spell those of the people."""
     reading, estimating = split(options)
     how = replace(policies(Reading(**reading)), of_sets=estimating.get("metric") in SET_METRICS)
-    known = {option for label in people[LABEL].unique() for option in (label, *options_of(label, BAR))}
+    human_options = {option for label in people[LABEL].unique() for option in (label, *options_of(label, BAR))}
     labels = dict(rows[LABEL].value_counts().iter_rows())
-    clean, _ = respelled(Clean(nw.from_native(rows.lazy()), {}), labels, how, known)
+    clean, _ = respelled(Clean(nw.from_native(rows.lazy()), {}), labels, how, human_options)
     return to_polars(clean.frame)

@@ -44,18 +44,18 @@ def compare_models(
         raise UsageError("model: a tally does not say who gave which label; compare the annotations themselves")
     names = [model] if isinstance(model, str) else model
     # Models by name, with the source of their labels; None for annotators in the data
-    asked = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names)
-    machines = [annotator for name, given in asked.items() if given is None for annotator in _matching(name, whole)]
+    sources = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names)
+    machines = [annotator for name in sources if sources[name] is None for annotator in _matching(name, whole)]
     people = whole.filter(polars.col(ANNOTATOR).is_null() | ~polars.col(ANNOTATOR).is_in(machines))
     if people.is_empty():
-        raise DataError(f"--model {', '.join(asked)}: everybody in the source is a model; add the labels of people")
-    runs = {name: _runs(name, given, whole, people, options) for name, given in asked.items()}
+        raise DataError(f"--model {', '.join(sources)}: everybody in the source is a model; add the labels of people")
+    runs = {name: _runs(name, own_file, whole, people, options) for name, own_file in sources.items()}
     humans = _agreement_of(people, options)
-    labels = {label for rows in (people, *(run for each in runs.values() for run in each)) for label in rows[LABEL]}
-    said = [each for each in measured.noticed if each.code != "label_variants"]
-    alone = [caution for name, given in runs.items() for caution in _caution_alone(name, people, given, humans)]
-    found = {name: _findings(name, people, given, humans, margin) for name, given in runs.items()}
-    return ModelComparison(found, (*said, *caution_variants(labels), *alone))
+    labels = {label for tables in ([people], *runs.values()) for table in tables for label in table[LABEL]}
+    noticed = [caution for caution in measured.noticed if caution.code != "label_variants"]
+    alone = [caution for name in runs for caution in _caution_alone(name, people, runs[name], humans)]
+    findings = {name: _findings(name, people, runs[name], humans, margin) for name in runs}
+    return ModelComparison(findings, (*noticed, *caution_variants(labels), *alone))
 
 
 def _agreement_of(people: polars.DataFrame, options: Mapping[str, Any]) -> Agreement:
@@ -67,36 +67,39 @@ def _agreement_of(people: polars.DataFrame, options: Mapping[str, Any]) -> Agree
 
 
 def _runs(
-    name: str, given: Any, whole: polars.DataFrame, people: polars.DataFrame, options: Mapping[str, Any]
+    name: str, source: Any, whole: polars.DataFrame, people: polars.DataFrame, options: Mapping[str, Any]
 ) -> list[polars.DataFrame]:
     """The labels of a model, one table per run: annotators of the source, or a source of its own."""
     import polars
 
-    own = [] if given is not None else [whole.filter(polars.col(ANNOTATOR) == each) for each in _matching(name, whole)]
-    if own:
-        return own
-    if given is None and not Path(name).exists():
+    if source is not None:
+        return runs_in(name, source, people, options)
+    annotators = _matching(name, whole)
+    if annotators:
+        return [whole.filter(polars.col(ANNOTATOR) == annotator) for annotator in annotators]
+    if not Path(name).exists():
         raise _unknown_model(name, _annotators(whole))
-    return runs_in(name, name if given is None else given, people, options)
+    return runs_in(name, name, people, options)
 
 
 def _matching(name: str, whole: polars.DataFrame) -> list[str]:
     """The annotators with this name; with *, the runs of one model."""
-    known = _annotators(whole)
-    return [name] if name in known else [each for each in known if fnmatchcase(each, name)]
+    annotators = _annotators(whole)
+    return [name] if name in annotators else [annotator for annotator in annotators if fnmatchcase(annotator, name)]
 
 
 def _annotators(whole: polars.DataFrame) -> list[str]:
     return whole[ANNOTATOR].drop_nulls().unique().sort().to_list()
 
 
-def _unknown_model(name: str, known: Sequence[str]) -> UsageError:
-    if not known:
+def _unknown_model(name: str, annotators: Sequence[str]) -> UsageError:
+    if not annotators:
         return UsageError(
             f"model {name!r}: the annotators of the source are unknown; name their column with --annotator"
         )
-    shown = [*known[:MOST_SHOWN], *([f"… {len(known) - MOST_SHOWN:,} more"] if len(known) > MOST_SHOWN else [])]
-    near = difflib.get_close_matches(name, known, n=1)
+    rest = len(annotators) - MOST_SHOWN
+    shown = [*annotators[:MOST_SHOWN], *([f"… {rest:,} more"] if rest > 0 else [])]
+    near = difflib.get_close_matches(name, annotators, n=1)
     hint = f"did you mean {near[0]!r}? Annotators" if near else "annotators"
     return UsageError(f"model {name!r} is neither an annotator nor a file; {hint}: {', '.join(shown)}")
 
@@ -104,12 +107,12 @@ def _unknown_model(name: str, known: Sequence[str]) -> UsageError:
 def _findings(
     name: str, people: polars.DataFrame, runs: Sequence[polars.DataFrame], humans: Agreement, margin: float
 ) -> ModelFindings:
-    tables = {"": people} | {str(number): run for number, run in enumerate(runs)}
-    codes, labels = coded(tables)
-    given = [dict(zip(codes[key].item.tolist(), codes[key].label.tolist(), strict=True)) for key in list(tables)[1:]]
-    similarity = similarity_of(humans, labels)
+    by_name, labels = coded({"": people} | {str(number): run for number, run in enumerate(runs)})
+    human_codes, *run_codes = by_name.values()
+    answers = [dict(zip(codes.item.tolist(), codes.label.tolist(), strict=True)) for codes in run_codes]
+    similarity, level = similarity_of(humans, labels), humans.spa.level
     return among_people(
-        name, codes[""], given, weight_of(humans), labels, similarity=similarity, margin=margin, level=humans.spa.level
+        name, human_codes, answers, weight_of(humans), labels, similarity=similarity, margin=margin, level=level
     )
 
 
@@ -122,13 +125,13 @@ def _caution_alone(
     """
     if humans.measurement.metric.rule != NOMINAL:
         return ()
-    known = {canonical(label) for label in people[LABEL].unique()}
-    given = Counter(label for run in runs for label in run[LABEL] if canonical(label) not in known)
-    if not given:
+    human_labels = {canonical(label) for label in people[LABEL].unique()}
+    model_only = Counter(label for run in runs for label in run[LABEL] if canonical(label) not in human_labels)
+    if not model_only:
         return ()
-    often = given.most_common(SHOWN_LABELS)
+    often = model_only.most_common(SHOWN_LABELS)
     shown = ", ".join(f"{label!r} ×{times:,}" for label, times in often)
-    more = f" and {count(len(given) - SHOWN_LABELS, 'more label')}" if len(given) > SHOWN_LABELS else ""
+    more = f" and {count(len(model_only) - SHOWN_LABELS, 'more label')}" if len(model_only) > SHOWN_LABELS else ""
     message = (
         f"{name} gave labels that no person gave, which count as disagreement: {shown}{more}. If they mean that it did "
         f"not answer, leave them out with --missing {often[0][0]!r}"

@@ -24,8 +24,8 @@ class Comparison(Compared, Shown):
     >>> import spagree
     >>> before = [(1, "ann", "yes"), (1, "bob", "no"), (2, "ann", "no"), (2, "bob", "no")]
     >>> after = [(1, "ann", "yes"), (1, "bob", "yes"), (2, "ann", "no"), (2, "bob", "no")]
-    >>> found = spagree.compare(before, after, names=("before", "after"))
-    >>> found.difference.value, found.shared_items, found.verdict
+    >>> comparison = spagree.compare(before, after, names=("before", "after"))
+    >>> comparison.difference.value, comparison.shared_items, comparison.verdict
     (0.5, 2, 'cannot_tell')
     """
 
@@ -96,8 +96,8 @@ class ModelComparison(Shown):
 
     >>> import spagree
     >>> labels = [(item, who, "yes" if item % 2 else "no") for item in range(20) for who in ("ann", "bob", "gpt")]
-    >>> found = spagree.compare(labels, model="gpt", margin=0.05).models["gpt"]
-    >>> found.items, found.humans_count
+    >>> gpt = spagree.compare(labels, model="gpt", margin=0.05).models["gpt"]
+    >>> gpt.items, gpt.humans_count
     (20, 2)
     """
 

@@ -20,9 +20,13 @@ def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any],
     whole = compared(agreements, interval_for)
     if options.get("by") is None:
         return whole
-    has = {name: each.measurement.tally.groups() for name, each in agreements.items()}
-    where = {group: [name for name in has if group in has[name]] for each in has.values() for group in each}
-    shared = [group for group, names in where.items() if len(names) == len(has)]
+    groups_of = {name: agreement.measurement.tally.groups() for name, agreement in agreements.items()}
+    names_with = {
+        group: [name for name in groups_of if group in groups_of[name]]
+        for groups in groups_of.values()
+        for group in groups
+    }
+    shared = [group for group, names in names_with.items() if len(names) == len(groups_of)]
     if not shared:
         raise DataError(f"--by {options['by']}: the sources have no group in common; compare them without it")
 
@@ -30,15 +34,16 @@ def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any],
         return rescaled(group_part(agreement, group, options), agreement.measurement.metric)
 
     parts = {
-        group: compared({name: part(each, group) for name, each in agreements.items()}, interval_for)
+        group: compared({name: part(agreement, group) for name, agreement in agreements.items()}, interval_for)
         for group in shared
     }
-    adjusted = iter(holm([pair.difference.p for each in parts.values() for pair in each.pairs]))
+    adjusted = iter(holm([pair.difference.p for comparison in parts.values() for pair in comparison.pairs]))
     groups = {
-        group: replace(each, pairs=tuple(replace(pair, p_holm=next(adjusted)) for pair in each.pairs))
-        for group, each in parts.items()
+        group: replace(comparison, pairs=tuple(replace(pair, p_holm=next(adjusted)) for pair in comparison.pairs))
+        for group, comparison in parts.items()
     }
-    return replace(whole, groups=groups, not_compared={group: where[group] for group in where if group not in shared})
+    not_compared = {group: names for group, names in names_with.items() if group not in shared}
+    return replace(whole, groups=groups, not_compared=not_compared)
 
 
 def compared(agreements: Mapping[str, Agreement], interval_for: str = ITEMS) -> Comparison:

@@ -22,7 +22,7 @@ from spagree.late import nw
 from spagree.measuring import measure
 from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME, is_missing
-from spagree.tally.engines import column_names, rows, to_polars
+from spagree.tally.engines import column_names, row_count, rows, to_polars
 from spagree.tally.grouped import NO_VALUE
 from spagree.tally.items import ItemCounts
 from spagree.tally.tally import text
@@ -57,8 +57,8 @@ def group_part(agreement: Agreement, group: str, options: Mapping[str, Any]) -> 
         return measure(agreement.measurement.tally.groups()[group], **estimating(options))
     values = [value for (value,) in rows(frame.select(GROUP).unique(subset=[GROUP]))]
     chosen = next(value for value in values if (NO_VALUE if is_missing(value) else text(value)) == group)
-    own = nw.col(GROUP).is_null() if is_missing(chosen) else nw.col(GROUP) == nw.lit(chosen)
-    return measured_part(frame.filter(own).drop(GROUP), options)
+    is_member = nw.col(GROUP).is_null() if is_missing(chosen) else nw.col(GROUP) == nw.lit(chosen)
+    return measured_part(frame.filter(is_member).drop(GROUP), options)
 
 
 def on_one_scale(agreements: Mapping[str, Agreement]) -> dict[str, Agreement]:
@@ -69,21 +69,21 @@ def on_one_scale(agreements: Mapping[str, Agreement]) -> dict[str, Agreement]:
     """
     metric = next(iter(agreements.values())).measurement.metric
     labels: dict[str, float] = {}
-    for each in agreements.values():
-        for label, given in scale_of(each.measurement.tally).items():
-            labels[label] = labels.get(label, 0.0) + given
-    return {name: rescaled(each, metric.over(labels)) for name, each in agreements.items()}
+    for agreement in agreements.values():
+        for label, size in scale_of(agreement.measurement.tally).items():
+            labels[label] = labels.get(label, 0.0) + size
+    return {name: rescaled(agreement, metric.over(labels)) for name, agreement in agreements.items()}
 
 
 def rescaled(agreement: Agreement, metric: Metric) -> Agreement:
     """The agreement under another metric."""
     if metric == agreement.measurement.metric:
         return agreement
-    behind = replace(agreement.measurement, metric=metric, _frames={})
+    measurement = replace(agreement.measurement, metric=metric, _frames={})
     drawn = {name: agreement.options[name] for name in ("bootstrap", "seed") if name in agreement.options}
     bootstrap = Bootstrap(drawn["bootstrap"], drawn.get("seed", 0)) if drawn.get("bootstrap") else None
-    found = find(behind.tally, behind.weights, behind.level, bootstrap, metric)
-    return replace(agreement, findings=replace(found, warnings=agreement.warnings), measurement=behind)
+    findings = find(measurement.tally, measurement.weights, measurement.level, bootstrap, metric)
+    return replace(agreement, findings=replace(findings, warnings=agreement.warnings), measurement=measurement)
 
 
 def halves(agreement: Agreement, before: Any, options: Mapping[str, Any]) -> dict[str, Agreement]:
@@ -91,19 +91,19 @@ def halves(agreement: Agreement, before: Any, options: Mapping[str, Any]) -> dic
     frame = agreement.measurement.annotations
     if frame is None or TIME not in column_names(frame):
         raise UsageError("before needs the time of each annotation; name its column with --time")
-    unknown = int(rows(frame.filter(nw.col(TIME).is_null()).select(nw.len()))[0][0])
+    unknown = row_count(frame.filter(nw.col(TIME).is_null()))
     if unknown:
         raise DataError(
             f"before: {count(unknown, 'annotation has', 'annotations have')} no time; fill it in, or leave them out"
         )
     moment = _moment(before, frame.collect_schema()[TIME])
-    found = {}
+    parts = {}
     for name, chosen in ((f"before {before}", nw.col(TIME) < moment), (f"from {before}", nw.col(TIME) >= moment)):
         part = frame.filter(chosen).drop(TIME)
-        if not int(rows(part.select(nw.len()))[0][0]):
+        if not row_count(part):
             raise DataError(f"no annotation was made {name}; check the date and the column of the time")
-        found[name] = measured_part(part, options)
-    return found
+        parts[name] = measured_part(part, options)
+    return parts
 
 
 def _moment(before: Any, kind: Any) -> Any:
@@ -137,10 +137,10 @@ def sides_of(agreements: Mapping[str, Agreement]) -> list[Side]:
     sides = []
     for name, agreement in agreements.items():
         classes = {row["class"]: _class_figure(row) for row in agreement.classes().rows(named=True)}
-        found = None
+        annotations = None
         if name in codes:
-            found = pairable(codes[name], weight_of(agreement), similarity_of(agreement, labels))
-        sides.append(Side(name, agreement.spa, agreement.chance["spa_kappa"], classes, found, labels))
+            annotations = pairable(codes[name], weight_of(agreement), similarity_of(agreement, labels))
+        sides.append(Side(name, agreement.spa, agreement.chance["spa_kappa"], classes, annotations, labels))
     return sides
 
 
@@ -169,10 +169,10 @@ def similarity_of(agreement: Agreement, labels: Sequence[str]) -> Floats | None:
 
 def annotation_rows(agreement: Agreement) -> polars.DataFrame | None:
     """(item, annotator, label) as text, one row per annotation; None if only a tally is available."""
-    behind = agreement.measurement
-    if behind.items is None or behind.tally.annotations > MOST_AT_HOME:
+    measurement = agreement.measurement
+    if measurement.items is None or measurement.tally.annotations > MOST_AT_HOME:
         return None
-    frame = behind.items.held.frame
+    frame = measurement.items.held.frame
     names = column_names(frame)
     return as_text(
         to_polars(frame.select([name for name in (ITEM, ANNOTATOR, LABEL, CLUSTER, COUNT) if name in names]))
@@ -185,13 +185,13 @@ def as_text(rows: polars.DataFrame) -> polars.DataFrame:
 
     columns = [_text(rows[name]) for name in (ITEM, ANNOTATOR, CLUSTER) if name in rows.columns]
     columns.append(rows[LABEL].cast(polars.String))
-    found = polars.DataFrame(columns)
+    texts = polars.DataFrame(columns)
     if ANNOTATOR not in rows.columns:
-        found = found.with_columns(polars.lit(None, polars.String).alias(ANNOTATOR))
+        texts = texts.with_columns(polars.lit(None, polars.String).alias(ANNOTATOR))
     if COUNT in rows.columns:
-        found = found.with_columns(rows[COUNT].cast(polars.Int64))
-        found = found.select(polars.exclude(COUNT).repeat_by(COUNT)).explode(found.columns[:-1])
-    return found.select(ITEM, ANNOTATOR, LABEL, *([CLUSTER] if CLUSTER in found.columns else []))
+        texts = texts.with_columns(rows[COUNT].cast(polars.Int64))
+        texts = texts.select(polars.exclude(COUNT).repeat_by(COUNT)).explode(texts.columns[:-1])
+    return texts.select(ITEM, ANNOTATOR, LABEL, *([CLUSTER] if CLUSTER in texts.columns else []))
 
 
 def _text(values: polars.Series) -> polars.Series:

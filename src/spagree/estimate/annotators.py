@@ -36,9 +36,9 @@ def mean_agreement(annotators: polars.DataFrame) -> float | None:
     >>> mean_agreement(polars.DataFrame({"shared": [30, 10, 0], "agreement": [0.5, 0.9, None]}))
     0.6
     """
-    known = annotators.filter(annotators["agreement"].is_not_null())
-    shared = known["shared"].to_numpy()
-    return float(np.average(known["agreement"].to_numpy(), weights=shared)) if shared.sum() else None
+    sharing = annotators.filter(annotators["agreement"].is_not_null())
+    shared = sharing["shared"].to_numpy()
+    return float(np.average(sharing["agreement"].to_numpy(), weights=shared)) if shared.sum() else None
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class AgainstOthers:
         """Who agrees less than the others by Holm's test: a false name appears in at most one data set in twenty.
 
         >>> nothing = np.zeros(4)
-        >>> found = AgainstOthers(nothing, nothing, nothing, nothing, np.array([0.02, 0.001, np.nan, 0.4]))
-        >>> found.stands_out.tolist()
+        >>> differences = AgainstOthers(nothing, nothing, nothing, nothing, np.array([0.02, 0.001, np.nan, 0.4]))
+        >>> differences.stands_out.tolist()
         [True, True, False, False]
         """
         adjusted = holm([None if np.isnan(p) else float(p) for p in self.p])
@@ -126,14 +126,14 @@ def label_shares(codes: Coded, cluster: Ints | None = None) -> LabelShares:
     >>> item, annotator = np.repeat(np.arange(9, dtype=np.int32), 3), np.tile(np.array([0, 1, 2], dtype=np.int32), 9)
     >>> label = np.where(annotator == 2, np.int32(1), item % 2)
     >>> order = np.lexsort((annotator, label, item))
-    >>> found = label_shares(Coded(item, annotator[order], label[order], ("ann", "bob", "cyd"), ("no", "yes")))
-    >>> found.commonest.tolist(), found.share.round(2).tolist(), found.one_label
+    >>> shares = label_shares(Coded(item, annotator[order], label[order], ("ann", "bob", "cyd"), ("no", "yes")))
+    >>> shares.commonest.tolist(), shares.share.round(2).tolist(), shares.one_label
     ([0, 0, 1], [0.56, 0.56, 1.0], [False, False, True])
     """
     annotators, width = len(codes.annotators), max(1, len(codes.labels))
-    known = codes.annotator >= 0
-    annotator = codes.annotator[known].astype(np.int64)
-    keys, times = counted(annotator * width + codes.label[known])
+    named = codes.annotator >= 0
+    annotator = codes.annotator[named].astype(np.int64)
+    keys, times = counted(annotator * width + codes.label[named])
     who, what, count = keys // width, keys % width, times.astype(np.float64)
     order = np.lexsort((what, -count, who))
     first = order[run_starts(who[order])]
@@ -170,8 +170,8 @@ def _blind(codes: Coded, candidate: NDArray[np.bool_], cluster: Ints | None) -> 
     shared = sums(who, np.ones(len(who)), len(candidate))
     # Annotators whose items cannot make p small are not in the family: the test could never reject for them.
     tested = (shared > 1) & (options * product(rarest[where]) <= ALPHA)
-    known = np.where(candidate, p, 1.0)
-    adjusted = holm([float(p) if ask else None for p, ask in zip(known, tested, strict=True)])
+    candidate_p = np.where(candidate, p, 1.0)
+    adjusted = holm([float(p) if ask else None for p, ask in zip(candidate_p, tested, strict=True)])
     return [p is not None and p <= ALPHA for p in adjusted]
 
 
@@ -194,10 +194,10 @@ def annotators(
     """
     import polars
 
-    known = peers.known
-    shared = known.shared
-    value = ratio(known.per_annotator(known.share), shared)
-    stderr, units = _spread(known, known.share - value[known.annotator], shared)
+    named = peers.known
+    shared = named.shared
+    value = ratio(named.per_annotator(named.share), shared)
+    stderr, units = _spread(named, named.share - value[named.annotator], shared)
     low, high = wilson_each(value, stderr, units, level)
     without = leave_one_out(peers, by_n) if by_n else np.full(peers.size, np.nan)
     annotations = np.bincount(codes.annotator[codes.annotator >= 0], minlength=peers.size)
@@ -225,7 +225,9 @@ def annotators(
         "against_others": against.difference,
         "against_others_low": against.low,
         "against_others_high": against.high,
-        "stands_out": polars.Series([None if unknown else named for named, unknown in tested], dtype=polars.Boolean),
+        "stands_out": polars.Series(
+            [None if unknown else stands_out for stands_out, unknown in tested], dtype=polars.Boolean
+        ),
         "few": units < FEW_ITEMS,
         "undefined": polars.Series(reasons, dtype=polars.String),
     }

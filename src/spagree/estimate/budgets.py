@@ -81,12 +81,12 @@ def plan_for(
     if reason:
         rows = [{**goal, "undefined": reason}] if goal else [{"half_width": None, "undefined": reason}]
         is_for_width = people is None and goal.keys() <= {"half_width"}
-        return table_of([row_of(each, undefined=reason) for each in targets] if is_for_width else rows)
+        return table_of([row_of(target, undefined=reason) for target in targets] if is_for_width else rows)
     project = Project(tally, weights, spa, similar(), allowed)
     if spread is not None:
         crowd = Crowd(project, spread)
-        each = [goal] if goal else [{"half_width": target} for target in round_targets(crowd.reached)]
-        return table_of([row for one in each for row in crowd.rows(one)])
+        goals = [goal] if goal else [{"half_width": target} for target in round_targets(crowd.reached)]
+        return table_of([row for each_goal in goals for row in crowd.rows(each_goal)])
     return _answered(project, goal, targets)
 
 
@@ -234,13 +234,13 @@ class Pace:
 def pace(rows: Sequence[Mapping[str, Any]]) -> Pace | None:
     """From a development's rows (``time``, ``annotations`` so far); None if times are not dates or are all equal."""
     moments = [(_seconds(row["time"]), row["annotations"]) for row in rows]
-    known = [(time, annotations) for time, annotations in moments if time is not None]
-    if len(known) < 2 or known[-1][0] <= known[0][0]:
+    dated = [(time, annotations) for time, annotations in moments if time is not None]
+    if len(dated) < 2 or dated[-1][0] <= dated[0][0]:
         return None
-    middle = known[len(known) // 2 - 1] if len(known) > 3 else known[0]
-    seconds = known[-1][0] - middle[0]
-    rate = (known[-1][1] - middle[1]) / seconds * DAY if seconds > 0 else inf
-    return Pace(rate, datetime.fromtimestamp(known[-1][0], UTC)) if 0 < rate < inf else None
+    middle = dated[len(dated) // 2 - 1] if len(dated) > 3 else dated[0]
+    seconds = dated[-1][0] - middle[0]
+    rate = (dated[-1][1] - middle[1]) / seconds * DAY if seconds > 0 else inf
+    return Pace(rate, datetime.fromtimestamp(dated[-1][0], UTC)) if 0 < rate < inf else None
 
 
 def _seconds(time: Any) -> float | None:

@@ -68,41 +68,41 @@ def chance(
     >>> from fractions import Fraction
     >>> from spagree.estimate.adaptive import cautious_shape
     >>> data = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2}, {"b": 2}])
-    >>> found = chance(data, {2: Fraction(1)}, 0.95, "flat", cautious=cautious_shape(data))
-    >>> round(found["krippendorff_alpha"].value, 4), round(found["brennan_prediger"].value, 4)
+    >>> counts = chance(data, {2: Fraction(1)}, 0.95, "flat", cautious=cautious_shape(data))
+    >>> round(counts["krippendorff_alpha"].value, 4), round(counts["brennan_prediger"].value, 4)
     (0.5333, 0.5)
     """
-    found = similar or votes(tally)
+    counts = similar or votes(tally)
     clustered = None if tally.clusters is None else similar_clustered or votes(tally, clusters=True)
-    if found is None or not tally.pairable_items:
-        reason = NO_PATTERNS if found is None else NOT_PAIRABLE
+    if counts is None or not tally.pairable_items:
+        reason = NO_PATTERNS if counts is None else NOT_PAIRABLE
         return {name: _undefined(reason, level, scheme) for name in COEFFICIENTS}
     shape = adaptive_shape(tally, similar.pairable() if similar else None)
     weights = {"flat": dict.fromkeys(by_n, 1.0), "annotations": {n: float(n) for n in by_n}}
     weights["scheme"] = {n: float(k / max(by_n.values())) for n, k in by_n.items()}
-    every, pairable = (found, clustered), (found.pairable(), clustered.pairable() if clustered else None)
+    every, pairable = (counts, clustered), (counts.pairable(), clustered.pairable() if clustered else None)
 
     def coefficient(rule: _Rule) -> Corrected:
-        own = shape if rule.entries else cautious
-        single = _Coefficient(rule, *(every if rule.singles else pairable), weights[rule.weights], own)
+        item_shape = shape if rule.entries else cautious
+        single = _Coefficient(rule, *(every if rule.singles else pairable), weights[rule.weights], item_shape)
         return single.corrected(level, scheme if rule.weights == "scheme" else rule.weights)
 
-    made = {name: coefficient(rule) for name, rule in COEFFICIENTS.items()}
+    coefficients = {name: coefficient(rule) for name, rule in COEFFICIENTS.items()}
     if len({n for n in tally.items_by_n if n > 1}) > 1:
-        in_step = made["fleiss_kappa" if scheme == "flat" else "krippendorff_alpha"]
-        made["spa_kappa"] = _no_higher(made["spa_kappa"], in_step)
-    return made
+        in_step = coefficients["fleiss_kappa" if scheme == "flat" else "krippendorff_alpha"]
+        coefficients["spa_kappa"] = _no_higher(coefficients["spa_kappa"], in_step)
+    return coefficients
 
 
-def _no_higher(found: Corrected, in_step: Corrected) -> Corrected:
+def _no_higher(coefficient: Corrected, in_step: Corrected) -> Corrected:
     """Lower the lower limit to that of a coefficient that weights an item as much in P_o as in P_e.
 
     With other weights, whether the few rare labels fell on items with few or with many annotations decides, and a
     handful of them does not show how much that varies.
     """
-    if found.low is None or in_step.low is None:
-        return found
-    return replace(found, low=min(found.low, in_step.low))
+    if coefficient.low is None or in_step.low is None:
+        return coefficient
+    return replace(coefficient, low=min(coefficient.low, in_step.low))
 
 
 def _undefined(reason: str, level: float, weights: str) -> Corrected:
@@ -114,7 +114,7 @@ class _Coefficient:
     """One coefficient on one set of votes."""
 
     rule: _Rule
-    found: LabelCounts
+    counts: LabelCounts
     clustered: LabelCounts | None
     """The same votes by cluster; None if items are independent."""
     by_n: Mapping[int, float]
@@ -125,46 +125,46 @@ class _Coefficient:
         """The weight of an item, per group; 0 for a single annotation."""
         sizes = np.array(sorted(self.by_n))
         weights = np.array([self.by_n[n] for n in sizes.tolist()])
-        place = np.searchsorted(sizes, self.found.n).clip(max=len(sizes) - 1)
-        return np.where(sizes[place] == self.found.n, weights[place], 0.0)
+        place = np.searchsorted(sizes, self.counts.n).clip(max=len(sizes) - 1)
+        return np.where(sizes[place] == self.counts.n, weights[place], 0.0)
 
     @cached_property
     def observed(self) -> Floats:
         """Weighted mean agreement of all items, then without one item of each group."""
-        found = self.found
+        counts = self.counts
         with np.errstate(divide="ignore", invalid="ignore"):
-            return _without_one(found, self.weights * found.agreement) / _without_one(found, self.weights)
+            return _without_one(counts, self.weights * counts.agreement) / _without_one(counts, self.weights)
 
     @cached_property
     def expected(self) -> Floats:
         """Agreement by chance, of all items, then without one item of each group."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.rule.expected(self.found)
+            return self.rule.expected(self.counts)
 
     @cached_property
     def entries(self) -> Floats:
         """What each label of an item contributes to the class shares."""
-        return (self.rule.entries or _counts)(self.found)
+        return (self.rule.entries or _counts)(self.counts)
 
     @cached_property
     def shares(self) -> Floats:
         """Class shares, as used in the expected agreement."""
-        totals = self.found.per_label(self.entries)
+        totals = self.counts.per_label(self.entries)
         return np.asarray(totals / total(totals))
 
     def corrected(self, level: float, weights: str) -> Corrected:
         """Value, standard error and interval, or the reason there is none."""
-        found, values = self.found, self.values
+        counts, values = self.counts, self.values
         if not np.isfinite(values[0]):
-            classes = len(np.unique(found.label[found.n[found.group] > 1]))
+            classes = len(np.unique(counts.label[counts.n[counts.group] > 1]))
             return _undefined(ONE_CLASS if classes < 2 else ONE_ITEM, level, weights)
         plain = Corrected(float(values[0]), None, None, None, level, weights)
         plain = replace(plain, observed=float(self.observed[0]), expected=float(self.expected[0]))
-        if total(found.items[found.n > 1]) < 2:
+        if total(counts.items[counts.n > 1]) < 2:
             return replace(plain, undefined=ONE_ITEM)
         value, _ = self.debiased()
-        spread = self if self.clustered is None else replace(self, found=self.clustered, clustered=None)
-        if spread.found.units < 2:
+        spread = self if self.clustered is None else replace(self, counts=self.clustered, clustered=None)
+        if spread.counts.units < 2:
             return replace(plain, value=value, undefined=ONE_CLUSTER)
         _, stderr = spread.debiased()
         low, high = spread.limits(float(values[0]), stderr, level)
@@ -183,34 +183,34 @@ class _Coefficient:
         value = float(self.values[0])
         if not np.isfinite(self.values).all():  # leaving out some unit leaves one label only
             return value, self.linearised()
-        mean, moved = deviations(self.values[1:], self.found.unit_sizes)
-        size = self.found.units
+        mean, moved = deviations(self.values[1:], self.counts.unit_sizes)
+        size = self.counts.units
         free = size * value - (size - 1) * mean if self.rule.debias else value
-        return min(free, 1.0), sqrt(total(self.found.unit_sizes * moved**2))
+        return min(free, 1.0), sqrt(total(self.counts.unit_sizes * moved**2))
 
     def limits(self, value: float, stderr: float, level: float) -> tuple[float, float]:
         """The interval: from that of the observed agreement, or from the items that inform a kappa."""
-        found, expected = self.found, float(self.expected[0])
+        counts, expected = self.counts, float(self.expected[0])
         if self.rule.entries:
             return self.beyond_chance(value, stderr, level)
         room = 1 - expected
         observed = value * room + expected
-        error = steadied(observed, stderr * room, found, self.weights, self.shape)
-        low, high = wilson(observed, error, effective_items(found, self.weights), level)
+        error = steadied(observed, stderr * room, counts, self.weights, self.shape)
+        low, high = wilson(observed, error, effective_items(counts, self.weights), level)
         return (low - expected) / room, (high - expected) / room
 
     def beyond_chance(self, value: float, stderr: float, level: float) -> tuple[float, float]:
         """An item's information is its weight times the probability that its labels disagree by chance."""
-        found, shares = self.found, self.shares
-        informing = self.weights * found.per_group(_shares(found) * (1 - found.across(shares))[found.label])
-        relative = self.shape.variances(found.n)
-        first, second, fourth = (total(found.unit_sizes * found.per_unit(informing) ** power) for power in (1, 2, 4))
+        counts, shares = self.counts, self.shares
+        informing = self.weights * counts.per_group(_shares(counts) * (1 - counts.across(shares))[counts.label])
+        relative = self.shape.variances(counts.n)
+        first, second, fourth = (total(counts.unit_sizes * counts.per_unit(informing) ** power) for power in (1, 2, 4))
         # The variance that independent items imply; clusters imply no less.
-        alone, fourths = (total(found.items * informing**power) for power in (2, 4))
-        implied = total(found.items * informing**2 * relative) / alone * (second**2 / fourth) / (alone**2 / fourths)
+        alone, fourths = (total(counts.items * informing**power) for power in (2, 4))
+        implied = total(counts.items * informing**2 * relative) / alone * (second**2 / fourth) / (alone**2 / fourths)
         most = min(1.0, 2 * (1 - float(shares.max())))  # two annotations of an item cannot differ more often
-        rarest = 1 - float(found.across(shares)[shares > 0].min())
-        seen = total(found.unit_sizes[found.per_unit((found.n > 1).astype(np.float64)) > 0])
+        rarest = 1 - float(counts.across(shares)[shares > 0].min())
+        seen = total(counts.unit_sizes[counts.per_unit((counts.n > 1).astype(np.float64)) > 0])
         given = (first, second, fourth, implied, seen, 1 - float(self.expected[0]), most, rarest)
         informing_sums = Informing(*(np.array([each]) for each in given))
         low, high = kappa_limits(np.array([value]), np.array([stderr]), informing_sums, level)
@@ -218,92 +218,92 @@ class _Coefficient:
 
     def with_differing(self, seen: float, level: float) -> float:
         """The coefficient with as many divided items added as could have gone unseen."""
-        found, likely, observed = self.found, self.found.across(self.shares), self.observed[:1]
+        counts, likely, observed = self.counts, self.counts.across(self.shares), self.observed[:1]
         two = np.argsort(-likely, kind="stable")[:2]
-        alike = np.zeros(1) if found.similarity is None else found.similarity[two[:1], two[1:]]
-        pairs = np.maximum(found.n * (found.n - 1), 1)
-        same = (np.ceil(found.n**2 / 2) - found.n) / pairs  # half and half, or nearly so
-        divided = total(found.items * self.weights * same) / total(found.items * self.weights)
+        alike = np.zeros(1) if counts.similarity is None else counts.similarity[two[:1], two[1:]]
+        pairs = np.maximum(counts.n * (counts.n - 1), 1)
+        same = (np.ceil(counts.n**2 / 2) - counts.n) / pairs  # half and half, or nearly so
+        divided = total(counts.items * self.weights * same) / total(counts.items * self.weights)
         share = unseen_share(np.array([seen]), level, np.minimum(seen, seen * (1 - observed) / (1 - divided)))
         return float(with_differing(observed, self.expected[:1], likely[two].sum(), alike, share, divided=divided)[0])
 
     def linearised(self) -> float:
         """Linearised standard error of the ratio, for when the jackknife leaves only one class."""
-        found, room = self.found, 1 - float(self.expected[0])
-        around = found.across(self.shares)
-        entries = self.entries / total(found.per_label(self.entries))
-        chance = 2 * found.per_group((around[found.label] - total(self.shares * around)) * entries)
-        agreement = self.weights * (found.agreement - self.observed[0]) / total(found.items * self.weights)
+        counts, room = self.counts, 1 - float(self.expected[0])
+        around = counts.across(self.shares)
+        entries = self.entries / total(counts.per_label(self.entries))
+        chance = 2 * counts.per_group((around[counts.label] - total(self.shares * around)) * entries)
+        agreement = self.weights * (counts.agreement - self.observed[0]) / total(counts.items * self.weights)
         influence = (agreement - (1 - self.observed[0]) / room * chance) / room
-        size = found.units
-        return sqrt(size / (size - 1) * total(found.unit_sizes * found.per_unit(influence) ** 2))
+        size = counts.units
+        return sqrt(size / (size - 1) * total(counts.unit_sizes * counts.per_unit(influence) ** 2))
 
 
-def _without_one(found: LabelCounts, one: Floats) -> Floats:
+def _without_one(counts: LabelCounts, values: Floats) -> Floats:
     """A sum over all items, followed by the same sum without one item of each group, or without each cluster."""
-    return total(found.items * one) - np.concatenate([[0.0], found.per_unit(one)])
+    return total(counts.items * values) - np.concatenate([[0.0], counts.per_unit(values)])
 
 
-def _between_items(found: LabelCounts) -> Floats:
+def _between_items(counts: LabelCounts) -> Floats:
     """Two annotations of different items: the only pairs that agree by chance alone."""
-    size, within = _without_one(found, found.n), _without_one(found, found.squares)
-    return (_class_squares(found) - within) / (size**2 - _without_one(found, found.n**2))
+    size, within = _without_one(counts, counts.n), _without_one(counts, counts.squares)
+    return (_class_squares(counts) - within) / (size**2 - _without_one(counts, counts.n**2))
 
 
-def _without_replacement(found: LabelCounts) -> Floats:
+def _without_replacement(counts: LabelCounts) -> Floats:
     """Two of all annotations, drawn without replacement: Krippendorff's."""
-    size = _without_one(found, found.n)
-    return (_class_squares(found) - size) / (size * (size - 1))
+    size = _without_one(counts, counts.n)
+    return (_class_squares(counts) - size) / (size * (size - 1))
 
 
-def _class_squares(found: LabelCounts) -> Floats:
+def _class_squares(counts: LabelCounts) -> Floats:
     """Σ_c N_c², which loses 2 Σ_c N_c n_c − Σ_c n_c² when an item is left out."""
-    return _label_squares(found, found.count)
+    return _label_squares(counts, counts.count)
 
 
-def _class_shares(found: LabelCounts) -> Floats:
+def _class_shares(counts: LabelCounts) -> Floats:
     """Σ_c π_c² with π_c the mean share of class c within an item, as Gwet generalises Fleiss."""
-    return _label_squares(found, _shares(found)) / _all_items(found) ** 2
+    return _label_squares(counts, _shares(counts)) / _all_items(counts) ** 2
 
 
-def _shares(found: LabelCounts) -> Floats:
+def _shares(counts: LabelCounts) -> Floats:
     """Each label's share of the annotations of its item."""
-    return found.count / found.n[found.group]
+    return counts.count / counts.n[counts.group]
 
 
-def _counts(found: LabelCounts) -> Floats:
+def _counts(counts: LabelCounts) -> Floats:
     """How often each label was given to an item."""
-    return found.count
+    return counts.count
 
 
-def _all_items(found: LabelCounts) -> Floats:
-    return _without_one(found, np.ones(len(found.items)))
+def _all_items(counts: LabelCounts) -> Floats:
+    return _without_one(counts, np.ones(len(counts.items)))
 
 
-def _label_squares(found: LabelCounts, entries: Floats) -> Floats:
+def _label_squares(counts: LabelCounts, entries: Floats) -> Floats:
     """Σ_c Σ_k s(c, k) t_c t_k over all items, and without one item of each group, or without each cluster."""
-    totals = found.per_label(entries)
-    around = found.across(totals)
-    units = found.by_unit(entries)
+    totals = counts.per_label(entries)
+    around = counts.across(totals)
+    units = counts.by_unit(entries)
     lost = units.per_group(2 * around[units.label] * units.count) - units.squares
     return total(totals * around) - np.concatenate([[0.0], lost])
 
 
-def _gwet(found: LabelCounts) -> Floats:
+def _gwet(counts: LabelCounts) -> Floats:
     """Σ π(1 − π)/(C − 1): chance agreement on hard items; AC2 under a metric."""
-    classes = np.float64(len(found.labels))
-    spread = 1 - _label_squares(replace(found, similarity=None), _shares(found)) / _all_items(found) ** 2
-    return spread * _mean_similarity(found) * classes / (classes - 1)
+    classes = np.float64(len(counts.labels))
+    spread = 1 - _label_squares(replace(counts, similarity=None), _shares(counts)) / _all_items(counts) ** 2
+    return spread * _mean_similarity(counts) * classes / (classes - 1)
 
 
-def _uniform(found: LabelCounts) -> Floats:
+def _uniform(counts: LabelCounts) -> Floats:
     """All classes equally likely."""
-    return np.full(len(found.unit_sizes) + 1, _mean_similarity(found))
+    return np.full(len(counts.unit_sizes) + 1, _mean_similarity(counts))
 
 
-def _mean_similarity(found: LabelCounts) -> float:
+def _mean_similarity(counts: LabelCounts) -> float:
     """Agreement of two labels drawn blindly: 1/C for nominal labels."""
-    return 1 / len(found.labels) if found.similarity is None else float(found.similarity.mean())
+    return 1 / len(counts.labels) if counts.similarity is None else float(counts.similarity.mean())
 
 
 COEFFICIENTS: Mapping[str, _Rule] = {

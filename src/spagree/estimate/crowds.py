@@ -48,8 +48,8 @@ class Crowd:
 
     def limits(self, people: int, n: int, items: int, variance: float | None = None) -> Limits:
         """The expected interval of a design: all of [0, 1] for one person or one item, which show no variation."""
-        spa, own = self.project.spa, self.variance if variance is None else variance
-        stderr = sqrt(self.project.variance(n) / items + own / people)
+        spa, between = self.project.spa, self.variance if variance is None else variance
+        stderr = sqrt(self.project.variance(n) / items + between / people)
         return wilson(float(spa), stderr, items, spa.level, min(items, people) - 1)
 
     def bounds(self) -> Limits:
@@ -74,8 +74,8 @@ class Crowd:
         """A few numbers of people, each with its cheapest design, for a half-width, a budget or a requirement."""
         head, least = {**wanted, "route": MORE_PEOPLE}, self.project.allowed[0]
         if "budget" in wanted:
-            some = sorted({max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)})
-            return _marked([self._narrowest(head, people, wanted["budget"]) for people in some], "half_width", 1.0)
+            crowds = sorted({max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)})
+            return _marked([self._narrowest(head, people, wanted["budget"]) for people in crowds], "half_width", 1.0)
 
         def enough(ends: Limits) -> bool:
             if "require" in wanted:
@@ -115,26 +115,26 @@ class Crowd:
         """The narrowest interval that this budget and number of people can reach."""
         sizes = {n: self._affordable(n, budget) for n in self.project.allowed if n <= people}
         rows = [self._design(people, n, items) for n, items in sizes.items() if items > 1]
-        made = [row for row in rows if 0 < row["more_annotations"] <= budget and row["half_width"] < self.reached]
-        if not made:
+        affordable = [row for row in rows if 0 < row["more_annotations"] <= budget and row["half_width"] < self.reached]
+        if not affordable:
             return head | dict.fromkeys(_COLUMNS) | {"annotators": people, "best": False, "undefined": NOT_NARROWER}
-        return head | min(made, key=lambda row: row["half_width"])
+        return head | min(affordable, key=lambda row: row["half_width"])
 
     def _affordable(self, n: int, budget: int) -> int:
         """How many items the budget brings to n annotations: those that lack the fewest first, then new ones."""
         items = 0
         for now, size in sorted(self.project.tally.items_by_n.items(), reverse=True):
             short = max(0, n - now)
-            some = size if not short else min(size, budget // short)
-            items, budget = items + some, budget - some * short
+            finished = size if not short else min(size, budget // short)
+            items, budget = items + finished, budget - finished * short
         return items + budget // n
 
     def _cost(self, n: int, items: int) -> int:
         """How many annotations bring so many items to n annotations."""
         cost = 0
         for now, size in sorted(self.project.tally.items_by_n.items(), reverse=True):
-            some = min(size, items)
-            cost, items = cost + some * max(0, n - now), items - some
+            finished = min(size, items)
+            cost, items = cost + finished * max(0, n - now), items - finished
         return cost + items * n
 
     def _as_it_is(self) -> Row:
@@ -146,7 +146,7 @@ class Crowd:
         return dict.fromkeys(_COLUMNS) | about
 
     def _design(self, people: int, n: int, items: int) -> Row:
-        new, each = max(0, people - self.people), ceil(n * items / people)
+        new, per_annotator = max(0, people - self.people), ceil(n * items / people)
         low, high = (_half(self.limits(people, n, items, variance)) for variance in self.bounds())
         return {
             "half_width": _half(self.limits(people, n, items)),
@@ -157,8 +157,8 @@ class Crowd:
             "annotations_per_item": n,
             "items": items,
             "annotations": n * items,
-            "more_annotations": max(self._cost(n, items), new * each),
-            "per_annotator": each,
+            "more_annotations": max(self._cost(n, items), new * per_annotator),
+            "per_annotator": per_annotator,
             "best": False,
             "assumed": self.project.assumed(n),
             "undefined": None,
@@ -177,7 +177,7 @@ def _half(ends: Limits) -> float:
 
 def _marked(rows: Sequence[Row], figure: str, within: float) -> list[Row]:
     """Mark the row with the fewest people whose figure is the smallest or close to it."""
-    known = [row for row in rows if row["undefined"] is None]
-    least = min((row[figure] for row in known), default=0)
-    best = next((row for row in known if row[figure] <= within * least), None)
+    defined = [row for row in rows if row["undefined"] is None]
+    least = min((row[figure] for row in defined), default=0)
+    best = next((row for row in defined if row[figure] <= within * least), None)
     return [{**row, "best": row is best} for row in rows]

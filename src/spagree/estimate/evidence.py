@@ -65,10 +65,11 @@ class Evidence:
         if ANNOTATOR not in self.columns:
             raise UsageError(NO_ANNOTATORS)
         held = self.items.held
-        fetched = fetched_few(held.few) if held.codes is None and held.few is not None else None
-        known = held.codes if fetched is None else fetched[0]
-        if known is not None:
-            return known
+        if held.codes is not None:
+            return held.codes
+        fetched = None if held.few is None else fetched_few(held.few)
+        if fetched is not None:
+            return fetched[0]
         if self.tally.annotations > MOST_FROM_A_CLUSTER and self.is_cluster:
             raise UsageError(
                 f"breakdowns by annotator fetch all {self.tally.annotations:,} annotations to this machine, more than "
@@ -89,12 +90,12 @@ class Evidence:
         """The cluster of each item, by its code in the table; one without a cluster has its own. None if not named."""
         if self.items is None or CLUSTER not in self.columns:
             return None
-        given = to_polars(self.items.held.frame.select(ITEM, CLUSTER).unique(subset=[ITEM]))
-        place = places(given[ITEM], self.table.names).to_numpy().astype(np.int64)
-        names = [NO_VALUE if is_missing(each) else text(each) for each in given[CLUSTER]]
-        named, found = cluster_numbers(names, NO_VALUE), np.empty(len(place), dtype=np.int64)
-        found[place] = np.where(named < 0, -1 - place, named)
-        return found
+        clusters = to_polars(self.items.held.frame.select(ITEM, CLUSTER).unique(subset=[ITEM]))
+        place = places(clusters[ITEM], self.table.names).to_numpy().astype(np.int64)
+        names = [NO_VALUE if is_missing(each) else text(each) for each in clusters[CLUSTER]]
+        named, numbers = cluster_numbers(names, NO_VALUE), np.empty(len(place), dtype=np.int64)
+        numbers[place] = np.where(named < 0, -1 - place, named)
+        return numbers
 
     @cached_property
     def is_brought_here(self) -> bool:

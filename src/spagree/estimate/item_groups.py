@@ -93,8 +93,8 @@ def cluster_numbers(clusters: list[str], none: str) -> Ints:
     >>> cluster_numbers(["b", "", "a", "b"], none="").tolist()
     [1, -1, 0, 1]
     """
-    known = {cluster: place for place, cluster in enumerate(sorted(set(clusters) - {none}))}
-    return np.array([known.get(cluster, ALONE) for cluster in clusters], dtype=np.int64)
+    numbers = {cluster: place for place, cluster in enumerate(sorted(set(clusters) - {none}))}
+    return np.array([numbers.get(cluster, ALONE) for cluster in clusters], dtype=np.int64)
 
 
 def renumbered(cluster: Ints) -> Ints:
@@ -103,8 +103,8 @@ def renumbered(cluster: Ints) -> Ints:
     >>> renumbered(np.array([7, -1, 3, 7])).tolist()
     [1, -1, 0, 1]
     """
-    known, place = np.unique(cluster, return_inverse=True)
-    return np.asarray(place - int((known < 0).sum()), dtype=np.int64)
+    distinct, place = np.unique(cluster, return_inverse=True)
+    return np.asarray(place - int((distinct < 0).sum()), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -136,14 +136,14 @@ class ItemGroups(Clustered):
 def item_groups(tally: Tally) -> ItemGroups:
     """Group the pairable cells by (n, agreeing pairs), and by cluster where there are clusters.
 
-    >>> found = item_groups(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"a": 3}, {"b": 1}]))
-    >>> found.size, found.exact
+    >>> groups = item_groups(Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"a": 3}, {"b": 1}]))
+    >>> groups.size, groups.exact
     (3, {2: (2, 2), 3: (1, 6)})
     """
     cells: Iterable[tuple[str, Cell, int]] = ((NO_VALUE, cell, count) for cell, count in tally.cells.items())
     if tally.clusters is not None and tally.grouped is not None:
         patterns = tally.grouped.by_cluster().items()
-        cells = ((cluster, Cell.of(size for _, size in own), count) for (cluster, own), count in patterns)
+        cells = ((cluster, Cell.of(size for _, size in votes), count) for (cluster, votes), count in patterns)
     groups: defaultdict[tuple[int, int, str], int] = defaultdict(int)
     for cluster, cell, count in cells:
         if cell.n > 1:
@@ -165,8 +165,8 @@ def item_groups(tally: Tally) -> ItemGroups:
 def exact_mean(groups: ItemGroups, by_n: Mapping[int, Fraction]) -> float:
     """SPA = Σ k P / Σ k in exact rationals, rounded once, correctly (docs/mathematics.md §1).
 
-    >>> found = item_groups(Tally.from_items([{"a": 2}, {"a": 2, "b": 1}]))
-    >>> exact_mean(found, {2: Fraction(1), 3: Fraction(1)}) == 2 / 3
+    >>> groups = item_groups(Tally.from_items([{"a": 2}, {"a": 2, "b": 1}]))
+    >>> exact_mean(groups, {2: Fraction(1), 3: Fraction(1)}) == 2 / 3
     True
     """
     # Sums over items with the same n are integers; only the few distinct n are combined as fractions.

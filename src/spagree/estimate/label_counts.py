@@ -100,11 +100,11 @@ class LabelCounts(Clustered):
         smooth, start = [], 0
         for block in np.split(sizes, blocks[1:]):
             rows = slice(start, start + int(block.sum()))
-            given, label, start = entries[rows], self.label[rows], rows.stop
+            values, label, start = entries[rows], self.label[rows], rows.stop
             first, second = pairs_within(block)
-            own = np.arange(len(given))
-            one, other = np.concatenate([first, second, own]), np.concatenate([second, first, own])
-            smooth.append(_add_up(one, given[other] * matrix[label[other], label[one]], len(given)))
+            itself = np.arange(len(values))
+            one, other = np.concatenate([first, second, itself]), np.concatenate([second, first, itself])
+            smooth.append(_add_up(one, values[other] * matrix[label[other], label[one]], len(values)))
         return np.concatenate(smooth)
 
     def pairable(self) -> LabelCounts:
@@ -145,25 +145,25 @@ def _add_up(keys: Ints, values: Floats, size: int) -> Floats:
 def votes(tally: Tally, metric: Metric | None = None, *, clusters: bool = False) -> LabelCounts | None:
     """The votes of all items, by cluster on request; None if the tally keeps no patterns.
 
-    >>> found = votes(Tally.from_items([{"yes": 2, "no": 1}, {"yes": 2}, {"yes": 2}]))
-    >>> found.labels, found.items.tolist(), found.n.tolist()
+    >>> counts = votes(Tally.from_items([{"yes": 2, "no": 1}, {"yes": 2}, {"yes": 2}]))
+    >>> counts.labels, counts.items.tolist(), counts.n.tolist()
     (('no', 'yes'), [1.0, 2.0], [3.0, 2.0])
     """
     if tally.patterns is None:
         return None
     ordered, cluster = sorted(tally.patterns.items()), None  # in a fixed order
     if clusters and tally.clusters is not None and tally.grouped is not None:
-        found = sorted(tally.grouped.by_cluster().items())
-        cluster = cluster_numbers([name for (name, _), _ in found], NO_VALUE)
-        ordered = [(pattern, items) for (_, pattern), items in found]
+        by_cluster = sorted(tally.grouped.by_cluster().items())
+        cluster = cluster_numbers([name for (name, _), _ in by_cluster], NO_VALUE)
+        ordered = [(pattern, items) for (_, pattern), items in by_cluster]
     labels = tuple(sorted(tally.labels))
     place = {label: number for number, label in enumerate(labels)}
-    given = [place[label] for own, _ in ordered for label, _ in own]
-    counts = [count for own, _ in ordered for _, count in own]
-    group = np.repeat(np.arange(len(ordered)), np.array([len(own) for own, _ in ordered], dtype=np.int64))
+    codes = [place[label] for pattern, _ in ordered for label, _ in pattern]
+    counts = [count for pattern, _ in ordered for _, count in pattern]
+    group = np.repeat(np.arange(len(ordered)), np.array([len(pattern) for pattern, _ in ordered], dtype=np.int64))
     items = np.array([items for _, items in ordered], dtype=np.float64)
     similarity = metric.matrix(labels, np.array([*scale_of(tally).values()])) if metric else None
-    label, count = np.array(given, dtype=np.int64), np.array(counts, dtype=np.float64)
+    label, count = np.array(codes, dtype=np.int64), np.array(counts, dtype=np.float64)
     return LabelCounts(labels, items, group, label, count, similarity, cluster)
 
 
@@ -182,12 +182,12 @@ def votes_of_items(
     """Every item of ``item, label, count`` as its own group, in order; ``labels`` may have more than occur here."""
     import polars
 
-    given = spelled(counts["label"])
-    names = tuple(given.unique().sort()) if labels is None else labels
+    texts = spelled(counts["label"])
+    names = tuple(texts.unique().sort()) if labels is None else labels
     places = {label: place for place, label in enumerate(names)}
     coded = counts.select(
         polars.col("item").rank("dense").cast(polars.Int64) - 1,
-        given.replace_strict(places, return_dtype=polars.Int64).alias("label"),
+        texts.replace_strict(places, return_dtype=polars.Int64).alias("label"),
         polars.col("count").cast(polars.Float64),
     ).sort("item", "label")
     item, label, count = (coded[name].to_numpy() for name in ("item", "label", "count"))
@@ -197,21 +197,21 @@ def votes_of_items(
 def votes_in_codes(codes: Coded) -> LabelCounts:
     """The same from coded annotations."""
     item, label, count = codes.counts
-    each = np.ones(codes.items)
-    return LabelCounts(codes.labels, each, item.astype(np.int64), label.astype(np.int64), count.astype(np.float64))
+    ones = np.ones(codes.items)
+    return LabelCounts(codes.labels, ones, item.astype(np.int64), label.astype(np.int64), count.astype(np.float64))
 
 
 def similar_votes(tally: Tally, metric: Metric | None, *, clusters: bool = False) -> LabelCounts | None:
     """The votes under a metric; None if only equal labels agree. Raises if the tally does not keep them."""
     if metric is None or metric.rule == NOMINAL:
         return None
-    found = votes(tally, metric, clusters=clusters)
-    if found is None:
+    counts = votes(tally, metric, clusters=clusters)
+    if counts is None:
         raise DataError(
             f"metric {metric.name}: too many different combinations of labels to keep; "
             "group the labels, or use the nominal metric"
         )
-    return found
+    return counts
 
 
 def item_groups_of(tally: Tally, similar: LabelCounts | None) -> ItemGroups:
@@ -223,9 +223,9 @@ def item_groups_of(tally: Tally, similar: LabelCounts | None) -> ItemGroups:
     n, items = pairable.n[order].astype(np.int64), pairable.items[order]
     agreement = pairable.agreement[order]
     exact: dict[int, tuple[int, int | float]] = {}
-    for each in np.unique(n):
-        chosen = n == each
-        pairs = total(items[chosen] * agreement[chosen]) * float(each * (each - 1))
-        exact[int(each)] = (int(items[chosen].sum()), pairs)
+    for size in np.unique(n):
+        chosen = n == size
+        pairs = total(items[chosen] * agreement[chosen]) * float(size * (size - 1))
+        exact[int(size)] = (int(items[chosen].sum()), pairs)
     cluster = None if pairable.cluster is None else pairable.cluster[order]
     return ItemGroups(n, agreement, items, exact, cluster)
