@@ -88,7 +88,7 @@ class Agreement:
         ...     }
         ... )
         >>> groups = spagree.measure(table, by="language").groups
-        >>> groups.of, {name: found.spa.value for name, found in groups.findings.items()}
+        >>> groups.of, {name: findings.spa.value for name, findings in groups.findings.items()}
         ('items', {'de': 0.0, 'en': 1.0})
         """
         return self.measurement.groups
@@ -118,11 +118,11 @@ class Agreement:
         Empty if only one is known: without annotators, from a tally, or above 500,000 annotations.
 
         >>> import spagree
-        >>> {name: round(found.low, 3) for name, found in spagree.measure("example:sparse").intervals().items()}
+        >>> {name: round(spa.low, 3) for name, spa in spagree.measure("example:sparse").intervals().items()}
         {'items': 0.536, 'annotators': 0.528}
         """
-        found = self.breakdowns(["intervals"]).intervals
-        return {} if isinstance(found, Absent) else found
+        intervals = self.breakdowns(["intervals"]).intervals
+        return {} if isinstance(intervals, Absent) else intervals
 
     def write_items(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write ``item, annotations, agreement`` of every item to a .csv or .parquet file, where the data lives.

@@ -28,16 +28,16 @@ def report_questions(
     """Write one page for several questions; one without figures says why and does not stop the others."""
     refuse_existing(path, force=force)
     before = {} if since is None else earlier_figures(since).get("questions", {})
-    found, figures = [], {}
-    for place, (name, each) in enumerate(outcomes.items()):
-        if isinstance(each, SpagreeError):
+    questions, figures = [], {}
+    for place, (name, outcome) in enumerate(outcomes.items()):
+        if isinstance(outcome, SpagreeError):
             continue
-        figures[name] = each.to_dict()
+        figures[name] = outcome.to_dict()
         changed = what_changed(before[name], figures[name]) if name in before else ""
-        parts = (each.breakdowns(), each.understood, each.options)
-        made = chapter(*parts, target=check_target(target), since=changed, prefix=f"q{place + 1}-")
-        found.append(Question(name, about(*parts), parts[0], made))
-    failed = {name: str(each) for name, each in outcomes.items() if isinstance(each, SpagreeError)}
-    first = next((each.understood for each in outcomes.values() if not isinstance(each, SpagreeError)), None)
-    html = questions_page(source_name(first), found, failed, {"questions": figures})
+        parts = (outcome.breakdowns(), outcome.understood, outcome.options)
+        body = chapter(*parts, target=check_target(target), since=changed, prefix=f"q{place + 1}-")
+        questions.append(Question(name, about(*parts), parts[0], body))
+    failed = {name: str(outcome) for name, outcome in outcomes.items() if isinstance(outcome, SpagreeError)}
+    first = next((outcome.understood for outcome in outcomes.values() if not isinstance(outcome, SpagreeError)), None)
+    html = questions_page(source_name(first), questions, failed, {"questions": figures})
     return write_report(html, Path(path), force=force)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import UsageError
-from spagree.options import Reading, given, shows
+from spagree.options import Reading, non_default, shows
 from spagree.read import read
 from spagree.read.annotations import LABEL, Annotations
 from spagree.read.layouts import FORMATS
@@ -35,7 +35,7 @@ def ready(source: Any) -> Tally | ItemCounts | Counted | None:
 
 def refuse_late(reading: Reading) -> None:
     """Refuse counting options for data that is already counted."""
-    names = [f"--{'no-' if name == 'header' else ''}{name.replace('_', '-')}" for name in given(reading)]
+    names = [f"--{'no-' if name == 'header' else ''}{name.replace('_', '-')}" for name in non_default(reading)]
     if names:
         raise UsageError(f"{', '.join(names)} has no effect on a tally; give it when counting the annotations")
 
@@ -107,7 +107,7 @@ def item_counts_and_cautions(source: Any, **options: Any) -> tuple[ItemCounts, t
 
 def _how_counted(reading: Reading, annotations: Annotations) -> dict[str, Any]:
     """The options that decide which annotations count: saved with the counts, and compared before merging."""
-    found = {name: value for name, value in given(reading).items() if name in DECISIVE}
-    plain = {name: list(value) if isinstance(value, list | tuple) else value for name, value in found.items()}
+    decisive = {name: value for name, value in non_default(reading).items() if name in DECISIVE}
+    plain = {name: list(value) if isinstance(value, list | tuple) else value for name, value in decisive.items()}
     is_export = annotations.understood.format not in FORMATS
     return {**plain, "question": annotations.understood.columns.get(LABEL)} if is_export else plain

@@ -122,7 +122,7 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def unknown_name(what: str, found: str, known: Iterable[str]) -> UsageError:
+def unknown_name(what: str, name: str, known: Iterable[str]) -> UsageError:
     """The error for a misspelt name, with the nearest known one.
 
     >>> print(unknown_name("weighting scheme", "egde", ["flat", "edge"]))
@@ -130,7 +130,7 @@ def unknown_name(what: str, found: str, known: Iterable[str]) -> UsageError:
     """
     import difflib
 
-    names = [str(name) for name in known]
-    near = difflib.get_close_matches(found.lower(), names, n=1)
+    names = [str(each) for each in known]
+    near = difflib.get_close_matches(name.lower(), names, n=1)
     hint = f"did you mean {near[0]!r}? Known" if near else "known"
-    return UsageError(f"unknown {what} {found!r}; {hint}: {', '.join(names)}")
+    return UsageError(f"unknown {what} {name!r}; {hint}: {', '.join(names)}")

@@ -27,12 +27,12 @@ def installed(group: str) -> tuple[str, ...]:
 
 def load(group: str, name: str) -> Any:
     """What a package offers under a name."""
-    found = [point for point in _points(group) if point.name == name]
-    packages = sorted({_package(point) for point in found})
+    offers = [point for point in _points(group) if point.name == name]
+    packages = sorted({_package(point) for point in offers})
     if len(packages) > 1:
         raise UsageError(f"{name!r} is offered by {' and by '.join(packages)}; uninstall all but one")
     try:
-        return found[0].load()
+        return offers[0].load()
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
         raise UsageError(

@@ -22,7 +22,7 @@ from spagree.estimate.findings import caution_missing
 from spagree.estimate.leave_one_out import check_interval_for
 from spagree.estimate.similarity import SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
-from spagree.options import Estimating, Reading, given, renamed, shows, split
+from spagree.options import Estimating, Reading, non_default, renamed, shows, split
 from spagree.read import read, read_all
 from spagree.read.annotations import Annotations
 from spagree.tally.count import Counted, HeldAnnotations, count
@@ -169,23 +169,23 @@ def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
     >>> {question: agreement.spa.value for question, agreement in spagree.measure_all("batch.csv").items()}
     {'mood': 0.0, 'topic': 1.0}
     """
-    found = dict(measure_each(source, **options))
-    for outcome in found.values():
+    outcomes = dict(measure_each(source, **options))
+    for outcome in outcomes.values():
         if isinstance(outcome, SpagreeError):
             raise outcome
-    return {question: outcome for question, outcome in found.items() if not isinstance(outcome, SpagreeError)}
+    return {question: outcome for question, outcome in outcomes.items() if not isinstance(outcome, SpagreeError)}
 
 
 def measure_each(source: Any, **options: Any) -> Iterator[tuple[str, Agreement | SpagreeError]]:
     """Each question with its agreement or the reason it has none; one failure does not stop the others."""
-    reading, estimating = split(options)
-    estimation, asked = _Estimation(**estimating), Reading(**reading)
-    policies(asked)
+    chosen, estimating = split(options)
+    estimation, reading = _Estimation(**estimating), Reading(**chosen)
+    policies(reading)
     if ready(source) is not None:
         raise UsageError("a tally holds one question; measure it without --all-questions")
-    for question, each in read_all(source, **reading).items():
+    for question, answers in read_all(source, **chosen).items():
         try:
-            yield question, estimation.agreement(each, asked, source)
+            yield question, estimation.agreement(answers, reading, source)
         except SpagreeError as error:
             yield question, error
 
@@ -216,24 +216,24 @@ class _Estimation(Estimating):
         counted = count(annotations, how, in_full=in_full or self.interval_for == ANNOTATORS)
         return self.of_counted(counted, source, annotations.understood, reading)
 
-    def of_counted(self, counted: Counted, source: Any, understood: Understood | None, *asked: Reading) -> Agreement:
-        behind = self.measurement(counted.tally, ItemTable(counted.held, source))
-        findings = self.findings(behind)
+    def of_counted(self, counted: Counted, source: Any, understood: Understood | None, *reading: Reading) -> Agreement:
+        measurement = self.measurement(counted.tally, ItemTable(counted.held, source))
+        findings = self.findings(measurement)
         missing = caution_missing(counted, self.weights, self.similarity())
-        said = behind.cautions(findings.spa.value) + counted.cautions + missing
-        findings = replace(findings, warnings=findings.warnings + said)
-        return Agreement(findings, behind, understood, given(*asked, self), counted.cautions + missing)
+        cautions = measurement.cautions(findings.spa.value) + counted.cautions + missing
+        findings = replace(findings, warnings=findings.warnings + cautions)
+        return Agreement(findings, measurement, understood, non_default(*reading, self), counted.cautions + missing)
 
     def of_tally(self, tally: Tally, items: ItemTable | None) -> Agreement:
-        behind = self.measurement(tally, items)
-        findings = self.findings(behind)
-        said = caution_variants(tally.labels) + caution_ids(tally, tuple)
-        findings = replace(findings, warnings=findings.warnings + said)
-        return Agreement(findings, behind, options=given(self), noticed=said)
+        measurement = self.measurement(tally, items)
+        findings = self.findings(measurement)
+        cautions = caution_variants(tally.labels) + caution_ids(tally, tuple)
+        findings = replace(findings, warnings=findings.warnings + cautions)
+        return Agreement(findings, measurement, options=non_default(self), noticed=cautions)
 
-    def findings(self, behind: Measurement) -> Findings:
-        found = find(behind.tally, self.weights, self.level, self.resample(), self.similarity())
-        return found if self.interval_for == ITEMS else behind.to_new_annotators(found)
+    def findings(self, measurement: Measurement) -> Findings:
+        findings = find(measurement.tally, self.weights, self.level, self.resample(), self.similarity())
+        return findings if self.interval_for == ITEMS else measurement.to_new_annotators(findings)
 
     def measurement(self, tally: Tally, items: ItemTable | None) -> Measurement:
         return Measurement(tally, items, self.weights, self.level, self.similarity())

@@ -84,19 +84,19 @@ def _arguments(run: list[re.Match[str]]) -> Iterator[str]:
 def _in_python(typed: re.Match[str]) -> str:
     from spagree.options import Estimating, Kind, Reading, declared
 
-    known = {**declared(Reading), **declared(Estimating)}
+    options = {**declared(Reading), **declared(Estimating)}
     flag, value, both = typed["name"], typed["value"], typed["both"] or ""
     name = flag.removeprefix("no-").replace("-", "_")
     rest = f" {value}" if value else ""
     if flag in _OTHERS:
         return _OTHERS[flag] + rest
-    if name not in known:
+    if name not in options:
         return typed.group()
-    if known[name].kind is Kind.FLAG:
+    if options[name].kind is Kind.FLAG:
         return f"{name}={not flag.startswith('no-')}{rest}"
-    if value is None or not _is_value(value, known[name]):
+    if value is None or not _is_value(value, options[name]):
         return f"{name}={rest}{both if rest else ''}"
-    return f"{name}={_as_python(value, known[name].kind)}"
+    return f"{name}={_as_python(value, options[name].kind)}"
 
 
 def _is_value(text: str, option: Option) -> bool:

@@ -202,10 +202,10 @@ def defaults(record: Record) -> dict[str, Any]:
     return {each.name: each.default for each in fields(record)}
 
 
-def given(*records: Reading | Estimating) -> dict[str, Any]:
+def non_default(*records: Reading | Estimating) -> dict[str, Any]:
     """The options that differ from their defaults; secret ones, and hidden names of annotators, as True.
 
-    >>> given(Reading(first=2, pseudonymise="our secret"), Estimating(level=0.95))
+    >>> non_default(Reading(first=2, pseudonymise="our secret"), Estimating(level=0.95))
     {'first': 2, 'pseudonymise': True}
     """
     chosen = {

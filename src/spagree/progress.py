@@ -27,8 +27,8 @@ class Progress:
         >>> Progress(engines=[lambda: None, lambda: 0.25]).share()
         0.25
         """
-        found = [share for engine in self.engines if (share := engine()) is not None]
-        return min(found) if found else None
+        shares = [share for engine in self.engines if (share := engine()) is not None]
+        return min(shares) if shares else None
 
 
 _listening: ContextVar[Progress | None] = ContextVar("progress", default=None)

@@ -74,7 +74,7 @@ def against_others(peers: Peers, level: float) -> AgainstOthers:
     """
     from scipy.special import stdtr
 
-    compared = peers.known.where(peers.known.n > 2)
+    compared = peers.named.where(peers.named.n > 2)
     annotator, n, agree = compared.annotator, compared.n, compared.agree
     difference = compared.share - (compared.pairs - 2 * agree) / ((n - 1) * (n - 2))
     items = np.bincount(annotator, minlength=peers.size).astype(np.float64)
@@ -194,7 +194,7 @@ def annotators(
     """
     import polars
 
-    named = peers.known
+    named = peers.named
     shared = named.shared
     value = ratio(named.per_annotator(named.share), shared)
     stderr, units = _spread(named, named.share - value[named.annotator], shared)

@@ -295,8 +295,8 @@ class Measurement(Evidence):
     def to_new_annotators(self, findings: Findings) -> Findings:
         """The same findings, with every scheme's interval widened to new annotators."""
         schemes = {name: self._for_annotators(figure, name) for name, figure in findings.schemes.items()}
-        own = not isinstance(self.weights, str)
-        spa = self._for_annotators(findings.spa) if own else schemes[str(self.weights)]
+        is_custom = not isinstance(self.weights, str)
+        spa = self._for_annotators(findings.spa) if is_custom else schemes[str(self.weights)]
         return replace(findings, spa=spa, schemes=schemes)
 
     def intervals(self, spa: Estimate) -> dict[str, Estimate]:

@@ -86,20 +86,20 @@ def _assumption(schemes: Mapping[str, Estimate], test: Missingness) -> Iterator[
 
 def _apart(schemes: Mapping[str, Estimate]) -> tuple[str, str] | None:
     """The lowest and the highest scheme, when each lies outside the other's interval."""
-    known = {name: estimate for name, estimate in schemes.items() if estimate.low is not None}
-    if not known:
+    defined = {name: estimate for name, estimate in schemes.items() if estimate.low is not None}
+    if not defined:
         return None
-    lowest = min(known, key=lambda name: known[name].value or 0)
-    highest = max(known, key=lambda name: known[name].value or 0)
-    low, high = known[lowest], known[highest]
+    lowest = min(defined, key=lambda name: defined[name].value or 0)
+    highest = max(defined, key=lambda name: defined[name].value or 0)
+    low, high = defined[lowest], defined[highest]
     outside = (low.high or 0) < float(high) and (high.low or 0) > float(low)
     return (lowest, highest) if outside else None
 
 
 def has_one_annotator(tally: Tally) -> bool:
     """Whether everything was annotated by the same person."""
-    known = tally.annotators or {}
-    return len(known) == 1 and sum(known.values()) == tally.annotations
+    annotators = tally.annotators or {}
+    return len(annotators) == 1 and sum(annotators.values()) == tally.annotations
 
 
 def _coverage(tally: Tally) -> Iterator[Caution]:

@@ -15,7 +15,7 @@ from math import sqrt
 import numpy as np
 
 from spagree.estimate.adaptive import Shape, adaptive_shape
-from spagree.estimate.intervals import Informing, deviations, kappa_limits, unseen_share, with_differing
+from spagree.estimate.intervals import ItemInformation, deviations, kappa_limits, unseen_share, with_differing
 from spagree.estimate.item_groups import ONE_CLUSTER, total
 from spagree.estimate.label_counts import LabelCounts, votes
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, steadied, wilson
@@ -211,9 +211,9 @@ class _Coefficient:
         most = min(1.0, 2 * (1 - float(shares.max())))  # two annotations of an item cannot differ more often
         rarest = 1 - float(counts.across(shares)[shares > 0].min())
         seen = total(counts.unit_sizes[counts.per_unit((counts.n > 1).astype(np.float64)) > 0])
-        given = (first, second, fourth, implied, seen, 1 - float(self.expected[0]), most, rarest)
-        informing_sums = Informing(*(np.array([each]) for each in given))
-        low, high = kappa_limits(np.array([value]), np.array([stderr]), informing_sums, level)
+        sums = (first, second, fourth, implied, seen, 1 - float(self.expected[0]), most, rarest)
+        information = ItemInformation(*(np.array([each]) for each in sums))
+        low, high = kappa_limits(np.array([value]), np.array([stderr]), information, level)
         return min(float(low[0]), self.with_differing(seen, level)), float(high[0])
 
     def with_differing(self, seen: float, level: float) -> float:

@@ -43,8 +43,8 @@ def checks(breakdowns: Breakdowns) -> tuple[Check, ...]:
 
     >>> from spagree.estimate import find
     >>> from spagree.tally.tally import Tally
-    >>> found = checks(Breakdowns(find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))))
-    >>> [(check.code, check.state) for check in found][:3]
+    >>> results = checks(Breakdowns(find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))))
+    >>> [(check.code, check.state) for check in results][:3]
     [('precision', 'problem'), ('coverage', 'fine'), ('assumption', 'cannot_tell')]
     """
     findings = breakdowns.findings
@@ -124,10 +124,10 @@ def weights(findings: Findings) -> Check:
 
     ``smallest_seen`` is how far apart the lowest and highest scheme must be to lie outside each other's intervals.
     """
-    known = [estimate for estimate in findings.schemes.values() if estimate.value is not None]
-    if not known:
+    defined = [estimate for estimate in findings.schemes.values() if estimate.value is not None]
+    if not defined:
         return Check("weights", CANNOT_TELL, {"lowest": None, "highest": None, "smallest_seen": None})
-    lowest, highest = min(known, key=float), max(known, key=float)
+    lowest, highest = min(defined, key=float), max(defined, key=float)
     seen = (
         None
         if lowest.high is None or highest.low is None

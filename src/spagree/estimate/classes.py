@@ -42,8 +42,8 @@ def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars
 
     >>> from spagree.estimate.label_counts import votes
     >>> from spagree.tally.tally import Tally
-    >>> found = votes(Tally.from_items([{'["a"]': 1, '["a", "b"]': 1}, {'["a"]': 2}, {"[]": 2}]))
-    >>> option_agreement(found, {2: Fraction(1)}).select("option", "annotations", "agreement").rows()
+    >>> counts = votes(Tally.from_items([{'["a"]': 1, '["a", "b"]': 1}, {'["a"]': 2}, {"[]": 2}]))
+    >>> option_agreement(counts, {2: Fraction(1)}).select("option", "annotations", "agreement").rows()
     [('b', 1, 0.6666666666666666), ('a', 4, 1.0)]
     """
     sets = [as_set(label) for label in votes.labels]

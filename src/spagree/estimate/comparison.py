@@ -129,8 +129,8 @@ def difference(a: Figure, b: Figure, level: float, interval_for: str = ITEMS) ->
 
     >>> half = Figure(0.5, {"items": Limits(0.05, 0.4, 0.6)})
     >>> more = Figure(0.8, {"items": Limits(0.04, 0.7, 0.86)})
-    >>> found = difference(half, more, 0.95)
-    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.p < 0.05
+    >>> gap = difference(half, more, 0.95)
+    >>> round(gap.value, 3), round(gap.low, 3), round(gap.high, 3), gap.p < 0.05
     (0.3, 0.159, 0.417, True)
     """
     if a.value is None or b.value is None:
@@ -165,11 +165,11 @@ def holm(p: Sequence[float | None]) -> list[float | None]:
     >>> holm([0.01, None, 0.04, 0.03])
     [0.03, None, 0.06, 0.06]
     """
-    known = sorted((value, place) for place, value in enumerate(p) if value is not None)
+    tested = sorted((value, place) for place, value in enumerate(p) if value is not None)
     adjusted: list[float | None] = [None] * len(p)
     largest = 0.0
-    for rank, (value, place) in enumerate(known):
-        largest = max(largest, min(1.0, value * (len(known) - rank)))
+    for rank, (value, place) in enumerate(tested):
+        largest = max(largest, min(1.0, value * (len(tested) - rank)))
         adjusted[place] = largest
     return adjusted
 

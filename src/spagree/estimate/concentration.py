@@ -62,7 +62,7 @@ def decisive(peers: Peers, by_n: Mapping[int, Fraction]) -> Decisive | None:
 
     Influence is how far SPA moves when an annotator is left out, relative to the mean over annotators.
     """
-    busy = np.flatnonzero(peers.known.shared > 0)
+    busy = np.flatnonzero(peers.named.shared > 0)
     if len(busy) < FEWEST:
         return None
     without = leave_one_out(peers, by_n)[busy]
@@ -90,7 +90,7 @@ def decisive_cautions(
 ) -> Iterator[Caution]:
     """Warn if one person's influence is decisive."""
     if spa is not None and (one := decisive(peers, by_n)) is not None:
-        share = peers.known.shared[one.annotator] / len(peers.n)
+        share = peers.named.shared[one.annotator] / len(peers.n)
         yield Caution(
             "one_annotator_decides",
             f"{annotators[one.annotator]!r} made {share:.0%} of the annotations of shared items and moves SPA more "

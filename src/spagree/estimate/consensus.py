@@ -54,8 +54,8 @@ def consensus(counts: polars.DataFrame, agreement: float | None, equal_items: fl
     for joined_votes, winner in patterns.rows():
         pairs = (vote.rpartition("\x1f") for vote in joined_votes.split("\x1e"))
         chances.append(prior.kept({label: int(count) for label, _, count in pairs}, winner))
-    known = patterns.select("votes").with_columns(polars.Series("kept", chances, dtype=polars.Float64))
-    joined = items.join(known, on="votes", how="left", maintain_order="left").drop("votes")
+    kept = patterns.select("votes").with_columns(polars.Series("kept", chances, dtype=polars.Float64))
+    joined = items.join(kept, on="votes", how="left", maintain_order="left").drop("votes")
     return joined.with_columns(polars.when(label.is_not_null()).then(polars.col("kept")).alias("kept"))
 
 

@@ -74,8 +74,9 @@ class Crowd:
         """A few numbers of people, each with its cheapest design, for a half-width, a budget or a requirement."""
         head, least = {**wanted, "route": MORE_PEOPLE}, self.project.allowed[0]
         if "budget" in wanted:
-            crowds = sorted({max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)})
-            return _marked([self._narrowest(head, people, wanted["budget"]) for people in crowds], "half_width", 1.0)
+            crowds = {max(least, ceil(self.people * factor)) for factor in (1, *CROWDS)}
+            rows = [self._narrowest(head, people, wanted["budget"]) for people in sorted(crowds)]
+            return _marked(rows, "half_width", 1.0)
 
         def enough(ends: Limits) -> bool:
             if "require" in wanted:

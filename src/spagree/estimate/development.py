@@ -250,17 +250,17 @@ def _patterns(item: AnyInts, label: AnyInts, labels: Sequence[str]) -> tuple[Int
     starts, remaining = starts[longest], np.searchsorted(-sizes[longest], -np.arange(sizes.max()), side="left")
     number_after, now = np.empty(len(item), dtype=np.int64), np.zeros(len(starts), dtype=np.int64)
     numbers: dict[Pattern, int] = {(): 0}
-    known: list[Pattern] = [()]
+    patterns: list[Pattern] = [()]
     for place, size in enumerate(remaining.tolist()):
         rows = starts[:size] + place
         ways, way = np.unique(now[:size] * len(labels) + label[rows], return_inverse=True)
-        after = [_grown(known[code // len(labels)], labels[code % len(labels)]) for code in ways.tolist()]
-        for each in after:
-            if each not in numbers:
-                numbers[each] = len(known)
-                known.append(each)
-        now[:size] = number_after[rows] = np.array([numbers[each] for each in after], dtype=np.int64)[way]
-    return number_after, known
+        after = [_grown(patterns[code // len(labels)], labels[code % len(labels)]) for code in ways.tolist()]
+        for grown in after:
+            if grown not in numbers:
+                numbers[grown] = len(patterns)
+                patterns.append(grown)
+        now[:size] = number_after[rows] = np.array([numbers[grown] for grown in after], dtype=np.int64)[way]
+    return number_after, patterns
 
 
 def _grown(before: Pattern, label: str) -> Pattern:

@@ -55,8 +55,8 @@ def drop_evidence(values: Floats, seed: int = 0, at: Sequence[int] | None = None
     100 and 200 items ago. It never exceeds that for random order, and so keeps the bound there.
 
     >>> before, after = np.array([1.0, 1.0, 1.0, 0.0] * 200), np.array([1.0, 0.0] * 300)
-    >>> found = drop_evidence(np.concatenate([before, after]), at=[800, 950, 1400])
-    >>> (found.random_order > np.log(20)).tolist(), (found.batches > np.log(20)).tolist()
+    >>> evidence = drop_evidence(np.concatenate([before, after]), at=[800, 950, 1400])
+    >>> (evidence.random_order > np.log(20)).tolist(), (evidence.batches > np.log(20)).tolist()
     ([False, True, True], [False, False, True])
     """
     places = [len(values)] if at is None else at

@@ -84,8 +84,8 @@ def find(
 ) -> Findings:
     """Estimate everything from a tally.
 
-    >>> found = find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))
-    >>> found.spa.value, found.schemes["flat"].value == 2 / 3
+    >>> findings = find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))
+    >>> findings.spa.value, findings.schemes["flat"].value == 2 / 3
     (0.75, True)
     """
     check_scheme(weights)

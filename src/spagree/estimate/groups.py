@@ -73,8 +73,8 @@ def find_groups(tally: Tally, weights: str | CustomWeights, level: float, metric
     >>> votes = {("", (("en", "yes", 2),)): 3, ("", (("de", "no", 1), ("de", "yes", 1))): 2}
     >>> grouped = Grouped(None, "language", votes)
     >>> whole = replace(Tally.from_patterns(grouped.patterns()), grouped=grouped)
-    >>> found = find_groups(whole, "flat", 0.95, Metric("nominal"))
-    >>> {name: each.spa.value for name, each in found.findings.items()}, found.differences[0].difference.value
+    >>> groups = find_groups(whole, "flat", 0.95, Metric("nominal"))
+    >>> {name: each.spa.value for name, each in groups.findings.items()}, groups.differences[0].difference.value
     ({'de': 0.0, 'en': 1.0}, 1.0)
     """
     if tally.grouped is None or tally.grouped.by is None:

@@ -221,8 +221,8 @@ def pairable(coded: AnnotationCodes, weight: Weight, similarity: Floats | None =
     """Compare every annotation with the others of its item; ``weight`` is k by number of annotations.
 
     >>> ints = lambda *values: np.array(values)
-    >>> found = pairable(AnnotationCodes(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1)), lambda n: n - 1.0)
-    >>> found.n.tolist(), found.agree.tolist(), found.pairs.tolist(), found.k.tolist(), found.less.tolist()
+    >>> items = pairable(AnnotationCodes(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1)), lambda n: n - 1.0)
+    >>> items.n.tolist(), items.agree.tolist(), items.pairs.tolist(), items.k.tolist(), items.less.tolist()
     ([3.0, 3.0, 3.0], [1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [2.0, 2.0, 2.0], [1.0, 1.0, 1.0])
     """
     _, place, size = np.unique(coded.item, return_inverse=True, return_counts=True)

@@ -147,7 +147,7 @@ AT_THE_END = 1e-9  # anything closer to the lowest or highest possible value is 
 
 
 @dataclass(frozen=True, slots=True)
-class Informing:
+class ItemInformation:
     """What the items say about a kappa (docs/mathematics.md §13); first to fourth are power sums of g over items."""
 
     first: Floats
@@ -164,31 +164,31 @@ class Informing:
     """How often the rarest label disagrees by chance: the maximum over labels."""
 
 
-def kappa_limits(value: Floats, stderr: Floats, informing: Informing, level: float) -> tuple[Floats, Floats]:
+def kappa_limits(value: Floats, stderr: Floats, information: ItemInformation, level: float) -> tuple[Floats, Floats]:
     """Wilson's interval on the scale from the lowest possible value of a kappa to 1.
 
     With a rare class, the few items that carry it decide: they are worth (Σg²)²/Σg⁴ equally informative items. The
     upper limit allows for such items that happened not to be sampled.
 
     >>> sums = (15.0, 7.5, 1.875, 1.0, 30.0, 0.5, 1.0, 0.5)  # thirty items with g = 1/2
-    >>> found = Informing(*(np.array([each]) for each in sums))
-    >>> low, high = kappa_limits(np.array([1.0]), np.array([0.0]), found, 0.95)
+    >>> information = ItemInformation(*(np.array([each]) for each in sums))
+    >>> low, high = kappa_limits(np.array([1.0]), np.array([0.0]), information, 0.95)
     >>> round(float(low[0]), 3), float(high[0])
     (0.756, 1.0)
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        lowest = np.minimum(1 - informing.most / informing.room, value)
+        lowest = np.minimum(1 - information.most / information.room, value)
         scale = 1 - lowest
         place = (value - lowest) / scale
         place = np.where(place < AT_THE_END, 0.0, np.where(place > 1 - AT_THE_END, 1.0, place))
-        size = informing.second**2 / informing.fourth
+        size = information.second**2 / information.fourth
         # If items differ as much as possible, the variance is place·(1 − place)/size; for ratios slightly more.
         measured = np.minimum((stderr / scale) ** 2, 2 * place * (1 - place) / size)
-        implied = place * (1 - place) * informing.relative / size
-        share = np.minimum(1.0, STEADY_ITEMS * informing.second / informing.first**2)
+        implied = place * (1 - place) * information.relative / size
+        share = np.minimum(1.0, STEADY_ITEMS * information.second / information.first**2)
         error = np.sqrt(measured + share * np.maximum(0.0, implied - measured))
     low, high = wilson_each(place, error, size, level, size)
-    return lowest + scale * low, np.maximum(lowest + scale * high, _with_unseen(value, informing, level))
+    return lowest + scale * low, np.maximum(lowest + scale * high, _with_unseen(value, information, level))
 
 
 def unseen_share(items: Floats, level: float, seen: Floats | float = 0.0) -> Floats:
@@ -224,12 +224,12 @@ def with_differing(
         return np.asarray((agree - by_chance) / (1 - by_chance))
 
 
-def _with_unseen(value: Floats, informing: Informing, level: float) -> Floats:
+def _with_unseen(value: Floats, information: ItemInformation, level: float) -> Floats:
     """The kappa after adding as many items as could have gone unseen, all agreeing on the rarest label."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = unseen_share(informing.items, level)
-        chance = informing.room * (1 - share) + 2 * share * informing.rarest
-        return np.asarray(1 - (1 - value) * informing.room / chance)
+        share = unseen_share(information.items, level)
+        chance = information.room * (1 - share) + 2 * share * information.rarest
+        return np.asarray(1 - (1 - value) * information.room / chance)
 
 
 def score_limits(value: Number, shrink: Number) -> tuple[Number, Number]:

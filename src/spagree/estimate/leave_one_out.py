@@ -135,7 +135,7 @@ class Peers:
     """The cluster of each annotation's item; None if items are independent."""
 
     @cached_property
-    def known(self) -> Peers:
+    def named(self) -> Peers:
         """Without annotations by unknown annotators, who still count among the others of their items."""
         return self.where(self.annotator >= 0)
 
@@ -173,12 +173,12 @@ class Peers:
     @cached_property
     def order(self) -> Ints:
         """The known annotations, annotator by annotator."""
-        return np.argsort(self.known.annotator, kind="stable")
+        return np.argsort(self.named.annotator, kind="stable")
 
     @cached_property
     def remaining(self) -> tuple[Floats, Floats]:
         """What is left without each annotator, before weighting."""
-        return _remaining(self.known, slice(None), 0, self.size, self.by_size)
+        return _remaining(self.named, slice(None), 0, self.size, self.by_size)
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -207,8 +207,8 @@ def peers(codes: Coded, similarity: Floats | None = None, cluster: Ints | None =
     """Compare every annotation with the others of its item; ``cluster`` says to which cluster each item belongs.
 
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
-    >>> found = peers(Coded(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1), ("a", "b", "c"), ("x", "y")))
-    >>> found.n.tolist(), found.agree.tolist(), found.pairs.tolist()
+    >>> annotations = peers(Coded(ints(0, 0, 0, 1), ints(0, 1, 2, 0), ints(0, 0, 1, 1), ("a", "b", "c"), ("x", "y")))
+    >>> annotations.n.tolist(), annotations.agree.tolist(), annotations.pairs.tolist()
     ([3, 3, 3], [1.0, 1.0, 0.0], [2.0, 2.0, 2.0])
     """
     n = np.bincount(codes.item, minlength=codes.items)
@@ -216,8 +216,8 @@ def peers(codes: Coded, similarity: Floats | None = None, cluster: Ints | None =
     pairs = sums(codes.item, agree, codes.items)
     chosen = n[codes.item] > 1
     item, annotator = codes.item[chosen], codes.annotator[chosen].astype(np.int64)
-    of = None if cluster is None else cluster[item]
-    return Peers(len(codes.annotators), annotator, n[item], agree[chosen], pairs[item], of)
+    item_cluster = None if cluster is None else cluster[item]
+    return Peers(len(codes.annotators), annotator, n[item], agree[chosen], pairs[item], item_cluster)
 
 
 @dataclass(frozen=True)
@@ -259,27 +259,27 @@ def _blocks(peers: Peers) -> Iterator[tuple[int, Floats, Floats]]:
     if peers.size <= step:
         yield 0, *peers.remaining
         return
-    ordered = peers.known.annotator[peers.order]
+    ordered = peers.named.annotator[peers.order]
     for start in range(0, peers.size, step):
         size = min(step, peers.size - start)
         first, last = np.searchsorted(ordered, [start, start + size])
-        yield start, *_remaining(peers.known, peers.order[first:last], start, size, whole)
+        yield start, *_remaining(peers.named, peers.order[first:last], start, size, whole)
 
 
-def _remaining(known: Peers, rows: Ints | slice, start: int, size: int, whole: Sizes) -> tuple[Floats, Floats]:
+def _remaining(named: Peers, rows: Ints | slice, start: int, size: int, whole: Sizes) -> tuple[Floats, Floats]:
     """Items and their agreeing pairs for each number of annotations, without each annotator of a block."""
     width = len(whole.n)
-    place = (known.annotator[rows] - start) * width + whole.place(known.n[rows])
+    place = (named.annotator[rows] - start) * width + whole.place(named.n[rows])
 
     def table(values: Floats) -> Floats:
         return sums(place, values, size * width).reshape(size, width)
 
-    own_items, own_pairs = table(np.ones(len(place))), table(known.pairs[rows])
+    own_items, own_pairs = table(np.ones(len(place))), table(named.pairs[rows])
     items, pairs = whole.items - own_items, whole.pairs - own_pairs
     # Items with n annotations now have n − 1; those with two are gone.
     before = np.flatnonzero(whole.n > 2)
     before = before[np.isin(whole.n[before] - 1, whole.n)]
     after = whole.place(whole.n[before] - 1)
     items[:, after] += own_items[:, before]
-    pairs[:, after] += (own_pairs - 2 * table(known.agree[rows]))[:, before]
+    pairs[:, after] += (own_pairs - 2 * table(named.agree[rows]))[:, before]
     return items, pairs

@@ -81,7 +81,7 @@ def meetings(codes: Coded, pairs: Ints | None = None) -> Iterator[Meetings]:
 
     ``pairs`` limits them to some pairs: the lower code of the two, times the number of annotators, plus the other.
     """
-    who, item, label = _known(codes)
+    who, item, label = _by_named(codes)
     people = max(1, len(codes.annotators))
     first, row = numbered(who, label)
     who, label = who[first], label[first]
@@ -99,7 +99,7 @@ def agreeing(codes: Coded) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
     Both counts come from one product: columns of items with entries 1, and columns of items with a label whose
     entries are so large that their products exceed any number of shared items.
     """
-    who, item, label = _known(codes)
+    who, item, label = _by_named(codes)
     first, row = numbered(who)
     large = 1 << (codes.items.bit_length() + 1) // 2
     columns = np.concatenate([item, codes.items + numbered(item, label)[1]])
@@ -111,7 +111,7 @@ def agreeing(codes: Coded) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
 
 def acquaintances(codes: Coded, least: int) -> Iterator[tuple[Ints, Ints]]:
     """The two annotators of every pair sharing at least ``least`` items, whatever their labels; block by block."""
-    who, item, _ = _known(codes)
+    who, item, _ = _by_named(codes)
     size, people = counted(item)[1], max(1, len(codes.annotators))
     if (size * (size - 1)).sum() <= 2 * FEW_MEETINGS:  # before scipy would be imported
         one, other = (who[each] for each in pairs_within(size))
@@ -125,10 +125,10 @@ def acquaintances(codes: Coded, least: int) -> Iterator[tuple[Ints, Ints]]:
         yield who[first[one[shared >= least]]], who[first[other[shared >= least]]]
 
 
-def _known(codes: Coded) -> tuple[Ints, Ints, Ints]:
+def _by_named(codes: Coded) -> tuple[Ints, Ints, Ints]:
     """Annotators, items and labels of the annotations by known annotators; refused if they met too often."""
-    known = codes.annotator >= 0
-    who, item, label = (each[known].astype(np.int64) for each in (codes.annotator, codes.item, codes.label))
+    is_named = codes.annotator >= 0
+    who, item, label = (column[is_named].astype(np.int64) for column in (codes.annotator, codes.item, codes.label))
     size = np.bincount(item)
     met = int((size * (size - 1)).sum()) // 2
     if met > MOST_MEETINGS:
@@ -156,11 +156,11 @@ def _met(who: Ints, matrix: Any, lefts: Ints | None = None) -> Iterator[tuple[In
         yield rows, rows, rows
         return
     work = np.add.reduceat(np.bincount(matrix.indices)[matrix.indices], matrix.indptr[:-1])[rows]
-    block = np.cumsum(work) // MEETINGS_AT_ONCE
+    block_of = np.cumsum(work) // MEETINGS_AT_ONCE
     people = run_starts(who[rows])
-    firsts = people[run_starts(block[people])]
-    for own in np.split(rows, firsts[1:]):
-        product = (matrix[own[0] :] @ matrix[own].T).tocsc()  # by column: rows in order
-        one, other = np.repeat(own, np.diff(product.indptr)), product.indices.astype(np.int64) + own[0]
+    firsts = people[run_starts(block_of[people])]
+    for block in np.split(rows, firsts[1:]):
+        product = (matrix[block[0] :] @ matrix[block].T).tocsc()  # by column: rows in order
+        one, other = np.repeat(block, np.diff(product.indptr)), product.indices.astype(np.int64) + block[0]
         after = who[other] > who[one]
         yield one[after], other[after], product.data[after]

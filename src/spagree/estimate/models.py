@@ -171,17 +171,17 @@ class _ModelAndPeople:
         place, label, similarity = self.people.place, self.people.coded.label, self.people.similarity
         agreement = np.zeros(len(label))
         for run in self.runs:
-            own = run[place]
-            equal = (own == label).astype(np.float64) if similarity is None else similarity[own, label]
-            agreement += np.where(own >= 0, equal, 0.0)
+            answer = run[place]
+            equal = (answer == label).astype(np.float64) if similarity is None else similarity[answer, label]
+            agreement += np.where(answer >= 0, equal, 0.0)
         return agreement / self.runs_given[place]
 
     def totals(self) -> Floats:
         """Items per label of the model; an item with several runs is shared between their labels."""
         totals = np.zeros(self.labels)
         for run in self.runs:
-            known = run >= 0
-            totals += sums(run[known], 1 / self.runs_given[known], len(totals))
+            labelled = run >= 0
+            totals += sums(run[labelled], 1 / self.runs_given[labelled], len(totals))
         return totals
 
     def per_item(self, by_label: Floats) -> Floats:
@@ -193,22 +193,22 @@ class _ModelAndPeople:
     def jackknife(self) -> Jackknife:
         """O: people and the model on the same item. E: the model's label of one item, people's labels of another."""
         people, match = self.people, self.matches()
-        own, each = people.per_item(match), people.k / people.n
+        matched, weight = people.per_item(match), people.k / people.n
         items, annotations = float(len(people.item)), float(len(people.n))
         mine = self.totals()
         theirs = np.bincount(people.coded.label, minlength=self.labels).astype(np.float64)
         across_mine = people.across(mine)[people.coded.label]
-        shared = own[people.place]
+        shared = matched[people.place]
         whole = Sums(
-            np.asarray(np.sum(each * shared / people.n)),
-            np.asarray(np.sum(each)),
-            np.asarray(mine @ people.across(theirs) - own.sum()),
+            np.asarray(np.sum(weight * shared / people.n)),
+            np.asarray(np.sum(weight)),
+            np.asarray(mine @ people.across(theirs) - matched.sum()),
             np.asarray(annotations * (items - 1)),
         )
         lost = Sums(
-            people.per_item(each * shared / people.n),
-            people.per_item(each),
-            self.per_item(people.across(theirs)) + people.per_item(across_mine) - 2 * own,
+            people.per_item(weight * shared / people.n),
+            people.per_item(weight),
+            self.per_item(people.across(theirs)) + people.per_item(across_mine) - 2 * matched,
             annotations - people.size + (items - 1) * people.size,
         )
         after = (shared - match) / np.maximum(people.n - 1, 1)
@@ -218,8 +218,8 @@ class _ModelAndPeople:
             across_mine - match,
             np.full(len(match), items - 1),
         )
-        known = people.coded.has_annotators
-        return Jackknife(whole, lost, single, single.each(people.per_annotator) if known else None)
+        by_annotator = single.each(people.per_annotator) if people.coded.has_annotators else None
+        return Jackknife(whole, lost, single, by_annotator)
 
 
 def among_people(
@@ -237,8 +237,8 @@ def among_people(
 
     >>> ints = lambda *values: np.array(values)
     >>> people = AnnotationCodes(ints(0, 0, 1, 1, 2, 2), ints(0, 1, 1, 2, 2, 0), ints(0, 0, 1, 0, 1, 1))
-    >>> found = among_people("bot", people, [{0: 0, 1: 1, 2: 1}], lambda n: n - 1.0, ["no", "yes"])
-    >>> round(found.with_humans.value, 3), round(found.humans.value, 3), found.verdict, found.items
+    >>> findings = among_people("bot", people, [{0: 0, 1: 1, 2: 1}], lambda n: n - 1.0, ["no", "yes"])
+    >>> round(findings.with_humans.value, 3), round(findings.humans.value, 3), findings.verdict, findings.items
     (0.833, 0.667, 'cannot_tell', 3)
     """
     labelled = np.unique(np.array([item for run in runs for item in run], dtype=np.int64))
@@ -307,8 +307,8 @@ def _gap(theirs: Figure, mine: Figure, level: float, room: float) -> Difference:
     by chance. The interval allows for one more of these, and for one more where a person differs (docs/mathematics.md
     §19).
     """
-    known = ANNOTATORS in theirs.limits and ANNOTATORS in mine.limits
-    gap = difference(theirs, mine, level, ANNOTATORS if known else ITEMS)
+    has_people = ANNOTATORS in theirs.limits and ANNOTATORS in mine.limits
+    gap = difference(theirs, mine, level, ANNOTATORS if has_people else ITEMS)
     if gap.value is None or mine.influence is None:
         return gap
     wider = {}

@@ -63,8 +63,8 @@ def overlap(codes: Coded, *, bridges: bool = True) -> Overlap:
     """The graph of annotators who share items; finding thin bridges looks at every pair that met.
 
     >>> ints = lambda *values: np.array(values, dtype=np.int32)
-    >>> found = overlap(Coded(ints(0, 0, 1, 1, 2), ints(0, 1, 2, 3, 4), ints(0, 0, 0, 0, 0), tuple("abcde"), ("x",)))
-    >>> [team.annotators for team in found.teams], found.alone, found.single_items
+    >>> links = overlap(Coded(ints(0, 0, 1, 1, 2), ints(0, 1, 2, 3, 4), ints(0, 0, 0, 0, 0), tuple("abcde"), ("x",)))
+    >>> [team.annotators for team in links.teams], links.alone, links.single_items
     ([('a', 'b'), ('c', 'd')], ('e',), 1)
     """
     size = np.bincount(codes.item, minlength=codes.items)
@@ -124,8 +124,8 @@ def _teams(codes: Coded, group: Ints) -> list[tuple[int, Team, int]]:
 
 def _footprints(codes: Coded, group: Ints) -> tuple[Ints, Ints]:
     """Per group: the items its members annotated, and those that others also annotated."""
-    known = codes.annotator >= 0
-    key = codes.item[known].astype(np.int64) * max(1, len(group)) + group[codes.annotator[known]]
+    named = codes.annotator >= 0
+    key = codes.item[named].astype(np.int64) * max(1, len(group)) + group[codes.annotator[named]]
     item, team = np.divmod(counted(key[run_starts(key)])[0], max(1, len(group)))
     shared = np.bincount(item, minlength=codes.items)[item] > 1
     return np.bincount(team, minlength=len(group)), np.bincount(team[shared], minlength=len(group))

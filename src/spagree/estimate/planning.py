@@ -75,12 +75,12 @@ def allowed_per_item(tally: Tally, weights: str | CustomWeights, most: int | Non
     """Annotations per item to consider: no more than there are annotators, unless requested."""
     if most is not None and not (isinstance(most, int) and 2 <= most <= LARGEST_MOST):
         raise UsageError(f"most {most!r}: annotations per item, a whole number from 2 to {LARGEST_MOST:,}")
-    known = len(tally.annotators or ())
-    end = most or (min(known, USUAL_MOST) if known > 1 else USUAL_MOST)
-    own = [n for n in range(2, end + 1) if not isinstance(weights, Mapping) or n in weights]
-    if not own:
+    people = len(tally.annotators or ())
+    end = most or (min(people, USUAL_MOST) if people > 1 else USUAL_MOST)
+    allowed = [n for n in range(2, end + 1) if not isinstance(weights, Mapping) or n in weights]
+    if not allowed:
         raise UsageError(f"custom weights: none given for 2 to {end} annotations of an item; give some to plan with")
-    return own
+    return allowed
 
 
 def round_targets(reached: float) -> list[float]:
@@ -191,9 +191,9 @@ class Project:
             if end is not None and 0 < end < 1:
                 noise = after.noise * end * (1 - end) / (value * (1 - value))
                 widths.append(replace(after, noise=noise).half_width(end, self.spa.level))
-        known = self.spread_error if self.tally.pairable_items else 0.0
-        again = known * self.tally.pairable_items / items if items else 0.0
-        error = exp(NormalDist().inv_cdf((1 + self.spa.level) / 2) * share * sqrt(known + again) / 2)
+        error_now = self.spread_error if self.tally.pairable_items else 0.0
+        again = error_now * self.tally.pairable_items / items if items else 0.0
+        error = exp(NormalDist().inv_cdf((1 + self.spa.level) / 2) * share * sqrt(error_now + again) / 2)
         low, high = (PRIOR_LOW, PRIOR_HIGH) if self.assumed(n) else (1.0, 1.0)
         return low * min(*widths, widths[0] / error), min(WIDEST, high * max(*widths, widths[0] * error))
 
@@ -270,8 +270,8 @@ def _size(n: int | None, items: int, annotations: int, more: int) -> Row:
 
 def cheapest(rows: list[Row]) -> list[Row]:
     """Mark the row that needs the fewest annotations; ties go to the fewest per item."""
-    known = [row for row in rows if row["undefined"] is None]
-    best = min(known, key=lambda row: row["more_annotations"], default=None)
+    defined = [row for row in rows if row["undefined"] is None]
+    best = min(defined, key=lambda row: row["more_annotations"], default=None)
     return [{**row, "best": row is best} for row in rows]
 
 

@@ -57,8 +57,8 @@ ratio, circular, linear, quadratic, jaccard, masi, options
         """How much each pair of labels agrees; None for nominal labels, where only equal ones agree."""
         if self.rule == NOMINAL:
             return None
-        every, known = self._scale(labels), dict(self.scale or zip(labels, totals.tolist(), strict=True))
-        whole = self._of(every, np.array([known.get(label, 0.0) for label in every]))
+        every, totals_by_label = self._scale(labels), dict(self.scale or zip(labels, totals.tolist(), strict=True))
+        whole = self._of(every, np.array([totals_by_label.get(label, 0.0) for label in every]))
         place = {label: number for number, label in enumerate(every)}
         chosen = [place[label] for label in labels]
         return whole if len(every) == len(labels) else whole[np.ix_(chosen, chosen)]

@@ -38,8 +38,8 @@ class Change:
 def change_of(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> Change | None:
     """The change between two estimates in their JSON form; None if either has no standard error.
 
-    >>> found = change_of({"value": 0.5, "stderr": 0.03}, {"value": 0.6, "stderr": 0.04, "level": 0.95})
-    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.is_clear
+    >>> change = change_of({"value": 0.5, "stderr": 0.03}, {"value": 0.6, "stderr": 0.04, "level": 0.95})
+    >>> round(change.value, 3), round(change.low, 3), round(change.high, 3), change.is_clear
     (0.1, 0.002, 0.198, True)
     """
     before, error, after, other = (each.get(name) for each in (earlier, later) for name in ("value", "stderr"))

@@ -112,8 +112,8 @@ def jackknife_error(value: float, groups: ItemGroups, weights: Floats) -> float:
     A heavy item pulls SPA towards itself, so it appears to deviate less than it does.
     """
     units, whole = groups.units, total(groups.items * weights)
-    own = groups.per_unit(weights) / whole
-    others = np.where(own < 1, 1 - own, 1.0)
+    unit_share = groups.per_unit(weights) / whole
+    others = np.where(unit_share < 1, 1 - unit_share, 1.0)
     deviation = groups.per_unit(weights * (groups.agreement - value)) / others
     return sqrt((units - 1) / units * total(groups.unit_sizes * deviation**2)) / whole
 

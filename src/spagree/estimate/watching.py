@@ -52,8 +52,8 @@ def safe_sequence(values: Floats, level: float = 0.95, at: Sequence[int] | None 
     − x in place of x, from above. The p_i need not be equal: harder batches and drifts are covered, and the bounds are
     for the mean of the items so far. ``at`` says after how many values to compute them; by default after each.
 
-    >>> found = safe_sequence(np.array([1.0, 1.0, 0.0, 1.0] * 100), at=[400])
-    >>> round(float(found.low[0]), 2), round(float(found.high[0]), 2)
+    >>> limits = safe_sequence(np.array([1.0, 1.0, 0.0, 1.0] * 100), at=[400])
+    >>> round(float(limits.low[0]), 2), round(float(limits.high[0]), 2)
     (0.68, 0.81)
     """
     items = np.arange(1, len(values) + 1) if at is None else np.asarray(at, dtype=np.int64)

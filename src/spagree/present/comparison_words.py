@@ -139,8 +139,8 @@ def comparison_summary(compared: Compared) -> Group:
         parts += _class_table(pair)
     for name, each in compared.groups.items():
         parts += [Text(f"\nOnly {printable(name) or '(no value)'}", style="bold")]
-        own = differences(each.pairs, tested=len(compared.groups) * len(each.pairs))
-        parts += [*(Text(sentence(pair)) for pair in each.pairs), own]
+        table = differences(each.pairs, tested=len(compared.groups) * len(each.pairs))
+        parts += [*(Text(sentence(pair)) for pair in each.pairs), table]
     return Group(*parts, Text(), *(Text(note, style="dim") for note in _notes(compared)))
 
 

@@ -73,7 +73,7 @@ class Fitted:
         if not self.rows:
             return
         cells = list(zip(*(cells for cells, _ in self.rows), strict=True))
-        columns = [_Fit(heading, tuple(found)) for heading, found in zip(self.headings, cells, strict=True)]
+        columns = [_Fit(heading, tuple(texts)) for heading, texts in zip(self.headings, cells, strict=True)]
         kept = _without_spare(columns, options.max_width)
         tightest = TIGHTEST if _total([column.smallest() for column in kept]) > options.max_width else None
         if _total([column.smallest(tightest) for column in kept]) > options.max_width:

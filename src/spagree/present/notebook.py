@@ -68,8 +68,8 @@ def check_line(breakdowns: Breakdowns) -> str:
 
     >>> from spagree.estimate import find
     >>> from spagree.tally.tally import Tally
-    >>> found = find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))
-    >>> check_line(Breakdowns(found)).split(" · ")[1]
+    >>> findings = find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))
+    >>> check_line(Breakdowns(findings)).split(" · ")[1]
     '<span title="fine">✓ coverage</span>'
     """
     return " · ".join(

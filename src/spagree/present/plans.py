@@ -45,8 +45,8 @@ def plan_lines(rows: Rows, pace: Pace | None) -> str:
     """The best plan in words, one line for each half-width, budget or requirement; none if the table has only those."""
     best = [row for row in rows if row.get("best")]
     is_in_table = _is_best_only(rows)
-    told = [row for row in best if not (is_in_table and row["more_annotations"])]
-    lines = [*dict.fromkeys(map(_sentence, told)), *([IN_TABLE] if is_in_table else [])]
+    in_words = [row for row in best if not (is_in_table and row["more_annotations"])]
+    lines = [*dict.fromkeys(map(_sentence, in_words)), *([IN_TABLE] if is_in_table else [])]
     lines += _impossible(rows)
     if pace is not None:
         lines.append(f"Present pace: {count(round(pace.per_day), 'annotation')} a day.")
@@ -137,8 +137,8 @@ def plan_table(rows: Rows) -> Fitted:
 
 
 def _listed(rows: Rows) -> Rows:
-    known = [row for row in rows if not row.get("undefined") and row["more_annotations"]]
-    return known if len(known) <= MOST_ROWS else [row for row in known if row["best"]]
+    planned = [row for row in rows if not row.get("undefined") and row["more_annotations"]]
+    return planned if len(planned) <= MOST_ROWS else [row for row in planned if row["best"]]
 
 
 def _is_best_only(rows: Rows) -> bool:
@@ -166,10 +166,10 @@ def plan_chart(rows: Rows) -> Any:
     """The plan as a chart: annotations by half-width, by annotations per item, or by number of people."""
     from spagree.present.charts.plans import planned
 
-    known = [{**row, "line": ROUTES[row["route"]]} for row in rows if not row.get("undefined")]
-    if not known:
+    defined = [{**row, "line": ROUTES[row["route"]]} for row in rows if not row.get("undefined")]
+    if not defined:
         raise DataError(f"nothing to draw: {rows[0]['undefined']}")
-    return planned(known)
+    return planned(defined)
 
 
 def development_rows(development: polars.DataFrame) -> list[dict[str, Any]]:
@@ -184,8 +184,8 @@ def development_table(rows: Rows) -> Fitted:
     """One row per step: agreement up to then, and agreement on the items finished most recently."""
     so_far = (Heading("SPA so far"), Heading("interval", is_right=False, spare=3))
     recent = (Heading("recent items"), Heading("interval", is_right=False, spare=2))
-    made = (Heading("annotations", spare=1), Heading("items", spare=0))
-    shown = Fitted(Heading("until", is_right=False), *made, *so_far, *recent)
+    sizes = (Heading("annotations", spare=1), Heading("items", spare=0))
+    shown = Fitted(Heading("until", is_right=False), *sizes, *so_far, *recent)
     for row in rows:
         time = row["time"] if isinstance(row["time"], str) else moment(float(row["time"]))
         figures = [

@@ -55,8 +55,8 @@ def interval_words(breakdowns: Breakdowns) -> tuple[str, ...]:
     if isinstance(both, Absent):
         if spa.interval_for == ANNOTATORS:
             return (f"Other annotators like them: {interval(spa)}.",)
-        own = f"These annotators: {interval(spa)} on {_new_items(breakdowns)}."
-        return (own,) if both is NOT_COMPUTED else (own, f"Other annotators: not computed, because {both.reason}.")
+        these = f"These annotators: {interval(spa)} on {_new_items(breakdowns)}."
+        return (these,) if both is NOT_COMPUTED else (these, f"Other annotators: not computed, because {both.reason}.")
     if breakdowns.findings.data.annotators == PAIR:
         return (f"On {_new_items(breakdowns)}: {interval(both[ITEMS])}.",)
     others = both[ANNOTATORS]
@@ -74,12 +74,12 @@ def _new_items(breakdowns: Breakdowns) -> str:
 def headline(breakdowns: Breakdowns) -> list[tuple[str, ...]]:
     """The sentences below the number: its meaning, what its intervals cover, and chance if it matters."""
     chance = chance_words(breakdowns.findings)
-    told = [
+    sentences = [
         (in_words(breakdowns.findings),),
         interval_words(breakdowns),
         (f"{chance.capitalize()}.",) if chance else (),
     ]
-    return [words for words in told if words]
+    return [words for words in sentences if words]
 
 
 def chance_words(findings: Findings) -> str:
@@ -197,8 +197,8 @@ def _intervals(breakdowns: Breakdowns) -> str:
         return ""
     if isinstance(both, Absent):
         return f"; {interval_name(spa)} {interval(spa)} for {spa.covers}"
-    own = "these two annotators" if breakdowns.findings.data.annotators == PAIR else "these annotators"
-    shown = f"; {interval_name(both[ITEMS])} {interval(both[ITEMS])} for {own} on new items"
+    people = "these two annotators" if breakdowns.findings.data.annotators == PAIR else "these annotators"
+    shown = f"; {interval_name(both[ITEMS])} {interval(both[ITEMS])} for {people} on new items"
     others = both[ANNOTATORS]
     return shown if others.low is None else f"{shown}, {interval(others)} for other annotators like them"
 
@@ -216,7 +216,7 @@ def _basis(breakdowns: Breakdowns) -> str:
     """The items that count, and only their annotations."""
     data = breakdowns.findings.data
     people = _people(breakdowns)
-    known = f" by {count(people, 'annotator')}" if people else ""
+    by_people = f" by {count(people, 'annotator')}" if people else ""
     first = next((why.removeprefix(AFTER_FIRST) for why in data.left_out if why.startswith(AFTER_FIRST)), None)
     only = f", only the first {first} of each item" if first else ""
     size = "only item" if data.pairable_items == 1 else f"{data.pairable_items:,} items"
@@ -224,7 +224,7 @@ def _basis(breakdowns: Breakdowns) -> str:
     groups = ""
     if data.clusters is not None and data.cluster is not None:
         groups = f", standard error over {count(data.clusters, 'cluster')} ({printable(data.cluster)})"
-    return f"computed on {items} ({count(data.pairable_annotations, 'annotation')}{known}{only}){groups}"
+    return f"computed on {items} ({count(data.pairable_annotations, 'annotation')}{by_people}{only}){groups}"
 
 
 def _people(breakdowns: Breakdowns) -> int | None:

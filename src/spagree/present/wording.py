@@ -199,7 +199,7 @@ def json_escapes(text: str) -> str:
     >>> print(json_escapes('"a' + chr(0x202E) + chr(0x9B) + '"'))
     "a\u202e\u009b"
     """
-    return STEERING.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return STEERING.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def _joins(before: str, after: str) -> bool:
@@ -258,12 +258,12 @@ def telling_ends(names: Iterable[str], width: int) -> dict[str, str]:
     for name in dict.fromkeys(names):
         if len(name) > width and "|" not in name and not name.startswith("["):
             alike.setdefault(name[: width - 1], []).append(name)
-    found: dict[str, str] = {}
+    short: dict[str, str] = {}
     for group in (each for each in alike.values() if len(each) > 1):
         shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*group, strict=False))
         start = "".join(letters[0] for letters in shared).rfind(" ") + 1
-        found |= {name: f"…{name[start:]}" if start else name for name in group}
-    return found
+        short |= {name: f"…{name[start:]}" if start else name for name in group}
+    return short
 
 
 def label_list(labels: Mapping[str, int], most: int = 6) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from spagree import extensions
 from spagree.errors import UsageError, unknown_name
-from spagree.options import TOOLS, Reading, declared, given
+from spagree.options import TOOLS, Reading, declared, non_default
 from spagree.read.annotations import ANNOTATOR, CLUSTER, GROUP, ITEM, LABEL, TEXT, TIME
 from spagree.read.conditions import Condition, written
 from spagree.understood import LAYOUTS
@@ -103,7 +103,7 @@ class Request(Reading):
             if is_given and self.query is not None:
                 raise UsageError(f"--{option} is for files, and --query reads a table of a database; leave one out")
         options = declared(Reading)
-        for name in given(self):
+        for name in non_default(self):
             if options[name].group == TOOLS:
                 raise UsageError(
                     f"--{name.replace('_', '-')} is for exports of annotation tools, and {source} is a plain table; "
@@ -144,5 +144,5 @@ class Request(Reading):
         return Rules(_several(self.status), self.ground_truth, self.multi, self.empty)
 
 
-def _several(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _several(non_default: str | Sequence[str]) -> tuple[str, ...]:
+    return (non_default,) if isinstance(non_default, str) else tuple(non_default)

@@ -42,23 +42,23 @@ class Annotation(NamedTuple):
 class Names:
     """Texts and their integer codes."""
 
-    def __init__(self, known: Sequence[str] = ()) -> None:
-        self.known = list(known)
-        self._codes = {name: code for code, name in enumerate(self.known)}
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self.by_code = list(names)
+        self._codes = {name: code for code, name in enumerate(self.by_code)}
 
     def code(self, value: object) -> int:
         """The code of a value, new or not; −1 for a missing one."""
         if is_missing(value):
             return UNKNOWN
         name = text(value)
-        code = self._codes.setdefault(name, len(self.known))
-        if code == len(self.known):
-            self.known.append(name)
+        code = self._codes.setdefault(name, len(self.by_code))
+        if code == len(self.by_code):
+            self.by_code.append(name)
         return code
 
     def name(self, code: int) -> str | None:
         """The text of a code; None for a missing one."""
-        return self.known[code] if code >= 0 else None
+        return self.by_code[code] if code >= 0 else None
 
 
 class AnnotationRows:
@@ -155,9 +155,9 @@ class AnnotationRows:
         rows.items = Names([text(each) for each in items.to_list()])
         rows.item.frombytes(item.tobytes())
         for name, column in ((ANNOTATOR, rows.annotator), (LABEL, rows.label), (TEXT, rows.text)):
-            codes, known = code_names(table[name]) if name in table.columns else (np.full(size, UNKNOWN, np.int32), [])
+            codes, names = code_names(table[name]) if name in table.columns else (np.full(size, UNKNOWN, np.int32), [])
             column.frombytes(codes.astype(np.int32).tobytes())
-            setattr(rows, f"{name}s", Names(known))
+            setattr(rows, f"{name}s", Names(names))
         rows.time.frombytes((_seconds(table[TIME]) if TIME in table.columns else np.full(size, nan)).tobytes())
         rows.arrival.frombytes(np.arange(1, size + 1, dtype=np.int64).tobytes())
         rows._arrived = size
@@ -188,8 +188,8 @@ class AnnotationRows:
         columns = []
         for name, (names, column) in named.items():
             codes = np.array(column)[chosen]
-            texts = polars.Series(name, [*names.known, None], dtype=polars.String)
-            columns.append(texts.gather(np.where(codes >= 0, codes, len(names.known))))
+            texts = polars.Series(name, [*names.by_code, None], dtype=polars.String)
+            columns.append(texts.gather(np.where(codes >= 0, codes, len(names.by_code))))
         columns.insert(3, polars.Series(TIME, np.array(self.time)[chosen], dtype=polars.Float64).fill_nan(None))
         return polars.DataFrame([each for each in columns if each.name not in (TIME, TEXT) or each.count()])
 

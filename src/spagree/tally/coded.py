@@ -53,9 +53,9 @@ class Coded:
 
     def of_busiest(self, most: int) -> Coded:
         """The same, with all but the busiest annotators marked unknown; ties go to the first by name."""
-        made = np.bincount(self.annotator[self.annotator >= 0], minlength=len(self.annotators))
+        per_annotator = np.bincount(self.annotator[self.annotator >= 0], minlength=len(self.annotators))
         busy = np.zeros(len(self.annotators) + 1, dtype=np.bool_)  # the last entry is for unknown annotators
-        busy[np.argsort(-made, kind="stable")[:most]] = True
+        busy[np.argsort(-per_annotator, kind="stable")[:most]] = True
         return replace(self, annotator=np.where(busy[self.annotator], self.annotator, np.int32(UNKNOWN)))
 
     @cached_property
@@ -85,9 +85,9 @@ class CodedTable(Coded):
     names: polars.Series
     time: polars.Series | None
 
-    def named(self, found: polars.DataFrame) -> polars.DataFrame:
+    def named(self, table: polars.DataFrame) -> polars.DataFrame:
         """A table about some items, with names in place of codes."""
-        return found.with_columns(self.names.gather(found[ITEM]).alias(ITEM))
+        return table.with_columns(self.names.gather(table[ITEM]).alias(ITEM))
 
     def answers(self, items: polars.Series) -> polars.DataFrame:
         """``item, annotator, label, time, count``: who gave these items which label; null if unknown."""
@@ -114,10 +114,10 @@ def coded(frame: nw.LazyFrame[Any]) -> CodedTable:
     If the frame has no annotator column, all annotators are unknown.
 
     >>> from spagree.read import read
-    >>> found = coded(read([("q1", "bob", "yes"), ("q1", "ann", "no"), ("q2", "ann", "yes")]).frame)
-    >>> found.item.tolist(), found.annotator.tolist(), found.label.tolist()
+    >>> codes = coded(read([("q1", "bob", "yes"), ("q1", "ann", "no"), ("q2", "ann", "yes")]).frame)
+    >>> codes.item.tolist(), codes.annotator.tolist(), codes.label.tolist()
     ([0, 0, 1], [0, 1, 0], [0, 1, 1])
-    >>> found.annotators, found.labels
+    >>> codes.annotators, codes.labels
     (('ann', 'bob'), ('no', 'yes'))
     """
     from concurrent.futures import ThreadPoolExecutor
@@ -125,14 +125,14 @@ def coded(frame: nw.LazyFrame[Any]) -> CodedTable:
     schema = frame.collect_schema()
     roles = [name for name in (ITEM, ANNOTATOR, LABEL, TIME) if name in schema]
     texts = [name for name in (LABEL, ANNOTATOR) if schema.get(name) == nw.String]
-    chosen, known = in_codes(frame.select(roles), texts)
+    chosen, names_by_role = in_codes(frame.select(roles), texts)
     table = to_polars(chosen)
     with ThreadPoolExecutor(1) as pool:  # polars and numpy leave Python free meanwhile
-        found = pool.submit(code_items, table[ITEM])
-        label, labels = code_names(table[LABEL], known.get(LABEL))
+        codes = pool.submit(code_items, table[ITEM])
+        label, labels = code_names(table[LABEL], names_by_role.get(LABEL))
         nobody: tuple[Codes, list[str]] = np.full(table.height, UNKNOWN, dtype=np.int32), []
-        annotator, names = code_names(table[ANNOTATOR], known.get(ANNOTATOR)) if ANNOTATOR in roles else nobody
-        item, items = found.result()
+        annotator, names = code_names(table[ANNOTATOR], names_by_role.get(ANNOTATOR)) if ANNOTATOR in roles else nobody
+        item, items = codes.result()
     order, item, label, annotator = _in_order_of(item, label, annotator, max(1, len(labels)), len(names))
     time = table[TIME].rechunk().gather(order) if TIME in roles else None
     return CodedTable(item, annotator, label, tuple(names), tuple(labels), items, time)
@@ -173,8 +173,8 @@ def coded_in_python(frame: nw.LazyFrame[Any]) -> Coded:
 def coded_columns(cells: Sequence[Sequence[Any]]) -> Coded:
     """The same for columns of items, annotators and labels."""
     (item, _), (annotator, people), (label, labels) = (code_values(column, key=text) for column in cells)
-    who, given = ([*map(text, names)] for names in (people, labels))
-    return in_order(item, label, annotator, given, who)
+    people_texts, label_texts = ([*map(text, names)] for names in (people, labels))
+    return in_order(item, label, annotator, label_texts, people_texts)
 
 
 def in_order(item: Codes, label: Codes, annotator: Codes, labels: Sequence[str], people: Sequence[str]) -> Coded:
@@ -190,13 +190,13 @@ def code_items(values: polars.Series) -> tuple[Codes, polars.Series]:
     if values.dtype == polars.String and not values.null_count():
         # Sorting hashes groups equal texts in a third of the time a hash table of texts takes.
         order, starts = by_hash(values.hash().to_numpy())
-        known = values.gather(order[starts]).sort()
-        codes, ranks = np.empty(len(values), dtype=np.int32), known.hash().arg_sort().to_numpy().astype(np.int32)
+        distinct = values.gather(order[starts]).sort()
+        codes, ranks = np.empty(len(values), dtype=np.int32), distinct.hash().arg_sort().to_numpy().astype(np.int32)
         codes[order] = np.repeat(ranks, np.diff(starts, append=len(order)))
-        if (known.gather(codes) == values).all():  # no two texts have one hash
-            return codes, known
-    known = _known(values).sort()
-    return _places(values, known), known
+        if (distinct.gather(codes) == values).all():  # no two texts have one hash
+            return codes, distinct
+    distinct = _distinct(values).sort()
+    return _places(values, distinct), distinct
 
 
 def code_names(values: polars.Series, names: list[str] | None = None) -> tuple[Codes, list[str]]:
@@ -208,30 +208,30 @@ def code_names(values: polars.Series, names: list[str] | None = None) -> tuple[C
 
     if names is not None:
         return values.cast(polars.Int32).fill_null(UNKNOWN).to_numpy(), names
-    known = polars.Series(values.name, sorted(_known(values).to_list(), key=text), dtype=values.dtype)
+    distinct = polars.Series(values.name, sorted(_distinct(values).to_list(), key=text), dtype=values.dtype)
     if values.dtype != polars.String:
-        return _places(values, known), [*map(text, known.to_list())]
-    codes = values.cast(polars.Enum(known)).to_physical().cast(polars.Int32)
-    return codes.fill_null(UNKNOWN).to_numpy(), known.to_list()
+        return _places(values, distinct), [*map(text, distinct.to_list())]
+    codes = values.cast(polars.Enum(distinct)).to_physical().cast(polars.Int32)
+    return codes.fill_null(UNKNOWN).to_numpy(), distinct.to_list()
 
 
-def _known(values: polars.Series) -> polars.Series:
-    found = values.drop_nulls().unique()
-    return found.drop_nans() if found.dtype.is_float() else found
+def _distinct(values: polars.Series) -> polars.Series:
+    distinct = values.drop_nulls().unique()
+    return distinct.drop_nans() if distinct.dtype.is_float() else distinct
 
 
-def _places(values: polars.Series, known: polars.Series) -> Codes:
+def _places(values: polars.Series, distinct: polars.Series) -> Codes:
     import polars
 
-    return places(values, known).cast(polars.Int32).fill_null(UNKNOWN).to_numpy()
+    return places(values, distinct).cast(polars.Int32).fill_null(UNKNOWN).to_numpy()
 
 
-def places(values: polars.Series, known: polars.Series) -> polars.Series:
+def places(values: polars.Series, distinct: polars.Series) -> polars.Series:
     """The index of each value among the known ones; null for an unknown value.
 
     >>> import polars
     >>> places(polars.Series(["b", "a", None]), polars.Series(["a", "b"])).to_list()
     [1, 0, None]
     """
-    codes = known.alias("value").to_frame().with_row_index("code")
+    codes = distinct.alias("value").to_frame().with_row_index("code")
     return values.alias("value").to_frame().join(codes, on="value", how="left", maintain_order="left")["code"]

@@ -41,9 +41,9 @@ def counted_few(few: FewRows, left_out: Mapping[str, int]) -> CountedFew | None:
         fetched = fetched_few(few)
         if fetched is None:
             return None
-        codes, found = fetched
-        tally = tally_of_codes(codes, {**left_out, **_occurring(found.lacking)})
-        return CountedFew(tally, codes, found.item_names, codes.users_of_own_labels)
+        codes, rows = fetched
+        tally = tally_of_codes(codes, {**left_out, **_occurring(rows.lacking)})
+        return CountedFew(tally, codes, rows.item_names, codes.users_of_own_labels)
     progress.stage("fetching annotations")
     with explained_faults("duckdb"):
         hashed = few.fetch_hashes()
@@ -61,13 +61,13 @@ def fetched_few(few: FewRows) -> tuple[Coded, CodedRows] | None:
     """The usable annotations of a small file as codes; None if it has none, or an annotator labelled an item twice."""
     progress.stage("fetching annotations")
     with explained_faults("duckdb"):
-        found = few.fetch()
-    if found is None or not len(found.codes[ITEM]):
+        rows = few.fetch()
+    if rows is None or not len(rows.codes[ITEM]):
         return None
-    nobody = np.full(len(found.codes[ITEM]), UNKNOWN, dtype=np.int32)
-    item, label, annotator = (found.codes.get(role, nobody) for role in (ITEM, LABEL, ANNOTATOR))
-    codes = in_order(item, label, annotator, found.names[LABEL], found.names.get(ANNOTATOR, ()))
-    return None if _has_repeats(codes) else (codes, found)
+    nobody = np.full(len(rows.codes[ITEM]), UNKNOWN, dtype=np.int32)
+    item, label, annotator = (rows.codes.get(role, nobody) for role in (ITEM, LABEL, ANNOTATOR))
+    codes = in_order(item, label, annotator, rows.names[LABEL], rows.names.get(ANNOTATOR, ()))
+    return None if _has_repeats(codes) else (codes, rows)
 
 
 def fetched_once(
@@ -110,17 +110,17 @@ def tally_of_codes(codes: Coded, left_out: Mapping[str, int]) -> Tally:
     >>> tally.cells, tally.annotators
     ({Cell(n=2, pairs=2, triples=0): 1, Cell(n=1, pairs=0, triples=0): 1}, {'ann': 2, 'bob': 1})
     """
-    made = np.bincount(codes.annotator[codes.annotator != UNKNOWN], minlength=len(codes.annotators)).tolist()
-    annotators = dict(zip(codes.annotators, made, strict=True)) or None
+    per_annotator = np.bincount(codes.annotator[codes.annotator != UNKNOWN], minlength=len(codes.annotators)).tolist()
+    annotators = dict(zip(codes.annotators, per_annotator, strict=True)) or None
     return _Votes(codes.labels, *codes.counts).tally(annotators, left_out)
 
 
-def tally_of_hashes(found: HashedRows, left_out: Mapping[str, int]) -> Tally:
+def tally_of_hashes(hashed: HashedRows, left_out: Mapping[str, int]) -> Tally:
     """The same from hashes."""
-    starts = run_starts(found.keys)
-    key, low = found.keys[starts], (1 << found.bits) - 1
-    label, count = (key & low).astype(np.int32), np.diff(starts, append=len(found.keys))
-    return _Votes(found.labels, key >> found.bits, label, count).tally(found.annotators, left_out)
+    starts = run_starts(hashed.keys)
+    key, low = hashed.keys[starts], (1 << hashed.bits) - 1
+    label, count = (key & low).astype(np.int32), np.diff(starts, append=len(hashed.keys))
+    return _Votes(hashed.labels, key >> hashed.bits, label, count).tally(hashed.annotators, left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ class _Votes:
         patterns = self._in_python(first) if len(self.labels) > MOST_CLASSES else self._in_words(first)
         if patterns is not None:
             return Tally.from_patterns(patterns, annotators, left_out)
-        given = np.bincount(self.label, self.count, len(self.labels)).astype(np.int64).tolist()
-        totals = {label: size for label, size in zip(self.labels, given, strict=True) if size}
+        per_label = np.bincount(self.label, self.count, len(self.labels)).astype(np.int64).tolist()
+        totals = {label: size for label, size in zip(self.labels, per_label, strict=True) if size}
         totals = dict(sorted(totals.items(), key=lambda pair: (-pair[1], pair[0])))
         cells, pairable = self._cells(first, n, totals)
         return Tally(cells, totals, pairable, annotators, dict(left_out), None)
@@ -170,16 +170,17 @@ class _Votes:
         """Each label with its count; equal pairs are one object, which is faster to compare."""
         most = int(self.count.max(initial=0)) + 1
         pairs = (self.label[entries] * np.int64(most) + self.count[entries]).tolist()
-        known = {pair: (self.labels[pair // most], pair % most) for pair in set(pairs)}
-        return [known[pair] for pair in pairs]
+        by_key = {pair: (self.labels[pair // most], pair % most) for pair in set(pairs)}
+        return [by_key[pair] for pair in pairs]
 
     def _in_python(self, first: Ints) -> dict[Pattern, int] | None:
         """The same for more labels than fit into words; None if there are too many annotations, as on an engine."""
         if self.count.sum() > MOST_ROWS_FETCHED:
             return None
         votes, starts = self._named(slice(None)), first.tolist()
-        found = Counter(tuple(votes[start:end]) for start, end in zip(starts, [*starts[1:], len(votes)], strict=True))
-        return dict(found) if len(found) <= MOST_PATTERNS else None
+        ends = [*starts[1:], len(votes)]
+        patterns = Counter(tuple(votes[start:end]) for start, end in zip(starts, ends, strict=True))
+        return dict(patterns) if len(patterns) <= MOST_PATTERNS else None
 
     def _cells(self, first: Ints, n: Ints, totals: Mapping[str, int]) -> tuple[dict[Cell, int], dict[str, int]]:
         """For more combinations of labels than a tally keeps: the cells, and the labels of pairable items."""
@@ -187,8 +188,8 @@ class _Votes:
 
         pairs = self.count * (self.count - 1)
         agreeing, triples = (np.add.reduceat(each, first) for each in (pairs, pairs * (self.count - 2)))
-        found = polars.DataFrame({"n": n, "pairs": agreeing, "triples": triples}).group_by("n", "pairs", "triples")
-        ordered = found.len().sort("n", "pairs", "triples", descending=True)
+        groups = polars.DataFrame({"n": n, "pairs": agreeing, "triples": triples}).group_by("n", "pairs", "triples")
+        ordered = groups.len().sort("n", "pairs", "triples", descending=True)
         cells = {Cell(*cell): items for *cell, items in ordered.iter_rows()}
         alone = np.bincount(self.label[first[n == 1]], minlength=len(self.labels)).tolist()
         single = dict(zip(self.labels, alone, strict=True))

@@ -87,9 +87,9 @@ class Grouped:
         """The annotations of one group; items it has not seen are left out."""
         part: Counter[tuple[str, Votes]] = Counter()
         for (cluster, votes), items in self.items.items():
-            own = tuple(vote for vote in votes if vote[0] == group)
-            if own:
-                part[cluster, own] += items
+            group_votes = tuple(vote for vote in votes if vote[0] == group)
+            if group_votes:
+                part[cluster, group_votes] += items
         return replace(self, by=None, items=dict(part), annotators=None)
 
 

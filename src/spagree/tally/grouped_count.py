@@ -12,7 +12,7 @@ from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LAB
 from spagree.read.tables import shown
 from spagree.tally.engines import column_names, row_count, rows
 from spagree.tally.grouped import NO_VALUE, Grouped, Votes
-from spagree.tally.patterns import Found, find_counts, has_several, per_key, size
+from spagree.tally.patterns import AlikeItems, find_counts, has_several, per_key, size
 from spagree.tally.tally import text
 
 MOST_KEPT = 1_000_000  # combinations of cluster, group and labels
@@ -54,7 +54,7 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
 
 def _combinations(
     frame: nw.LazyFrame[Any], keys: Mapping[Any, int], columns: Sequence[str], named: Mapping[str, str]
-) -> list[Found]:
+) -> list[AlikeItems]:
     """Items with the same labels, cluster and group; refused if there are more kinds than a tally keeps."""
     combinations = find_counts(frame, keys, columns, most=MOST_KEPT)
     if combinations is None:
@@ -66,7 +66,7 @@ def _combinations(
     return combinations
 
 
-def _cluster_and_votes(combination: Found, columns: Sequence[str]) -> tuple[str, Votes]:
+def _cluster_and_votes(combination: AlikeItems, columns: Sequence[str]) -> tuple[str, Votes]:
     values = dict(zip(columns, map(_value, combination.values[::2]), strict=True))
     group = values.get(GROUP, NO_VALUE)
     votes = [

@@ -188,5 +188,5 @@ def spelled(values: polars.Series) -> polars.Series:
 
     if values.dtype == polars.String or values.dtype.is_integer():
         return values.cast(polars.String)
-    known = values.unique()
-    return values.replace_strict(known, [text(value) for value in known], return_dtype=polars.String)
+    distinct = values.unique()
+    return values.replace_strict(distinct, [text(value) for value in distinct], return_dtype=polars.String)

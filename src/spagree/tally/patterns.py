@@ -92,9 +92,9 @@ class PatternCounts:
         counts._of_item.frombytes(of_item.tobytes())
         return counts
 
-    def _number(self, found: Pattern) -> int:
+    def _number(self, votes: Pattern) -> int:
         """The number of a pattern; a new pattern gets a free number."""
-        number = self._numbers.get(found)
+        number = self._numbers.get(votes)
         if number is not None:
             return number
         if not self._free:
@@ -102,7 +102,7 @@ class PatternCounts:
             self._patterns.append(())
             self._sizes.append(0)
         number = self._free.pop()
-        self._numbers[found], self._patterns[number] = number, found
+        self._numbers[votes], self._patterns[number] = number, votes
         return number
 
     def _leave(self, number: int) -> None:
@@ -167,17 +167,17 @@ class _Packing:
     def unpack(self, words: Ints) -> tuple[list[dict[Any, int]], Ints]:
         """The count of each label that occurs, and the sum of all counts, for each row of words."""
         bits, chunks = self.bits, self.chunks()
-        columns = [words[:, word] >> (bits * place) for word, own in enumerate(chunks) for place in range(len(own))]
+        columns = [words[:, word] >> (bits * place) for word, chunk in enumerate(chunks) for place in range(len(chunk))]
         counts = np.column_stack(columns) & ((1 << bits) - 1)
         row, label = np.nonzero(counts)
         votes = list(zip(map(self.labels.__getitem__, label.tolist()), counts[row, label].tolist(), strict=True))
         ends = np.searchsorted(row, np.arange(len(words)), side="right").tolist()
-        found = [dict(votes[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
-        return found, counts.sum(axis=1)
+        by_row = [dict(votes[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+        return by_row, counts.sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AlikeItems:
     """Items with the same counts and the same values in the item columns."""
 
     values: tuple[Any, ...]
@@ -188,20 +188,20 @@ class Found:
 
 def find_patterns(frame: nw.LazyFrame[Any], labels: Mapping[Any, int]) -> dict[Pattern, int] | None:
     """Items per combination of label counts, or None if there are too many combinations to store."""
-    found = find_counts(frame, labels, most=MOST_PATTERNS)
-    if found is None:
+    groups = find_counts(frame, labels, most=MOST_PATTERNS)
+    if groups is None:
         return None
     total: Counter[Pattern] = Counter()
     names = {label: text(label) for label in labels}
-    for each in found:
-        total[tuple(sorted((names[label], count) for label, count in each.counts.items()))] += each.items
+    for group in groups:
+        total[tuple(sorted((names[label], count) for label, count in group.counts.items()))] += group.items
     del total[()]  # rows of zeros: items without annotations
     return dict(total) if len(total) <= MOST_PATTERNS else None
 
 
 def find_counts(
     frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str] = (), *, most: int
-) -> list[Found] | None:
+) -> list[AlikeItems] | None:
     """Items with the same count of every key, in one pass; None if there are too many distinct ones.
 
     A key is a label, or a pair of group and label. ``of_items`` are columns with one value per item.
@@ -210,17 +210,19 @@ def find_counts(
         packing = _Packing(list(keys), classes_per_word)
         # Precomputed counts must fit their bits; the sums of single rows are checked afterwards.
         fits = COUNT not in column_names(frame) or max(keys.values()) < 1 << packing.bits
-        found = _packed_rows(frame, packing, of_items, most) if fits else None
-        if found is None:
+        packed = _packed_rows(frame, packing, of_items, most) if fits else None
+        if packed is None:
             continue
-        if len(found) > most:
+        if len(packed) > most:
             return None
         width = 2 * len(of_items)
-        words = [[int(word) for word in row[width + 1 : -1]] for row in found]
+        words = [[int(word) for word in row[width + 1 : -1]] for row in packed]
         counts, sizes = packing.unpack(np.array(words, dtype=np.int64).reshape(-1, packing.words))
         # A counter that overflows its bits carries into the next, so the digits no longer add up.
-        if [int(row[width]) for row in found] == sizes.tolist():
-            return [Found(tuple(row[:width]), own, int(row[-1])) for row, own in zip(found, counts, strict=True)]
+        if [int(row[width]) for row in packed] == sizes.tolist():
+            return [
+                AlikeItems(tuple(row[:width]), votes, int(row[-1])) for row, votes in zip(packed, counts, strict=True)
+            ]
     return _counts_in_python(frame, keys, of_items)
 
 
@@ -307,7 +309,9 @@ def _is(key: Any) -> nw.Expr:
     return in_group & (nw.col(LABEL) == nw.lit(label))
 
 
-def _counts_in_python(frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str]) -> list[Found] | None:
+def _counts_in_python(
+    frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_items: Sequence[str]
+) -> list[AlikeItems] | None:
     """For many labels, or many annotations per item: counted in Python, if there are few enough rows to fetch."""
     if sum(keys.values()) > MOST_ROWS_FETCHED and COUNT not in column_names(frame):
         return None
@@ -316,15 +320,15 @@ def _counts_in_python(frame: nw.LazyFrame[Any], keys: Mapping[Any, int], of_item
     grouped = per_key(frame, [ITEM, *columns], of_items, size(frame))
     values = [name for column in of_items for name in (column, f"{column}_last", f"{column}_several")]
     marked = grouped.with_columns(*_several(of_items)) if of_items else grouped
-    found = rows(marked.select(ITEM, *columns, COUNT, *values).head(MOST_ROWS_FETCHED + 1))
-    return _items_in_python(found, len(columns)) if len(found) <= MOST_ROWS_FETCHED else None
+    fetched = rows(marked.select(ITEM, *columns, COUNT, *values).head(MOST_ROWS_FETCHED + 1))
+    return _items_in_python(fetched, len(columns)) if len(fetched) <= MOST_ROWS_FETCHED else None
 
 
-def _items_in_python(found: Sequence[tuple[Any, ...]], width: int) -> list[Found]:
+def _items_in_python(fetched: Sequence[tuple[Any, ...]], width: int) -> list[AlikeItems]:
     """One entry per item, with the values of its columns and whether they differ between its rows."""
     counts: dict[Any, dict[Any, int]] = {}
     values: dict[Any, list[set[Any]]] = {}
-    for item, *row in found:
+    for item, *row in fetched:
         key, count, about = row[:width], int(row[width]), row[width + 1 :]
         if count:
             counts.setdefault(item, {})[tuple(key) if width > 1 else key[0]] = count
@@ -332,7 +336,8 @@ def _items_in_python(found: Sequence[tuple[Any, ...]], width: int) -> list[Found
         for place in range(len(seen)):
             first, last, several = about[3 * place : 3 * place + 3]
             seen[place] |= {first, last} | ({None} if several and first == last else set())
-    return [
-        Found(tuple(value for each in values[item] for value in (next(iter(each), None), int(len(each) > 1))), own, 1)
-        for item, own in counts.items()
-    ]
+
+    def first_and_several(item: Any) -> tuple[Any, ...]:
+        return tuple(value for seen in values[item] for value in (next(iter(seen), None), int(len(seen) > 1)))
+
+    return [AlikeItems(first_and_several(item), votes, 1) for item, votes in counts.items()]

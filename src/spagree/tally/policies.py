@@ -102,14 +102,14 @@ def apply_policies(clean: Clean, annotations: Annotations, labels: Mapping[Any, 
 
 
 def respelled(
-    clean: Clean, labels: Mapping[Any, int], policies: Policies, known: Collection[str] = ()
+    clean: Clean, labels: Mapping[Any, int], policies: Policies, options: Collection[str] = ()
 ) -> tuple[Clean, Mapping[Any, int]]:
     """The annotations with labels and names in one spelling, and their labels; ``known`` are options of others."""
     if policies.normalize:
         clean = replace(clean, frame=normalized(clean.frame, labels))
         labels = renamed_counts(labels, canonical)
     if policies.separator is not None or policies.of_sets:
-        frame, cautions = split_labels(clean.frame, labels, policies.separator, known)
+        frame, cautions = split_labels(clean.frame, labels, policies.separator, options)
         clean = replace(clean, frame=frame, cautions=clean.cautions + cautions)
     return clean, labels
 

@@ -73,7 +73,7 @@ def set_label(options: Iterable[str]) -> str:
     return BAR.join(ordered) if plain else json.dumps(ordered, ensure_ascii=False)
 
 
-def guess_separator(labels: Iterable[Any], known: Collection[str] = ()) -> str | None:
+def guess_separator(labels: Iterable[Any], options: Collection[str] = ()) -> str | None:
     """The separator, if splitting labels at it gives options that also occur elsewhere, or are known.
 
     A space only if the same words also occur in another order: most two-word labels are not sets.
@@ -86,20 +86,20 @@ def guess_separator(labels: Iterable[Any], known: Collection[str] = ()) -> str |
     (None, ';')
     """
     texts = [text(label) for label in labels]
-    fitting = {separator: _split(texts, separator, known) for separator in SEPARATORS}
+    fitting = {separator: _split(texts, separator, options) for separator in SEPARATORS}
     best = max(fitting, key=lambda separator: fitting[separator])
     if fitting[best]:
         return best
     words = {tuple(label.split()) for label in texts}
-    return BLANK if len({frozenset(order) for order in words}) < len(words) and _split(texts, BLANK, known) else None
+    return BLANK if len({frozenset(order) for order in words}) < len(words) and _split(texts, BLANK, options) else None
 
 
-def _split(labels: list[str], separator: str, known: Collection[str]) -> int:
+def _split(labels: list[str], separator: str, known_options: Collection[str]) -> int:
     """How many labels the separator splits; 0 if their parts do not occur elsewhere."""
     if not any(separator in label or label[:1] in BRACKETS for label in labels):
         return 0
     parts = [set(options_of(label, separator)) for label in labels]
-    whole = set(known).union(*(options for options in parts if len(options) == 1))
+    whole = set(known_options).union(*(options for options in parts if len(options) == 1))
     several = [options for options in parts if len(options) > 1]
     if not several or (separator in ",/" and all(map(_is_number, several))):
         return 0
@@ -115,20 +115,20 @@ def _is_number(options: set[str]) -> bool:
 
 
 def split_labels(
-    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], separator: str | None, known: Collection[str] = ()
+    frame: nw.LazyFrame[Any], labels: Mapping[Any, int], separator: str | None, options: Collection[str] = ()
 ) -> tuple[nw.LazyFrame[Any], tuple[Caution, ...]]:
     """Labels as sets in one spelling; if no separator is named, it is guessed and reported.
 
-    ``known`` are labels and options that others gave: these labels need no splitting, and others may hold one option.
+    ``options`` are labels and options that others gave: these labels need no splitting, and others may hold one option.
     """
-    labels = {label: size for label, size in labels.items() if text(label) not in known}
-    chosen = guess_separator(labels, known) if separator is None else ESCAPED.get(separator, separator)
+    labels = {label: size for label, size in labels.items() if text(label) not in options}
+    chosen = guess_separator(labels, options) if separator is None else ESCAPED.get(separator, separator)
     if chosen is None:
         return frame, ()
     if not chosen:
         raise UsageError("--separator is empty; say what separates the options, for example --separator ';'")
     texts = [text(label) for label in labels]
-    if separator is not None and not known and not any(len(set(options_of(label, chosen))) > 1 for label in texts):
+    if separator is not None and not options and not any(len(set(options_of(label, chosen))) > 1 for label in texts):
         raise DataError(f"--separator {separator!r}: no label holds two options; leave it out, or name another")
     changes = {label: new for label in texts if (new := set_label(options_of(label, chosen))) != label}
     caution = Caution(
@@ -143,9 +143,9 @@ def caution_sets(labels: Mapping[Any, int]) -> tuple[Caution, ...]:
     separator = guess_separator(labels)
     if separator is None:
         return ()
-    known = [text(label) for label in labels]
-    example = next(label for label in known if len(set(options_of(label, separator))) > 1)
-    orders = len(known) - len({set_label(options_of(label, separator)) for label in known})
+    texts = [text(label) for label in labels]
+    example = next(label for label in texts if len(set(options_of(label, separator))) > 1)
+    orders = len(texts) - len({set_label(options_of(label, separator)) for label in texts})
     are = "is another" if orders == 1 else "are others"
     written = f" ({orders:,} of them {are} in a different order)" if orders else ""
     is_list = example[0] in BRACKETS and example.endswith(BRACKETS[example[0]])

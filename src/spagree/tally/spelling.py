@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from spagree.errors import UsageError, count
@@ -67,12 +67,12 @@ def spelling_variants(names: Iterable[Any]) -> list[list[str]]:
     >>> spelling_variants(["yes", "Yes ", "no", "1", "01", "1.0"])
     [['01', '1', '1.0'], ['Yes ', 'yes']]
     """
-    known = [*map(text, names)]
-    forms = [*map(canonical, known)]
+    texts = [*map(text, names)]
+    forms = [*map(canonical, texts)]
     if len(set(forms)) == len(forms):
         return []
     groups: defaultdict[str, list[str]] = defaultdict(list)
-    for name, form in sorted(zip(known, forms, strict=True)):
+    for name, form in sorted(zip(texts, forms, strict=True)):
         groups[form].append(name)
     return [group for group in groups.values() if len(group) > 1]
 
@@ -81,26 +81,29 @@ def _message(names: Iterable[Any], what: str) -> str | None:
     groups = spelling_variants(names)
     if not groups:
         return None
-    shown = "; ".join(" / ".join(map(repr, group[:SHOWN_SPELLINGS])) for group in groups[:SHOWN_GROUPS])
-    more = f" and {count(len(groups) - SHOWN_GROUPS, 'more group')}" if len(groups) > SHOWN_GROUPS else ""
+    shown = _listed([group[:SHOWN_SPELLINGS] for group in groups])
     return (
-        f"{what}s that differ only in spelling are counted as different {what}s: {shown}{more}. "
+        f"{what}s that differ only in spelling are counted as different {what}s: {shown}. "
         "If they mean the same, use --normalize (normalize=True), or clean them first."
     )
+
+
+def _listed(groups: Sequence[Sequence[str]]) -> str:
+    shown = "; ".join(" / ".join(map(repr, group)) for group in groups[:SHOWN_GROUPS])
+    hidden = len(groups) - SHOWN_GROUPS
+    return f"{shown} and {count(hidden, 'more group')}" if hidden > 0 else shown
 
 
 def caution_variants(labels: Iterable[Any]) -> tuple[Caution, ...]:
     """Warn about labels that look like one label written differently; they are kept separate."""
     names = [*map(text, labels)]
     message = _message(names, "label")
-    found = [Caution("label_variants", message)] if message else []
+    cautions = [Caution("label_variants", message)] if message else []
     same = synonyms(names) if len(names) <= MOST_COMPARED else []
     if same:
-        shown = "; ".join(" / ".join(map(repr, group)) for group in same[:SHOWN_GROUPS])
-        more = f" and {count(len(same) - SHOWN_GROUPS, 'more group')}" if len(same) > SHOWN_GROUPS else ""
-        told = f"labels that may mean the same are counted as different labels: {shown}{more}. "
-        found.append(Caution("label_synonyms", f"{told}If they do, write each in one way first"))
-    return tuple(found)
+        message = f"labels that may mean the same are counted as different labels: {_listed(same)}. "
+        cautions.append(Caution("label_synonyms", f"{message}If they do, write each in one way first"))
+    return tuple(cautions)
 
 
 def synonyms(labels: Iterable[str]) -> list[tuple[str, ...]]:
@@ -135,12 +138,12 @@ def _loose(label: str) -> str:
 
 def _readings(label: str) -> list[str]:
     """What else a label may be: a part of ``4 - agree`` or ``agree (4)``, a decimal point, what Excel made a date."""
-    if found := MADE_DATE.fullmatch(label):
-        day = int(found["day"] or found["date"])
-        month = MONTHS.index(found["name"]) + 1 if found["name"] else int(found["month"])
+    if date := MADE_DATE.fullmatch(label):
+        day = int(date["day"] or date["date"])
+        month = MONTHS.index(date["name"]) + 1 if date["name"] else int(date["month"])
         return [f"{month}-{day}", f"{day}-{month}", f"{month}/{day}", f"{day}/{month}"]
-    if found := CODED.fullmatch(label) or CODED_LAST.fullmatch(label):
-        return [found["code"], found["text"]]
+    if coded := CODED.fullmatch(label) or CODED_LAST.fullmatch(label):
+        return [coded["code"], coded["text"]]
     return [label.replace(",", ".")] if DECIMAL_COMMA.fullmatch(label) else []
 
 
@@ -163,16 +166,16 @@ def caution_ids(tally: Tally, items: Callable[[], Iterable[Any]]) -> tuple[Cauti
 
 def _message_files(items: Iterable[str]) -> str | None:
     """Items that are others without a folder, an extension or the apostrophe by which a spreadsheet marks text."""
-    known = set(items)
-    found = [(short, item) for item in sorted(known) if (short := _bare(item, known))]
-    if not found:
+    distinct = set(items)
+    pairs = [(short, item) for item in sorted(distinct) if (short := _bare(item, distinct))]
+    if not pairs:
         return None
-    shown = "; ".join(f"{short!r} / {item!r}" for short, item in found[:SHOWN_GROUPS])
-    more = f" and {len(found) - SHOWN_GROUPS} more" if len(found) > SHOWN_GROUPS else ""
+    shown = "; ".join(f"{short!r} / {item!r}" for short, item in pairs[:SHOWN_GROUPS])
+    more = f" and {len(pairs) - SHOWN_GROUPS} more" if len(pairs) > SHOWN_GROUPS else ""
     return f"items that may be the same are counted as different items: {shown}{more}. If they are, clean them first"
 
 
-def _bare(item: str, known: Collection[str]) -> str | None:
+def _bare(item: str, items: Collection[str]) -> str | None:
     """The known item that this is without a folder, an extension or an apostrophe.
 
     >>> _bare("img/1.jpg", {"1.jpg"}), _bare("img/1.jpg", {"1"}), _bare("'7", {"7"}), _bare("1.5", {"1"})
@@ -180,7 +183,7 @@ def _bare(item: str, known: Collection[str]) -> str | None:
     """
     file = item.replace("\\", "/").rpartition("/")[2]
     stem = EXTENSION.sub("", file)
-    return next((each for each in (file, stem, item.removeprefix("'")) if each != item and each in known), None)
+    return next((each for each in (file, stem, item.removeprefix("'")) if each != item and each in items), None)
 
 
 def item_names(frame: nw.LazyFrame[Any], items: int) -> list[Any]:

@@ -205,7 +205,7 @@ class State:
         """The exact summary of all current annotations."""
         with self._lock:
             if "tally" not in self._answers:
-                names = self._rows.annotators.known
+                names = self._rows.annotators.by_code
                 annotators = {names[code]: count for code, count in self._per_annotator.items()}
                 left_out = {why: count for why, count in self._left_out.items() if count}
                 whole = _summary(self._patterns.items(), annotators, left_out)
@@ -227,7 +227,7 @@ class State:
             return
         named = text_of(cluster)
         if self._clusters.get(item, named) != named:
-            name = self._rows.items.known[item]
+            name = self._rows.items.by_code[item]
             raise DataError(
                 f"item {name!r} is in cluster {self._clusters[item]!r}, and an item belongs to one; correct it"
             )
@@ -303,7 +303,7 @@ class State:
 
     def _count(self, row: int, step: int) -> None:
         annotation = self._rows.at(row)
-        self._patterns.move(annotation.item, self._rows.labels.known[annotation.label], step)
+        self._patterns.move(annotation.item, self._rows.labels.by_code[annotation.label], step)
         self._is_counted[row] = step > 0
         if annotation.annotator >= 0:
             self._per_annotator[annotation.annotator] += step
@@ -323,8 +323,8 @@ class State:
         repeats = np.setdiff1d(named, named[first], assume_unique=True)
         usable[repeats] = False
         self._counting = dict(zip(pairs.tolist(), named[first].tolist(), strict=True))
-        self._patterns = PatternCounts.of(item[usable], label[usable], rows.labels.known, len(rows.items.known))
-        counts = np.bincount(annotator[named[first]], minlength=len(rows.annotators.known))
+        self._patterns = PatternCounts.of(item[usable], label[usable], rows.labels.by_code, len(rows.items.by_code))
+        counts = np.bincount(annotator[named[first]], minlength=len(rows.annotators.by_code))
         self._per_annotator = Counter({code: count for code, count in enumerate(counts.tolist()) if count})
         self._is_counted = bytearray(usable.astype(np.int8).tobytes())
         for row in repeats.tolist():

@@ -127,10 +127,10 @@ class Tally:
     def _grouped_with(self, other: Tally) -> Grouped | None:
         if self.grouped is not None and other.grouped is not None:
             return self.grouped + other.grouped
-        known = self.grouped or other.grouped
-        if known is not None and self.cells and other.cells:
+        grouped = self.grouped or other.grouped
+        if grouped is not None and self.cells and other.cells:
             raise UsageError("some parts were counted with --cluster or --by, others without; count all the same way")
-        return known
+        return grouped
 
     @property
     def clusters(self) -> int | None:
