@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spagree.errors import UsageError, count
+from spagree.errors import Figures, UsageError, count
 from spagree.estimate import (
     Corrected,
     Data,
@@ -57,7 +57,7 @@ class Agreement:
     @property
     def schemes(self) -> Mapping[str, Estimate]:
         """SPA under every weighting scheme."""
-        return self.findings.schemes
+        return Figures(self.findings.schemes)
 
     @property
     def missingness(self) -> Missingness:
@@ -67,7 +67,7 @@ class Agreement:
     @property
     def chance(self) -> Mapping[str, Corrected]:
         """Agreement beyond chance: ``spa_kappa``, ``krippendorff_alpha``, ``fleiss_kappa`` and others."""
-        return self.findings.chance
+        return Figures(self.findings.chance)
 
     @property
     def data(self) -> Data:

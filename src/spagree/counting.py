@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spagree.errors import UsageError
+from spagree.keywords import keywords
 from spagree.options import Reading, non_default, shows
 from spagree.read import read
 from spagree.read.annotations import LABEL, Annotations
@@ -52,6 +53,7 @@ def tally_of(ready: Tally | ItemCounts | Counted) -> Tally:
     return ready.tally() if isinstance(ready, ItemCounts) else ready
 
 
+@keywords
 @shows(Reading)
 def tally(source: Any, **options: Any) -> Tally:
     """Count annotations into a :class:`Tally`: a few integers that determine every estimate.
@@ -79,6 +81,7 @@ def tally_and_cautions(source: Any, **options: Any) -> tuple[Tally, tuple[Cautio
     return replace(counted.tally, counted=_how_counted(reading, annotations)), counted.cautions
 
 
+@keywords
 @shows(Reading)
 def count_items(source: Any, **options: Any) -> ItemCounts:
     """Count annotations per item and label: one row each, but the parts may split an item.

@@ -2,6 +2,8 @@
 
     SpagreeError                 catch this to catch them all
     ├── UsageError       exit 2  an option, a name or a value that spagree does not know
+    │   ├── UnknownOptionError   a keyword argument that a function does not have
+    │   ├── UnknownFigureError   a weighting scheme or coefficient that does not exist
     │   └── MissingExtraError    a library of an extra is not installed
     ├── DataError        exit 3  the data was read, but cannot be used as it is
     │   ├── ColumnError          a column is missing, ambiguous or duplicated
@@ -16,10 +18,14 @@ the first ten and counts the rest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, TypeVar
 
 from spagree.option_names import spelled
 
 SHOWN_PROBLEMS = 10
+FEWEST_LETTERS = 3  # of a name that is suggested because it contains what was written
+
+T = TypeVar("T")
 
 
 class SpagreeError(Exception):
@@ -45,6 +51,28 @@ class UsageError(SpagreeError, ValueError):
     """
 
     exit_code = 2
+
+
+class UnknownOptionError(UsageError, TypeError):
+    """A keyword argument that a function does not have.
+
+    >>> import spagree
+    >>> spagree.measure([("q1", "ann", "yes")], lable="verdict")
+    Traceback (most recent call last):
+    spagree.errors.UnknownOptionError: unknown option of measure() 'lable'; did you mean 'label'? ...
+    """
+
+
+class UnknownFigureError(UsageError, KeyError):
+    """A weighting scheme or coefficient that does not exist.
+
+    >>> import spagree
+    >>> spagree.measure("example:sparse").chance["alpha"]
+    Traceback (most recent call last):
+    spagree.errors.UnknownFigureError: unknown figure 'alpha'; did you mean 'krippendorff_alpha'? ...
+    """
+
+    __str__ = Exception.__str__  # KeyError would quote the message
 
 
 class MissingExtraError(UsageError, ImportError):
@@ -122,7 +150,15 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def unknown_name(what: str, name: str, known: Iterable[str]) -> UsageError:
+class Figures(dict[str, T]):
+    """Figures by name; a name that does not exist is refused with the nearest one."""
+
+    def __missing__(self, name: Any) -> NoReturn:
+        """Suggest a name."""
+        raise unknown_name("figure", str(name), self, UnknownFigureError)
+
+
+def unknown_name(what: str, name: str, known: Iterable[str], kind: type[UsageError] = UsageError) -> UsageError:
     """The error for a misspelt name, with the nearest known one.
 
     >>> print(unknown_name("weighting scheme", "egde", ["flat", "edge"]))
@@ -132,5 +168,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> UsageError:
 
     names = [str(each) for each in known]
     near = difflib.get_close_matches(name.lower(), names, n=1)
+    if not near and len(name) >= FEWEST_LETTERS:
+        near = [each for each in names if name.lower() in each][:1]
     hint = f"did you mean {near[0]!r}? Known" if near else "known"
-    return UsageError(f"unknown {what} {name!r}; {hint}: {', '.join(names)}")
+    return kind(f"unknown {what} {name!r}; {hint}: {', '.join(names)}")

@@ -22,7 +22,8 @@ from spagree.estimate.findings import caution_missing
 from spagree.estimate.leave_one_out import check_interval_for
 from spagree.estimate.similarity import SET_METRICS, Metric
 from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
-from spagree.options import Estimating, Reading, non_default, renamed, shows, split
+from spagree.keywords import keywords
+from spagree.options import Estimating, Reading, non_default, shows, split
 from spagree.read import read, read_all
 from spagree.read.annotations import Annotations
 from spagree.tally.count import Counted, HeldAnnotations, count
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from spagree.options import CustomWeights, DuplicatePolicy, IntervalFor, Similarity
 
 
-@renamed
+@keywords
 def measure(
     source: Any,
     *,
@@ -155,7 +156,7 @@ def _measured(source: Any, options: dict[str, Any], *, in_full: bool = False) ->
     return estimation.agreement(read(source, **reading), Reading(**reading), source, in_full=in_full)
 
 
-@renamed
+@keywords
 @shows(Reading, Estimating)
 def measure_all(source: Any, **options: Any) -> dict[str, Agreement]:
     r"""Measure each question in an annotation tool's export; the options are those of :func:`measure`.

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar
-from warnings import warn
+from typing import Any, Literal, TypeVar
 
 DuplicatePolicy = Literal["error", "first", "last", "set", "keep"]
 IntervalFor = Literal["items", "annotators"]
@@ -181,8 +179,6 @@ class Estimating:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-P = ParamSpec("P")
-R = TypeVar("R")
 Record = type[Reading] | type[Estimating]
 RENAMED = {"generalise": "interval_for"}
 """Old option names, which still work: hidden on the command line, with a warning in Python."""
@@ -235,19 +231,6 @@ def shows(*records: Record) -> Callable[[F], F]:
         return function
 
     return show
-
-
-def renamed(function: Callable[P, R]) -> Callable[P, R]:
-    """Let the function also accept old option names, with a warning."""
-
-    @wraps(function)
-    def warned(*args: P.args, **options: P.kwargs) -> R:
-        for old in RENAMED.keys() & options.keys():
-            warn(f"{old}= is now called {RENAMED[old]}=", DeprecationWarning, stacklevel=2)
-            options[RENAMED[old]] = options.pop(old)
-        return function(*args, **options)
-
-    return warned
 
 
 def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

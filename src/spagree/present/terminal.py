@@ -115,7 +115,12 @@ def _coverage_lines(findings: Findings) -> list[str]:
 
 
 def _checks(breakdowns: Breakdowns, *, every: bool) -> Iterator[RenderableType]:
-    """Every check in the report's words; in the short summary only those that are not fine."""
+    """Every check in the report's words; in the short summary only those that are not fine.
+
+    None if no item has two annotations: the headline says so, and there is nothing else to check.
+    """
+    if not breakdowns.findings.data.pairable_items:
+        return
     verdicts = [verdict for verdict in checked(breakdowns) if every or verdict.state != "ok"]
     if verdicts:
         yield Text("\nChecks", style="bold")

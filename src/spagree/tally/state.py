@@ -36,6 +36,8 @@ class State:
     """Annotations that come, change and go, with the exact :class:`Tally` at any moment.
 
     >>> state = State()
+    >>> state
+    LiveTally(0 items, 0 annotations, 0 labels)
     >>> for annotator, label in [("ann", "yes"), ("bob", "yes"), ("cyd", "no")]:
     ...     state.add("q1", annotator, label)
     >>> state.tally().cells
@@ -200,6 +202,10 @@ class State:
     def __len__(self) -> int:
         """How many annotations there are, including those left out of the counts."""
         return len(self._rows)
+
+    def __repr__(self) -> str:
+        """What counts at the moment."""
+        return f"Live{self.tally()!r}"
 
     def tally(self) -> Tally:
         """The exact summary of all current annotations."""

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from spagree.errors import DataError, UsageError
+from spagree.errors import DataError, UsageError, count
 from spagree.tally.grouped import Grouped, Pattern
 
 K = TypeVar("K")
@@ -41,14 +41,16 @@ class Cell(NamedTuple):
         return cls(sum(counts), pairs, sum(c * (c - 1) * (c - 2) for c in counts))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tally:
     """Everything the estimates need, in integers; tallies of disjoint items merge with ``+``.
 
     >>> one = Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}])
     >>> two = Tally.from_items([{"no": 3}, {"no": 1}])
-    >>> (one + two).items, (one + two).pairable_items, (one + two).annotations
-    (4, 3, 8)
+    >>> one + two
+    Tally(4 items, 8 annotations, 2 labels)
+    >>> (one + two).pairable_items
+    3
     >>> dict((one + two).labels), dict((one + two).pairable_labels)
     ({'yes': 3, 'no': 5}, {'yes': 3, 'no': 4})
     """
@@ -58,18 +60,23 @@ class Tally:
     pairable_labels: Mapping[str, int] = field(default_factory=dict)
     annotators: Mapping[str, int] | None = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
-    patterns: Mapping[Pattern, int] | None = field(default=None, repr=False)
+    patterns: Mapping[Pattern, int] | None = None
     """Items per combination of label counts, from which all counts but those of annotators follow; None if there
     are too many combinations to store."""
-    counted: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    counted: Mapping[str, Any] | None = field(default=None, compare=False)
     """The options that decided which annotations count; None if unknown."""
-    grouped: Grouped | None = field(default=None, repr=False)
+    grouped: Grouped | None = None
     """The same items by cluster and group, if such columns were named."""
 
     def __post_init__(self) -> None:
         """An empty tally has an empty table of patterns, not an unknown one."""
         if not self.cells and self.patterns is None:
             object.__setattr__(self, "patterns", {})
+
+    def __repr__(self) -> str:
+        """What was counted, without the counts themselves: there may be thousands."""
+        items, annotations = count(self.items, "item"), count(self.annotations, "annotation")
+        return f"Tally({items}, {annotations}, {count(len(self.labels), 'label')})"
 
     @classmethod
     def from_patterns(
@@ -88,10 +95,10 @@ class Tally:
         alone: Counter[str] = Counter()
         cell_of = cache(Cell.of)  # many combinations of labels, few of counts
         for counts, items in patterns.items():
-            cell = cell_of(tuple([count for _, count in counts]))
+            cell = cell_of(tuple([size for _, size in counts]))
             cells[cell] += items
-            for label, count in counts:
-                labels[label] += count * items
+            for label, size in counts:
+                labels[label] += size * items
             if cell.n == 1:
                 alone[counts[0][0]] += items
         in_order = dict(sorted(cells.items(), reverse=True))
@@ -104,8 +111,8 @@ class Tally:
         patterns: Counter[Pattern] = Counter()
         for counts in items:
             by_label: Counter[str] = Counter()
-            for label, count in counts.items():
-                by_label[text(label)] += count
+            for label, size in counts.items():
+                by_label[text(label)] += size
             patterns[tuple(sorted((+by_label).items()))] += 1
         del patterns[()]
         return cls.from_patterns(dict(patterns))
@@ -160,12 +167,12 @@ class Tally:
     @cached_property
     def pairable_items(self) -> int:
         """Items with at least two annotations: the only ones that can show agreement."""
-        return sum(count for cell, count in self.cells.items() if cell.n > 1)
+        return sum(items for cell, items in self.cells.items() if cell.n > 1)
 
     @cached_property
     def annotations(self) -> int:
         """All annotations."""
-        return sum(cell.n * count for cell, count in self.cells.items())
+        return sum(cell.n * items for cell, items in self.cells.items())
 
     @cached_property
     def pairable_annotations(self) -> int:
@@ -176,8 +183,8 @@ class Tally:
     def items_by_n(self) -> dict[int, int]:
         """Number of items for each number of annotations, smallest first."""
         counts: Counter[int] = Counter()
-        for cell, count in self.cells.items():
-            counts[cell.n] += count
+        for cell, items in self.cells.items():
+            counts[cell.n] += items
         return dict(sorted(counts.items()))
 
 
@@ -229,8 +236,8 @@ def add_counts(left: Mapping[K, int], right: Mapping[K, int]) -> dict[K, int]:
     {'a': 1, 'b': 5}
     """
     total = dict(left)
-    for key, count in right.items():
-        total[key] = total.get(key, 0) + count
+    for key, size in right.items():
+        total[key] = total.get(key, 0) + size
     return total
 
 
