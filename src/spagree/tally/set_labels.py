@@ -82,7 +82,7 @@ def guess_separator(labels: Iterable[Any], options: Collection[str] = ()) -> str
     (';', None)
     >>> guess_separator(["a b", "b a"]), guess_separator(["not sure", "sure"])
     (' ', None)
-    >>> guess_separator(["a;b", "c"]), guess_separator(["a;b", "c"], known=("a", "b"))
+    >>> guess_separator(["a;b", "c"]), guess_separator(["a;b", "c"], options=("a", "b"))
     (None, ';')
     """
     texts = [text(label) for label in labels]
