@@ -2,8 +2,7 @@
 
     SpagreeError                 catch this to catch them all
     ├── UsageError       exit 2  an option, a name or a value that spagree does not know
-    │   ├── UnknownOptionError   a keyword argument that a function does not have
-    │   ├── UnknownFigureError   a weighting scheme or coefficient that does not exist
+    │   ├── UnknownNameError     of an option, a scheme, a metric …; suggests the nearest
     │   └── MissingExtraError    a library of an extra is not installed
     ├── DataError        exit 3  the data was read, but cannot be used as it is
     │   ├── ColumnError          a column is missing, ambiguous or duplicated
@@ -53,23 +52,16 @@ class UsageError(SpagreeError, ValueError):
     exit_code = 2
 
 
-class UnknownOptionError(UsageError, TypeError):
-    """A keyword argument that a function does not have.
+class UnknownNameError(UsageError, TypeError, KeyError):
+    """A name that spagree does not know; for arguments and keys Python would raise a TypeError or a KeyError.
 
     >>> import spagree
-    >>> spagree.measure([("q1", "ann", "yes")], lable="verdict")
+    >>> spagree.measure("example:sparse", lable="verdict")
     Traceback (most recent call last):
-    spagree.errors.UnknownOptionError: unknown option of measure() 'lable'; did you mean 'label'? ...
-    """
-
-
-class UnknownFigureError(UsageError, KeyError):
-    """A weighting scheme or coefficient that does not exist.
-
-    >>> import spagree
+    spagree.errors.UnknownNameError: unknown option of measure() 'lable'; did you mean 'label'? ...
     >>> spagree.measure("example:sparse").chance["alpha"]
     Traceback (most recent call last):
-    spagree.errors.UnknownFigureError: unknown figure 'alpha'; did you mean 'krippendorff_alpha'? ...
+    spagree.errors.UnknownNameError: unknown figure 'alpha'; did you mean 'krippendorff_alpha'? ...
     """
 
     __str__ = Exception.__str__  # KeyError would quote the message
@@ -155,10 +147,10 @@ class Figures(dict[str, T]):
 
     def __missing__(self, name: Any) -> NoReturn:
         """Suggest a name."""
-        raise unknown_name("figure", str(name), self, UnknownFigureError)
+        raise unknown_name("figure", str(name), self)
 
 
-def unknown_name(what: str, name: str, known: Iterable[str], kind: type[UsageError] = UsageError) -> UsageError:
+def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """The error for a misspelt name, with the nearest known one.
 
     >>> print(unknown_name("weighting scheme", "egde", ["flat", "edge"]))
@@ -171,4 +163,4 @@ def unknown_name(what: str, name: str, known: Iterable[str], kind: type[UsageErr
     if not near and len(name) >= FEWEST_LETTERS:
         near = [each for each in names if name.lower() in each][:1]
     hint = f"did you mean {near[0]!r}? Known" if near else "known"
-    return kind(f"unknown {what} {name!r}; {hint}: {', '.join(names)}")
+    return UnknownNameError(f"unknown {what} {name!r}; {hint}: {', '.join(names)}")

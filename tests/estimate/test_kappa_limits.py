@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from spagree.estimate import find
-from spagree.estimate.intervals import ItemInformation, kappa_limits
+from spagree.estimate.intervals import Information, kappa_limits
 from spagree.tally.tally import Tally
 
-THIRTY = ItemInformation(*(np.array([each]) for each in (15.0, 7.5, 1.875, 1.0, 30.0, 0.5, 0.8, 0.5)))
+THIRTY = Information(*(np.array([each]) for each in (15.0, 7.5, 1.875, 1.0, 30.0, 0.5, 0.8, 0.5)))
 LOWEST = 1 - 0.8 / 0.5  # of a kappa, if annotators differ on 0.8 of the items and by chance on half
 
 
-def limits(value: float, stderr: float, information: ItemInformation = THIRTY) -> tuple[float, float]:
+def limits(value: float, stderr: float, information: Information = THIRTY) -> tuple[float, float]:
     low, high = kappa_limits(np.array([value]), np.array([stderr]), information, 0.95)
     return float(low[0]), float(high[0])
 
@@ -48,10 +48,10 @@ def test_no_standard_error_exceeds_twice_the_variance_of_items_that_differ_as_mu
 def test_few_informative_items_use_the_implied_variance_in_full_and_many_hardly() -> None:
     """Fifteen items with equal information: Σg²/(Σg)² = 1/15."""
 
-    def equal(items: int) -> ItemInformation:
+    def equal(items: int) -> Information:
         half = [items * 0.5**power for power in (1, 2, 4)]
         given = (*half, 1.0, float(items), 0.5, 0.8, 0.5)
-        return ItemInformation(*(np.array([each]) for each in given))
+        return Information(*(np.array([each]) for each in given))
 
     def implied(items: int) -> float:
         place = (0.4 - LOWEST) / (1 - LOWEST)

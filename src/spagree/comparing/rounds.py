@@ -20,13 +20,11 @@ def with_groups(agreements: Mapping[str, Agreement], options: Mapping[str, Any],
     whole = compared(agreements, interval_for)
     if options.get("by") is None:
         return whole
-    groups_of = {name: agreement.measurement.tally.groups() for name, agreement in agreements.items()}
-    names_with = {
-        group: [name for name in groups_of if group in groups_of[name]]
-        for groups in groups_of.values()
-        for group in groups
-    }
-    shared = [group for group, names in names_with.items() if len(names) == len(groups_of)]
+    names_with: dict[str, list[str]] = {}
+    for name, agreement in agreements.items():
+        for group in agreement.measurement.tally.groups():
+            names_with.setdefault(group, []).append(name)
+    shared = [group for group, names in names_with.items() if len(names) == len(agreements)]
     if not shared:
         raise DataError(f"--by {options['by']}: the sources have no group in common; compare them without it")
 

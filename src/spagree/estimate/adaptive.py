@@ -107,6 +107,7 @@ def _agreeing(tally: Tally, votes: LabelCounts | None) -> list[Agreeing]:
     """From the cells, or from the votes: ``first`` and ``second`` sum s and s² over an annotation's others."""
     if votes is None:
         return [(items, n, pairs, pairs, triples) for (n, pairs, triples), items in tally.cells.items()]
+    votes = votes.pairable()
     matrix = votes.similarity
     first = votes.smoothed(votes.count, matrix) - 1
     second = votes.smoothed(votes.count, None if matrix is None else matrix**2) - 1

@@ -331,7 +331,7 @@ class Measurement(Evidence):
     @cached_property
     def _shape(self) -> Shape:
         """How the agreement of an item varies."""
-        return cautious_shape(self.tally, None if self.similar is None else self.similar.pairable())
+        return cautious_shape(self.tally, self.similar)
 
     def concentration(self) -> Concentration:
         """How few people made half of the annotations."""

@@ -15,7 +15,7 @@ from math import sqrt
 import numpy as np
 
 from spagree.estimate.adaptive import Shape, adaptive_shape
-from spagree.estimate.intervals import ItemInformation, deviations, kappa_limits, unseen_share, with_differing
+from spagree.estimate.intervals import Information, deviations, kappa_limits, unseen_share, with_differing
 from spagree.estimate.item_groups import ONE_CLUSTER, total
 from spagree.estimate.label_counts import LabelCounts, votes
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, steadied, wilson
@@ -68,8 +68,8 @@ def chance(
     >>> from fractions import Fraction
     >>> from spagree.estimate.adaptive import cautious_shape
     >>> data = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2}, {"b": 2}])
-    >>> counts = chance(data, {2: Fraction(1)}, 0.95, "flat", cautious=cautious_shape(data))
-    >>> round(counts["krippendorff_alpha"].value, 4), round(counts["brennan_prediger"].value, 4)
+    >>> coefficients = chance(data, {2: Fraction(1)}, 0.95, "flat", cautious=cautious_shape(data))
+    >>> round(coefficients["krippendorff_alpha"].value, 4), round(coefficients["brennan_prediger"].value, 4)
     (0.5333, 0.5)
     """
     counts = similar or votes(tally)
@@ -77,7 +77,7 @@ def chance(
     if counts is None or not tally.pairable_items:
         reason = NO_PATTERNS if counts is None else NOT_PAIRABLE
         return {name: _undefined(reason, level, scheme) for name in COEFFICIENTS}
-    shape = adaptive_shape(tally, similar.pairable() if similar else None)
+    shape = adaptive_shape(tally, similar)
     weights = {"flat": dict.fromkeys(by_n, 1.0), "annotations": {n: float(n) for n in by_n}}
     weights["scheme"] = {n: float(k / max(by_n.values())) for n, k in by_n.items()}
     every, pairable = (counts, clustered), (counts.pairable(), clustered.pairable() if clustered else None)
@@ -212,7 +212,7 @@ class _Coefficient:
         rarest = 1 - float(counts.across(shares)[shares > 0].min())
         seen = total(counts.unit_sizes[counts.per_unit((counts.n > 1).astype(np.float64)) > 0])
         sums = (first, second, fourth, implied, seen, 1 - float(self.expected[0]), most, rarest)
-        information = ItemInformation(*(np.array([each]) for each in sums))
+        information = Information(*(np.array([each]) for each in sums))
         low, high = kappa_limits(np.array([value]), np.array([stderr]), information, level)
         return min(float(low[0]), self.with_differing(seen, level)), float(high[0])
 
@@ -247,23 +247,18 @@ def _without_one(counts: LabelCounts, values: Floats) -> Floats:
 def _between_items(counts: LabelCounts) -> Floats:
     """Two annotations of different items: the only pairs that agree by chance alone."""
     size, within = _without_one(counts, counts.n), _without_one(counts, counts.squares)
-    return (_class_squares(counts) - within) / (size**2 - _without_one(counts, counts.n**2))
+    return (_label_squares(counts, counts.count) - within) / (size**2 - _without_one(counts, counts.n**2))
 
 
 def _without_replacement(counts: LabelCounts) -> Floats:
     """Two of all annotations, drawn without replacement: Krippendorff's."""
     size = _without_one(counts, counts.n)
-    return (_class_squares(counts) - size) / (size * (size - 1))
-
-
-def _class_squares(counts: LabelCounts) -> Floats:
-    """Σ_c N_c², which loses 2 Σ_c N_c n_c − Σ_c n_c² when an item is left out."""
-    return _label_squares(counts, counts.count)
+    return (_label_squares(counts, counts.count) - size) / (size * (size - 1))
 
 
 def _class_shares(counts: LabelCounts) -> Floats:
     """Σ_c π_c² with π_c the mean share of class c within an item, as Gwet generalises Fleiss."""
-    return _label_squares(counts, _shares(counts)) / _all_items(counts) ** 2
+    return _label_squares(counts, _shares(counts)) / _without_one(counts, np.ones(len(counts.items))) ** 2
 
 
 def _shares(counts: LabelCounts) -> Floats:
@@ -276,12 +271,11 @@ def _counts(counts: LabelCounts) -> Floats:
     return counts.count
 
 
-def _all_items(counts: LabelCounts) -> Floats:
-    return _without_one(counts, np.ones(len(counts.items)))
-
-
 def _label_squares(counts: LabelCounts, entries: Floats) -> Floats:
-    """Σ_c Σ_k s(c, k) t_c t_k over all items, and without one item of each group, or without each cluster."""
+    """Σ_c Σ_k s(c, k) t_c t_k over all items, and without one item of each group, or without each cluster.
+
+    For nominal labels that is Σ_c N_c², which loses 2 Σ_c N_c n_c − Σ_c n_c² when an item is left out.
+    """
     totals = counts.per_label(entries)
     around = counts.across(totals)
     units = counts.by_unit(entries)
@@ -292,7 +286,7 @@ def _label_squares(counts: LabelCounts, entries: Floats) -> Floats:
 def _gwet(counts: LabelCounts) -> Floats:
     """Σ π(1 − π)/(C − 1): chance agreement on hard items; AC2 under a metric."""
     classes = np.float64(len(counts.labels))
-    spread = 1 - _label_squares(replace(counts, similarity=None), _shares(counts)) / _all_items(counts) ** 2
+    spread = 1 - _class_shares(replace(counts, similarity=None))
     return spread * _mean_similarity(counts) * classes / (classes - 1)
 
 

@@ -71,8 +71,7 @@ def measured(tally: Tally, weights: str | CustomWeights, level: float, metric: M
         by_n = weigh(weights, tally, similar).by_n
     except UsageError as error:
         return undefined(str(error), level, name)
-    shape = cautious_shape(tally, similar.pairable() if similar else None)
-    return spa_estimate(groups, by_n, shape, level=level, scheme=name)
+    return spa_estimate(groups, by_n, cautious_shape(tally, similar), level=level, scheme=name)
 
 
 @dataclass(frozen=True)

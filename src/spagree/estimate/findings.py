@@ -95,7 +95,7 @@ def find(
     groups = item_groups_of(tally, clustered or similar)
     weighed = {scheme: weigh(scheme, tally, similar) for scheme in REGISTRY}
     chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
-    shape = cautious_shape(tally, similar.pairable() if similar else None)
+    shape = cautious_shape(tally, similar)
 
     def figure(weights: Weights) -> Estimate:
         if not groups.exact:

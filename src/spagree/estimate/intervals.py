@@ -147,7 +147,7 @@ AT_THE_END = 1e-9  # anything closer to the lowest or highest possible value is 
 
 
 @dataclass(frozen=True, slots=True)
-class ItemInformation:
+class Information:
     """What the items say about a kappa (docs/mathematics.md §13); first to fourth are power sums of g over items."""
 
     first: Floats
@@ -164,14 +164,14 @@ class ItemInformation:
     """How often the rarest label disagrees by chance: the maximum over labels."""
 
 
-def kappa_limits(value: Floats, stderr: Floats, information: ItemInformation, level: float) -> tuple[Floats, Floats]:
+def kappa_limits(value: Floats, stderr: Floats, information: Information, level: float) -> tuple[Floats, Floats]:
     """Wilson's interval on the scale from the lowest possible value of a kappa to 1.
 
     With a rare class, the few items that carry it decide: they are worth (Σg²)²/Σg⁴ equally informative items. The
     upper limit allows for such items that happened not to be sampled.
 
     >>> sums = (15.0, 7.5, 1.875, 1.0, 30.0, 0.5, 1.0, 0.5)  # thirty items with g = 1/2
-    >>> information = ItemInformation(*(np.array([each]) for each in sums))
+    >>> information = Information(*(np.array([each]) for each in sums))
     >>> low, high = kappa_limits(np.array([1.0]), np.array([0.0]), information, 0.95)
     >>> round(float(low[0]), 3), float(high[0])
     (0.756, 1.0)
@@ -224,7 +224,7 @@ def with_differing(
         return np.asarray((agree - by_chance) / (1 - by_chance))
 
 
-def _with_unseen(value: Floats, information: ItemInformation, level: float) -> Floats:
+def _with_unseen(value: Floats, information: Information, level: float) -> Floats:
     """The kappa after adding as many items as could have gone unseen, all agreeing on the rarest label."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = unseen_share(information.items, level)

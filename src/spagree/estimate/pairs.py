@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.intervals import (
-    ItemInformation,
-    kappa_limits,
-    mean_error,
-    unseen_share,
-    wilson_each,
-    with_differing,
-)
+from spagree.estimate.intervals import Information, kappa_limits, mean_error, unseen_share, wilson_each, with_differing
 from spagree.estimate.meetings import Meetings, agreeing, meetings
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.grouping import Floats, Ints, sums
@@ -150,7 +143,7 @@ class _Table:
         stderr = mean_error(meetings.shared, meetings.per_pair((influence - centre[meetings.pair]) ** 2))
         first, second, fourth = (meetings.per_pair((1 - likely / 2) ** power) for power in (1, 2, 4))
         most, rarest = self.extremes
-        information = ItemInformation(first, second, fourth, np.ones_like(first), meetings.shared, beyond, most, rarest)
+        information = Information(first, second, fourth, np.ones_like(first), meetings.shared, beyond, most, rarest)
         low, high = kappa_limits(value, stderr / beyond, information, self.level)
         low = np.minimum(low, self._with_unseen(expected))
         return {name: value, f"{name}_stderr": stderr / beyond, f"{name}_low": low, f"{name}_high": high}

@@ -111,15 +111,10 @@ class Project:
         return dict(zip(counts, relative_weights(by_n, np.array(counts)).tolist(), strict=True))
 
     @cached_property
-    def pairable(self) -> LabelCounts | None:
-        """The votes of the pairable items, under a metric."""
-        return self.votes.pairable() if self.votes else None
-
-    @cached_property
     def foreseen(self) -> Shape:
         """The shape to plan with; pairs alone cannot show a and b, so the prior is typical of real data at this θ."""
         theta = float(self.spa)
-        return adaptive_shape(self.tally, self.pairable, Shape(usual_a(theta), 0.25 * theta**2))
+        return adaptive_shape(self.tally, self.votes, Shape(usual_a(theta), 0.25 * theta**2))
 
     def variance(self, n: int) -> float:
         """Var(n) of the agreement of an item with n annotations."""
@@ -136,7 +131,7 @@ class Project:
         """The sums of the current items, with the standard error behind the interval."""
         rough, spa, (groups, weights) = self.after(0), self.spa, self.groups
         measured = max(float(spa.stderr or 0), jackknife_error(float(spa), groups, weights))
-        error = steadied(float(spa), measured, groups, weights, cautious_shape(self.tally, self.pairable))
+        error = steadied(float(spa), measured, groups, weights, cautious_shape(self.tally, self.votes))
         return WeightSums(rough.weight, rough.squares, (error * rough.weight) ** 2)
 
     def after(self, n: int, scale: float = 1.0) -> WeightSums:

@@ -150,7 +150,7 @@ def _inverse_variances(votes: LabelCounts, shares: Floats, counts: list[int]) ->
 
 def _adaptive(tally: Tally, counts: list[int], votes: LabelCounts | None) -> ByN:
     """1/variance with the shape estimated from the items themselves (docs/mathematics.md §7)."""
-    shape = adaptive_shape(tally, None if votes is None else votes.pairable())
+    shape = adaptive_shape(tally, votes)
     pair = shape.pair or 1.0
     return {n: Fraction(family(n, min(shape.a / pair, 1.0), min(shape.b / pair, 1.0))) for n in counts}
 

@@ -31,12 +31,13 @@ def summary(breakdowns: Breakdowns, understood: Understood | None, *, verbose: b
     """The summary as one rich renderable: short, or with every scheme, coefficient and check."""
     findings = breakdowns.findings
     details = _figures(findings) if verbose else ()
+    checks = _checks(breakdowns, every=verbose) if findings.data.pairable_items else ()  # the headline says why
     return Group(
         _headline(breakdowns),
         Text(),
         _facts(findings, understood),
         *details,
-        *_checks(breakdowns, every=verbose),
+        *checks,
         *_warnings(findings),
         *_citation(breakdowns),
         *(() if verbose else _next_steps(findings)),
@@ -115,12 +116,7 @@ def _coverage_lines(findings: Findings) -> list[str]:
 
 
 def _checks(breakdowns: Breakdowns, *, every: bool) -> Iterator[RenderableType]:
-    """Every check in the report's words; in the short summary only those that are not fine.
-
-    None if no item has two annotations: the headline says so, and there is nothing else to check.
-    """
-    if not breakdowns.findings.data.pairable_items:
-        return
+    """Every check in the report's words; in the short summary only those that are not fine."""
     verdicts = [verdict for verdict in checked(breakdowns) if every or verdict.state != "ok"]
     if verdicts:
         yield Text("\nChecks", style="bold")
