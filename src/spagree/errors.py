@@ -2,7 +2,7 @@
 
     SpagreeError                 catch this to catch them all
     ├── UsageError       exit 2  an option, a name or a value that spagree does not know
-    │   ├── UnknownNameError     of an option, a scheme, a metric …; suggests the nearest
+    │   ├── UnknownNameError     an argument or a key that does not exist
     │   └── MissingExtraError    a library of an extra is not installed
     ├── DataError        exit 3  the data was read, but cannot be used as it is
     │   ├── ColumnError          a column is missing, ambiguous or duplicated
@@ -53,7 +53,7 @@ class UsageError(SpagreeError, ValueError):
 
 
 class UnknownNameError(UsageError, TypeError, KeyError):
-    """A name that spagree does not know; for arguments and keys Python would raise a TypeError or a KeyError.
+    """An argument or a key that does not exist, for which Python would raise a TypeError or a KeyError.
 
     >>> import spagree
     >>> spagree.measure("example:sparse", lable="verdict")
@@ -147,10 +147,10 @@ class Figures(dict[str, T]):
 
     def __missing__(self, name: Any) -> NoReturn:
         """Suggest a name."""
-        raise unknown_name("figure", str(name), self)
+        raise UnknownNameError(str(unknown_name("figure", str(name), self)))
 
 
-def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
+def unknown_name(what: str, name: str, known: Iterable[str]) -> UsageError:
     """The error for a misspelt name, with the nearest known one.
 
     >>> print(unknown_name("weighting scheme", "egde", ["flat", "edge"]))
@@ -163,4 +163,4 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError
     if not near and len(name) >= FEWEST_LETTERS:
         near = [each for each in names if name.lower() in each][:1]
     hint = f"did you mean {near[0]!r}? Known" if near else "known"
-    return UnknownNameError(f"unknown {what} {name!r}; {hint}: {', '.join(names)}")
+    return UsageError(f"unknown {what} {name!r}; {hint}: {', '.join(names)}")

@@ -8,7 +8,7 @@ from inspect import signature
 from typing import ParamSpec, TypeVar
 from warnings import warn
 
-from spagree.errors import unknown_name
+from spagree.errors import UnknownNameError, unknown_name
 from spagree.options import RENAMED
 
 P = ParamSpec("P")
@@ -25,7 +25,7 @@ def keywords(function: Callable[P, R]) -> Callable[P, R]:
             warn(f"{old}= is now called {RENAMED[old]}=", DeprecationWarning, stacklevel=2)
             options[RENAMED[old]] = options.pop(old)
         for name in options.keys() - names.keys():
-            raise unknown_name(f"option of {function.__name__}()", name, names)
+            raise UnknownNameError(str(unknown_name(f"option of {function.__name__}()", name, names)))
         return function(*args, **options)
 
     return warned

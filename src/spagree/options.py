@@ -190,12 +190,12 @@ def declared(record: Record) -> dict[str, Option]:
     >>> declared(Estimating)["level"].metavar
     'P'
     """
-    return {each.name: each.metadata["option"] for each in fields(record)}
+    return {entry.name: entry.metadata["option"] for entry in fields(record)}
 
 
 def defaults(record: Record) -> dict[str, Any]:
     """The defaults of a record's options."""
-    return {each.name: each.default for each in fields(record)}
+    return {entry.name: entry.default for entry in fields(record)}
 
 
 def non_default(*records: Reading | Estimating) -> dict[str, Any]:
@@ -205,10 +205,10 @@ def non_default(*records: Reading | Estimating) -> dict[str, Any]:
     {'first': 2, 'pseudonymise': True}
     """
     chosen = {
-        each.name: True if each.metadata["option"].is_secret else getattr(record, each.name)
+        entry.name: True if entry.metadata["option"].is_secret else getattr(record, entry.name)
         for record in records
-        for each in fields(record)
-        if getattr(record, each.name) not in (each.default, [])
+        for entry in fields(record)
+        if getattr(record, entry.name) not in (entry.default, [])
     }
     if "pseudonymise" in chosen and chosen.get("format") == "wide" and "label" in chosen:
         chosen["label"] = True  # the columns are named after the annotators
@@ -219,9 +219,9 @@ def shows(*records: Record) -> Callable[[F], F]:
     """Show these records' options in the signature of a function of ``source`` and ``**options``."""
     source = Parameter("source", Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
     options = [
-        Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+        Parameter(entry.name, Parameter.KEYWORD_ONLY, default=entry.default, annotation=entry.type)
         for record in records
-        for each in fields(record)
+        for entry in fields(record)
     ]
 
     def show(function: F) -> F:

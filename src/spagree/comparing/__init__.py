@@ -87,7 +87,7 @@ def names_of(sources: Sequence[Any]) -> list[str]:
     >>> names_of(["a/round.csv", "b/round.csv", [("q1", "ann", "yes")]])
     ['a/round.csv', 'b/round.csv', 'C']
     """
-    paths = [os.fspath(each) if isinstance(each, str | os.PathLike) else None for each in sources]
+    paths = [os.fspath(source) if isinstance(source, str | os.PathLike) else None for source in sources]
     short = [None if path is None else Path(path).name for path in paths]
     chosen = [name if short.count(name) == 1 else path for name, path in zip(short, paths, strict=True)]
     letters = [name or chr(ord("A") + place) for place, name in enumerate(chosen)]

@@ -34,7 +34,7 @@ def compare_models(
     """Separate models from people, and compare each model with the people."""
     import polars
 
-    for name in (each for each in ("cluster", "by") if options.get(each) is not None):
+    for name in (option for option in ("cluster", "by") if options.get(option) is not None):
         raise UsageError(f"--{name} is for comparing two sources or more; leave it out, or choose rows with --where")
     if not 0 <= margin < 1:
         raise UsageError(f"margin {margin}: how much less agreement still counts as good, for example 0.05")

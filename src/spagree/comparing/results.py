@@ -39,9 +39,9 @@ class Comparison(Compared, Shown):
     def warnings(self) -> tuple[Caution, ...]:
         """What was noticed while reading and counting, with the name of the data set."""
         return tuple(
-            replace(each, message=f"{name}: {each.message.removeprefix(f'{name}: ')}")
+            replace(caution, message=f"{name}: {caution.message.removeprefix(f'{name}: ')}")
             for name, agreement in self.agreements.items()
-            for each in agreement.noticed
+            for caution in agreement.noticed
         )
 
     @property
@@ -108,7 +108,7 @@ class ModelComparison(Shown):
     @property
     def undefined(self) -> str | None:
         """Why no model can be compared; None if any difference is known."""
-        gaps = [each.difference for each in self.models.values()]
+        gaps = [model.difference for model in self.models.values()]
         return None if any(gap.value is not None for gap in gaps) else gaps[0].undefined
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class ModelComparison(Shown):
 
     def sentences(self) -> list[str]:
         """One conclusion per model."""
-        return [model_sentence(each) for each in self.models.values()]
+        return [model_sentence(model) for model in self.models.values()]
 
     def chart(self) -> Any:
         """People with each other and with each model; below, the differences with the margin."""

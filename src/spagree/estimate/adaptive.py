@@ -57,7 +57,7 @@ class Shape:
         [1.0, 0.0, 1.0]
         """
         occur, place = np.unique(n, return_inverse=True)
-        return np.array([self.variance(int(each)) if each > 1 else 0.0 for each in occur])[place]
+        return np.array([self.variance(int(n)) if n > 1 else 0.0 for n in occur])[place]
 
 
 ANNOTATIONS_M1 = Shape(PRIOR_A, PRIOR_B)

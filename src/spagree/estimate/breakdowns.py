@@ -213,8 +213,8 @@ class Measurement(Evidence):
             cluster = self.item_clusters
             if cluster is None:
                 return annotators(self.codes, self.peers, self.by_n(), spa, self.level)
-            found = peers(self.table, self.similarity, cluster)
-            return annotators(self.table, found, self.by_n(), spa, self.level, cluster=cluster)
+            people = peers(self.table, self.similarity, cluster)
+            return annotators(self.table, people, self.by_n(), spa, self.level, cluster=cluster)
 
         return self._once("annotators", make)
 
@@ -384,4 +384,4 @@ def _in_two_threads(builders: Mapping[str, Callable[[], Any]], jobs: Iterable[Se
 
     with ThreadPoolExecutor(2) as pool:
         running = [pool.submit(copy_context().run, run, names) for names in jobs]
-        return {name: value for each in running for name, value in each.result().items()}
+        return {name: value for future in running for name, value in future.result().items()}

@@ -52,7 +52,7 @@ def option_agreement(votes: LabelCounts, by_n: Mapping[int, Fraction]) -> polars
     weight = pairable.items * Disagreement(votes, by_n).weight(pairable.n)
     rows = []
     for option in options:
-        chosen = np.array([option in each for each in sets])[pairable.label]
+        chosen = np.array([option in options for options in sets])[pairable.label]
         yes = pairable.per_group(np.where(chosen, pairable.count, 0.0))
         no = pairable.n - yes
         agree = (yes * (yes - 1) + no * (no - 1)) / (pairable.n * (pairable.n - 1))
@@ -164,7 +164,7 @@ def _together(votes: LabelCounts) -> tuple[Ints, Floats, Floats, Floats]:
     run = run_of_each(keys[order])
     distinct = counted(keys)[0]
     doubled = (
-        np.concatenate([each, each])[order] for each in (pairs, votes.items[group], pairs / (votes.n[group] - 1))
+        np.concatenate([values, values])[order] for values in (pairs, votes.items[group], pairs / (votes.n[group] - 1))
     )
-    summed = [sums(run, each, len(distinct)) for each in doubled]
+    summed = [sums(run, values, len(distinct)) for values in doubled]
     return distinct, summed[0], summed[1], summed[2]

@@ -136,7 +136,7 @@ def difference(a: Figure, b: Figure, level: float, interval_for: str = ITEMS) ->
     if a.value is None or b.value is None:
         return Difference(None, level, interval_for, undefined=a.undefined if a.value is None else b.undefined)
     value, limits = b.value - a.value, {}
-    for population in (each for each in POPULATIONS if each in a.limits and each in b.limits):
+    for population in (name for name in POPULATIONS if name in a.limits and name in b.limits):
         one, other, rho = a.limits[population], b.limits[population], _correlation(a, b, population)
         down = _joined(b.value - other.low, one.high - a.value, rho)
         up = _joined(other.high - b.value, a.value - one.low, rho)

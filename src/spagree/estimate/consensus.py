@@ -29,10 +29,10 @@ def consensus(counts: polars.DataFrame, agreement: float | None, equal_items: fl
 
     >>> import polars
     >>> votes = polars.DataFrame({"item": [1, 1, 2, 2], "label": ["a", "b", "a", "b"], "count": [3, 1, 2, 2]})
-    >>> found = consensus(votes, 0.6, 2)
-    >>> found.drop("kept").rows()
+    >>> majority = consensus(votes, 0.6, 2)
+    >>> majority.drop("kept").rows()
     [(1, 'a', None, 4, 0.75), (2, None, 'a | b', 4, 0.5)]
-    >>> [kept and round(kept, 2) for kept in found["kept"]]
+    >>> [kept and round(kept, 2) for kept in majority["kept"]]
     [0.9, None]
     """
     label, count = polars.col("label"), polars.col("count")

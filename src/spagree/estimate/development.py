@@ -97,7 +97,7 @@ class Timed:
         while start < len(self.item):
             last = self.item[min(start + ROWS_AT_ONCE, len(self.item)) - 1]
             end = int(np.searchsorted(self.item, last, side="right"))
-            item, label, step = (each[start:end].astype(np.int64) for each in (self.item, self.label, self.step))
+            item, label, step = (column[start:end].astype(np.int64) for column in (self.item, self.label, self.step))
             yield item - item[0], label, step
             start = end
 
@@ -141,7 +141,7 @@ class States:
     def _in_cells(self) -> tuple[list[Cell], Ints]:
         """The cells that occur, and which of them each state is in."""
         first, number = numbered(self.n, self.pairs, self.triples)
-        columns = (each[first].tolist() for each in (self.n, self.pairs, self.triples))
+        columns = (column[first].tolist() for column in (self.n, self.pairs, self.triples))
         return [Cell(*cell) for cell in zip(*columns, strict=True)], number
 
 
@@ -193,7 +193,7 @@ def _states(item: Ints, step: Ints, new: Ints, after: Ints) -> States:
     order = np.argsort(key)
     starts = run_starts(key[order])
     item, step = item[order[starts]], step[order[starts]]
-    n, pairs, triples = (_running(item, np.add.reduceat(each[order], starts)) for each in (new, pairs, triples))
+    n, pairs, triples = (_running(item, np.add.reduceat(values[order], starts)) for values in (new, pairs, triples))
     return States(item, step, n, pairs, triples)
 
 
@@ -234,7 +234,7 @@ def _pattern_tallies(timed: Timed) -> Tallies:
     for more, less in zip(arrived, left, strict=True):
         current = current + more - less
         so_far.append(Tally.from_patterns(current))
-    return so_far, [Tally.from_patterns(each) for each in stayed]
+    return so_far, [Tally.from_patterns(patterns) for patterns in stayed]
 
 
 def _patterns(item: AnyInts, label: AnyInts, labels: Sequence[str]) -> tuple[Ints, list[Pattern]]:
@@ -275,7 +275,7 @@ def _grown(before: Pattern, label: str) -> Pattern:
 def _by_step(step: Ints, number: Ints, kinds: Sequence[K], steps: int) -> list[Counter[K]]:
     """Items of each kind, for each step; ``number`` is an index into the kinds."""
     counts: list[Counter[K]] = [Counter() for _ in range(steps)]
-    for key, items in zip(*(each.tolist() for each in counted(step * len(kinds) + number)), strict=True):
+    for key, items in zip(*(column.tolist() for column in counted(step * len(kinds) + number)), strict=True):
         counts[key // len(kinds)][kinds[key % len(kinds)]] += items
     return counts
 

@@ -92,7 +92,7 @@ class Evidence:
             return None
         clusters = to_polars(self.items.held.frame.select(ITEM, CLUSTER).unique(subset=[ITEM]))
         place = places(clusters[ITEM], self.table.names).to_numpy().astype(np.int64)
-        names = [NO_VALUE if is_missing(each) else text(each) for each in clusters[CLUSTER]]
+        names = [NO_VALUE if is_missing(name) else text(name) for name in clusters[CLUSTER]]
         named, numbers = cluster_numbers(names, NO_VALUE), np.empty(len(place), dtype=np.int64)
         numbers[place] = np.where(named < 0, -1 - place, named)
         return numbers

@@ -74,7 +74,7 @@ def find_groups(tally: Tally, weights: str | CustomWeights, level: float, metric
     >>> grouped = Grouped(None, "language", votes)
     >>> whole = replace(Tally.from_patterns(grouped.patterns()), grouped=grouped)
     >>> groups = find_groups(whole, "flat", 0.95, Metric("nominal"))
-    >>> {name: each.spa.value for name, each in groups.findings.items()}, groups.differences[0].difference.value
+    >>> {name: findings.spa.value for name, findings in groups.findings.items()}, groups.differences[0].difference.value
     ({'de': 0.0, 'en': 1.0}, 1.0)
     """
     if tally.grouped is None or tally.grouped.by is None:
@@ -88,7 +88,7 @@ def find_groups(tally: Tally, weights: str | CustomWeights, level: float, metric
     metric = metric.over(scale_of(tally))
     findings = {name: find(part, weights, level, metric=metric) for name, part in parts.items()}
     shared = _Shared.of(tally, tally.grouped, metric)
-    figures = {name: shared.figure(name, each) for name, each in findings.items()}
+    figures = {name: shared.figure(name, part) for name, part in findings.items()}
     pairs = list(combinations(findings, 2))
     gaps = [difference(figures[a], figures[b], level) for a, b in pairs]
     adjusted = holm([gap.p for gap in gaps])
@@ -122,10 +122,10 @@ class _Shared(Clustered):
         for row, ((_, votes), _) in enumerate(ordered):
             for group, label, count in votes:
                 entries[group].append((row, place[label], count))
-        tables = {group: np.array(each, dtype=np.int64).reshape(-1, 3) for group, each in entries.items()}
+        tables = {group: np.array(rows, dtype=np.int64).reshape(-1, 3) for group, rows in entries.items()}
         by_group = {
-            group: LabelCounts(labels, items, each[:, 0], each[:, 1], each[:, 2].astype(np.float64), similarity)
-            for group, each in tables.items()
+            group: LabelCounts(labels, items, rows[:, 0], rows[:, 1], rows[:, 2].astype(np.float64), similarity)
+            for group, rows in tables.items()
         }
         return cls(items, cluster, by_group)
 

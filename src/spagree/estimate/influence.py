@@ -313,8 +313,8 @@ def _without_annotator(pairable: Pairable, single: Sums) -> Sums:
     """The same for all annotations of an annotator; pairs among them were subtracted twice."""
     lost = single.each(pairable.per_annotator)
     counts = pairable.per_annotator(np.ones(len(pairable.n)))
-    own = _own_pairs(pairable, pairable.annotator_index, len(pairable.people))
-    return Sums(lost.above, lost.below, lost.same - own, lost.all - counts * (counts - 1))
+    among = _own_pairs(pairable, pairable.annotator_index, len(pairable.people))
+    return Sums(lost.above, lost.below, lost.same - among, lost.all - counts * (counts - 1))
 
 
 def _own_pairs(pairable: Pairable, index: Ints, size: int) -> Floats:

@@ -58,7 +58,7 @@ def two_sided_each(level: float, freedom: Floats) -> Floats:
     t = np.full(freedom.shape, np.nan)
     t[many] = z
     for k, (divisor, coefficients) in enumerate(TERMS, start=1):
-        t[many] += z * sum(each * z ** (2 * i) for i, each in enumerate(coefficients)) / divisor / freedom[many] ** k
+        t[many] += z * sum(c * z ** (2 * i) for i, c in enumerate(coefficients)) / divisor / freedom[many] ** k
     if few.any():
         different = np.array(sorted(set(freedom[few].tolist())))
         t[few] = _by_incomplete_beta(level, z, different, _terms(most / 2))[np.searchsorted(different, freedom[few])]

@@ -184,7 +184,7 @@ class Peers:
     def kinds(self) -> Kinds:
         """Annotations counted by n, pairs and agree: few kinds for nominal labels; otherwise one per annotation."""
         whole = [self.n, self.pairs.astype(np.int64), self.agree.astype(np.int64)]
-        shape = [int(each.max(initial=0)) + 1 for each in whole]
+        shape = [int(column.max(initial=0)) + 1 for column in whole]
         if prod(shape) > CELLS_AT_ONCE or (whole[1] != self.pairs).any() or (whole[2] != self.agree).any():
             return Kinds(self.n, self.pairs, self.agree, np.ones(len(self.n)))
         count = np.bincount(np.ravel_multi_index(tuple(whole), tuple(shape)))

@@ -114,7 +114,7 @@ def acquaintances(codes: Coded, least: int) -> Iterator[tuple[Ints, Ints]]:
     who, item, _ = _by_named(codes)
     size, people = counted(item)[1], max(1, len(codes.annotators))
     if (size * (size - 1)).sum() <= 2 * FEW_MEETINGS:  # before scipy would be imported
-        one, other = (who[each] for each in pairs_within(size))
+        one, other = (who[row] for row in pairs_within(size))
         pair = np.minimum(one, other) * people + np.maximum(one, other)
         pair = np.sort(pair.astype(np.int32) if people**2 < 2**31 else pair)
         often = pair[least - 1 :][pair[least - 1 :] == pair[: max(0, len(pair) - least + 1)]]
@@ -142,7 +142,7 @@ def _by_named(codes: Coded) -> tuple[Ints, Ints, Ints]:
 def _matrix(rows: Ints, columns: Ints, entries: Ints) -> Any:
     from scipy.sparse import csr_array
 
-    shape = tuple(int(each.max(initial=-1)) + 1 for each in (rows, columns))
+    shape = tuple(int(codes.max(initial=-1)) + 1 for codes in (rows, columns))
     return csr_array((entries, (rows, columns)), shape=shape)
 
 

@@ -255,8 +255,8 @@ def among_people(
     mine = theirs = (Figure(None, undefined=NO_ITEMS),) * 2
     if len(people.item):
         mine, theirs = (
-            (_figure(people, each, Sums.observed, level), _figure(people, each, Sums.beyond_chance, level))
-            for each in (compared.jackknife, jackknife(people))
+            (_figure(people, moved, Sums.observed, level), _figure(people, moved, Sums.beyond_chance, level))
+            for moved in (compared.jackknife, jackknife(people))
         )
     chance = compared.jackknife.whole
     room = float(1 - chance.same / chance.all) if chance.all else 1.0  # 1 − E, the unit of agreement beyond chance
@@ -294,8 +294,8 @@ def _figure(people: Pairable, jackknifed: Jackknife, statistic: Statistic, level
     expected = float(jackknifed.whole.same / jackknifed.whole.all) if statistic is Sums.beyond_chance else 0.0
     scale = (-expected / (1 - expected), 1.0)
     limits = {
-        each: limits_of(value, influences, level, each, scale=scale)
-        for each in (POPULATIONS if influences.knows_annotators else (ITEMS,))
+        population: limits_of(value, influences, level, population, scale=scale)
+        for population in (POPULATIONS if influences.knows_annotators else (ITEMS,))
     }
     return Figure(value, limits, influences)
 
@@ -343,10 +343,11 @@ def _classes(compared: _ModelAndPeople, labels: Sequence[str], level: float) -> 
     rows = []
     for label in np.unique(people.coded.label).tolist():
         chosen = people.coded.label == label
-        theirs, mine = (clustered(people.item, people.place[chosen], each[chosen], level) for each in (share, match))
+        place = people.place[chosen]
+        theirs, mine = (clustered(people.item, place, values[chosen], level) for values in (share, match))
         rows.append((labels[label], mine, theirs, difference(theirs, mine, level)))
     adjusted = holm([gap.p for *_, gap in rows])
-    return tuple(ClassAgreement(*each, p) for each, p in zip(rows, adjusted, strict=True))
+    return tuple(ClassAgreement(*row, p) for row, p in zip(rows, adjusted, strict=True))
 
 
 def _rank(compared: _ModelAndPeople) -> Rank | None:

@@ -90,7 +90,7 @@ def round_targets(reached: float) -> list[float]:
     ([0.02, 0.01, 0.005, 0.003], [0.05, 0.03, 0.02, 0.01])
     """
     rounds = (digit / 10**place for place in range(2, 7) for digit in (5, 3, 2, 1))
-    return list(islice((each for each in rounds if each < reached), TARGETS))
+    return list(islice((target for target in rounds if target < reached), TARGETS))
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ class _Sets:
                 "with --separator, or use the metric nominal"
             )
         times = Counter(option for options in sets for option in options)
-        place = {option: number for number, option in enumerate(each for each in times if times[each] > 1)}
+        place = {option: number for number, option in enumerate(option for option in times if times[option] > 1)}
         has = np.zeros((len(sets), len(place)))
         for row, options in zip(has, sets, strict=True):
             row[[place[option] for option in options if option in place]] = 1

@@ -42,7 +42,7 @@ def change_of(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> Change | 
     >>> round(change.value, 3), round(change.low, 3), round(change.high, 3), change.is_clear
     (0.1, 0.002, 0.198, True)
     """
-    before, error, after, other = (each.get(name) for each in (earlier, later) for name in ("value", "stderr"))
+    before, error, after, other = (figures.get(name) for figures in (earlier, later) for name in ("value", "stderr"))
     if before is None or error is None or after is None or other is None:
         return None
     half = NormalDist().inv_cdf(0.5 + float(later.get("level", 0.95)) / 2) * sqrt(error**2 + other**2)

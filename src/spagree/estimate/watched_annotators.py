@@ -42,7 +42,7 @@ def watch_annotators(closed: ClosedItems, annotators: int) -> WatchedAnnotators:
     items = np.bincount(who, minlength=annotators)
     bets = _bets(difference, items)
     summed = (np.log1p(-bets * difference), difference)
-    evidence, total = (np.bincount(who, each, annotators).astype(np.float64) for each in summed)
+    evidence, total = (np.bincount(who, values, annotators).astype(np.float64) for values in summed)
     return WatchedAnnotators(evidence, items, ratio(total, items, 0.0), e_bh(evidence))
 
 

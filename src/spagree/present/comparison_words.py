@@ -56,7 +56,7 @@ class Shown(ABC):
     def _repr_html_(self) -> str:
         from html import escape
 
-        return "".join(f"<p>{escape(escape_controls(each))}</p>" for each in self.sentences())
+        return "".join(f"<p>{escape(escape_controls(words))}</p>" for words in self.sentences())
 
 
 # JSON ----------------------------------------------------------------------------------------
@@ -64,11 +64,11 @@ class Shown(ABC):
 
 def comparison_document(compared: Compared) -> dict[str, Any]:
     """The documented JSON: a, b and their difference; for more than two data sets a list of such pairs."""
-    groups = {name: _figures_document(each) for name, each in compared.groups.items()}
+    groups = {name: _figures_document(group) for name, group in compared.groups.items()}
     apart = {name: list(having) for name, having in compared.not_compared.items()}
     more = {"groups": groups, "groups_not_compared": apart}
     head = {"format": FORMAT, "spagree": __version__}
-    return {**head, **_figures_document(compared), **{name: each for name, each in more.items() if each}}
+    return {**head, **_figures_document(compared), **{name: value for name, value in more.items() if value}}
 
 
 def _figures_document(compared: Compared) -> dict[str, Any]:
@@ -85,15 +85,14 @@ def _pair_document(pair: Pair) -> dict[str, Any]:
         "difference": difference_document(pair.difference),
         "kappa_difference": difference_document(pair.kappa_difference),
         "classes": [
-            {"class": each.label, **difference_document(each.difference), "p_holm": each.p_holm}
-            for each in pair.classes
+            {"class": gap.label, **difference_document(gap.difference), "p_holm": gap.p_holm} for gap in pair.classes
         ],
         **{name: getattr(pair, name) for name in ("shared_items", "shared_annotators", "p_holm", "verdict")},
     }
 
 
 def _side_document(side: Side) -> dict[str, Any]:
-    spa, kappa = (estimate_document(each, level=each.level) for each in (side.spa, side.kappa))
+    spa, kappa = (estimate_document(estimate, level=estimate.level) for estimate in (side.spa, side.kappa))
     return {"name": side.name, "spa": spa, "spa_kappa": kappa}
 
 
@@ -105,7 +104,7 @@ def difference_document(difference: Difference) -> dict[str, Any]:
 
 def intervals_document(intervals: Mapping[str, Any]) -> dict[str, Any]:
     """The intervals for new items and new annotators."""
-    return {name: {"low": each.low, "high": each.high, "stderr": each.stderr} for name, each in intervals.items()}
+    return {name: {"low": ends.low, "high": ends.high, "stderr": ends.stderr} for name, ends in intervals.items()}
 
 
 def figure_document(figure: Figure, level: float, interval_for: str) -> dict[str, Any]:
@@ -137,10 +136,10 @@ def comparison_summary(compared: Compared) -> Group:
     parts += [Text(), _sides(compared.sides), Text(), differences(compared.pairs)]
     for pair in compared.pairs if len(compared.pairs) == 1 else ():
         parts += _class_table(pair)
-    for name, each in compared.groups.items():
+    for name, group in compared.groups.items():
         parts += [Text(f"\nOnly {printable(name) or '(no value)'}", style="bold")]
-        table = differences(each.pairs, tested=len(compared.groups) * len(each.pairs))
-        parts += [*(Text(sentence(pair)) for pair in each.pairs), table]
+        table = differences(group.pairs, tested=len(compared.groups) * len(group.pairs))
+        parts += [*(Text(sentence(pair)) for pair in group.pairs), table]
     return Group(*parts, Text(), *(Text(note, style="dim") for note in _notes(compared)))
 
 
@@ -166,13 +165,13 @@ def differences(pairs: Sequence[Pair], tested: int | None = None) -> Fitted:
 
 def _class_table(pair: Pair) -> Iterable[RenderableType]:
     """The classes whose agreement differs; nothing if none does."""
-    clear = [each for each in pair.classes if each.difference.is_clear(each.p_holm)]
+    clear = [gap for gap in pair.classes if gap.difference.is_clear(gap.p_holm)]
     if not clear:
         return
     yield Text(f"\nClasses that differ, of {len(pair.classes)} (Holm over all of them)")
     shown = bare("class", "agreement", "interval")
-    for each in clear[:MOST_CLASSES]:
-        shown.add_row(printable(each.label), change(each.difference.value), span(each.difference))
+    for gap in clear[:MOST_CLASSES]:
+        shown.add_row(printable(gap.label), change(gap.difference.value), span(gap.difference))
     yield shown
 
 
@@ -180,12 +179,12 @@ def _notes(compared: Compared) -> Iterable[str]:
     pair = compared.pairs[0]
     covers = COVERS[pair.difference.interval_for]
     yield f"Intervals: {pair.difference.level:.0%}, for {covers}. Difference: second minus first."
-    if any(each.shared_items is None for each in compared.pairs):
+    if any(pair.shared_items is None for pair in compared.pairs):
         yield UNKNOWN_ITEMS
-    for each in compared.pairs:
-        if each.shared_items:
-            shared = count(each.shared_items, "shared item")
-            yield f"{_names(each)}: {shared}, compared item by item."
+    for pair in compared.pairs:
+        if pair.shared_items:
+            shared = count(pair.shared_items, "shared item")
+            yield f"{_names(pair)}: {shared}, compared item by item."
     for name, having in compared.not_compared.items():
         have = f"{' and '.join(map(printable, having))} {'has' if len(having) == 1 else 'have'}"
         yield f"Not compared: {printable(name) or '(no value)'}, which only {have}."

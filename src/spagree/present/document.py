@@ -40,10 +40,11 @@ def document(breakdowns: Breakdowns) -> dict[str, Any]:
             for name, estimate in findings.chance.items()
         },
         "checks": [
-            {"code": each.code, "state": each.state, **each.figures, **({"reason": each.reason} if each.reason else {})}
-            for each in checks(breakdowns)
+            {"code": check.code, "state": check.state, **check.figures}
+            | ({"reason": check.reason} if check.reason else {})
+            for check in checks(breakdowns)
         ],
-        "warnings": [{"code": each.code, "message": each.message} for each in findings.warnings],
+        "warnings": [{"code": caution.code, "message": caution.message} for caution in findings.warnings],
     }
 
 

@@ -50,8 +50,8 @@ def _estimates(findings: Findings) -> dict[str, polars.DataFrame]:
     return {
         kind: polars.DataFrame(
             [
-                {title: name, **{key: getattr(each, key) for key in names if hasattr(each, key)}}
-                for name, each in estimates.items()
+                {title: name, **{key: getattr(estimate, key) for key in names if hasattr(estimate, key)}}
+                for name, estimate in estimates.items()
             ],
             infer_schema_length=None,
         )

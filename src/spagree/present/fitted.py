@@ -119,7 +119,7 @@ def _without_spare(columns: Sequence[_Fit], room: int) -> list[_Fit]:
     """The columns that fit, and those that must stay; all of them if even those do not fit on a line."""
     kept = list(columns)
     while _total([column.smallest() for column in kept]) > room:
-        spare = [(each.heading.spare, -place) for place, each in enumerate(kept) if each.heading.spare is not None]
+        spare = [(fit.heading.spare, -place) for place, fit in enumerate(kept) if fit.heading.spare is not None]
         if not spare:
             fits = _total([column.smallest(TIGHTEST) for column in kept]) <= room
             return kept if fits else list(columns)

@@ -43,12 +43,12 @@ def group_lines(groups: Groups) -> list[GroupLine]:
     """Each group alone, then each pair of groups of annotators."""
     within = "within " if groups.between else ""
     lines = [
-        GroupLine(f"{within}{shown_name(name)}", each.spa, each.data.pairable_items, each.chance["spa_kappa"])
-        for name, each in groups.findings.items()
+        GroupLine(f"{within}{shown_name(name)}", part.spa, part.data.pairable_items, part.chance["spa_kappa"])
+        for name, part in groups.findings.items()
     ]
     return lines + [
-        GroupLine(f"{shown_name(each.a)} with {shown_name(each.b)}", each.agreement, each.items, None)
-        for each in groups.between
+        GroupLine(f"{shown_name(pair.a)} with {shown_name(pair.b)}", pair.agreement, pair.items, None)
+        for pair in groups.between
     ]
 
 
@@ -59,10 +59,10 @@ def differences_in_words(
 
     ``rest`` says where to find those beyond ``most``.
     """
-    differ = [each for each in groups.differences if each.difference.is_clear(each.p_holm)]
-    for each in differ[:most]:
-        more = "more" if (each.difference.value or 0) > 0 else "less"
-        yield f"{shown_name(each.b)} agrees {more} than {shown_name(each.a)}: {difference_figures(each)}."
+    differ = [pair for pair in groups.differences if pair.difference.is_clear(pair.p_holm)]
+    for pair in differ[:most]:
+        more = "more" if (pair.difference.value or 0) > 0 else "less"
+        yield f"{shown_name(pair.b)} agrees {more} than {shown_name(pair.a)}: {difference_figures(pair)}."
     if len(differ) > most:
         yield f"… and {len(differ) - most:,} more differences {rest}"
     if len(groups.differences) == 1 and not differ and groups.differences[0].difference.low is not None:
@@ -85,14 +85,14 @@ def groups_document(groups: Groups) -> dict[str, Any]:
     return {
         "by": groups.column,
         "groups_of": groups.of,
-        "groups": {name: document(Breakdowns(each)) for name, each in groups.findings.items()},
+        "groups": {name: document(Breakdowns(findings)) for name, findings in groups.findings.items()},
         "differences": [
-            {"a": each.a, "b": each.b, "difference": difference_document(each.difference), "p_holm": each.p_holm}
-            for each in groups.differences
+            {"a": pair.a, "b": pair.b, "difference": difference_document(pair.difference), "p_holm": pair.p_holm}
+            for pair in groups.differences
         ],
         "between": [
-            {"a": each.a, "b": each.b, **estimate_document(each.agreement), "items": each.items}
-            for each in groups.between
+            {"a": pair.a, "b": pair.b, **estimate_document(pair.agreement), "items": pair.items}
+            for pair in groups.between
         ],
     }
 

@@ -31,12 +31,12 @@ def models_chart(models: Mapping[str, ModelFindings]) -> Any:
 
     findings = list(models.values())
     figures = []
-    for each in findings:
-        population = each.difference.interval_for
-        whose = f", items of {each.name}" if len(findings) > 1 else ""
-        for name, one in ((f"two people{whose}", each.humans), (f"{each.name} and a person", each.with_humans)):
+    for model in findings:
+        population = model.difference.interval_for
+        whose = f", items of {model.name}" if len(findings) > 1 else ""
+        for name, one in ((f"two people{whose}", model.humans), (f"{model.name} and a person", model.with_humans)):
             figures.append(chart_row(printable(name, 30), one.value, one.limits.get(population)))
-    gaps = [chart_row(printable(each.name, 30), each.difference.value, each.difference) for each in findings]
+    gaps = [chart_row(printable(model.name, 30), model.difference.value, model.difference) for model in findings]
     return compared(figures, gaps, margin=findings[0].margin)
 
 
@@ -45,7 +45,7 @@ def models_chart(models: Mapping[str, ModelFindings]) -> Any:
 
 def models_document(models: Mapping[str, ModelFindings]) -> dict[str, Any]:
     """The documented JSON, one entry per model."""
-    documents = {name: _model_document(each) for name, each in models.items()}
+    documents = {name: _model_document(model) for name, model in models.items()}
     return {"format": FORMAT, "spagree": __version__, "models": documents}
 
 
@@ -59,7 +59,7 @@ def _model_document(model: ModelFindings) -> dict[str, Any]:
         "items_left_out": dict(model.left_out),
         "labels": dict(model.labels),
         "runs": model.runs,
-        "classes": [_class_document(each) for each in model.classes],
+        "classes": [_class_document(agreement) for agreement in model.classes],
     }
     if model.self_agreement is not None:
         shown["self_agreement"] = figure_document(model.self_agreement, level, "items")
@@ -73,7 +73,7 @@ def _model_document(model: ModelFindings) -> dict[str, Any]:
 def _class_document(entry: ClassAgreement) -> dict[str, Any]:
     level = entry.difference.level
     figures = {"with_humans": entry.with_humans, "humans": entry.humans}
-    shown = {name: figure_document(each, level, "items") for name, each in figures.items()}
+    shown = {name: figure_document(value, level, "items") for name, value in figures.items()}
     return {"class": entry.label, **shown, "difference": difference_document(entry.difference), "p_holm": entry.p_holm}
 
 
@@ -99,33 +99,33 @@ def model_sentence(model: ModelFindings) -> str:
 
 def models_summary(models: Mapping[str, ModelFindings]) -> Group:
     """Sentences first, then figures, classes, and the alternative annotator test."""
-    parts: list[RenderableType] = [Text(model_sentence(each), style="bold") for each in models.values()]
+    parts: list[RenderableType] = [Text(model_sentence(model), style="bold") for model in models.values()]
     parts += [Text(), _figures(models.values())]
-    for each in models.values():
-        parts += _class_table(each)
-        parts += [Text(), Text("\n".join(_details(each)), style="dim")]
+    for model in models.values():
+        parts += _class_table(model)
+        parts += [Text(), Text("\n".join(_details(model)), style="dim")]
     return Group(*parts)
 
 
 def _figures(models: Iterable[ModelFindings]) -> RenderableType:
     shown = bare("", "with people", "two people", "difference", "interval", "kappa difference", "interval")
-    for each in models:
-        figures = (figure(each.with_humans.value), figure(each.humans.value))
-        gaps = [words for gap in (each.difference, each.kappa_difference) for words in (change(gap.value), span(gap))]
-        shown.add_row(printable(each.name), *figures, *gaps)
+    for model in models:
+        figures = (figure(model.with_humans.value), figure(model.humans.value))
+        gaps = [words for gap in (model.difference, model.kappa_difference) for words in (change(gap.value), span(gap))]
+        shown.add_row(printable(model.name), *figures, *gaps)
     return shown
 
 
 def _class_table(model: ModelFindings) -> Iterable[RenderableType]:
-    clear = [each for each in model.classes if each.difference.is_clear(each.p_holm)]
+    clear = [row for row in model.classes if row.difference.is_clear(row.p_holm)]
     if not clear:
         return
     title = f"\nClasses on which {printable(model.name)} differs from a person, out of {len(model.classes)}"
     yield Text(f"{title}: how often the model, or another person, chose it where a person did")
     shown = bare("class", "model", "person", "difference", "interval")
-    for each in clear:
-        figures = figure(each.with_humans.value), figure(each.humans.value), change(each.difference.value)
-        shown.add_row(printable(each.label), *figures, span(each.difference))
+    for row in clear:
+        figures = figure(row.with_humans.value), figure(row.humans.value), change(row.difference.value)
+        shown.add_row(printable(row.label), *figures, span(row.difference))
     yield shown
 
 

@@ -73,6 +73,6 @@ def check_line(breakdowns: Breakdowns) -> str:
     '<span title="fine">✓ coverage</span>'
     """
     return " · ".join(
-        f'<span title="{MEANS[each.state]}">{SIGNS[each.state]} {each.code.replace("_", " ")}</span>'
-        for each in checks(breakdowns)
+        f'<span title="{MEANS[check.state]}">{SIGNS[check.state]} {check.code.replace("_", " ")}</span>'
+        for check in checks(breakdowns)
     )

@@ -189,9 +189,9 @@ def development_table(rows: Rows) -> Fitted:
     for row in rows:
         time = row["time"] if isinstance(row["time"], str) else moment(float(row["time"]))
         figures = [
-            each
+            cell
             for value, low, high in (("spa", "low", "high"), ("recent", "recent_low", "recent_high"))
-            for each in (("–", "–") if row[value] is None else (figure(row[value]), limits(row[low], row[high])))
+            for cell in (("–", "–") if row[value] is None else (figure(row[value]), limits(row[low], row[high])))
         ]
         shown.add_row(time, f"{row['annotations']:,}", f"{row['items']:,}", *figures)
     return shown

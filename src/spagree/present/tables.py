@@ -43,7 +43,7 @@ def columns(written: str, titles: Mapping[str, str] = MappingProxyType({})) -> t
     >>> columns("class:name items:count", {"class": "first says"})[0]
     Column(key='class', title='first says', kind='name', ends=('low', 'high'), width=None)
     """
-    pairs = [(key, kind) for key, _, kind in (each.partition(":") for each in written.split())]
+    pairs = [(key, kind) for key, _, kind in (column.partition(":") for column in written.split())]
     kinds = {key: kind or ("interval" if key == "interval" else "figure") for key, kind in pairs}
     return tuple(Column(key, titles.get(key, key), kind) for key, kind in kinds.items())  # type: ignore[arg-type]
 

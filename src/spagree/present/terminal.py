@@ -173,7 +173,7 @@ def _scheme_table(findings: Findings) -> Fitted:
 
 def _chance_figures(findings: Findings) -> RenderableType:
     """Every coefficient, or why there is none."""
-    values, reasons = zip(*((each.value, each.undefined) for each in findings.chance.values()), strict=True)
+    values, reasons = zip(*((kappa.value, kappa.undefined) for kappa in findings.chance.values()), strict=True)
     if set(values) == {None} and len(set(reasons)) == 1:
         return _indented(f"Undefined: {reasons[0]}.")
     return _chance_table(findings)
@@ -208,7 +208,7 @@ class IntervalChart:
     """Intervals on one scale: overlap is visible without reading numbers."""
 
     def __init__(self, estimates: Iterable[Estimate]) -> None:
-        ends = [end for each in estimates for end in (each.low, each.high, each.value) if end is not None]
+        ends = [end for spa in estimates for end in (spa.low, spa.high, spa.value) if end is not None]
         self.low, self.high = min(ends, default=0.0), max(ends, default=1.0)
 
     def draw(self, estimate: Estimate) -> str:

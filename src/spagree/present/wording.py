@@ -259,7 +259,7 @@ def telling_ends(names: Iterable[str], width: int) -> dict[str, str]:
         if len(name) > width and "|" not in name and not name.startswith("["):
             alike.setdefault(name[: width - 1], []).append(name)
     short: dict[str, str] = {}
-    for group in (each for each in alike.values() if len(each) > 1):
+    for group in (same for same in alike.values() if len(same) > 1):
         shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*group, strict=False))
         start = "".join(letters[0] for letters in shared).rfind(" ") + 1
         short |= {name: f"…{name[start:]}" if start else name for name in group}

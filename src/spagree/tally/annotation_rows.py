@@ -152,7 +152,7 @@ class AnnotationRows:
             raise DataError(f"{len(keys):,} keys for {size:,} annotations; each annotation needs its own key")
         rows = cls()
         item, items = code_items(table[ITEM])
-        rows.items = Names([text(each) for each in items.to_list()])
+        rows.items = Names([text(item) for item in items.to_list()])
         rows.item.frombytes(item.tobytes())
         for name, column in ((ANNOTATOR, rows.annotator), (LABEL, rows.label), (TEXT, rows.text)):
             codes, names = code_names(table[name]) if name in table.columns else (np.full(size, UNKNOWN, np.int32), [])
@@ -191,7 +191,7 @@ class AnnotationRows:
             texts = polars.Series(name, [*names.by_code, None], dtype=polars.String)
             columns.append(texts.gather(np.where(codes >= 0, codes, len(names.by_code))))
         columns.insert(3, polars.Series(TIME, np.array(self.time)[chosen], dtype=polars.Float64).fill_nan(None))
-        return polars.DataFrame([each for each in columns if each.name not in (TIME, TEXT) or each.count()])
+        return polars.DataFrame([column for column in columns if column.name not in (TIME, TEXT) or column.count()])
 
 
 def seconds(time: Moment) -> float:
@@ -219,7 +219,7 @@ def _seconds(times: polars.Series) -> NDArray[np.float64]:
     import polars
 
     if times.dtype == polars.String:
-        return np.array([seconds(each) for each in times.to_list()], dtype=np.float64)
+        return np.array([seconds(time) for time in times.to_list()], dtype=np.float64)
     if times.dtype.is_temporal():
         times = times.cast(polars.Datetime("us")).dt.epoch("us") / 1e6
     return times.cast(polars.Float64).fill_null(nan).to_numpy()

@@ -187,7 +187,7 @@ class _Votes:
         import polars
 
         pairs = self.count * (self.count - 1)
-        agreeing, triples = (np.add.reduceat(each, first) for each in (pairs, pairs * (self.count - 2)))
+        agreeing, triples = (np.add.reduceat(values, first) for values in (pairs, pairs * (self.count - 2)))
         groups = polars.DataFrame({"n": n, "pairs": agreeing, "triples": triples}).group_by("n", "pairs", "triples")
         ordered = groups.len().sort("n", "pairs", "triples", descending=True)
         cells = {Cell(*cell): items for *cell, items in ordered.iter_rows()}

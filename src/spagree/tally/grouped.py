@@ -43,9 +43,9 @@ class Grouped:
         items, people = Counter(self.items), None
         items.update(other.items)
         if self.annotators is not None and other.annotators is not None:
-            people = {group: Counter(each) for group, each in self.annotators.items()}
-            for group, each in other.annotators.items():
-                people.setdefault(group, Counter()).update(each)
+            people = {group: Counter(counts) for group, counts in self.annotators.items()}
+            for group, counts in other.annotators.items():
+                people.setdefault(group, Counter()).update(counts)
         return replace(self, items=dict(items), annotators=people and {group: dict(people[group]) for group in people})
 
     @cached_property

@@ -38,7 +38,7 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
     booleans = [name for name in columns if schema[name] == nw.Boolean]
     plain = frame.with_columns(nw.col(*booleans).cast(nw.String).str.to_lowercase()) if booleans else frame
     combinations = _combinations(plain, labels, columns, named)
-    several = {name: any(each.values[2 * place + 1] for each in combinations) for place, name in enumerate(columns)}
+    several = {name: any(alike.values[2 * place + 1] for alike in combinations) for place, name in enumerate(columns)}
     if several.get(CLUSTER):
         raise _in_several(plain, CLUSTER, named)
     if several.get(GROUP):
@@ -46,9 +46,9 @@ def count_grouped(frame: nw.LazyFrame[Any], labels: Mapping[Any, int], named: Ma
         columns = [name for name in columns if name != GROUP]
         combinations = _combinations(plain, _group_labels(plain), columns, named)
     items: Counter[tuple[str, Votes]] = Counter()
-    for each in combinations:
-        cluster, votes = _cluster_and_votes(each, columns)
-        items[cluster, votes] += each.items if votes else 0
+    for combination in combinations:
+        cluster, votes = _cluster_and_votes(combination, columns)
+        items[cluster, votes] += combination.items if votes else 0
     return Grouped(named.get(CLUSTER), named.get(GROUP), dict(+items), _annotators(plain))
 
 

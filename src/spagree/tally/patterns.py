@@ -272,7 +272,7 @@ def _packed(frame: nw.LazyFrame[Any], packing: _Packing, of_items: Sequence[str]
 
 def per_key(frame: nw.LazyFrame[Any], keys: Sequence[str], columns: Sequence[str], *sums: nw.Expr) -> nw.LazyFrame[Any]:
     """Sums per key, with the minimum and maximum of each column, and the number of rows without a value."""
-    values = [each for name in columns for each in (nw.col(name).min(), nw.col(name).max().alias(f"{name}_last"))]
+    values = [end for name in columns for end in (nw.col(name).min(), nw.col(name).max().alias(f"{name}_last"))]
     lacking = [nw.col(f"{name}_none").sum() for name in columns]
     missing = [nw.col(name).is_null().cast(nw.Int64).alias(f"{name}_none") for name in columns]
     return (frame.with_columns(*missing) if columns else frame).group_by(*keys).agg(*sums, *values, *lacking)

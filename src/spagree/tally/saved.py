@@ -149,7 +149,8 @@ def _grouped_document(grouped: Grouped | None) -> dict[str, Any]:
     if grouped is None:
         return {}
     rows = [[cluster, *map(list, votes), items] for (cluster, votes), items in sorted(grouped.items.items())]
-    people = None if grouped.annotators is None else {group: dict(each) for group, each in grouped.annotators.items()}
+    per_group = grouped.annotators
+    people = None if per_group is None else {group: dict(counts) for group, counts in per_group.items()}
     return {"grouped": {"cluster": grouped.cluster, "by": grouped.by, "items": rows, "annotators": people}}
 
 
@@ -226,7 +227,7 @@ def _grouped(document: Any) -> Grouped | None:
     if len(items) < len(document["items"]):
         raise ValueError("a row of clusters and groups occurs twice")
     per_group = document["annotators"]
-    people = None if per_group is None else {group: _counts(each) for group, each in per_group.items()}
+    people = None if per_group is None else {group: _counts(counts) for group, counts in per_group.items()}
     return Grouped(_column(document["cluster"]), _column(document["by"]), items, people)
 
 

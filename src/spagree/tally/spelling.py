@@ -183,7 +183,7 @@ def _bare(item: str, items: Collection[str]) -> str | None:
     """
     file = item.replace("\\", "/").rpartition("/")[2]
     stem = EXTENSION.sub("", file)
-    return next((each for each in (file, stem, item.removeprefix("'")) if each != item and each in items), None)
+    return next((name for name in (file, stem, item.removeprefix("'")) if name != item and name in items), None)
 
 
 def item_names(frame: nw.LazyFrame[Any], items: int) -> list[Any]:

@@ -301,7 +301,7 @@ class State:
             self._counting[pair] = chosen
         self._left_out[REPEATED] += max(0, len(rows) - 1) - len(self._repeats.pop(pair, ()))
         if len(rows) > 1:
-            self._repeats[pair] = [each for each in rows if each != chosen]
+            self._repeats[pair] = [row for row in rows if row != chosen]
 
     def _moment(self, row: int) -> tuple[float, int]:
         time = self._rows.time[row]
@@ -319,7 +319,7 @@ class State:
     def _fill(self, rows: AnnotationRows) -> None:
         """Count restored rows: repeats one at a time, all others at once."""
         self._rows = rows
-        item, annotator, label = (np.array(each) for each in (rows.item, rows.annotator, rows.label))
+        item, annotator, label = (np.array(codes) for codes in (rows.item, rows.annotator, rows.label))
         self._left_out[MISSING_LABEL] = int((label < 0).sum())
         self._left_out[MISSING_ITEM] = int(((label >= 0) & (item < 0)).sum())
         usable = (label >= 0) & (item >= 0)

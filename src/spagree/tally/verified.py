@@ -75,7 +75,7 @@ def _faults_of_groups(tally: Tally) -> Iterator[str]:
     if tally.patterns is None or tally.grouped.patterns() != dict(tally.patterns):
         yield "clusters or groups and patterns differ"
     per_group = tally.grouped.annotators
-    if per_group is not None and sum(sum(each.values()) for each in per_group.values()) > tally.annotations:
+    if per_group is not None and sum(sum(counts.values()) for counts in per_group.values()) > tally.annotations:
         yield "the annotators of the groups made more annotations than there are"
 
 
