@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Search for no garbage meanwhile: modules, records and rows hold none, and searching takes a tenth of the time.
+    """Pause garbage collection: modules, records and rows hold none, and looking for it takes a tenth of the time.
 
     >>> with without_collecting():
     ...     gc.isenabled()

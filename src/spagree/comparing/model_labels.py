@@ -41,7 +41,7 @@ def runs_in(name: str, source: Any, people: polars.DataFrame, options: Mapping[s
 
 
 def _read(name: str, source: Any, reading: Mapping[str, Any]) -> nw.LazyFrame[Any]:
-    """A model's labels: read as the people's are, as far as that fits, or else as a table by itself."""
+    """A model's labels, read with the options for the people's data if they fit, otherwise as a table of their own."""
     refused: list[SpagreeError] = []
     for options in _ways(reading):
         try:

@@ -23,9 +23,8 @@ from spagree.measuring import measure
 from spagree.moments import unix_seconds
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, TIME, is_missing
 from spagree.tally.engines import column_names, row_count, rows, to_polars
-from spagree.tally.grouped import NO_VALUE
+from spagree.tally.grouped_count import group_name
 from spagree.tally.items import ItemCounts
-from spagree.tally.tally import text
 
 if TYPE_CHECKING:
     import polars
@@ -56,7 +55,7 @@ def group_part(agreement: Agreement, group: str, options: Mapping[str, Any]) -> 
     if frame is None:
         return measure(agreement.measurement.tally.groups()[group], **estimating(options))
     values = [value for (value,) in rows(frame.select(GROUP).unique(subset=[GROUP]))]
-    chosen = next(value for value in values if (NO_VALUE if is_missing(value) else text(value)) == group)
+    chosen = next(value for value in values if group_name(value) == group)
     is_member = nw.col(GROUP).is_null() if is_missing(chosen) else nw.col(GROUP) == nw.lit(chosen)
     return measured_part(frame.filter(is_member).drop(GROUP), options)
 

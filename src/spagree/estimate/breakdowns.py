@@ -137,13 +137,13 @@ class Measurement(Evidence):
 
     def disputed(self, most: int) -> polars.DataFrame:
         """The items that contribute most to all disagreement."""
-        items, here = self.item_table(), self.table if self.is_brought_here else None
-        return self._once(("disputed", most), lambda: self.disagreement.disputed(items, here, most))
+        items, codes = self.item_table(), self.table if self.uses_codes else None
+        return self._once(("disputed", most), lambda: self.disagreement.disputed(items, codes, most))
 
     def answers(self) -> polars.DataFrame:
         """Who gave which label to the items that contribute most to all disagreement."""
         items = self.disputed(MOST_DISPUTED)["item"]
-        return self.table.answers(items) if self.is_brought_here else self.item_table().answers(items)
+        return self.table.answers(items) if self.uses_codes else self.item_table().answers(items)
 
     def confused(self) -> polars.DataFrame:
         """Pairs of classes by their share of all disagreement."""
@@ -346,7 +346,7 @@ class Measurement(Evidence):
         from_tally = votes(self.tally, self.metric)
         if from_tally is not None:
             return from_tally
-        if self.is_brought_here:
+        if self.uses_codes:
             return votes_in_codes(self.table)
         if self.items is None:
             raise UsageError(f"{NO_PATTERNS}; measure the annotations themselves")

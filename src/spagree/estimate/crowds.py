@@ -61,13 +61,13 @@ class Crowd:
 
     @property
     def now(self) -> Limits:
-        """The interval there is."""
+        """The current interval."""
         spa = self.project.spa
         return wilson(float(spa), self.spread.stderr, self.spread.equal_items, spa.level, self.spread.freedom)
 
     @property
     def reached(self) -> float:
-        """Half its width."""
+        """Half the width of the current interval."""
         return _half(self.now)
 
     def rows(self, wanted: Mapping[str, Any]) -> list[Row]:
@@ -131,7 +131,7 @@ class Crowd:
         return items + budget // n
 
     def _cost(self, n: int, items: int) -> int:
-        """How many annotations bring so many items to n annotations."""
+        """How many annotations it takes to bring this many items to n each."""
         cost = 0
         for now, size in sorted(self.project.tally.items_by_n.items(), reverse=True):
             finished = min(size, items)
@@ -139,7 +139,7 @@ class Crowd:
         return cost + items * n
 
     def _as_it_is(self) -> Row:
-        """The data there are, which suffice."""
+        """The row for data that already suffice."""
         there, half = self.project.tally.annotations, self.reached
         about: Row = {"half_width": half, "half_width_low": half, "half_width_high": half, "annotators": self.people}
         about |= {"more_annotators": 0, "items": self.project.tally.pairable_items, "annotations": there}

@@ -13,14 +13,15 @@ from spagree.estimate.item_groups import cluster_numbers
 from spagree.estimate.overlap import is_small
 from spagree.grouping import Ints
 from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR, CLUSTER, ITEM, is_missing
+from spagree.read.annotations import ANNOTATOR, CLUSTER, ITEM
 from spagree.read.frames import is_spark
 from spagree.tally.coded import NO_ANNOTATORS, Coded, CodedTable, coded, coded_in_python, places
 from spagree.tally.coded_count import fetched_few
 from spagree.tally.engines import to_polars
 from spagree.tally.grouped import NO_VALUE
+from spagree.tally.grouped_count import group_name
 from spagree.tally.items import ItemTable
-from spagree.tally.tally import Tally, text
+from spagree.tally.tally import Tally
 
 MOST_FROM_A_CLUSTER = 50_000_000
 NO_ANNOTATIONS = "a tally does not say who annotated; measure the annotations themselves"
@@ -92,12 +93,12 @@ class Evidence:
             return None
         clusters = to_polars(self.items.held.frame.select(ITEM, CLUSTER).unique(subset=[ITEM]))
         place = places(clusters[ITEM], self.table.names).to_numpy().astype(np.int64)
-        names = [NO_VALUE if is_missing(name) else text(name) for name in clusters[CLUSTER]]
+        names = [*map(group_name, clusters[CLUSTER])]
         named, numbers = cluster_numbers(names, NO_VALUE), np.empty(len(place), dtype=np.int64)
         numbers[place] = np.where(named < 0, -1 - place, named)
         return numbers
 
     @cached_property
-    def is_brought_here(self) -> bool:
+    def uses_codes(self) -> bool:
         """Whether items are read from the coded annotations rather than from the engine."""
         return ANNOTATOR in self.columns and self.tally.annotations <= MOST_FROM_A_CLUSTER and not self.is_cluster

@@ -39,7 +39,7 @@ class Clustered:
 
     @cached_property
     def alone(self) -> NDArray[np.bool_]:
-        """Groups whose items are each a unit."""
+        """Groups in which every item is its own unit."""
         return np.ones(len(self.items), dtype=np.bool_) if self.cluster is None else self.cluster < 0
 
     @cached_property
@@ -54,7 +54,7 @@ class Clustered:
 
     @property
     def units(self) -> int:
-        """How many units there are."""
+        """Number of units."""
         return int(np.rint(self.unit_sizes.sum()))
 
     @cached_property

@@ -81,12 +81,12 @@ class AnnotationRows:
         self._arrived = 0
 
     def __len__(self) -> int:
-        """How many annotations there are."""
+        """Number of annotations."""
         return len(self._keys) - len(self._free)
 
     @property
     def places(self) -> int:
-        """How many rows there are, including those of removed annotations."""
+        """Number of rows, including those of removed annotations."""
         return len(self._keys)
 
     def code(

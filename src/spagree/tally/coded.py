@@ -43,7 +43,7 @@ class Coded:
 
     @cached_property
     def items(self) -> int:
-        """How many items there are."""
+        """Number of items."""
         return int(self.item[-1]) + 1 if len(self.item) else 0
 
     @cached_property

@@ -61,7 +61,7 @@ class Grouped:
 
     @cached_property
     def clusters(self) -> int:
-        """How many clusters there are; an item without one counts as its own cluster."""
+        """Number of clusters; an item without one counts as its own cluster."""
         return self.without_cluster + len({cluster for cluster, _ in self.items} - {NO_VALUE})
 
     @cached_property

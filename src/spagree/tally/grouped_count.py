@@ -67,16 +67,17 @@ def _combinations(
 
 
 def _cluster_and_votes(combination: AlikeItems, columns: Sequence[str]) -> tuple[str, Votes]:
-    values = dict(zip(columns, map(_value, combination.values[::2]), strict=True))
+    values = dict(zip(columns, map(group_name, combination.values[::2]), strict=True))
     group = values.get(GROUP, NO_VALUE)
     votes = [
-        (_value(key[0]), text(key[1]), count) if isinstance(key, tuple) else (group, text(key), count)
+        (group_name(key[0]), text(key[1]), count) if isinstance(key, tuple) else (group, text(key), count)
         for key, count in combination.counts.items()
     ]
     return values.get(CLUSTER, NO_VALUE), tuple(sorted(votes))
 
 
-def _value(value: Any) -> str:
+def group_name(value: Any) -> str:
+    """The name of a cluster or a group; empty if it is missing."""
     return NO_VALUE if is_missing(value) else text(value)
 
 
@@ -84,7 +85,7 @@ def _group_labels(frame: nw.LazyFrame[Any]) -> dict[tuple[Any, Any], int]:
     """How often each group gave each label, most common first."""
     grouped = rows(frame.group_by(GROUP, LABEL).agg(size(frame)))
     counts = {(group, label): int(count) for group, label, count in grouped}
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], _value(pair[0][0]), text(pair[0][1]))))
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], group_name(pair[0][0]), text(pair[0][1]))))
 
 
 def _annotators(frame: nw.LazyFrame[Any]) -> dict[str, dict[str, int]] | None:
@@ -94,7 +95,7 @@ def _annotators(frame: nw.LazyFrame[Any]) -> dict[str, dict[str, int]] | None:
     counts: dict[str, dict[str, int]] = {}
     for group, annotator, count in rows(frame.group_by(GROUP, ANNOTATOR).agg(nw.len().alias(COUNT))):
         if not is_missing(annotator):
-            counts.setdefault(_value(group), {})[text(annotator)] = int(count)
+            counts.setdefault(group_name(group), {})[text(annotator)] = int(count)
     return {group: dict(sorted(counts[group].items())) for group in sorted(counts)} or None
 
 

@@ -200,7 +200,7 @@ class State:
     # Answers ---------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """How many annotations there are, including those left out of the counts."""
+        """Number of annotations, including those left out of the counts."""
         return len(self._rows)
 
     def __repr__(self) -> str:
