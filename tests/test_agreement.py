@@ -198,3 +198,24 @@ def test_every_table_is_of_one_kind(kind: str, tmp_path: Path) -> None:
     tables = [found.annotators(), found.pairs(), found.classes(), found.confusion(), found.hardest(2)]
     tables += [found.consensus(), found.distribution(), found.items()]
     assert {type(table) for table in tables} == {pl.DataFrame}
+
+
+@pytest.mark.parametrize("function", [spagree.measure, spagree.measure_all, spagree.tally, spagree.count_items])
+def test_a_misspelt_option_is_refused_with_the_nearest_one(function: Callable[..., object]) -> None:
+    with pytest.raises(TypeError, match="'lable'; did you mean 'label'") as caught:
+        function("example:sparse", lable="verdict")
+    assert isinstance(caught.value, spagree.UsageError)
+
+
+def test_a_misspelt_figure_is_refused_with_the_nearest_one() -> None:
+    agreement = spagree.measure("example:sparse")
+    with pytest.raises(KeyError, match=r"^unknown figure 'alpha'; did you mean 'krippendorff_alpha'"):
+        agreement.chance["alpha"]
+    with pytest.raises(KeyError, match="did you mean 'edge'"):
+        agreement.schemes["edges"]
+    assert agreement.chance.get("alpha") is None and dict(agreement.chance) == agreement.findings.chance
+
+
+def test_the_terminal_says_once_that_no_item_has_two_annotations() -> None:
+    shown = str(spagree.measure([("q1", "ann", "yes"), ("q2", "bob", "no")]))
+    assert " ".join(shown.split()).lower().count("no item has two annotations") == 1
