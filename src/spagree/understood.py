@@ -41,8 +41,8 @@ class Understood:
     def kind(self) -> str:
         """What the source was read as.
 
-        >>> Understood("a.csv", "one-hot").kind, Understood("a.csv", "appen").kind
-        ('a one-hot table', 'an appen export')
+        >>> Understood("a.csv", "one-hot").kind, Understood("a.csv", "appen").kind, Understood("a.csv", "mturk").kind
+        ('a one-hot table', 'an appen export', 'an mturk export')
         """
-        article = "an" if self.format[:1] in "aeiu" else "a"
+        article = "an" if self.format.startswith(("a", "e", "i", "u", "mturk")) else "a"
         return f"{article} {self.format} {'table' if self.format in LAYOUTS else 'export'}"

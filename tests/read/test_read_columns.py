@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,15 @@ def test_misspelt_formats_and_several_labels_in_long(csv: Any) -> None:
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.parametrize(("role", "lacking"), [("by", "label"), ("cluster", "item"), ("annotator", "label")])
+def test_a_column_named_for_one_role_cannot_have_another(role: str, lacking: str, csv: Any) -> None:
+    path = csv("item,who,label\n1,a,x\n1,b,y\n2,a,x\n")
+    with pytest.raises(ColumnError) as caught:
+        read(path, **{role: lacking})
+    assert f'column {lacking!r} was named with {role}=, so it cannot be the {lacking}' in str(caught.value)
+    assert f"the column of the {lacking} with {lacking}=" in str(caught.value)
+
+
 # ── time ──
 
 
@@ -174,6 +184,23 @@ def test_an_unreadable_time_is_an_error_when_named_and_a_caution_when_guessed(va
     assert "time" not in annotations.frame.collect_schema().names()
     assert "time" not in annotations.understood.columns
     assert "time" not in annotations.understood.guessed
+
+
+@pytest.mark.parametrize("clock", ["", " 10:15", ", 10:15:30", " 10:15 AM"])
+def test_the_formats_suggested_for_times_that_can_be_read_in_two_ways_work(clock: str, csv: Any) -> None:
+    path = csv(f'item,label,date\n1,x,"1/3/2024{clock}"\n2,x,"2/3/2024{clock}"\n')
+    with pytest.raises(DataError, match="with the day or with the month first") as caught:
+        read(path, time="date")
+    formats = re.findall("'(%[^']+)'|\"(%[^\"]+)\"", str(caught.value))
+    dates = [read(path, time="date", time_format=one or two) for one, two in formats]
+    days = [int(rows(each, "time")[1][0] - rows(each, "time")[0][0]) // 86400 for each in dates]
+    assert days == [1, 31]
+
+
+def test_times_in_several_formats_that_can_be_read_in_two_ways_get_no_format(csv: Any) -> None:
+    path = csv("item,label,date\n1,x,1/3/2024\n2,x,2-3-2024 10:15\n")
+    with pytest.raises(DataError, match="the month first; write all in one way"):
+        read(path, time="date")
 
 
 def test_two_possible_times_are_not_guessed(csv: Any) -> None:

@@ -443,6 +443,13 @@ def test_json_numbers_stay_as_written_and_other_values_become_text(write: Any) -
     ]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a"])
+def test_json_in_any_unicode_encoding(encoding: str, name: str, write: Any) -> None:
+    text = json_lines().decode() if name == "a.jsonl" else json.dumps(objects())
+    assert rows(read(write(name, text.encode(encoding)))) == ROWS
+
+
 def test_json_keys_that_come_late_and_texts_that_csv_would_have_to_quote(write: Any) -> None:
     data = [{"label": "a"}, {"label": 'say "x",\r\n', "item": "2"}, {"item": "3"}]
     found = rows(read(write("a.json", json.dumps(data).encode())), "item", "label")

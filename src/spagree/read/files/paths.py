@@ -6,7 +6,7 @@ import glob
 import os
 import re
 import sys
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -283,7 +283,10 @@ def _kind_of_text(file: File, start: bytes) -> str:
             f"{file.name}: named {file.extension}, but its content is not {wanted}: damaged or misnamed; "
             "copy it again, or give it the right extension"
         )
-    text = start.removeprefix(BOM_UTF8).lstrip()
+    text = start.replace(b"\0", b"")  # in UTF-16 and UTF-32, NUL bytes surround ASCII characters
+    for mark in (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE):
+        text = text.removeprefix(mark)
+    text = text.lstrip()
     is_array = re.match(rb"\[\s*(\{|\]|$)", text) or (file.extension == ".json" and text.startswith(b"["))
     by_content = "json lines" if text.startswith(b"{") else "json array" if is_array else "delimited"
     return JSON_KINDS.get(file.extension, by_content)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from spagree.errors import SHOWN_PROBLEMS, DataError, UsageError, count
+from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError, count
 from spagree.late import nw
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows
@@ -44,12 +44,12 @@ def seconds_from_text(
     must be reported with its row.
     """
     relation = frame.to_native()
-    seconds = SECONDS if written is None else f"epoch(try_strptime({TIME}, {sql_literal(written)}))"
+    seconds = SECONDS if written is None else _seconds(written)
     cautions: tuple[Caution, ...] = ()
     wrong = _unreadable(relation, seconds)
     total = len(wrong)
-    if total and written is None and (found := _found_format(relation, column)) is not None:
-        first, seconds = found
+    if total and written is None and (order := _order_of_dates(relation, column)) is not None:
+        first, seconds = order
         message = (
             f"times in column {shown(column)} were read with the {first} first; if that is wrong, use --time-format"
         )
@@ -70,20 +70,29 @@ def _unreadable(relation: Any, seconds: str) -> Any:
     return relation.filter(f"{TIME} IS NOT NULL AND ({seconds}) IS NULL")
 
 
-def _found_format(relation: Any, column: str) -> tuple[str, str] | None:
-    """Day first or month first, if only one of them fits every time; refused if both do."""
-    ways = {}
-    for first, dates in DATES.items():
-        formats = ", ".join(sql_literal(date + clock) for date in dates for clock in CLOCKS)
-        seconds = f"epoch(try_strptime({TIME}, [{formats}]))"
-        if not len(_unreadable(relation, seconds)):
-            ways[first] = seconds
-    if len(ways) > 1:
+def _seconds(*formats: str) -> str:
+    """The SQL for seconds from texts in the first of these formats that fits."""
+    return f"epoch(try_strptime({TIME}, [{', '.join(map(sql_literal, formats))}]))"
+
+
+def _order_of_dates(relation: Any, column: str) -> tuple[str, str] | None:
+    """Day first or month first, if only one of them fits every time, and its seconds; refused if both do."""
+    formats = {first: [date + clock for date in dates for clock in CLOCKS] for first, dates in DATES.items()}
+    fitting = {
+        first: seconds
+        for first, alternatives in formats.items()
+        if not len(_unreadable(relation, seconds := _seconds(*alternatives)))
+    }
+    if len(fitting) > 1:
+        usable = [
+            next((shown(one) for one in alternatives if not len(_unreadable(relation, _seconds(one)))), None)
+            for alternatives in formats.values()
+        ]
+        remedy = f"say which: --time-format {' or '.join(map(str, usable))}" if all(usable) else "write all in one way"
         raise DataError(
-            f"the times of column {shown(column)} can be read with the day or with the month first; say which, e.g. "
-            "--time-format '%d/%m/%Y %H:%M:%S' or '%m/%d/%Y %H:%M:%S'"
+            f"the times of column {shown(column)} can be read with the day or with the month first; {remedy}"
         )
-    return next(iter(ways.items()), None)
+    return next(iter(fitting.items()), None)
 
 
 def from_frame(frame: nw.LazyFrame[Any], column: str, is_guess: bool, written: str | None = None) -> nw.LazyFrame[Any]:
@@ -188,9 +197,26 @@ def _roles(table: Table, request: Request) -> tuple[columns.Roles, dict[str, tup
     """The columns of every role; refuses a table that has none for the item or the label."""
     roles = columns.requested(table, request, (ITEM, ANNOTATOR, LABEL, TIME, *request.also()))
     lacking = [role for role in (ITEM, LABEL) if role not in roles.positions]
+    for role in lacking:
+        _refuse_other_role(table, role, roles)
     if lacking:
         raise advice.unknown_columns(table, lacking, roles)
     return roles, columns.places(table, request, roles.positions)
+
+
+def _refuse_other_role(table: Table, lacking: str, roles: columns.Roles) -> None:
+    """Refuse a column named for one role that is the only one to look like another."""
+    try:
+        position = columns.resolve(table.columns, {}, [lacking]).positions.get(lacking)
+    except ColumnError:  # several look like it
+        return
+    for role, other in roles.positions.items():
+        if other == position:
+            name = shown(table.columns[other])
+            raise ColumnError(
+                f"{table.name}: column {name} was named with --{role}, so it cannot be the {lacking}; name another with "
+                f"--{role}, or the column of the {lacking} with --{lacking} (columns: {listed(table.columns)})"
+            )
 
 
 def _count_column(table: Table, places: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
