@@ -144,7 +144,7 @@ def test_a_column_named_for_one_role_cannot_have_another(role: str, lacking: str
     path = csv("item,who,label\n1,a,x\n1,b,y\n2,a,x\n")
     with pytest.raises(ColumnError) as caught:
         read(path, **{role: lacking})
-    assert f'column {lacking!r} was named with {role}=, so it cannot be the {lacking}' in str(caught.value)
+    assert f"column {lacking!r} was named with {role}=, so it cannot be the {lacking}" in str(caught.value)
     assert f"the column of the {lacking} with {lacking}=" in str(caught.value)
 
 

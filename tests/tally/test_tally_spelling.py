@@ -15,8 +15,9 @@ import pytest
 import spagree
 from oracle import exactly
 from spagree.errors import UsageError
+from spagree.read.annotations import MOST_COMPARED
 from spagree.tally import engines
-from spagree.tally.spelling import MOST_COMPARED, canonical, caution_ids, caution_own_labels, spelling_variants
+from spagree.tally.spelling import canonical, caution_ids, caution_own_labels, spelling_variants
 from spagree.tally.tally import Tally
 from spagree.understood import Caution
 

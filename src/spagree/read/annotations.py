@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 ITEM, ANNOTATOR, LABEL, TIME, ROW, COUNT = "item", "annotator", "label", "time", "row", "count"
 TEXT, LINK, CLUSTER, GROUP = "text", "link", "cluster", "by"
 
-
 Stamp = tuple[int, int, int]  # of a file: its inode, its size and the time of its last change
+MOST_COMPARED = 5_000  # names of items or annotators that are compared by spelling, of more a sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Annotations:
 def is_missing(value: object) -> bool:
     """Whether a value is missing: None, NaN, NaT or NA.
 
-    >>> [is_missing(each) for each in (None, float("nan"), "", 0, "None")]
+    >>> [is_missing(value) for value in (None, float("nan"), "", 0, "None")]
     [True, True, False, False, False]
     """
     return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124 (NaN)

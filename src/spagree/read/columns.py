@@ -71,9 +71,9 @@ def find(columns: Sequence[str], name: str, option: str) -> int:
     if len(hits) == 1:
         return hits[0]
     if hits:
-        found = ", ".join(f"{shown(columns[i])} (column {i + 1})" for i in hits)
+        names = ", ".join(f"{shown(columns[i])} (column {i + 1})" for i in hits)
         raise ColumnError(
-            f"{option} {shown(name)} fits {len(hits)} columns: {found}; rename one of them, or give the exact name"
+            f"{option} {shown(name)} fits {len(hits)} columns: {names}; rename one of them, or give the exact name"
         )
     import difflib
 
@@ -91,21 +91,21 @@ def resolve(
 ) -> Roles:
     """The columns of the wanted roles: those the user named, and guesses for the others from the remaining columns.
 
-    >>> found = resolve(["task_id", "worker", "answer"], {}, ["item", "annotator", "label"])
-    >>> dict(found.positions), sorted(found.guessed)
+    >>> roles = resolve(["task_id", "worker", "answer"], {}, ["item", "annotator", "label"])
+    >>> dict(roles.positions), sorted(roles.guessed)
     ({'item': 0, 'annotator': 1, 'label': 2}, ['annotator', 'item', 'label'])
     """
-    given = {role: find(columns, name, f"--{role}") for role in roles if (name := named.get(role)) is not None}
-    for (role, position), (other, same) in combinations(given.items(), 2):
+    chosen = {role: find(columns, name, f"--{role}") for role in roles if (name := named.get(role)) is not None}
+    for (role, position), (other, same) in combinations(chosen.items(), 2):
         if position == same:
             raise ColumnError(
                 f"column {shown(columns[position])} was given for --{role} and for --{other}; "
                 f"each needs a separate column (columns: {listed(columns)})"
             )
-    taken |= set(given.values())
-    positions = {role: given[role] if role in given else _guess(columns, role, taken) for role in roles}
-    known = {role: position for role, position in positions.items() if position is not None}
-    return Roles(known, frozenset(known.keys() - given.keys()))
+    taken |= set(chosen.values())
+    positions = {role: chosen[role] if role in chosen else _guess(columns, role, taken) for role in roles}
+    resolved = {role: position for role, position in positions.items() if position is not None}
+    return Roles(resolved, frozenset(resolved.keys() - chosen.keys()))
 
 
 def requested(table: Table, request: Request, roles: Sequence[str]) -> Roles:
@@ -144,11 +144,11 @@ def _guess(columns: Sequence[str], role: str, taken: frozenset[int]) -> int | No
         if hits and role == TIME:
             return None
         if hits:
-            found = [columns[i] for i in hits]
-            both = f", or both: --item {shown(found[0])} --item {shown(found[1])}" if role == ITEM else ""
-            which = f"say which one, such as --{role} {shown(found[0])}{both}"
-            remedy = "rename one of them" if len(set(found)) == 1 else which
+            matches = [columns[i] for i in hits]
+            both = f", or both: --item {shown(matches[0])} --item {shown(matches[1])}" if role == ITEM else ""
+            which = f"say which one, such as --{role} {shown(matches[0])}{both}"
+            remedy = "rename one of them" if len(set(matches)) == 1 else which
             raise ColumnError(
-                f"{len(hits)} columns could be the {role}: {listed(found)}; {remedy} (columns: {listed(columns)})"
+                f"{len(hits)} columns could be the {role}: {listed(matches)}; {remedy} (columns: {listed(columns)})"
             )
     return None

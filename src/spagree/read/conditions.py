@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from spagree.errors import UsageError
 
@@ -15,13 +16,13 @@ class Condition:
     value: str
     is_equal: bool = True
 
-    def holds(self, found: str | None) -> bool:
-        """Whether a row with this value fulfils the condition.
+    def holds(self, value: Any) -> Any:
+        """Whether a value fulfils the condition, or, as an expression, every value of a column.
 
         >>> Condition("lang", "en").holds("de"), Condition("lang", "en", is_equal=False).holds("de")
         (False, True)
         """
-        return (found == self.value) is self.is_equal
+        return value == self.value if self.is_equal else value != self.value
 
     def __str__(self) -> str:
         return f"{self.column}{'=' if self.is_equal else '!='}{self.value}"

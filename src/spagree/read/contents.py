@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -68,10 +68,10 @@ FIGURES = words(
 
 
 @dataclass(frozen=True)
-class Held:
-    """The values of one column and how often each occurs; empty cells are left out.
+class Column:
+    """A column, as far as the first rows show it.
 
-    >>> Held(0, "ann", ("yes", "no", None, "yes")).values
+    >>> Column(0, "ann", ("yes", "no", None, "yes")).values
     Counter({'yes': 2, 'no': 1})
     """
 
@@ -81,7 +81,7 @@ class Held:
 
     @cached_property
     def values(self) -> Counter[str]:
-        """How often each value occurs."""
+        """How often each value occurs; empty cells are left out."""
         return Counter(text for value in self.cells if (text := plain_text(value)))
 
     @cached_property
@@ -92,14 +92,19 @@ class Held:
     @cached_property
     def is_derived(self) -> bool:
         """Whether it is named like a figure computed from the others; a question of a survey is not."""
-        found = words_of(self.name)
-        is_question = len(found) > LONGEST_NAME or self.name.rstrip().endswith("?")
-        return bool(DERIVED & set(found)) and not is_question
+        words_in_name = words_of(self.name)
+        is_question = len(words_in_name) > LONGEST_NAME or self.name.rstrip().endswith("?")
+        return bool(DERIVED & set(words_in_name)) and not is_question
+
+    @cached_property
+    def is_unique(self) -> bool:
+        """Whether every row has a value, and no two rows the same."""
+        return len(self.values) == len(self.cells)
 
     @cached_property
     def is_id(self) -> bool:
-        """A different value in every row, and enough rows to tell."""
-        return len(self.values) == len(self.cells) >= FEWEST_TELLING
+        """Whether every row has a different value, and there are enough rows to tell."""
+        return self.is_unique and len(self.cells) >= FEWEST_TELLING
 
     @cached_property
     def is_elsewhere(self) -> bool:
@@ -109,8 +114,8 @@ class Held:
     @cached_property
     def is_people(self) -> bool:
         """Whether it holds e-mails, or is named like a column of people."""
-        named = any(self.plain_name in names.split() for names in PEOPLE)
-        return named or (bool(self.values) and all(re.fullmatch(EMAIL, value) for value in self.values))
+        is_named = any(self.plain_name in names.split() for names in PEOPLE)
+        return is_named or (bool(self.values) and all(re.fullmatch(EMAIL, value) for value in self.values))
 
     @cached_property
     def is_switch(self) -> bool:
@@ -122,11 +127,11 @@ class Held:
         """Whether every row holds a whole number from 0 up, as counts do."""
         return sum(self.values.values()) == len(self.cells) > 0 and all(value.isdecimal() for value in self.values)
 
-    def shared(self, others: Iterable[Held]) -> float:
+    def shared(self, others: Iterable[Column]) -> float:
         """The share of its cells whose value occurs in another column."""
-        known: set[str] = set().union(*(other.values.keys() for other in others if other is not self))
+        elsewhere: set[str] = set().union(*(other.values.keys() for other in others if other is not self))
         total = sum(self.values.values())
-        return sum(n for value, n in self.values.items() if value in known) / total if total else 0.0
+        return sum(n for value, n in self.values.items() if value in elsewhere) / total if total else 0.0
 
 
 ON = ("1", "true", "yes", "x")
@@ -172,8 +177,8 @@ def words_of(column: str) -> list[str]:
     return [word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+", column)]
 
 
-def held_by(table: Table, positions: Sequence[int]) -> dict[int, Held]:
-    """What the columns hold in the first rows; an engine that keeps no order gives some rows."""
+def columns_at(table: Table, positions: Sequence[int]) -> dict[int, Column]:
+    """The columns at these positions, as far as the first rows go; an engine without an order gives any rows."""
     if not positions:
         return {}
     if table.sample:
@@ -181,9 +186,8 @@ def held_by(table: Table, positions: Sequence[int]) -> dict[int, Held]:
     else:
         rows = collected(table.load(positions).select([cell(p) for p in positions]).head(SAMPLE_ROWS))
         places = {p: i for i, p in enumerate(positions)}
-    return {
-        p: Held(p, table.columns[p], tuple(row[i] if i < len(row) else None for row in rows)) for p, i in places.items()
-    }
+    cells = {p: tuple(row[i] if i < len(row) else None for row in rows) for p, i in places.items()}
+    return {p: Column(p, table.columns[p], values) for p, values in cells.items()}
 
 
 def values_by_item(table: Table, items: Sequence[int], position: int) -> dict[tuple[str, ...], set[str]]:
@@ -203,9 +207,9 @@ def link_column(table: Table, items: Sequence[int], taken: Collection[int]) -> i
     for position, name in enumerate(table.columns):
         if position not in taken and names_link(name):
             values = values_by_item(table, items, position)
-            found = [value for each in values.values() for value in each]
-            is_one_each = not items or len(found) == len(values)
-            if found and is_one_each and all(value.startswith(ADDRESSES) for value in found):
+            links = [value for of_item in values.values() for value in of_item]
+            is_one_each = not items or len(links) == len(values)
+            if links and is_one_each and all(value.startswith(ADDRESSES) for value in links):
                 return position
     return None
 
@@ -223,7 +227,7 @@ class Sorted:
         return self.groups[0] if self.groups else ()
 
 
-def sort_out(columns: Mapping[int, Held], *, of_forms: bool = False) -> Sorted:
+def sort_out(columns: Mapping[int, Column], *, of_forms: bool = False) -> Sorted:
     """Separate the columns of ratings from text, notes, times, ids and computed columns.
 
     Annotators share a scale, so a column whose values never occur in the others holds no ratings.
@@ -251,12 +255,12 @@ def sort_out(columns: Mapping[int, Held], *, of_forms: bool = False) -> Sorted:
     return Sorted(_groups(left), dict(sorted(aside.items())))
 
 
-def without_sums(columns: Mapping[int, Held]) -> dict[int, Held]:
+def without_sums(columns: Mapping[int, Column]) -> dict[int, Column]:
     """Columns of whole numbers without those that count or add up the others.
 
     >>> cells = {"yes": (2, 1, 3), "no": (1, 2, 0), "all": (3, 3, 3)}
-    >>> held = {p: Held(p, name, values) for p, (name, values) in enumerate(cells.items())}
-    >>> [column.name for column in without_sums(held).values()]
+    >>> columns = {p: Column(p, name, values) for p, (name, values) in enumerate(cells.items())}
+    >>> [column.name for column in without_sums(columns).values()]
     ['yes', 'no']
     """
     kept = {p: column for p, column in columns.items() if not set(words_of(column.name)) <= FIGURES}
@@ -265,30 +269,34 @@ def without_sums(columns: Mapping[int, Held]) -> dict[int, Held]:
         rest = [other for other in kept.values() if other is not column]
         if len(rest) > 1 and len(column.cells) >= FEWEST_ROWS and _adds_up(column, rest):
             del kept[position]
-    odd = [p for p in kept if not _even(kept.values()) and _even(kept[other] for other in kept if other != p)]
+    odd = [p for p in kept if not _even([*kept.values()]) and _even([kept[other] for other in kept if other != p])]
     return {p: column for p, column in kept.items() if p not in odd} if len(odd) == 1 else kept
 
 
-def _even(columns: Iterable[Held]) -> bool:
+def _even(columns: Sequence[Column]) -> bool:
     """Whether several columns add up to the same number, two or more, in every row, as counts of classes do."""
-    held = list(columns)
-    if len(held) <= 1 or len(held[0].cells) < FEWEST_TELLING or not all(column.is_whole for column in held):
+    if len(columns) <= 1 or len(columns[0].cells) < FEWEST_TELLING or not all(column.is_whole for column in columns):
         return False
-    rows = whole_rows(held)
+    rows = whole_rows(columns)
     sums = {sum(row) for row in rows}
     return len(sums) == 1 and max(sums) > 1 and len(set(rows)) > 1
 
 
-def whole_rows(columns: Iterable[Held]) -> list[tuple[int, ...]]:
+def rows_of(columns: Iterable[Column]) -> Iterator[tuple[object, ...]]:
+    """The rows of some columns."""
+    return zip(*(column.cells for column in columns), strict=True)
+
+
+def whole_rows(columns: Iterable[Column]) -> list[tuple[int, ...]]:
     """The rows of columns of whole numbers.
 
-    >>> whole_rows([Held(0, "yes", (2.0, 1.0)), Held(1, "no", ("1", "2"))])
+    >>> whole_rows([Column(0, "yes", (2.0, 1.0)), Column(1, "no", ("1", "2"))])
     [(2, 1), (1, 2)]
     """
-    return list(zip(*([int(plain_text(value)) for value in column.cells] for column in columns), strict=True))
+    return [tuple(int(plain_text(value)) for value in row) for row in rows_of(columns)]
 
 
-def _adds_up(column: Held, parts: Sequence[Held]) -> bool:
+def _adds_up(column: Column, parts: Sequence[Column]) -> bool:
     """Whether a column is the sum of the others in every row."""
     try:
         rows = whole_rows((*parts, column))
@@ -297,7 +305,7 @@ def _adds_up(column: Held, parts: Sequence[Held]) -> bool:
     return any(row[-1] for row in rows) and all(sum(row[:-1]) == row[-1] for row in rows)
 
 
-def _reason(column: Held, of_forms: bool) -> str:
+def _reason(column: Column, of_forms: bool) -> str:
     if not column.values:
         return "empty"
     if column.is_elsewhere:
@@ -307,14 +315,14 @@ def _reason(column: Held, of_forms: bool) -> str:
     return ""
 
 
-def _companions(columns: Mapping[int, Held]) -> list[int]:
+def _companions(columns: Mapping[int, Column]) -> list[int]:
     """Columns named like several others with the same addition: "R1 conf" and "R2 conf" beside "R1" and "R2".
 
     >>> names = ["R1", "R1 conf", "R2", "R2 conf", "R3"]
-    >>> _companions({p: Held(p, name, ()) for p, name in enumerate(names)})
+    >>> _companions({p: Column(p, name, ()) for p, name in enumerate(names)})
     [1, 3]
     >>> names = ["Maria", "sure (Maria)", "Jo", "sure (Jo)"]
-    >>> _companions({p: Held(p, name, ()) for p, name in enumerate(names)})
+    >>> _companions({p: Column(p, name, ()) for p, name in enumerate(names)})
     [1, 3]
     """
     names = {column.name for column in columns.values()}
@@ -329,12 +337,12 @@ def _companions(columns: Mapping[int, Held]) -> list[int]:
     return sorted(p for group in additions.values() if len(group) > 1 for p in group)
 
 
-def _is_stranger(column: Held, others: Iterable[Held]) -> bool:
+def _is_stranger(column: Column, others: Iterable[Column]) -> bool:
     share = column.shared(others)
     return share == 0 or (share < RARELY and sum(column.values.values()) >= ENOUGH)
 
 
-def _groups(left: Mapping[int, Held]) -> tuple[tuple[int, ...], ...]:
+def _groups(left: Mapping[int, Column]) -> tuple[tuple[int, ...], ...]:
     """Columns joined by shared values, the largest group first."""
     groups: list[tuple[set[int], set[str]]] = []
     for position, column in left.items():
@@ -342,5 +350,4 @@ def _groups(left: Mapping[int, Held]) -> tuple[tuple[int, ...], ...]:
         groups = [group for group in groups if group not in meeting]
         members = {position}.union(*(group[0] for group in meeting))
         groups.append((members, set(column.values).union(*(group[1] for group in meeting))))
-    ordered = sorted((tuple(sorted(members)) for members, _ in groups), key=lambda group: (-len(group), group))
-    return tuple(ordered)
+    return tuple(sorted((tuple(sorted(members)) for members, _ in groups), key=lambda group: (-len(group), group)))

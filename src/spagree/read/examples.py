@@ -36,8 +36,8 @@ class Example:
     note: str
 
 
-_KNOWN = tomllib.loads((FOLDER / "examples.toml").read_text("utf-8"))
-EXAMPLES: Mapping[str, Example] = MappingProxyType({name: Example(name, **known) for name, known in _KNOWN.items()})
+_ABOUT = tomllib.loads((FOLDER / "examples.toml").read_text("utf-8"))
+EXAMPLES: Mapping[str, Example] = MappingProxyType({name: Example(name, **about) for name, about in _ABOUT.items()})
 
 
 def locate(name: str) -> tuple[Path, str]:

@@ -17,40 +17,41 @@ from spagree.read.tables import Table, cell, listed, shown
 MOST_SHOWN = 10
 
 
-def with_values(table: Table, asked: Sequence[Condition], rules: list[str]) -> Table:
+def with_values(table: Table, conditions: Sequence[Condition], rules: list[str]) -> Table:
     """Only the rows that fulfil the conditions; a sentence on how many remain is added to ``rules``."""
-    wanted = [(columns.find(table.columns, each.column, "--where"), each) for each in asked]
+    wanted = [(columns.find(table.columns, condition.column, "--where"), condition) for condition in conditions]
     needed = [position for position, _ in wanted]
 
     def load(positions: Sequence[int]) -> nw.LazyFrame[Any]:
         frame = table.load(list(dict.fromkeys([*positions, *needed])))
         before = size(frame)
-        for position, each in wanted:
-            kept = frame.filter(_fulfilled(frame, cell(position), each))
+        for position, condition in wanted:
+            text = nw.col(cell(position)).cast(nw.String).fill_null("")
+            kept = frame.filter(_fulfils(text, condition, frame.collect_schema()[cell(position)] == nw.Boolean))
             if not size(kept):
-                column, known = table.columns[position], listed(distinct(frame, cell(position)), MOST_SHOWN)
-                raise DataError(f"--where {each}: no row matches; column {shown(column)} holds {known}")
+                column, values = table.columns[position], listed(distinct(frame, cell(position)), MOST_SHOWN)
+                raise DataError(f"--where {condition}: no row matches; column {shown(column)} holds {values}")
             frame = kept
-        told = " and ".join(replace(each, column=table.columns[position]).in_words() for position, each in wanted)
-        rules.append(f"only rows with {told}: {size(frame):,} of {before:,}")
+        words = [replace(condition, column=table.columns[position]).in_words() for position, condition in wanted]
+        rules.append(f"only rows with {' and '.join(words)}: {size(frame):,} of {before:,}")
         return frame.drop([cell(position) for position in dict.fromkeys(needed) if position not in positions])
 
-    sample = [row for row in table.sample if all(p < len(row) and _is_seen(row[p], each) for p, each in wanted)]
+    sample = [row for row in table.sample if all(p < len(row) for p in needed)]
+    for p, condition in wanted:
+        sample = [row for row in sample if _fulfils(_text(row[p]), condition, isinstance(row[p], bool))]
     return replace(table, load=load, sample=sample)
 
 
-def _fulfilled(frame: nw.LazyFrame[Any], name: str, asked: Condition) -> nw.Expr:
-    """Whether a row fulfils a condition; an empty cell is an empty text, and engines spell true in several ways."""
-    text, value = nw.col(name).cast(nw.String).fill_null(""), asked.value
-    if frame.collect_schema()[name] == nw.Boolean:
-        text, value = text.str.to_lowercase(), value.lower()
-    return text == value if asked.is_equal else text != value
+def _text(value: object) -> str:
+    return "" if is_missing(value) else str(value)
 
 
-def _is_seen(value: object, asked: Condition) -> bool:
-    """The same for one of the first rows."""
-    text = "" if is_missing(value) else str(value)
-    return replace(asked, value=asked.value.capitalize()).holds(text) if isinstance(value, bool) else asked.holds(text)
+def _fulfils(text: Any, condition: Condition, is_boolean: bool) -> Any:
+    """Whether a text, or every text of a column, fulfils a condition; engines spell true in several ways."""
+    if is_boolean:
+        text = text.lower() if isinstance(text, str) else text.str.to_lowercase()
+        condition = replace(condition, value=condition.value.lower())
+    return condition.holds(text)
 
 
 def distinct(frame: nw.LazyFrame[Any], name: str) -> list[str]:
@@ -69,9 +70,9 @@ def without_annotators(annotations: Annotations, names: str | Sequence[str]) -> 
     who = nw.col(ANNOTATOR).cast(nw.String)
     for name in excluded:
         if not size(annotations.frame.filter(who == name)):
-            known = distinct(annotations.frame, ANNOTATOR)
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {shown(near[0])}?" if near else f"annotators: {listed(known[:MOST_SHOWN])}"
+            annotators = distinct(annotations.frame, ANNOTATOR)
+            near = difflib.get_close_matches(name, annotators, n=1)
+            hint = f"did you mean {shown(near[0])}?" if near else f"annotators: {listed(annotators[:MOST_SHOWN])}"
             raise UsageError(f"--exclude-annotator {shown(name)}: nobody has this name; {hint}")
     lost = size(annotations.frame.filter(who.is_in(excluded)))
     kept = annotations.frame.filter(nw.col(ANNOTATOR).is_null() | ~who.is_in(excluded))

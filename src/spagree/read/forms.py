@@ -51,9 +51,9 @@ def _named_twice(names: Sequence[str], second: Sequence[object]) -> tuple[str, .
     >>> _named_twice(["Respondent ID", "Rate", "", "Why?"], [None, "Photo 1", "Photo 2", "Response"])
     ('Respondent ID', 'Rate [Photo 1]', 'Rate [Photo 2]', 'Why?')
     """
-    found, question = [], ""
+    titles, question = [], ""
     for name, below in zip(names, second, strict=True):
         question = name or question
         part = "" if below is None else str(below)
-        found.append(question if part in PLAIN_ANSWERS else f"{question} [{part}]")
-    return tuple(found)
+        titles.append(question if part in PLAIN_ANSWERS else f"{question} [{part}]")
+    return tuple(titles)

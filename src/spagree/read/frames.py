@@ -22,10 +22,10 @@ def is_frame(source: Any) -> bool:
     if isinstance(source, (str, bytes, list, tuple, Path)):
         return False
     try:
-        known = nw.from_native(source, pass_through=True)
+        wrapped = nw.from_native(source, pass_through=True)
     except nw.exceptions.DuplicateError:
         return True
-    return isinstance(known, (nw.DataFrame, nw.LazyFrame))
+    return isinstance(wrapped, (nw.DataFrame, nw.LazyFrame))
 
 
 def is_spark(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> bool:
@@ -69,8 +69,8 @@ def _refuse_unusable(cells: nw.DataFrame[Any] | nw.LazyFrame[Any], titles: dict[
                 "make it one type first, for example text: column.astype(str)"
             )
         if is_pandas and kind == nw.String:
-            found = native[name].str.contains("\0", regex=False, na=False).any()
-            if bool(found.compute() if hasattr(found, "compute") else found):
+            has_nul = native[name].str.contains("\0", regex=False, na=False).any()
+            if bool(has_nul.compute() if hasattr(has_nul, "compute") else has_nul):
                 raise DataError(f"{titles[name]} holds NUL characters; remove them first")
 
 

@@ -44,14 +44,14 @@ def pseudonym(annotator: str, key: str) -> str:
     return "annotator-" + hmac.new(key.encode(), annotator.encode(), hashlib.sha256).hexdigest()[:DIGITS]
 
 
-def key_for(asked: object) -> tuple[str, tuple[Caution, ...]]:
+def key_for(salt: object) -> tuple[str, tuple[Caution, ...]]:
     """The key: given as text, in a file or in the environment, or a random one kept for this user."""
-    if isinstance(asked, os.PathLike):
-        return _of_file(Path(asked)), ()
-    if isinstance(asked, str):
-        return _not_empty(asked, "the salt"), ()
-    if asked is not True:
-        raise UsageError(f"pseudonymise {asked!r}: give True, a secret text, or the path of a file that holds one")
+    if isinstance(salt, os.PathLike):
+        return _of_file(Path(salt)), ()
+    if isinstance(salt, str):
+        return _not_empty(salt, "the salt"), ()
+    if salt is not True:
+        raise UsageError(f"pseudonymise {salt!r}: give True, a secret text, or the path of a file that holds one")
     if VARIABLE in os.environ:
         return _not_empty(os.environ[VARIABLE], f"the environment variable {VARIABLE}"), ()
     return _kept()
@@ -181,12 +181,12 @@ def _hashed_by_spark(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
 def _replaced(frame: nw.LazyFrame[Any], key: str) -> nw.LazyFrame[Any]:
     """For engines that cannot hash: collect the names, then replace them."""
     text = frame.with_columns(as_text(ANNOTATOR, frame.collect_schema()[ANNOTATOR]).alias(ANNOTATOR))
-    found = text.select(ANNOTATOR).unique().filter(~nw.col(ANNOTATOR).is_null()).collect(backend="polars")
-    known = {name: pseudonym(name, key) for name in found[ANNOTATOR].to_list()}
-    if not known:
+    names = text.select(ANNOTATOR).unique().filter(~nw.col(ANNOTATOR).is_null()).collect(backend="polars")
+    pseudonyms = {name: pseudonym(name, key) for name in names[ANNOTATOR].to_list()}
+    if not pseudonyms:
         return frame
     try:
-        return text.with_columns(nw.col(ANNOTATOR).replace_strict({**known, None: None}, return_dtype=nw.String))
+        return text.with_columns(nw.col(ANNOTATOR).replace_strict({**pseudonyms, None: None}, return_dtype=nw.String))
     except (NotImplementedError, AttributeError, ValueError) as error:
         engine = frame.implementation.value
         raise UsageError(

@@ -144,5 +144,5 @@ class Request(Reading):
         return Rules(_several(self.status), self.ground_truth, self.multi, self.empty)
 
 
-def _several(non_default: str | Sequence[str]) -> tuple[str, ...]:
-    return (non_default,) if isinstance(non_default, str) else tuple(non_default)
+def _several(texts: str | Sequence[str]) -> tuple[str, ...]:
+    return (texts,) if isinstance(texts, str) else tuple(texts)

@@ -71,21 +71,21 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
         return _read_names(source, request, every)
     from spagree.read.pseudonyms import key_for, names_hidden, pseudonymised
 
-    key, made = key_for(request.pseudonymise)
+    key, cautions = key_for(request.pseudonymise)
     with names_hidden(of_files=request.format == PER_ANNOTATOR):
-        found = _read_names(source, request, every)
-    hidden = {question: pseudonymised(each, key) for question, each in found.items()}
-    return {question: replace(each, cautions=each.cautions + made) for question, each in hidden.items()}
+        by_question = _read_names(source, request, every)
+    hidden = ((question, pseudonymised(named, key)) for question, named in by_question.items())
+    return {question: replace(unnamed, cautions=unnamed.cautions + cautions) for question, unnamed in hidden}
 
 
 def _read_names(source: Any, request: Request, every: bool) -> dict[str, Annotations]:
     """The annotations by question, under the names of the source."""
     progress.stage("reading")
     with _explained_faults(source), tempfile.TemporaryDirectory(prefix="spagree-") as scratch:
-        found = _by_question(source, request, Path(scratch), every)
-    if request.exclude_annotator:
-        return {name: filters.without_annotators(each, request.exclude_annotator) for name, each in found.items()}
-    return found
+        by_question = _by_question(source, request, Path(scratch), every)
+    if not (excluded := request.exclude_annotator):
+        return by_question
+    return {question: filters.without_annotators(whole, excluded) for question, whole in by_question.items()}
 
 
 @contextmanager
@@ -121,21 +121,21 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
         if tool is not None and not request.is_plain(tool.name):
             from spagree.read.tools.questions import read_export
 
-            asked = request.asked(scratch)
-            return read_export(origin, tool, asked, request.rules(), missing=request.missing_texts, every=every)
+            options = request.asked(scratch)
+            return read_export(origin, tool, options, request.rules(), missing=request.missing_texts, every=every)
     request.refuse_for_tables(origin.name if origin else "this")
     table = forms.without_second_header(_table(source, origin.tables if origin else (), request, scratch))
     table = replace(table, name=source) if _is_example(source) else table
     rules: list[str] = []
     if request.where:
         table = filters.with_values(table, request.conditions(), rules)
-    own = _example(source)[1] if _is_example(source) else "long"  # examples know their layout
-    wanted = own if request.format == "auto" else request.format
-    known = layouts.recognised(table, request) if request.format == "auto" and wanted == "long" else None
-    read_as = known or Recognised(wanted, request)
-    if every and read_as.format == "long" and (several := layouts.several_questions(table, request)):
-        each_asked = {name: replace(read_as, request=replace(request, question=name)) for name in several}
-        return {name: _annotations(table, each, rules) for name, each in each_asked.items()}
+    layout = _example(source)[1] if _is_example(source) else "long"  # examples know their layout
+    wanted = layout if request.format == "auto" else request.format
+    recognised = layouts.recognised(table, request) if request.format == "auto" and wanted == "long" else None
+    read_as = recognised or Recognised(wanted, request)
+    if every and read_as.format == "long" and (questions := layouts.several_questions(table, request)):
+        readings = {name: replace(read_as, request=replace(request, question=name)) for name in questions}
+        return {name: _annotations(table, reading, rules) for name, reading in readings.items()}
     annotations = _annotations(table, read_as, rules)
     return {annotations.understood.columns.get(LABEL, LABEL): annotations}
 

@@ -106,17 +106,17 @@ def _plain(value: Any) -> Any:
 
 def _one_type(values: Sequence[Any], name: str, cautions: list[Caution]) -> list[Any]:
     """The values in one type: their own if they share it, otherwise text that keeps them distinct."""
-    known = [*map(_plain, values)]
-    present = {type(value) for value in known} - {type(None)}
-    is_whole = present in ({int}, {bool}) and all(value is None or -(2**63) <= value < 2**63 for value in known)
+    plain = [*map(_plain, values)]
+    present = {type(value) for value in plain} - {type(None)}
+    is_whole = present in ({int}, {bool}) and all(value is None or -(2**63) <= value < 2**63 for value in plain)
     if present <= {str} or is_whole:
-        return known
-    texts = _distinct_texts(known)
+        return plain
+    texts = _distinct_texts(plain)
     if len(present) > 1:
         kinds = ", ".join(sorted(kind.__name__ for kind in present))
         message = f"the {name} values have several types ({kinds}); 1, '1' and True stay distinct"
         cautions.append(Caution("mixed_types", message))
-    return [None if value is None else texts[type(value), value] for value in known]
+    return [None if value is None else texts[type(value), value] for value in plain]
 
 
 def _distinct_texts(values: Sequence[Any]) -> dict[tuple[type, Any], str]:
@@ -162,9 +162,9 @@ def as_matrix(source: Any, request: Request) -> Any:
 
     if not all(_is_row(row) and len(row) == len(source[0]) for row in source):
         return source
-    known = [[_plain(value) for value in row] for row in source]
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for row in known for value in row)
-    return np.array(known) if numbers else np.array(known, dtype=object)
+    plain = [[_plain(value) for value in row] for row in source]
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for row in plain for value in row)
+    return np.array(plain) if numbers else np.array(plain, dtype=object)
 
 
 def matrix_table(matrix: Any, request: Request) -> Table:
@@ -198,7 +198,7 @@ def _column(name: str, values: Any) -> Any:
     if values.dtype.kind != "O":
         return polars.Series(name, values)
     return polars.Series(
-        name, [None if (known := _plain(value)) is None else str(known) for value in values], dtype=polars.String
+        name, [None if (plain := _plain(value)) is None else str(plain) for value in values], dtype=polars.String
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from spagree import progress
 from spagree.grouping import LARGEST_KEY
 from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, Annotations, FewRows
+from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, GROUP, ITEM, LABEL, MOST_COMPARED, Annotations, FewRows
 from spagree.read.files.paths import refuse_changed
 from spagree.tally import spelling
 from spagree.tally.coded import Coded
@@ -162,7 +162,7 @@ def _count_few(annotations: Annotations, policies: Policies) -> Counted | None:
     if counted is None:
         return None
     tally, codes, item_names, label_users = counted
-    names = partial(item_names, max(1, tally.items // spelling.MOST_COMPARED))
+    names = partial(item_names, max(1, tally.items // MOST_COMPARED))
     cautions = _cautions(tally, tally.labels, names, label_users, annotations)
     return Counted(tally, HeldAnnotations(few, codes=codes), cautions + caution_sets(tally.labels))
 

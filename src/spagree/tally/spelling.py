@@ -10,7 +10,7 @@ from typing import Any
 
 from spagree.errors import UsageError, count
 from spagree.late import nw
-from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
+from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL, MOST_COMPARED
 from spagree.tally.engines import column_names, replaced, rows, sampled_items
 from spagree.tally.tally import Tally, text
 from spagree.understood import Caution
@@ -30,7 +30,6 @@ EXTENSION = re.compile(r"\.[a-zA-Z]\w{1,4}$")
 JOINT = re.compile(r"(?<=\w)[\s_-]+(?=\w)|_+")
 DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 MOST_RESPELLED = 2_000_000  # distinct items, whose names are compared on this machine
-MOST_COMPARED = 5_000  # items or annotators whose names are compared
 SHOWN_GROUPS, SHOWN_SPELLINGS = 3, 4
 MOST_ANNOTATIONS = 200_000  # searched for labels that only one annotator uses
 FEWEST_OWN, MOST_OWN = 10, 0.5  # annotations of such an annotator; distinct labels per annotation

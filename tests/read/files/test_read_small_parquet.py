@@ -152,7 +152,8 @@ def test_of_many_items_the_same_sample_is_compared_by_spelling(items: int, tmp_p
 def test_on_duckdb_only_the_first_rows_are_compared_by_spelling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spelling, "MOST_COMPARED", 25)
+    for module in (spelling, counting):
+        monkeypatch.setattr(module, "MOST_COMPARED", 25)
     rows = [(f"q{row}", f"w{row % 7}", "yes") for row in range(90)] + [(f"Q{row} ", "x", "no") for row in range(10)]
     path = saved(tmp_path, [*rows, ("q0", "y", "yes")])
     assert outcome(path) == outcome(path, engine="duckdb")
@@ -310,3 +311,18 @@ def test_damaged_pages_are_refused_with_a_reason(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(spagree.FileError, match=r"duckdb could not finish counting \(.*; check the files"):
         spagree.measure(path)
+
+
+def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "labels.parquet"
+    pl.DataFrame(ROWS, schema=COLUMNS, orient="row").write_parquet(path, compression="uncompressed", statistics=False)
+    content = path.read_bytes()
+    for name in (b"ann", b"yes", b"q1"):
+        path.write_bytes(content.replace(name, b"\xff" + name[1:]))
+        with pytest.raises(spagree.FileError, match="truncated or damaged"):
+            spagree.measure(path)
+
+
+def test_values_that_differ_when_read_again_are_left_to_duckdb() -> None:
+    rows = "SELECT uuid()::VARCHAR AS item, 'ann' AS annotator, 'yes' AS label FROM range(5)"
+    assert hash_codes.coded_rows(duckdb.sql(rows), 5) is None

@@ -160,7 +160,7 @@ def test_breakdowns_load_the_same_rows_later_even_if_the_file_is_gone(tmp_path: 
 
 def test_large_files_and_many_items_are_counted_by_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, PLAIN)
-    monkeypatch.setattr(small_text, "MOST_ITEMS", 3)
+    monkeypatch.setattr(small_text, "MOST_COMPARED", 1)
     COMPARED.clear()
     assert in_memory_rows(path) and outcome(path)["spa"]["value"] == pytest.approx(2 / 3)
     assert COMPARED == []

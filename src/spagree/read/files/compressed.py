@@ -40,10 +40,10 @@ def refuse_bomb(name: str, packed: int, unpacked: int) -> None:
     Traceback (most recent call last):
     spagree.errors.FileError: labels.csv.gz: unpacks to more than 1.1 GB, over 100 times its size, more than ...
     """
-    given = os.environ.get(LIMIT) or "0"
-    if not given.isascii() or not given.isdigit():
-        raise UsageError(f"{LIMIT}={given!r} is not a number of bytes; write for example {LIMIT}=50000000000")
-    limit = int(given) or max(USUAL_SIZE, USUAL_RATIO * packed)
+    allowed = os.environ.get(LIMIT) or "0"
+    if not allowed.isascii() or not allowed.isdigit():
+        raise UsageError(f"{LIMIT}={allowed!r} is not a number of bytes; write for example {LIMIT}=50000000000")
+    limit = int(allowed) or max(USUAL_SIZE, USUAL_RATIO * packed)
     if unpacked > limit:
         raise FileError(
             f"{name}: unpacks to more than {limit / 1e9:,.1f} GB, over {USUAL_RATIO} times its size, more than "

@@ -68,8 +68,8 @@ def _opened(file: File, stream: IO[str], header: bool) -> TextFile:
     cautions = [*_cautions(file, delimiter, skipped)]
     if header and _has_row_names(sample):
         sample[0].insert(0, "")
-        told = "every row has one cell more than the header; the first was read as its number, as R writes it"
-        cautions.append(Caution("row_names", f"{file.name}: {told}"))
+        message = "every row has one cell more than the header; the first was read as its number, as R writes it"
+        cautions.append(Caution("row_names", f"{file.name}: {message}"))
     return TextFile(
         file,
         delimiter,

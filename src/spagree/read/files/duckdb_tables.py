@@ -113,13 +113,13 @@ def text_frame(file: TextFile, positions: Sequence[int], scratch: Path) -> polar
     before = stamps([file.file])
     try:
         query = _select(delimited.plain(file, scratch), positions, USUAL_LINE, f", buffer_size={4 * USUAL_LINE}")
-        found = polars.DataFrame(connect().sql(query))
+        frame = polars.DataFrame(connect().sql(query))
     except (duckdb.Error, polars.exceptions.PolarsError):
-        found = polars.DataFrame()
-    if found.is_empty():
+        frame = polars.DataFrame()
+    if frame.is_empty():
         return polars.DataFrame(_loaded([(file, positions)], positions, scratch, file.file.name, before).to_native())
     refuse_changed(before)
-    return found.with_row_index(ROW, offset=file.first_row).cast({ROW: polars.Int64})
+    return frame.with_row_index(ROW, offset=file.first_row).cast({ROW: polars.Int64})
 
 
 def _loaded(
@@ -260,7 +260,7 @@ def common_schema(connection: Any, files: Sequence[File]) -> list[tuple[str, str
         return schema
     footer = "list((name, type, duckdb_type, logical_type) ORDER BY name, type)::VARCHAR"
     query = f"SELECT file_name, {footer} FROM parquet_schema({_listed(files)}) GROUP BY file_name"
-    footers = dict(_asked_of(connection, query, files))  # one query compares thousands of files
+    footers = dict(_queried(connection, query, files))  # one query compares thousands of files
     for file in files[1:]:
         if footers[str(file.path)] != footers[str(files[0].path)]:
             refuse_other_types(parquet_schema(connection, file), schema, file.name, files[0].name)
@@ -273,10 +273,10 @@ def refuse_other_types(
     """Refuse a file whose columns, in any order, or types differ from the others."""
     _matching([column for column, _ in schema], [column for column, _ in first], name, first_name)
     for column, kind in first:
-        found = dict(schema)[column]
-        if found != kind:
+        other_kind = dict(schema)[column]
+        if other_kind != kind:
             raise DataError(
-                f"{name}: column {column!r} holds {found}, in {first_name} it holds {kind}; "
+                f"{name}: column {column!r} holds {other_kind}, in {first_name} it holds {kind}; "
                 "files that are read together need the same types"
             )
 
@@ -284,14 +284,14 @@ def refuse_other_types(
 def _parquet_offsets(connection: Any, files: Sequence[File], name: str) -> list[int]:
     """How many rows precede each file, and how many there are: row numbers then cost nothing and run in parallel."""
     query = f"SELECT file_name, num_rows FROM parquet_file_metadata({_listed(files)})"
-    sizes = dict(_asked_of(connection, query, files))
+    sizes = dict(_queried(connection, query, files))
     totals = [0, *accumulate(int(sizes[str(file.path)]) for file in files)]
     if not totals[-1]:
         raise DataError(f"{name}: has columns but no data rows; check that the export finished")
     return totals
 
 
-def _asked_of(connection: Any, query: str, files: Sequence[File]) -> list[tuple[Any, ...]]:
+def _queried(connection: Any, query: str, files: Sequence[File]) -> list[tuple[Any, ...]]:
     """The rows of a query about all files; if one is damaged, the error names it."""
     import duckdb
 

@@ -91,8 +91,8 @@ def _ending_with_returns(file: File) -> str | None:
     returns = feeds = both = 0
     last = b""
     for block in _blocks(file):
-        found = numpy.frombuffer(last + block, numpy.uint8)
-        is_return, is_feed = found == ord("\r"), found == ord("\n")
+        codes = numpy.frombuffer(last + block, numpy.uint8)
+        is_return, is_feed = codes == ord("\r"), codes == ord("\n")
         both += int(numpy.count_nonzero(is_return[:-1] & is_feed[1:]))
         returns += int(numpy.count_nonzero(is_return[len(last) :]))
         feeds += int(numpy.count_nonzero(is_feed[len(last) :]))

@@ -34,39 +34,40 @@ def coded_rows(relation: DuckDBPyRelation, total: int) -> CodedRows | None:
     roles, usable = relation.columns, relation.filter(USABLE)
     hashes = usable.project(", ".join(f"hash({role}) AS {role}" for role in roles)).fetchnumpy()
     missing = total - len(hashes[ITEM])
-    lost = relation.filter(f"{LABEL} IS NULL").count("*").fetchall()[0][0] if missing else 0
+    unlabelled = relation.filter(f"{LABEL} IS NULL").count("*").fetchall()[0][0] if missing else 0
     kept = usable if missing else relation
     codes, names = {}, {}
     for role in roles:
-        known, names[role] = _known_items(kept) if role == ITEM else _known_names(kept, role)
-        found = _places(hashes.pop(role), known)
-        if found is None:
+        distinct, names[role] = _distinct_items(kept) if role == ITEM else _distinct_names(kept, role)
+        ranks = _places(hashes.pop(role), distinct)
+        if ranks is None:
             return None
-        codes[role] = found if role == ITEM else np.where(found < len(names[role]), found, np.int32(-1))
-    lacking = {"missing_label": lost, "missing_item": missing - lost}
+        codes[role] = ranks if role == ITEM else np.where(ranks < len(names[role]), ranks, np.int32(-1))
+    lacking = {"missing_label": unlabelled, "missing_item": missing - unlabelled}
     return CodedRows(codes, names, lambda every: sampled_items(kept.project(ITEM), every), lacking)
 
 
-def _known_items(relation: DuckDBPyRelation) -> tuple[NDArray[np.uint64], list[str]]:
+def _distinct_items(relation: DuckDBPyRelation) -> tuple[NDArray[np.uint64], list[str]]:
     """The hashes of all items in the order of their names, which are not fetched."""
     ordered = relation.project(ITEM).distinct().order(ITEM)
     return ordered.project(f"hash({ITEM}) AS hash").fetchnumpy()["hash"], []
 
 
-def _known_names(relation: DuckDBPyRelation, role: str) -> tuple[NDArray[np.uint64], list[str]]:
+def _distinct_names(relation: DuckDBPyRelation, role: str) -> tuple[NDArray[np.uint64], list[str]]:
     """The hashes of all values in the order of their texts, null last, and these texts."""
-    known = relation.project(role).distinct().project(f"{role}, hash({role})").fetchall()
-    known.sort(key=lambda pair: (pair[0] is None, str(pair[0])))
-    return np.array([found for _, found in known], np.uint64), [str(name) for name, _ in known if name is not None]
+    pairs = relation.project(role).distinct().project(f"{role}, hash({role})").fetchall()
+    pairs.sort(key=lambda pair: (pair[0] is None, str(pair[0])))
+    return np.array([hash_ for _, hash_ in pairs], np.uint64), [str(name) for name, _ in pairs if name is not None]
 
 
-def _places(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> Codes | None:
-    """The place of each hash among the known ones; None if some of these are equal."""
+def _places(hashes: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> Codes | None:
+    """The place of each hash among the distinct values; None if two of these have one hash, or hashes are others."""
     order, starts = by_hash(hashes)
-    if len(starts) != len(known):
+    ranks = np.argsort(distinct).astype(np.int32)
+    if not np.array_equal(hashes[order[starts]], distinct[ranks]):
         return None
     codes = np.empty(len(hashes), dtype=np.int32)
-    codes[order] = np.repeat(np.argsort(known).astype(np.int32), np.diff(starts, append=len(order)))
+    codes[order] = np.repeat(ranks, np.diff(starts, append=len(order)))
     return codes
 
 
@@ -91,30 +92,30 @@ def hashed_rows(connection: DuckDBPyConnection, names: DuckDBPyConnection, query
     from concurrent.futures import ThreadPoolExecutor
 
     relation = connection.sql(query)
-    given = relation.aggregate(f"{LABEL}, hash({LABEL}), count(*)", LABEL).fetchall()
-    known = sorted((str(label), found) for label, found, _ in given if label is not None)
-    labels = np.array([found for _, found in known], np.uint64)
+    by_label = relation.aggregate(f"{LABEL}, hash({LABEL}), count(*)", LABEL).fetchall()
+    pairs = sorted((str(label), hash_) for label, hash_, _ in by_label if label is not None)
+    labels = np.array([hash_ for _, hash_ in pairs], np.uint64)
     bits = next((bits for bits in range(1, MOST_LABEL_BITS) if _differ(labels, bits)), None)
-    if bits is None or not known:
+    if bits is None or not pairs:
         return None
-    distinct = f"CREATE OR REPLACE TEMP TABLE items AS SELECT DISTINCT {ITEM} FROM ({query}) WHERE {USABLE}"
+    listing = f"CREATE OR REPLACE TEMP TABLE items AS SELECT DISTINCT {ITEM} FROM ({query}) WHERE {USABLE}"
     with ThreadPoolExecutor(1) as pool:
-        listed = pool.submit(names.execute, distinct)
+        listed = pool.submit(names.execute, listing)
         keys = _keys(relation.filter(USABLE), labels, bits)
         listed.result()
     items = names.table("items")
     if keys is None or items.count("*").fetchall() != [(len(run_starts(keys >> bits)),)]:
         return None
     usable = relation if len(keys) == total else relation.filter(USABLE)  # a filter reads the items again
-    lost = sum(size for label, _, size in given if label is None)
+    unlabelled = sum(size for label, _, size in by_label if label is None)
     return HashedRows(
         keys,
         bits,
-        [label for label, _ in known],
+        [label for label, _ in pairs],
         _annotator_counts(usable) if ANNOTATOR in relation.columns else None,
         lambda every: sampled_items(items, every),
         lambda: usable.project(f"{ANNOTATOR}, {LABEL}").distinct().fetchall(),
-        {"missing_label": lost, "missing_item": total - lost - len(keys)},
+        {"missing_label": unlabelled, "missing_item": total - unlabelled - len(keys)},
     )
 
 
@@ -129,9 +130,9 @@ def _keys(rows: DuckDBPyRelation, labels: NDArray[np.uint64], bits: int) -> NDAr
     columns = [f"(hash({ITEM}) >> {bits} << {bits}) | (hash({LABEL}) % {low}) AS key"]
     if ANNOTATOR in rows.columns:
         columns.append(f"if({ANNOTATOR} IS NULL, 0, hash({ITEM}, {ANNOTATOR}) | 1) AS pair")
-    found = rows.project(", ".join(columns)).fetchnumpy()
-    keys: NDArray[np.uint64] = found.pop("key")
-    if not len(keys) or _has_repeats(found.pop("pair", np.empty(0, np.uint64))):
+    hashes = rows.project(", ".join(columns)).fetchnumpy()
+    keys: NDArray[np.uint64] = hashes.pop("key")
+    if not len(keys) or _has_repeats(hashes.pop("pair", np.empty(0, np.uint64))):
         return None
     place = np.zeros(low, np.uint64)
     place[(labels % low).astype(np.intp)] = np.arange(len(labels))
@@ -150,5 +151,5 @@ def _has_repeats(pairs: NDArray[np.uint64]) -> bool:
 
 def _annotator_counts(rows: DuckDBPyRelation) -> dict[str, int] | None:
     """Annotations of each annotator, by name; None if all are unknown."""
-    made = rows.aggregate(f"{ANNOTATOR}, count(*)", ANNOTATOR).fetchall()
-    return dict(sorted((str(name), size) for name, size in made if name is not None)) or None
+    counts = rows.aggregate(f"{ANNOTATOR}, count(*)", ANNOTATOR).fetchall()
+    return dict(sorted((str(name), size) for name, size in counts if name is not None)) or None

@@ -90,8 +90,8 @@ def _fast_values(file: File, decode: Callable[[bytes], list[Any]]) -> Iterator[A
             rest = rest[end:]
     parts = PARTS.decode(b"[" + rest)
     starts = range(0, len(parts), TOGETHER)
-    some = (b"[" + b",".join(parts[start : start + TOGETHER]) + b"]" for start in starts)
-    yield from chain.from_iterable(map(decode, some))
+    blocks = (b"[" + b",".join(parts[start : start + TOGETHER]) + b"]" for start in starts)
+    yield from chain.from_iterable(map(decode, blocks))
 
 
 def _first_values(text: bytes, key: bytes, decode: Callable[[bytes], list[Any]]) -> tuple[list[Any], int]:
@@ -117,8 +117,8 @@ def _ends(text: bytes, key: bytes) -> Iterator[int]:
     """Where an object may end, last first: behind the key that ends the first one, where a comma and another follow."""
     place = len(text)
     while key and (place := text.rfind(key, 0, place)) >= 0:
-        if found := BETWEEN.search(text, place):
-            yield found.end() - 1
+        if gap := BETWEEN.search(text, place):
+            yield gap.end() - 1
 
 
 def _one_object(file: File) -> Any:

@@ -155,9 +155,9 @@ def _records(source: File, cautions: list[Caution]) -> Iterator[tuple[object, An
         values = document(source, "is the file complete? One object per line (JSON lines, .jsonl) works too")
         return ((f"object {number}", value) for number, value in enumerate(values, 1))
     lines = _lines(source)
-    found = list(itertools.islice(lines, 2))
-    if len(found) > 1 and isinstance(found[0][1], dict):
-        return itertools.chain(found, lines)
+    first = list(itertools.islice(lines, 2))
+    if len(first) > 1 and isinstance(first[0][1], dict):
+        return itertools.chain(first, lines)
     values = _spread(source)
     if len(values) == 1 and isinstance(values[0], dict):
         return iter(_unwrapped(source, values[0], cautions))
@@ -181,9 +181,9 @@ def _unwrapped(source: File, value: dict[str, Any], cautions: list[Caution]) -> 
     """The rows inside {"data": […]}; refuses an object of columns; a plain object is a row."""
     rows = {key: part for key, part in value.items() if isinstance(part, list) and part and isinstance(part[0], dict)}
     if len(rows) == 1:
-        key, found = next(iter(rows.items()))
+        key, objects = next(iter(rows.items()))
         cautions.append(Caution("json_rows", f"{source.name}: rows were read from {shown(key)}"))
-        return list(enumerate(found, 1))
+        return list(enumerate(objects, 1))
     if rows or (value and all(isinstance(part, (list, dict)) for part in value.values())):
         raise DataError(
             f"{source.name}: one object of {listed(list(value))}, not a list of rows; write one object per annotation "

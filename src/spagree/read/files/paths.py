@@ -86,8 +86,8 @@ def refuse_equal(files: Sequence[File]) -> None:
     for file in files:
         if file.is_temporary:
             continue
-        found = file.path.stat()
-        key = found.st_dev, found.st_ino
+        status = file.path.stat()
+        key = status.st_dev, status.st_ino
         if key in seen:
             raise UsageError(f"{seen[key]} and {file.name} are the same file, which would count twice; name it once")
         seen[key] = file.name
@@ -106,8 +106,8 @@ def refuse_changed(before: Mapping[Path, Stamp]) -> None:
 
 
 def _stamp(path: Path) -> Stamp:
-    found = path.stat()
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
+    status = path.stat()
+    return (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _expand(source: Any, scratch: Path) -> list[File]:
@@ -141,8 +141,8 @@ def _matches(pattern: str, scratch: Path) -> list[File]:
     folder, name = os.path.split(pattern)
     if os.path.lexists(folder):  # brackets in the name of a folder are part of its name
         pattern = os.path.join(glob.escape(folder), name)  # noqa: PTH118
-    found = glob.glob(pattern, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
-    paths = sorted(path for path in found if not Path(path).is_dir())
+    matches = glob.glob(pattern, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
+    paths = sorted(path for path in matches if not Path(path).is_dir())
     if not paths:
         raise FileError(
             f"{addresses.public(pattern)}: no file matches; check the pattern (quoted, so the shell does not expand it)"

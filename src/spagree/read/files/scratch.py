@@ -26,7 +26,7 @@ def delimited_copy(rows: Iterable[Sequence[str]], scratch: Path) -> Path:
     return path
 
 
-_made: dict[int, Path] = {}  # by process: a fork must neither share nor remove its parent's folder
+_folders: dict[int, Path] = {}  # by process: a fork must neither share nor remove its parent's folder
 
 
 def spill_folder() -> Path:
@@ -37,10 +37,10 @@ def spill_folder() -> Path:
     the parent folder when the process ends.
     """
     process = os.getpid()
-    if process not in _made or not _made[process].is_dir():
-        _made[process] = Path(tempfile.mkdtemp(prefix="spagree-spill-"))
-        atexit.register(_remove, _made[process], process)
-    return _made[process] / "duckdb"
+    if process not in _folders or not _folders[process].is_dir():
+        _folders[process] = Path(tempfile.mkdtemp(prefix="spagree-spill-"))
+        atexit.register(_remove, _folders[process], process)
+    return _folders[process] / "duckdb"
 
 
 def _remove(folder: Path, process: int) -> None:

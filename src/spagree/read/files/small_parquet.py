@@ -59,14 +59,14 @@ class SmallParquet(Small):
         """The rows with a label and an item, as integers."""
         from spagree.read.files.hash_codes import coded_rows
 
-        found = coded_rows(self.connection.sql(query), self.size)
+        rows = coded_rows(self.connection.sql(query), self.size)
         refuse_changed(self.before)
-        return found
+        return rows
 
     def _hashed(self, query: str) -> HashedRows | None:
         """What a score needs of the rows with a label and an item."""
         from spagree.read.files.hash_codes import hashed_rows
 
-        found = hashed_rows(self.connection, self.connection.cursor(), query, self.size)
+        rows = hashed_rows(self.connection, self.connection.cursor(), query, self.size)
         refuse_changed(self.before)
-        return found
+        return rows

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from spagree.late import nw
-from spagree.read.annotations import ITEM, LABEL, CodedRows, FewRows, Stamp, code_values
+from spagree.read.annotations import ITEM, LABEL, MOST_COMPARED, CodedRows, FewRows, Stamp, code_values
 from spagree.read.files.delimited import TextFile
 from spagree.read.files.paths import refuse_changed
 from spagree.read.files.scratch import new_file
 from spagree.read.tables import Small
 
 MOST_BYTES = 1 << 19
-MOST_ITEMS = 10_000  # of as many or more, an engine compares the spellings of a sample
 AMBIGUOUS = (b'"', b"\r", b"\0")
 
 
@@ -94,8 +93,8 @@ def _coded(cells: Mapping[str, Sequence[str | None]]) -> CodedRows | None:
     kept = [place for place, label in enumerate(labels) if label is not None and items[place] is not None]
     missing = sum(label is None for label in labels)
     lacking = {"missing_label": missing, "missing_item": len(labels) - missing - len(kept)}
-    found = {role: code_values([column[place] for place in kept]) for role, column in cells.items()}
-    names = {role: each for role, (_, each) in found.items()}
-    if len(names[ITEM]) >= MOST_ITEMS:
+    coded = {role: code_values([column[place] for place in kept]) for role, column in cells.items()}
+    names = {role: distinct for role, (_, distinct) in coded.items()}
+    if len(names[ITEM]) // MOST_COMPARED > 1:  # an engine compares the spellings of a sample
         return None
-    return CodedRows({role: codes for role, (codes, _) in found.items()}, names, lambda _: names[ITEM], lacking)
+    return CodedRows({role: codes for role, (codes, _) in coded.items()}, names, lambda _: names[ITEM], lacking)

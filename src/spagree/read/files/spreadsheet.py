@@ -63,10 +63,10 @@ def open_excel(file: File, header: bool, sheet: str | None, scratch: Path) -> Te
 
 def _cautions_hidden(file: File, hidden: int) -> Iterator[Caution]:
     if hidden:
-        found = count(hidden, "hidden row or column", "hidden rows or columns")
+        number = count(hidden, "hidden row or column", "hidden rows or columns")
         yield Caution(
             "hidden_rows",
-            f"{file.name}: the workbook has {found}, perhaps by a filter, and hidden cells are read too; if they do "
+            f"{file.name}: the workbook has {number}, perhaps by a filter, and hidden cells are read too; if they do "
             "not count, copy what is visible to a new workbook",
         )
 
@@ -74,13 +74,13 @@ def _cautions_hidden(file: File, hidden: int) -> Iterator[Caution]:
 def open_sheets(file: File, scratch: Path) -> list[File]:
     """Delimited copies of all sheets that have rows, each with the name of its sheet."""
     _hidden(file)
-    found = {name: rows for name in _sheets(file) if (rows := [row for row in _rows(file, name) if any(row)])}
-    _refuse_notes(file, {name: rows[0] for name, rows in found.items()})
+    sheets = {name: rows for name in _sheets(file) if (rows := [row for row in _rows(file, name) if any(row)])}
+    _refuse_notes(file, {name: rows[0] for name, rows in sheets.items()})
     return [
         replace(
             file, path=delimited_copy(rows, scratch), name=f"{file.name}/{name}", kind="delimited", is_temporary=True
         )
-        for name, rows in found.items()
+        for name, rows in sheets.items()
     ]
 
 
@@ -182,7 +182,7 @@ def _span(archive: zipfile.ZipFile, name: str) -> tuple[int, int, int, int]:
             cells += len(CELLS.findall(text))
             rows = max([rows, *(int(row) for _, row in places), *(int(row) for row in ROW.findall(text))])
             width = max([width, *map(_column, {letters for letters, _ in places})])
-            hidden += [int(found[1]) if (found := FIRST.search(tag)) else 0 for tag in HIDDEN.findall(text)]
+            hidden += [int(first[1]) if (first := FIRST.search(tag)) else 0 for tag in HIDDEN.findall(text)]
     return cells, rows, width, sum(first <= width for first in hidden)
 
 

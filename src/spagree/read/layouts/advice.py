@@ -10,10 +10,11 @@ from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES, Roles
 from spagree.read.contents import (
     OTHER_PEOPLE,
-    Held,
-    held_by,
+    Column,
+    columns_at,
     plain_name,
     plain_text,
+    rows_of,
     sort_out,
     whole_rows,
     without_sums,
@@ -21,7 +22,7 @@ from spagree.read.contents import (
     words_of,
 )
 from spagree.read.layouts.lookalikes import is_list, is_object
-from spagree.read.layouts.question_column import Asked
+from spagree.read.layouts.question_column import QuestionColumn
 from spagree.read.tables import Table, listed, shown
 from spagree.understood import Caution
 
@@ -39,9 +40,7 @@ FEWEST_SHARES, ROUNDING = 5, 0.011
 PANDAS = "pandas frame"
 MOST_TRIED = 8  # columns that may be the item or the annotator
 SURELY_ITEMS = words("item itemid")
-USUAL_ITEMS, USUAL_PEOPLE = (
-    frozenset(name for group in COMMON_NAMES[role] for name in group.split()) for role in (ITEM, ANNOTATOR)
-)
+USUAL_ITEMS, USUAL_PEOPLE = (words(" ".join(COMMON_NAMES[role])) for role in (ITEM, ANNOTATOR))
 
 
 def named_like(name: str, words: Collection[str]) -> bool:
@@ -50,9 +49,9 @@ def named_like(name: str, words: Collection[str]) -> bool:
     >>> named_like("Image 12", ITEM_WORDS), named_like("imagery", ITEM_WORDS), named_like("rater_a", PEOPLE_WORDS)
     (True, False, True)
     """
-    found = words_of(name)
-    rest = [word for word in found if word not in words]
-    return 0 < len(found) > len(rest) and all(word.isdigit() or len(word) == 1 for word in rest)
+    parts = words_of(name)
+    rest = [word for word in parts if word not in words]
+    return 0 < len(parts) > len(rest) and all(word.isdigit() or len(word) == 1 for word in rest)
 
 
 def is_person(name: str) -> bool:
@@ -97,8 +96,7 @@ def unknown_columns(table: Table, lacking: Sequence[str], roles: Roles) -> Colum
         hints.append("if the index holds them: frame.reset_index()")
     hints += [caution.message for caution in table.cautions]
     wanted = " or the ".join(lacking)
-    found = listed(table.columns)
-    return ColumnError(f"{table.name}: no column looks like the {wanted}; columns: {found}", hints)
+    return ColumnError(f"{table.name}: no column looks like the {wanted}; columns: {listed(table.columns)}", hints)
 
 
 def _header_hints(table: Table) -> Iterator[str]:
@@ -129,61 +127,61 @@ def _title_rows(table: Table) -> int | None:
 
 def _layouts(table: Table, roles: Roles) -> list[str]:
     """The likely layouts, the likeliest first."""
-    known = set(roles.positions.values())
-    held = held_by(table, [p for p in range(len(table.columns)) if table.columns[p]])
-    others = [p for p in held if p not in known]
-    switches = [p for p in others if held[p].is_switch]
-    if len(switches) > 1 and (found := _one_hot(table, roles, held, switches)):
+    taken = set(roles.positions.values())
+    columns = columns_at(table, [p for p in range(len(table.columns)) if table.columns[p]])
+    others = [p for p in columns if p not in taken]
+    switches = [p for p in others if columns[p].is_switch]
+    if len(switches) > 1 and (hint := _one_hot(table, roles, columns, switches)):
         question = shown(table.columns[switches[0]])
-        return [found, f"if each column of 0 and 1 is a separate question, choose one: --label {question}"]
+        return [hint, f"if each column of 0 and 1 is a separate question, choose one: --label {question}"]
     if ITEM in roles.positions and ANNOTATOR in roles.positions:
         free = [p for p in others if not follows(table, roles.positions[ITEM], p)]
-        names = [shown(held[p].name) for p in may_be_labels(held, free)]
+        names = [shown(columns[p].name) for p in may_be_labels(columns, free)]
         return [f"if {name} holds the labels: --label {name}" for name in names]
-    if nested := _nested([held[p] for p in others if held[p].values]):
+    if nested := _nested([columns[p] for p in others if columns[p].values]):
         return nested
-    if found := _as_list(table, roles, held):
-        return [found]
-    people = [p for p in held if held[p].is_people and len(held[p].values) == len(held[p].cells)]
+    if hint := _as_list(table, roles, columns):
+        return [hint]
+    people = [p for p in columns if columns[p].is_people and columns[p].is_unique]
     if not people or ITEM in roles.positions:
-        return _broad(table, roles, held, others)
-    rated = sort_out({p: held[p] for p in held if p not in people}, of_forms=True).rated
+        return _broad(table, roles, columns, others)
+    rated = sort_out({p: columns[p] for p in columns if p not in people}, of_forms=True).rated
     named = roles.positions.get(ANNOTATOR)
-    name = held[named if named in people else people[0]].name
+    name = columns[named if named in people else people[0]].name
     hints = [f"if each row is an annotator and each column an item: --format transposed --annotator {shown(name)}"]
     if plain_name(name) in OTHER_PEOPLE:  # who may also be what was rated
         hints.append(f"if each row is an item and each column an annotator: --format wide --item {shown(name)}")
     return hints if len(rated) > 1 else []
 
 
-def _nested(held: Sequence[Held]) -> list[str]:
+def _nested(columns: Sequence[Column]) -> list[str]:
     """What to do with columns that hold objects or lists."""
-    for column in held:
+    for column in columns:
         if all(map(is_object, column.values)):
             return [
                 f"column {shown(column.name)} holds objects: write one row per annotation, with its parts as columns"
             ]
-    told = "holds lists: if they are the labels of several annotators, write one row per label (in pandas: explode)"
-    return [f"column {shown(column.name)} {told}" for column in held if all(map(is_list, column.values))]
+    advice = "holds lists: if they are the labels of several annotators, write one row per label (in pandas: explode)"
+    return [f"column {shown(column.name)} {advice}" for column in columns if all(map(is_list, column.values))]
 
 
-def _as_list(table: Table, roles: Roles, held: Mapping[int, Held]) -> str:
+def _as_list(table: Table, roles: Roles, columns: Mapping[int, Column]) -> str:
     """The columns of a list of annotations under unusual names: item and annotator together identify the rows."""
     rows = len(table.sample)
-    known = roles.positions
-    repeated = [p for p in held if 1 < len(held[p].values) < rows]
-    again = sorted(repeated, key=lambda p: held[p].is_elsewhere)[:MOST_TRIED]  # an item may be an address
-    items, people = ([known[role]] if role in known else again for role in (ITEM, ANNOTATOR))
+    positions = roles.positions
+    repeated = [p for p in columns if 1 < len(columns[p].values) < rows]
+    again = sorted(repeated, key=lambda p: columns[p].is_elsewhere)[:MOST_TRIED]  # an item may be an address
+    items, people = ([positions[role]] if role in positions else again for role in (ITEM, ANNOTATOR))
     for item, person in product(items, people):
-        sizes = len(held[item].values), len(held[person].values)
+        sizes = len(columns[item].values), len(columns[person].values)
         if item == person or sizes[0] <= sizes[1] or table.different([item, person]) < rows or rows < FEW_ROWS:
             continue
-        free = [known[LABEL]] if LABEL in known else [p for p in again if p not in (item, person)]
-        labels = [p for p in may_be_labels(held, free) if not follows(table, item, p) and not follows(table, person, p)]
+        free = [positions[LABEL]] if LABEL in positions else [p for p in again if p not in (item, person)]
+        labels = [p for p in may_be_labels(columns, free) if not any(follows(table, key, p) for key in (item, person))]
         if labels:
             chosen = {ITEM: item, ANNOTATOR: person, LABEL: labels[0]}
-            told = " ".join(f"--{role} {shown(table.columns[p])}" for role, p in chosen.items())
-            return f"if each row is one annotation: {told}"
+            options = " ".join(f"--{role} {shown(table.columns[p])}" for role, p in chosen.items())
+            return f"if each row is one annotation: {options}"
     return ""
 
 
@@ -192,33 +190,34 @@ def follows(table: Table, key: int, position: int) -> bool:
     return table.different([key, position]) == table.different([key])
 
 
-def may_be_labels(held: Mapping[int, Held], others: Sequence[int]) -> list[int]:
+def may_be_labels(columns: Mapping[int, Column], others: Sequence[int]) -> list[int]:
     """The columns that may hold labels: few, repeated values that are not times."""
-    sizes = {p: len(held[p].values) for p in others if held[p].values and not held[p].is_elsewhere}
-    return [p for p, size in sizes.items() if 1 < size <= max(2, sum(held[p].values.values()) // 3)][:3]
+    sizes = {p: len(columns[p].values) for p in others if columns[p].values and not columns[p].is_elsewhere}
+    return [p for p, size in sizes.items() if 1 < size <= max(2, sum(columns[p].values.values()) // 3)][:3]
 
 
-def _one_hot(table: Table, roles: Roles, held: Mapping[int, Held], switches: Sequence[int]) -> str:
+def _one_hot(table: Table, roles: Roles, columns: Mapping[int, Column], switches: Sequence[int]) -> str:
     """The command for a column of 0 and 1 per class, where a row is one annotation of an item."""
     is_annotation = "if each class has a column of 0 and 1: --format one-hot"
     if ITEM in roles.positions:
-        is_repeated = not held[roles.positions[ITEM]].is_id
+        is_repeated = not columns[roles.positions[ITEM]].is_id
         return is_annotation if ANNOTATOR in roles.positions or is_repeated else ""
-    free = [p for p in held if p not in switches and p not in roles.positions.values() and not held[p].is_elsewhere]
-    if ANNOTATOR not in roles.positions or not free or held[roles.positions[ANNOTATOR]].is_id:
+    taken = (*switches, *roles.positions.values())
+    free = [p for p in columns if p not in taken and not columns[p].is_elsewhere]
+    if ANNOTATOR not in roles.positions or not free or columns[roles.positions[ANNOTATOR]].is_id:
         return ""
-    item = max(free, key=lambda p: len(held[p].values))
+    item = max(free, key=lambda p: len(columns[p].values))
     return f"{is_annotation} --item {shown(table.columns[item])}"
 
 
-def _broad(table: Table, roles: Roles, held: Mapping[int, Held], others: Sequence[int]) -> list[str]:
+def _broad(table: Table, roles: Roles, columns: Mapping[int, Column], others: Sequence[int]) -> list[str]:
     if len(others) < 2:  # noqa: PLR2004
         return []
-    free = [held[p] for p in others if not held[p].is_elsewhere and len(held[p].values) == len(held[p].cells) > 0]
-    ids = [column.position for column in free if not column.shared(held[p] for p in others)]
+    free = [columns[p] for p in others if columns[p].is_unique and columns[p].cells and not columns[p].is_elsewhere]
+    ids = [column.position for column in free if not column.shared(columns[p] for p in others)]
     ids += [column.position for column in free[:1] if column.position == 0 and column.is_id]
     item = roles.positions.get(ITEM, next(iter(ids), None))
-    rated = [held[p] for p in others if p != item]
+    rated = [columns[p] for p in others if p != item]
     key = "" if item is None else shown(table.columns[item])
     as_item, as_annotator = (f" --{role} {key}" if key else "" for role in (ITEM, ANNOTATOR))
     wide = f"if each column is an annotator: --format wide{as_item}"
@@ -237,15 +236,15 @@ def _broad(table: Table, roles: Roles, held: Mapping[int, Held], others: Sequenc
     return [turned, wide] if all(named_like(column.name, ITEM_WORDS) for column in rated) else [wide, turned]
 
 
-def _filled(column: Held) -> Held:
+def _filled(column: Column) -> Column:
     """A column with 0 in its empty cells, as pivot tables mean them."""
-    return Held(column.position, column.name, tuple(plain_text(value) or "0" for value in column.cells))
+    return Column(column.position, column.name, tuple(plain_text(value) or "0" for value in column.cells))
 
 
-def _are_shares(held: Sequence[Held]) -> bool:
+def _are_shares(columns: Sequence[Column]) -> bool:
     """Whether numbers add up to 1 in every row."""
     try:
-        rows = [[_share(str(value)) for value in row] for row in zip(*(column.cells for column in held), strict=True)]
+        rows = [[_share(str(value)) for value in row] for row in rows_of(columns)]
     except ValueError:
         return False
     are_shares = len(rows) >= FEWEST_SHARES and all(abs(sum(row) - 1) < ROUNDING for row in rows)
@@ -261,13 +260,13 @@ def _share(text: str) -> float:
     return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
 
 
-def _may_be_counts(held: Sequence[Held]) -> bool:
+def _may_be_counts(columns: Sequence[Column]) -> bool:
     """Whether all rows have the same sum, or some cells are 0 while others exceed 1."""
-    if not all(column.is_whole for column in held):
+    if not all(column.is_whole for column in columns):
         return False
-    rows = whole_rows(held)
+    rows = whole_rows(columns)
     sums = {sum(row) for row in rows}
-    is_even = len(sums) == 1 and len(rows) > 1 and sums != {len(held)}
+    is_even = len(sums) == 1 and len(rows) > 1 and sums != {len(columns)}
     return is_even or (any(0 in row for row in rows) and any(max(row) > 1 for row in rows))
 
 
@@ -287,7 +286,7 @@ def caution_unique_items(table: Table, places: Mapping[str, Sequence[int]]) -> I
 
 
 def refuse_few_items(
-    table: Table, places: Mapping[str, Sequence[int]], guessed: Collection[str], asked: Asked | None
+    table: Table, places: Mapping[str, Sequence[int]], guessed: Collection[str], question: QuestionColumn | None
 ) -> None:
     """Refuse a guessed item with a handful of values that every annotator labels again and again."""
     name, rows = table.columns[places[ITEM][0]], len(table.sample)
@@ -296,7 +295,7 @@ def refuse_few_items(
     few = table.different(places[ITEM])
     if few > FEW_ITEMS or 2 * table.different([*places[ITEM], *places[ANNOTATOR]]) > rows:
         return
-    if asked is not None and table.different([asked.position]) < few:
+    if question is not None and table.different([question.position]) < few:
         return
     better = " ".join(f"--item {shown(table.columns[p])}" for p in _telling(table, places))
     otherwise = _ids_anew(table) or "name the columns that identify an item with --item, repeated if several"
@@ -358,9 +357,9 @@ def _telling(table: Table, places: Mapping[str, Sequence[int]]) -> list[int]:
     for items in [*([p] for p in free), *([*places[ITEM], p] for p in free)]:
         if rows == table.different([*items, *places[ANNOTATOR]]) > table.different(items):
             return items
-    found = list(places[ITEM])
+    keys = list(places[ITEM])
     for p in free[:MOST_TRIED]:  # several more, each of which tells some annotations apart
-        if table.different([*found, *places[ANNOTATOR]]) < table.different([*found, p, *places[ANNOTATOR]]):
-            found.append(p)
-    is_told = rows == table.different([*found, *places[ANNOTATOR]]) > table.different(found)
-    return found if is_told else []
+        if table.different([*keys, *places[ANNOTATOR]]) < table.different([*keys, p, *places[ANNOTATOR]]):
+            keys.append(p)
+    are_unique = rows == table.different([*keys, *places[ANNOTATOR]]) > table.different(keys)
+    return keys if are_unique else []

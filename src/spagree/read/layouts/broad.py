@@ -11,20 +11,13 @@ from spagree.errors import ColumnError, UsageError
 from spagree.late import nw
 from spagree.read import cells, columns, contents
 from spagree.read.annotations import ANNOTATOR, COUNT, GROUP, ITEM, LABEL, LINK, ROW, TIME
-from spagree.read.contents import Held, held_by
+from spagree.read.contents import Column, columns_at
 from spagree.read.frames import is_spark
-from spagree.read.layouts.advice import (
-    ITEM_WORDS,
-    apart_rows,
-    is_numbered,
-    named_like,
-)
+from spagree.read.layouts.advice import ITEM_WORDS, apart_rows, is_numbered, named_like
 from spagree.read.layouts.long import joined
 from spagree.read.layouts.marked_rows import caution_trials
 from spagree.read.layouts.odd_columns import (
-    caution_consensus,
-    caution_copies,
-    caution_unassigned,
+    caution_annotators,
     refuse_grid,
     refuse_repeated_names,
     refuse_same_names,
@@ -75,9 +68,9 @@ class _Broad:
     def names(self, variable: str) -> dict[str, str]:
         """The columns of each role."""
         names = self.table.columns
-        found = {self.key: " + ".join(names[p] for p in self.keys) or "row number"}
-        found[variable] = listed([names[p] for p in self.others], limit=5)
-        ordered = {role: found[role] for role in (ITEM, ANNOTATOR, LABEL) if role in found}
+        by_role = {self.key: " + ".join(names[p] for p in self.keys) or "row number"}
+        by_role[variable] = listed([names[p] for p in self.others], limit=5)
+        ordered = {role: by_role[role] for role in (ITEM, ANNOTATOR, LABEL) if role in by_role}
         return ordered | {role: names[place] for role, place in self.beside.items()}
 
 
@@ -85,10 +78,14 @@ def wide(table: Table, request: Request) -> Layout:
     """One row per item, one column per annotator; an empty cell was not annotated."""
     broad = _broad(table, request, ITEM, "annotator")
     labels, cautions = broad.labels(ANNOTATOR, request)
-    held = list(held_by(table, broad.others).values())
-    cautions += (*_looks_like_counts(held), *_looks_transposed(broad, request), *caution_second_header(table, held))
-    cautions += (*caution_consensus(held), *caution_copies(held), *caution_unassigned(held))
-    cautions += tuple(summaries(table, broad.keys, held, are_counts=False))
+    sampled = list(columns_at(table, broad.others).values())
+    cautions += (
+        *_looks_like_counts(sampled),
+        *_looks_transposed(broad, request),
+        *caution_second_header(table, sampled),
+        *caution_annotators(sampled),
+        *summaries(table, broad.keys, sampled, are_counts=False),
+    )
     apart = apart_rows(table, broad.keys)
     return Layout(labels, "wide", broad.names(ANNOTATOR), broad.guessed, cautions, apart=apart)
 
@@ -103,7 +100,7 @@ def transposed(table: Table, request: Request) -> Layout:
     names = tuple(f"{n} (column {i})" if n.casefold() in twice else n for i, n in enumerate(table.columns, 1))
     broad = _broad(replace(table, columns=names), request, ANNOTATOR, "item")
     labels, cautions = broad.labels(ITEM, request)
-    cautions += tuple(caution_trials(table, [each.column for each in request.conditions()]))
+    cautions += tuple(caution_trials(table, [condition.column for condition in request.conditions()]))
     if twice:
         same = sum(sizes[name] for name in twice)
         message = f"{same} columns have the same name as another and were numbered"
@@ -119,13 +116,13 @@ def counts(table: Table, request: Request) -> Layout:
         cells.refuse_text_counts(frame, table, broad.others)
         frame, _ = cells.in_one_type(frame, broad.others)
     checked = cells.whole_counts(broad.tall(frame, LABEL, COUNT), table)
-    held = list(held_by(table, broad.others).values())
-    refuse_total(table, held)
+    sampled = list(columns_at(table, broad.others).values())
+    refuse_total(table, sampled)
     cautions = (
         *broad.cautions,
-        *_looks_like_labels(held),
-        *_looks_like_shares(held),
-        *summaries(table, broad.keys, held, are_counts=True),
+        *_looks_like_labels(sampled),
+        *_looks_like_shares(sampled),
+        *summaries(table, broad.keys, sampled, are_counts=True),
     )
     return Layout(checked, "counts", broad.names(LABEL), broad.guessed, cautions)
 
@@ -212,32 +209,33 @@ def _sorted(
     every = [p for p in free if table.columns[p] and not table.columns[p].startswith("Unnamed: ")]
     unnamed = [p for p in free if p not in every]
     nameless = tuple(_nameless(table, unnamed, what))
-    held = held_by(table, every)
-    refuse_second_header(table, held.values(), held_by(table, unnamed).values())
+    sampled = columns_at(table, every)
+    refuse_second_header(table, sampled.values(), columns_at(table, unnamed).values())
     if not has_key:
-        _refuse_hidden_keys(table, held, key, what)
+        _refuse_hidden_keys(table, sampled, key, what)
     if what == "class":
-        numbers = {p: column for p, column in held.items() if any(map(_is_number, column.values))}
+        numbers = {p: column for p, column in sampled.items() if any(map(_is_number, column.values))}
         classes = contents.without_sums(numbers)
-        strange = {p: "no numbers" if p not in numbers else "not one of the counts" for p in held if p not in classes}
+        others = [p for p in sampled if p not in classes]
+        strange = {p: "not one of the counts" if p in numbers else "no numbers" for p in others}
         return tuple(classes), (*_aside(table, strange, what), *nameless)
     if len(every) <= 1:
         return every, nameless
     if what == "annotator":
         refuse_grid(table, every)
-    found = contents.sort_out(held, of_forms=key == ANNOTATOR)
-    if len(found.groups) > 1:  # they answer different questions, unless nobody ever agreed
-        groups = [listed([table.columns[p] for p in group], limit=6) for group in found.groups[:4]]
-        options = " ".join(f"--label {shown(table.columns[p])}" for p in found.rated[:6])
+    kinds = contents.sort_out(sampled, of_forms=key == ANNOTATOR)
+    if len(kinds.groups) > 1:  # they answer different questions, unless nobody ever agreed
+        groups = [listed([table.columns[p] for p in group], limit=6) for group in kinds.groups[:4]]
+        options = " ".join(f"--label {shown(table.columns[p])}" for p in kinds.rated[:6])
         raise ColumnError(
             f"{table.name}: these groups of columns share no value, so they do not answer the same question: "
             f"{' | '.join(groups)}; name the {what} columns that belong together, e.g. {options}"
         )
-    ids = [p for p in found.rated if held[p].is_id] if has_key else []
-    if len(ids) == len(found.rated):
+    ids = [p for p in kinds.rated if sampled[p].is_id] if has_key else []
+    if len(ids) == len(kinds.rated):
         ids = []
-    aside = {**found.aside, **dict.fromkeys(ids, "a different value in each row")}
-    rated = [p for p in found.rated if p not in aside]
+    aside = {**kinds.aside, **dict.fromkeys(ids, "a different value in each row")}
+    rated = [p for p in kinds.rated if p not in aside]
     if what == "annotator":
         refuse_repeated_names(table, rated)
     return rated, (*_aside(table, aside, what), *nameless)
@@ -245,8 +243,8 @@ def _sorted(
 
 def _nameless(table: Table, positions: Sequence[int], what: str) -> Iterator[Caution]:
     """A caution for columns without a name that hold more than row numbers: perhaps the header lost a name."""
-    held = held_by(table, positions).values()
-    lost = [column.position + 1 for column in held if column.values and len(column.values) < len(column.cells)]
+    sampled = columns_at(table, positions).values()
+    lost = [column.position + 1 for column in sampled if column.values and len(column.values) < len(column.cells)]
     if lost:
         places = ", ".join(map(str, lost[:8]))
         message = f"columns without a name were ignored (column {places}): give each {what} a name in the header"
@@ -270,9 +268,9 @@ def _aside(table: Table, aside: Mapping[int, str], what: str) -> Iterator[Cautio
         )
 
 
-def _refuse_hidden_keys(table: Table, held: dict[int, Held], key: str, what: str) -> None:
+def _refuse_hidden_keys(table: Table, sampled: dict[int, Column], key: str, what: str) -> None:
     """Refuse a column with a different value in every row: it is the item (or the person) under an unusual name."""
-    for column in held.values():
+    for column in sampled.values():
         if not column.is_id or column.is_elsewhere != column.is_people:
             continue
         name = shown(column.name)
@@ -290,8 +288,8 @@ def _refuse_hidden_keys(table: Table, held: dict[int, Held], key: str, what: str
 def _refuse_data_as_names(table: Table, positions: Sequence[int]) -> None:
     """Refuse a header that holds labels like the lines below it."""
     names = [table.columns[p] for p in positions]
-    held = held_by(table, positions)
-    values = set().union(*(column.values for column in held.values()))
+    sampled = columns_at(table, positions)
+    values = set().union(*(column.values for column in sampled.values()))
     is_counting = any(names == [str(n) for n in range(start, start + len(names))] for start in (0, 1))
     if table.is_text and len(names) > 1 and not is_counting and set(names) <= values:
         raise ColumnError(
@@ -302,9 +300,9 @@ def _refuse_data_as_names(table: Table, positions: Sequence[int]) -> None:
 
 def _header_as_data(table: Table, positions: Sequence[int]) -> Iterator[Caution]:
     """With --no-header, a caution if no cell of the first line occurs again: it may be a header after all."""
-    held = held_by(table, positions)
-    first = [contents.plain_text(column.cells[0]) for column in held.values() if column.cells]
-    again = Counter(value for column in held.values() for value in column.values.elements())
+    sampled = columns_at(table, positions)
+    first = [contents.plain_text(column.cells[0]) for column in sampled.values() if column.cells]
+    again = Counter(value for column in sampled.values() for value in column.values.elements())
     if is_numbered(table.columns) and len(table.sample) >= FEWEST_ROWS and all(again[value] == 1 for value in first):
         yield Caution(
             "looks_like_header",
@@ -313,11 +311,11 @@ def _header_as_data(table: Table, positions: Sequence[int]) -> Iterator[Caution]
         )
 
 
-def _looks_like_counts(held: Sequence[Held]) -> Iterator[Caution]:
+def _looks_like_counts(sampled: Sequence[Column]) -> Iterator[Caution]:
     """A caution for whole numbers with the same sum in every row."""
-    if len(held) < 2 or not all(column.is_whole for column in held) or len(held[0].cells) < FEWEST_ROWS:  # noqa: PLR2004
+    if len(sampled) < 2 or not all(column.is_whole for column in sampled) or len(sampled[0].cells) < FEWEST_ROWS:  # noqa: PLR2004
         return
-    rows = set(contents.whole_rows(held))
+    rows = set(contents.whole_rows(sampled))
     sums = {sum(row) for row in rows}
     if len(sums) == 1 and len(rows) > 1:
         yield Caution(
@@ -326,10 +324,10 @@ def _looks_like_counts(held: Sequence[Held]) -> Iterator[Caution]:
         )
 
 
-def _looks_like_labels(held: Sequence[Held]) -> Iterator[Caution]:
+def _looks_like_labels(sampled: Sequence[Column]) -> Iterator[Caution]:
     """A caution for many counts without any 0, which are more likely ratings."""
-    enough = len(held) >= FEWEST_CLASSES and len(held[0].cells) >= FEWEST_ROWS
-    if enough and all(column.is_whole and "0" not in column.values for column in held):
+    enough = len(sampled) >= FEWEST_CLASSES and len(sampled[0].cells) >= FEWEST_ROWS
+    if enough and all(column.is_whole and "0" not in column.values for column in sampled):
         yield Caution(
             "looks_like_labels",
             "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are "
@@ -337,13 +335,13 @@ def _looks_like_labels(held: Sequence[Held]) -> Iterator[Caution]:
         )
 
 
-def _looks_like_shares(held: Sequence[Held]) -> Iterator[Caution]:
+def _looks_like_shares(sampled: Sequence[Column]) -> Iterator[Caution]:
     """A caution for percentages: rows that add up to 100, in steps that a few annotations have."""
-    if not all(column.is_whole for column in held) or len(held[0].cells) < FEWEST_ROWS:
+    if not all(column.is_whole for column in sampled) or len(sampled[0].cells) < FEWEST_ROWS:
         return
-    rows = contents.whole_rows(held)
-    found = {value for row in rows for value in row}
-    steps = (n for n in range(2, MOST_STEPS + 1) if found <= {round(100 * k / n) for k in range(n + 1)})
+    rows = contents.whole_rows(sampled)
+    percentages = {value for row in rows for value in row}
+    steps = (n for n in range(2, MOST_STEPS + 1) if percentages <= {round(100 * k / n) for k in range(n + 1)})
     size = next(steps, None)
     if size is not None and all(abs(sum(row) - 100) <= 1 for row in rows):
         yield Caution(
@@ -356,12 +354,12 @@ def _looks_like_shares(held: Sequence[Held]) -> Iterator[Caution]:
 def _looks_transposed(broad: _Broad, request: Request) -> Iterator[Caution]:
     """A caution for columns named like items, or people in rows: perhaps rows are annotators."""
     names = [broad.table.columns[p] for p in broad.others]
-    people = any(column.is_people for column in held_by(broad.table, broad.keys).values())
+    people = any(column.is_people for column in columns_at(broad.table, broad.keys).values())
     if request.names(LABEL) or not (people or (len(names) > 1 and all(named_like(name, ITEM_WORDS) for name in names))):
         return
     annotator = f" --annotator {shown(broad.table.columns[broad.keys[0]])}" if broad.keys else ""
-    found = "people in rows" if people else f"columns named like items ({listed(names, 3)})"
+    reason = "people in rows" if people else f"columns named like items ({listed(names, 3)})"
     yield Caution(
         "looks_transposed",
-        f"{found}: if each row is an annotator and each column an item, use --format transposed{annotator}",
+        f"{reason}: if each row is an annotator and each column an item, use --format transposed{annotator}",
     )

@@ -12,7 +12,7 @@ from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError, c
 from spagree.late import nw
 from spagree.read import cells, columns
 from spagree.read.annotations import ANNOTATOR, CLUSTER, COUNT, ITEM, LABEL, LINK, ROW, TIME, FewRows
-from spagree.read.contents import held_by, link_column, plain_name, values_by_item, words
+from spagree.read.contents import columns_at, link_column, plain_name, values_by_item, words
 from spagree.read.layouts import advice, lookalikes, question_column
 from spagree.read.layouts.marked_rows import caution_marked
 from spagree.read.layouts.mixed_rows import caution_mixed
@@ -122,7 +122,7 @@ def from_frame(frame: nw.LazyFrame[Any], column: str, is_guess: bool, written: s
     return parsed
 
 
-# Columns that group items: of documents, batches, topics.
+# Columns that group items, by document, batch or topic.
 GROUPS = words(
     "document documentid documentname doc docid docname batch batchid batchname page pageid topic topicid thread "
     "threadid conversation conversationid dialogue dialogueid dialog dialogid article articleid chapter chapterid "
@@ -146,33 +146,34 @@ def long(table: Table, request: Request) -> Layout:
         lookalikes.refuse_side_by_side(table, places)
         lookalikes.refuse_item_text(table, places)
     places |= _count_column(table, places)
-    asked = question_column.column(table, places, request.question)
-    advice.refuse_few_items(table, places, roles.guessed, asked)
+    question = question_column.column(table, places, request.question)
+    advice.refuse_few_items(table, places, roles.guessed, question)
     needed = [p for positions in places.values() for p in positions]
     link = link_column(table, places[ITEM], needed)
     if link is not None:
         places[LINK] = (link,)
         needed.append(link)
     names = {role: " + ".join(table.columns[p] for p in positions) for role, positions in places.items()}
-    rows: nw.LazyFrame[Any] | FewRows | None = _few_rows(table, places, request) if asked is None else None
+    rows: nw.LazyFrame[Any] | FewRows | None = _few_rows(table, places, request) if question is None else None
     cautions: tuple[Caution, ...] = ()
     if rows is None:
-        loaded = table.load(list(dict.fromkeys(needed if asked is None else [*needed, asked.position])))
-        chosen = loaded if asked is None else question_column.choose(loaded, table, places, asked)
+        loaded = table.load(list(dict.fromkeys(needed if question is None else [*needed, question.position])))
+        chosen = loaded if question is None else question_column.choose(loaded, table, places, question)
         renamed = _renamed(chosen, table, places)
         renamed = cells.whole_counts(renamed, table) if COUNT in places else renamed
         timed, cautions = _timed(renamed, table, names, request, TIME in roles.guessed)
         if TIME not in timed.collect_schema().names():
             names.pop(TIME, None)
         rows = cells.with_missing(timed, request.missing_texts)
-    if asked is not None and asked.value is not None:
-        names["question"] = f"{table.columns[asked.position]} = {asked.value}"
+    if question is not None and question.value is not None:
+        names["question"] = f"{table.columns[question.position]} = {question.value}"
     cautions += () if CLUSTER in places else tuple(_caution_clusters(table, places))
-    cautions += tuple(caution_marked(table, places, [each.column for each in request.conditions()]))
+    chosen_by = [condition.column for condition in request.conditions()]
+    cautions += tuple(caution_marked(table, places, chosen_by))
     cautions += tuple(advice.caution_unique_items(table, places)) if ITEM in roles.guessed else ()
-    cautions += tuple(caution_other_label(table, places)) if LABEL in roles.guessed and asked is None else ()
-    is_guess = ITEM in roles.guessed and asked is None
-    cautions += tuple(caution_mixed(table, places, [each.column for each in request.conditions()], is_guess))
+    cautions += tuple(caution_other_label(table, places)) if LABEL in roles.guessed and question is None else ()
+    is_guess = ITEM in roles.guessed and question is None
+    cautions += tuple(caution_mixed(table, places, chosen_by, is_guess))
     kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())
     return Layout(rows, "long", names, kept, cautions, places, advice.apart(table, places))
 
@@ -214,8 +215,8 @@ def _refuse_other_role(table: Table, lacking: str, roles: columns.Roles) -> None
         if other == position:
             name = shown(table.columns[other])
             raise ColumnError(
-                f"{table.name}: column {name} was named with --{role}, so it cannot be the {lacking}; name another with "
-                f"--{role}, or the column of the {lacking} with --{lacking} (columns: {listed(table.columns)})"
+                f"{table.name}: column {name} was named with --{role}, so it cannot be the {lacking}; name another "
+                f"with --{role}, or the column of the {lacking} with --{lacking} (columns: {listed(table.columns)})"
             )
 
 
@@ -224,10 +225,10 @@ def _count_column(table: Table, places: Mapping[str, Sequence[int]]) -> dict[str
     if ANNOTATOR in places or TIME in places or not table.sample:
         return {}
     named = [p for p in table.free(places) if plain_name(table.columns[p]) in COUNTS]
-    found = [p for p, held in held_by(table, named).items() if held.is_whole]
+    whole = [p for p, column in columns_at(table, named).items() if column.is_whole]
     keys = (*places[ITEM], *places[LABEL])
     is_grouped = table.different(places[ITEM]) < table.different(keys) == len(table.sample)
-    return {COUNT: (found[0],)} if len(found) == 1 and is_grouped else {}
+    return {COUNT: (whole[0],)} if len(whole) == 1 and is_grouped else {}
 
 
 def several_questions(table: Table, request: Request) -> list[str]:
@@ -235,11 +236,11 @@ def several_questions(table: Table, request: Request) -> list[str]:
     if len(request.names(LABEL)) > 1 or request.question is not None:
         return []
     _, places = _roles(table, request)
-    asked = question_column.column(table, places, None)
-    if asked is None:
+    question = question_column.column(table, places, None)
+    if question is None:
         return []
-    frame = table.load(list(dict.fromkeys([*places[ITEM], *places.get(ANNOTATOR, ()), asked.position])))
-    return question_column.values(frame, asked) if question_column.is_asked(frame, places, asked) else []
+    frame = table.load(list(dict.fromkeys([*places[ITEM], *places.get(ANNOTATOR, ()), question.position])))
+    return question_column.values(frame, question) if question_column.has_several(frame, places, question) else []
 
 
 def joined(positions: Sequence[int]) -> nw.Expr:
@@ -277,8 +278,8 @@ def _caution_clusters(table: Table, places: Mapping[str, Sequence[int]]) -> Iter
         if plain_name(table.columns[position]) not in GROUPS:
             continue
         values = values_by_item(table, places[ITEM], position)
-        clusters = {value for each in values.values() for value in each}
-        is_grouping = all(len(each) == 1 for each in values.values()) and 1 < len(clusters) <= len(values) / 2
+        clusters = set().union(*values.values())
+        is_grouping = all(len(of_item) == 1 for of_item in values.values()) and 1 < len(clusters) <= len(values) / 2
         if is_grouping and len(values) >= FEWEST_ITEMS:
             name = shown(table.columns[position])
             yield Caution(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from spagree.errors import ColumnError, DataError
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
-from spagree.read.contents import held_by, plain_name, words
+from spagree.read.contents import columns_at, plain_name, words
 from spagree.read.tables import Table, listed, shown
 
 FEW_ROWS = 20
@@ -28,37 +28,37 @@ def refuse_marks(table: Table, places: Mapping[str, Sequence[int]]) -> None:
     items = places[ITEM]
     for what, shapes in (("spans", SPANS), ("boxes", BOXES)):
         for names in shapes:
-            found = [plain[name] for name in names if name in plain]
-            if len(found) < len(names):
+            marks = [plain[name] for name in names if name in plain]
+            if len(marks) < len(names):
                 continue
-            is_free = set(found) <= set(table.free(places))
-            is_varying = table.different([*items, *found]) > table.different(items)
-            if is_varying and (what == "boxes" or (is_free and _are_spans(table, items, *found))):
+            is_free = set(marks) <= set(table.free(places))
+            is_varying = table.different([*items, *marks]) > table.different(items)
+            if is_varying and (what == "boxes" or (is_free and _are_spans(table, items, *marks))):
                 raise DataError(
-                    f"{table.name}: columns {listed([table.columns[p] for p in found])} mark {what}, but spagree "
+                    f"{table.name}: columns {listed([table.columns[p] for p in marks])} mark {what}, but spagree "
                     f"measures agreement on classes; to compare {what}, use a measure made for {what}"
                 )
 
 
 def _are_spans(table: Table, items: Sequence[int], start: int, end: int) -> bool:
     """Whether these are numbers, each start before its end, that differ between the rows of an item."""
-    places: dict[tuple[object, ...], set[tuple[float, float]]] = {}
+    spans: dict[tuple[object, ...], set[tuple[float, float]]] = {}
     for row in table.sample:
         try:
-            found = (float(str(row[start])), float(str(row[end])))
+            span = (float(str(row[start])), float(str(row[end])))
         except (ValueError, IndexError):
             if row[start : start + 1] in ((None,), ("",), ()):
                 continue
             return False
-        if found[0] > found[1] or found[1] > MOST_OFFSET:
+        if span[0] > span[1] or span[1] > MOST_OFFSET:
             return False
-        places.setdefault(tuple(row[p] for p in items), set()).add(found)
-    return any(len(found) > 1 for found in places.values())
+        spans.setdefault(tuple(row[p] for p in items), set()).add(span)
+    return any(len(of_item) > 1 for of_item in spans.values())
 
 
 def refuse_nested(table: Table, places: Mapping[str, Sequence[int]]) -> None:
     """Refuse labels that are JSON objects (a tool's whole answers), or lists of all labels of an item."""
-    column = held_by(table, places[LABEL])[places[LABEL][0]] if table.sample else None
+    column = columns_at(table, places[LABEL])[places[LABEL][0]] if table.sample else None
     if column is None or not column.values:
         return
     first = shown(next(iter(column.values)))
@@ -85,9 +85,9 @@ def refuse_item_text(table: Table, places: Mapping[str, Sequence[int]]) -> None:
     is_one_each = table.different([*items, *label]) == few < rows and values > NEARLY * few
     is_text = name in OTHERWISE and rows >= FEW_ROWS and values > NEARLY * rows
     if is_one_each or is_text:
-        found = "for each item, the same from all its annotators" if is_one_each else "in nearly every row"
+        where = "for each item, the same from all its annotators" if is_one_each else "in nearly every row"
         raise ColumnError(
-            f"{table.name}: column {shown(table.columns[label[0]])} has a different value {found}, so it does "
+            f"{table.name}: column {shown(table.columns[label[0]])} has a different value {where}, so it does "
             f"not look like the label; name the column of the label with --label (columns: "
             f"{listed(table.columns)})"
         )
@@ -98,15 +98,15 @@ def refuse_side_by_side(table: Table, places: Mapping[str, Sequence[int]]) -> No
     (label,), items = places[LABEL], places[ITEM]
     again = re.compile(re.escape(table.columns[label]) + r"[._ ]?\d+", re.IGNORECASE)
     more = [p for p in table.free(places) if again.fullmatch(table.columns[p])]
-    held = held_by(table, [label, *more]) if table.sample else {}
-    if not any(held[p].shared([held[label]]) for p in more) or table.different(items) < len(table.sample):
+    columns = columns_at(table, [label, *more]) if table.sample else {}
+    if not any(columns[p].shared([columns[label]]) for p in more) or table.different(items) < len(table.sample):
         return
-    named = [
-        f"--{role} {shown(table.columns[p])}" for role, found in ((ITEM, items), (LABEL, (label, *more))) for p in found
-    ]
+    options = [f"--item {shown(table.columns[p])}" for p in items]
+    options += [f"--label {shown(table.columns[p])}" for p in columns]
     raise ColumnError(
-        f"{table.name}: one row per item, and several columns of labels ({listed([table.columns[p] for p in held])}); "
-        f"to compare them: --format wide {' '.join(named)}; to know who gave which label, write one row per label"
+        f"{table.name}: one row per item, and several columns of labels "
+        f"({listed([column.name for column in columns.values()])}); to compare them: --format wide "
+        f"{' '.join(options)}; to know who gave which label, write one row per label"
     )
 
 

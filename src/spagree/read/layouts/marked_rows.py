@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from spagree.read.conditions import Condition
-from spagree.read.contents import OFF, ON, Held, held_by, plain_name, plain_text, words
+from spagree.read.contents import OFF, ON, Column, columns_at, plain_name, plain_text, words
 from spagree.read.tables import Table, shown
 from spagree.understood import Caution
 
@@ -33,11 +33,11 @@ def caution_marked(table: Table, places: Mapping[str, Sequence[int]], chosen: Co
         remedy = f"to leave them out: {_without(column, marked)}"
         name = shown(column.name)
         if column.plain_name in CONTROLS:
-            told = f"column {name} marks control questions, whose answers are known {size}: they were counted; {remedy}"
-            yield Caution("control_questions", told)
+            marks = f"marks control questions, whose answers are known {size}: they were counted"
+            yield Caution("control_questions", f"column {name} {marks}; {remedy}")
         else:
-            told = f"column {name} says that annotations were withdrawn {size}, and they were counted; {remedy}"
-            yield Caution("withdrawn", told)
+            marks = f"says that annotations were withdrawn {size}, and they were counted"
+            yield Caution("withdrawn", f"column {name} {marks}; {remedy}")
 
 
 def caution_trials(table: Table, chosen: Collection[str]) -> Iterator[Caution]:
@@ -56,13 +56,13 @@ def caution_trials(table: Table, chosen: Collection[str]) -> Iterator[Caution]:
 
 def _named(
     table: Table, places: Mapping[str, Sequence[int]], names: Collection[str], chosen: Collection[str]
-) -> Iterable[Held]:
+) -> Iterable[Column]:
     """The free columns with one of these names that --where does not name."""
-    found = [p for p in table.free(places) if plain_name(table.columns[p]) in names and table.columns[p] not in chosen]
-    return held_by(table, found).values() if found and table.sample else ()
+    free = [p for p in table.free(places) if plain_name(table.columns[p]) in names and table.columns[p] not in chosen]
+    return columns_at(table, free).values() if free and table.sample else ()
 
 
-def _marked(column: Held) -> set[str]:
+def _marked(column: Column) -> set[str]:
     """The values that mark a row: words such as true; the known answers, if the other rows have none."""
     if column.plain_name in CONTROLS and not column.is_switch:
         return set(column.values)
@@ -70,10 +70,10 @@ def _marked(column: Held) -> set[str]:
     return {value for value in column.values if value.casefold() in marks}
 
 
-def _without(column: Held, marked: Collection[str]) -> str:
+def _without(column: Column, marked: Collection[str]) -> str:
     """The options that choose the other rows."""
     others = {plain_text(value) for value in column.cells} - set(marked)
-    asked = [Condition(column.name, value) for value in others]
-    if len(asked) > 1:
-        asked = [Condition(column.name, value, is_equal=False) for value in sorted(marked)]
-    return " ".join(f"--where {shown(str(each))}" for each in asked)
+    conditions = [Condition(column.name, value) for value in others]
+    if len(conditions) > 1:
+        conditions = [Condition(column.name, value, is_equal=False) for value in sorted(marked)]
+    return " ".join(f"--where {shown(str(condition))}" for condition in conditions)

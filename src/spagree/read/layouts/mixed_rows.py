@@ -7,31 +7,20 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from spagree.read.annotations import ANNOTATOR, COUNT, ITEM, LABEL
-from spagree.read.columns import COMMON_NAMES
 from spagree.read.conditions import Condition
-from spagree.read.contents import held_by, plain_name, values_by_item, words, words_of
+from spagree.read.contents import columns_at, plain_name, values_by_item, words, words_of
+from spagree.read.layouts.advice import USUAL_ITEMS
 from spagree.read.tables import Table, shown
 from spagree.understood import Caution
 
 ROUNDS = words("round roundid roundno roundnumber pass phase wave stage iteration cycle attempt runde fase")
 ROLES = words("role annotatorrole annotatortype annotationtype type source kind step level") | ROUNDS
-DECIDED = (
-    "adjudic",
-    "consens",
-    "gold",
-    "reconcil",
-    "arbitrat",
-    "curator",
-    "curation",
-    "reviewe",
-    "reviewi",
-    "majority",
-)
+DECIDED = tuple(words("adjudic consens gold reconcil arbitrat curator curation reviewe reviewi majority"))
 PARTS = words(
     "line lineno linenumber turn turnid turnno frame frameno token tokenid tokenindex position page sentenceno "
     "sentencenumber sentenceindex paragraphno segment section sectionid documentname docname thread threadid topic "
     "story chapter article dialogue conversation modela modelb model1 model2 systema systemb system1 system2"
-) | frozenset(name for group in COMMON_NAMES[ITEM] for name in group.split()) - {"hit", "task", "question", "prompt"}
+) | USUAL_ITEMS - {"hit", "task", "question", "prompt"}
 SWAPPED = words("swapped isswapped flipped isflipped reversed isreversed swap flip")
 SIDES = words("a b 1 2 left right first second one two")
 SHARES = words("percent percentage pct share proportion prozent anteil")
@@ -62,15 +51,14 @@ def caution_mixed(
 
 def _varying(table: Table, items: Sequence[int], position: int) -> set[str]:
     """The values of a column that has several on most of the items that come several times; none otherwise."""
-    known = ROLES | PARTS
-    if plain_name(table.columns[position]) not in known:
+    if plain_name(table.columns[position]) not in ROLES | PARTS:
         return set()
     rows: defaultdict[str, int] = defaultdict(int)
     for row in table.sample:
         rows[repr([str(row[p]).strip() for p in items if p < len(row)])] += 1
     several = sum(size > 1 for size in rows.values())
     values = values_by_item(table, items, position)
-    often = sum(len(each) > 1 for each in values.values())
+    often = sum(len(of_item) > 1 for of_item in values.values())
     return set().union(*values.values()) if several and often >= OFTEN * several else set()
 
 
@@ -81,11 +69,11 @@ def _decisions(table: Table, varying: Mapping[int, Collection[str]]) -> Iterator
         marked = sorted(v for v in values if any(word.startswith(DECIDED) for word in words_of(v)))
         if marked and len(marked) < len(values):
             name = table.columns[position]
-            asked = " ".join(f"--where {shown(str(Condition(name, value, is_equal=False)))}" for value in marked)
+            options = " ".join(f"--where {shown(str(Condition(name, value, is_equal=False)))}" for value in marked)
             yield Caution(
                 "decisions",
                 f"column {shown(name)} says that some annotations are later decisions ({shown(marked[0])}), and they "
-                f"were counted; to leave them out: {asked}",
+                f"were counted; to leave them out: {options}",
             )
 
 
@@ -103,7 +91,7 @@ def _rounds(table: Table, varying: Mapping[int, Collection[str]]) -> Iterator[Ca
 def _swapped(table: Table, places: Mapping[str, Sequence[int]], free: Sequence[int]) -> Iterator[Caution]:
     """Two columns swap their values within items, as the sides of a comparison do: then A is not always the same."""
     flags = [p for p in free if plain_name(table.columns[p]) in SWAPPED]
-    if any(len(each) > 1 for p in flags for each in values_by_item(table, places[ITEM], p).values()):
+    if any(len(of_item) > 1 for p in flags for of_item in values_by_item(table, places[ITEM], p).values()):
         name = shown(table.columns[flags[0]])
         yield Caution(
             "sides_swapped",
@@ -117,13 +105,13 @@ def _swapped(table: Table, places: Mapping[str, Sequence[int]], free: Sequence[i
         if SIDES & set(parts):
             named[tuple("" if part in SIDES else part for part in parts)].append(p)
     for left, right in (group for group in named.values() if len(group) == 2):  # noqa: PLR2004
-        held = held_by(table, (left, right, *places[LABEL]))
+        columns = columns_at(table, (left, right, *places[LABEL]))
         sides: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
         for row in table.sample:
             if len(row) == len(table.columns):
                 sides[repr([row[p] for p in places[ITEM]])].add((str(row[left]), str(row[right])))
-        both = sum(any(one != two and (two, one) in found for one, two in found) for found in sides.values())
-        is_chosen = held[places[LABEL][0]].values.keys() & held[left].values.keys()
+        both = sum(any(one != two and (two, one) in pairs for one, two in pairs) for pairs in sides.values())
+        is_chosen = columns[places[LABEL][0]].values.keys() & columns[left].values.keys()
         if both >= FEWEST_SWAPPED and not is_chosen:
             one, two = shown(table.columns[left]), shown(table.columns[right])
             yield Caution(
@@ -136,7 +124,7 @@ def _swapped(table: Table, places: Mapping[str, Sequence[int]], free: Sequence[i
 
 def _rounded(table: Table, items: Sequence[int]) -> Iterator[Caution]:
     """Ids that a spreadsheet rounded: in scientific notation, or with zeros after the fifteenth digit."""
-    values = [value for column in held_by(table, items).values() for value in column.values]
+    values = [value for column in columns_at(table, items).values() for value in column.values]
     rounded = [value for value in values if SCIENTIFIC.fullmatch(value)]
     if len(values) > 1 and all(LONG_NUMBER.fullmatch(value) for value in values):
         rounded = values
@@ -150,13 +138,13 @@ def _rounded(table: Table, items: Sequence[int]) -> Iterator[Caution]:
 
 def _parts(table: Table, places: Mapping[str, Sequence[int]], varying: Sequence[int]) -> Iterator[Caution]:
     """Columns of sentences, lines or texts have several values on one guessed item, each annotated several times."""
-    items, found = list(places[ITEM]), list[int]()
+    items, more = list(places[ITEM]), list[int]()
     for position in (p for p in varying if plain_name(table.columns[p]) in PARTS):
-        parts = table.different([*items, *found, position])
-        if len(table.sample) >= AGAIN * parts and parts > table.different([*items, *found]):
-            found.append(position)
-    if found:
-        names = [shown(table.columns[p]) for p in (*items, *found)]
+        parts = table.different([*items, *more, position])
+        if len(table.sample) >= AGAIN * parts and parts > table.different([*items, *more]):
+            more.append(position)
+    if more:
+        names = [shown(table.columns[p]) for p in (*items, *more)]
         yield Caution(
             "item_parts",
             f"column {names[len(items)]} has several values on one item ({names[0]}), whose annotations are compared "
@@ -169,7 +157,8 @@ def _grouped(table: Table, places: Mapping[str, Sequence[int]], free: Sequence[i
     rows = len(table.sample)
     if table.different(places[ITEM]) == rows or table.different([*places[ITEM], *places[LABEL]]) < rows:
         return
-    sizes = [held.name for held in held_by(table, free).values() if held.is_whole and held.plain_name not in SHARES]
+    columns = columns_at(table, free).values()
+    sizes = [column.name for column in columns if column.is_whole and column.plain_name not in SHARES]
     remedy = (
         f"if column {shown(sizes[0])} says how many annotations a row stands for, call it 'count'"
         if len(sizes) == 1

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
 from spagree.errors import ColumnError
-from spagree.read.contents import FIGURES, Held, plain_text, whole_rows, words_of
+from spagree.read.contents import FIGURES, Column, plain_text, rows_of, whole_rows, words_of
 from spagree.read.layouts.advice import ANSWER_WORDS, PEOPLE_WORDS, SURELY_PEOPLE, is_person, named_like
 from spagree.read.tables import Table, listed, shown
 from spagree.understood import Caution
@@ -19,21 +19,28 @@ FEWEST_APART = 7  # rows in which every other column differs from the majority
 NUMBERED = re.compile(r"(.*?)[ ._\-]?\d+")
 
 
-def caution_consensus(held: Sequence[Held]) -> Iterator[Caution]:
+def caution_annotators(columns: Sequence[Column]) -> Iterator[Caution]:
+    """Cautions for columns that may not be annotators of their own, and a value that may stand for no answer."""
+    if len(columns) > FEWEST_OTHERS and len(columns[0].cells) >= FEWEST_ROWS:
+        yield from _consensus(columns)
+        yield from _copies(columns)
+        yield from _unassigned(columns)
+
+
+def _consensus(columns: Sequence[Column]) -> Iterator[Caution]:
     """A caution for the one column that always has the label of most others, while each of these differs now and then.
 
     With two others it has the label of both where they agree.
     """
-    if len(held) <= FEWEST_OTHERS or len(held[0].cells) < FEWEST_ROWS:
-        return
-    rows = [tuple(map(plain_text, row)) for row in zip(*(column.cells for column in held), strict=True)]
-    apart = [sum(_is_apart(row, place) for row in rows) for place in range(len(held))]
-    found = [column for column, times in zip(held, apart, strict=True) if not times]
-    if len(found) == 1 and sorted(apart)[1] >= FEWEST_APART and _is_filled(found[0], rows):
+    rows = [tuple(map(plain_text, row)) for row in rows_of(columns)]
+    apart = [sum(_is_apart(row, place) for row in rows) for place in range(len(columns))]
+    followers = [column for column, times in zip(columns, apart, strict=True) if not times]
+    if len(followers) == 1 and sorted(apart)[1] >= FEWEST_APART and _is_filled(followers[0], rows):
+        name = shown(followers[0].name)
         yield Caution(
             "looks_like_consensus",
-            f"column {shown(found[0].name)} has the label of most other annotators wherever they have one: if it was "
-            f"decided from theirs, leave it out: --exclude-annotator {shown(found[0].name)}",
+            f"column {name} has the label of most other annotators wherever they have one: if it was decided from "
+            f"theirs, leave it out: --exclude-annotator {name}",
         )
 
 
@@ -46,21 +53,19 @@ def _is_apart(row: Sequence[str], place: int) -> bool:
     return 2 * size > others.total() and label != row[place]
 
 
-def _is_filled(column: Held, rows: Sequence[Sequence[str]]) -> bool:
+def _is_filled(column: Column, rows: Sequence[Sequence[str]]) -> bool:
     """Whether a column has a label wherever two others have."""
     return all(
         plain_text(cell) or sum(map(bool, row)) < FEWEST_OTHERS for cell, row in zip(column.cells, rows, strict=True)
     )
 
 
-def caution_copies(held: Sequence[Held]) -> Iterator[Caution]:
+def _copies(columns: Sequence[Column]) -> Iterator[Caution]:
     """A caution for two columns that never differ while each of the others does."""
-    if len(held) <= FEWEST_OTHERS or len(held[0].cells) < FEWEST_ROWS:
-        return
-    cells = {column.name: tuple(map(plain_text, column.cells)) for column in held}
+    cells = {column.name: tuple(map(plain_text, column.cells)) for column in columns}
     for (one, first), (two, second) in combinations(cells.items(), 2):
-        others = (found for name, found in cells.items() if name not in (one, two))
-        if first == second and all(_differing(first, found) >= FEWEST_APART for found in others):
+        others = (labels for name, labels in cells.items() if name not in (one, two))
+        if first == second and all(_differing(first, labels) >= FEWEST_APART for labels in others):
             yield Caution(
                 "looks_copied",
                 f"columns {shown(one)} and {shown(two)} hold the same label in every row: if one is a copy, leave it "
@@ -72,16 +77,14 @@ def _differing(first: Sequence[str], second: Sequence[str]) -> int:
     return sum(bool(one and two and one != two) for one, two in zip(first, second, strict=True))
 
 
-def caution_unassigned(held: Sequence[Held]) -> Iterator[Caution]:
+def _unassigned(columns: Sequence[Column]) -> Iterator[Caution]:
     """A caution for a value that every row holds equally often, as what stands for "not assigned" does."""
-    if len(held) <= FEWEST_OTHERS or len(held[0].cells) < FEWEST_ROWS:
-        return
-    rows = [Counter(map(plain_text, row)) for row in zip(*(column.cells for column in held), strict=True)]
+    rows = [Counter(map(plain_text, row)) for row in rows_of(columns)]
     values = [value for value in rows[0] if value and len({row[value] for row in rows}) == 1]
-    fixed = [value for value in values if rows[0][value] <= len(held) - FEWEST_OTHERS]
+    fixed = [value for value in values if rows[0][value] <= len(columns) - FEWEST_OTHERS]
     if len(fixed) == 1 and len({value for row in rows for value in row}) > FEWEST_OTHERS:
         value, times = fixed[0], rows[0][fixed[0]]
-        if all(value in column.values for column in held):
+        if all(value in column.values for column in columns):
             yield Caution(
                 "looks_unassigned",
                 f"every row holds {shown(value)} exactly {'once' if times == 1 else f'{times} times'}, as if it stood "
@@ -93,8 +96,8 @@ def refuse_repeated_names(table: Table, positions: Sequence[int]) -> None:
     """Refuse as many columns of one name, numbered, as there are others: sure, sure.1 … beside each annotator."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for p in positions:
-        found = NUMBERED.fullmatch(table.columns[p])
-        groups[found[1] if found else table.columns[p]].append(p)
+        match = NUMBERED.fullmatch(table.columns[p])
+        groups[match[1] if match else table.columns[p]].append(p)
     again = [group for group in groups.values() if len(group) > 1]
     if len(again) != 1 or 2 * len(again[0]) != len(positions):
         return
@@ -110,11 +113,11 @@ def refuse_repeated_names(table: Table, positions: Sequence[int]) -> None:
     )
 
 
-def refuse_total(table: Table, held: Sequence[Held]) -> None:
+def refuse_total(table: Table, columns: Sequence[Column]) -> None:
     """Refuse counts of one class beside the number of all annotations."""
-    if len(held) != FEWEST_OTHERS or not all(column.is_whole for column in held):
+    if len(columns) != FEWEST_OTHERS or not all(column.is_whole for column in columns):
         return
-    part, whole = sorted(held, key=lambda column: set(words_of(column.name)) <= FIGURES)
+    part, whole = sorted(columns, key=lambda column: set(words_of(column.name)) <= FIGURES)
     if set(words_of(whole.name)) <= FIGURES and all(one <= all_ for one, all_ in whole_rows((part, whole))):
         raise ColumnError(
             f"{table.name}: column {shown(whole.name)} counts all annotations, not a class; put the number of those "
@@ -148,7 +151,7 @@ def refuse_grid(table: Table, positions: Sequence[int]) -> None:
         tuple(last): [pairs[first[0], two] for two in last],
     }
     sure = [side for side in columns_of if all(word.isdecimal() or is_person(word) for word in side)]
-    told = [
+    hints = [
         f"if {listed(side, 5)} are annotators: "
         + " ".join(f"--label {shown(table.columns[p])}" for p in columns_of[side][:6])
         for side in sure or columns_of
@@ -156,7 +159,7 @@ def refuse_grid(table: Table, positions: Sequence[int]) -> None:
     raise ColumnError(
         f"{table.name}: the columns look like annotators times questions ({listed(first, 5)} times {listed(last, 5)}); "
         "name the columns of one question",
-        told,
+        hints,
     )
 
 
@@ -166,5 +169,5 @@ def _parts(name: str) -> tuple[str, str]:
     >>> _parts("ann1_tone"), _parts("fluency 2"), _parts("fluency2"), _parts("Maria")
     (('ann1', 'tone'), ('fluency', '2'), ('fluency', '2'), ('', ''))
     """
-    found = re.fullmatch(r"(.+?)[ _.\-]*(\d+)", name) or re.fullmatch(r"(.+)[ _.\-]+([^ _.\-]+)", name)
-    return (found[1], found[2]) if found else ("", "")
+    match = re.fullmatch(r"(.+?)[ _.\-]*(\d+)", name) or re.fullmatch(r"(.+)[ _.\-]+([^ _.\-]+)", name)
+    return (match[1], match[2]) if match else ("", "")

@@ -10,7 +10,7 @@ from spagree.errors import SHOWN_PROBLEMS, ColumnError, DataError, UsageError
 from spagree.late import nw
 from spagree.read import columns
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, ROW
-from spagree.read.contents import OFF, ON, held_by
+from spagree.read.contents import OFF, ON, columns_at
 from spagree.read.frames import collected
 from spagree.read.layouts.advice import refuse_few_items
 from spagree.read.layouts.long import joined
@@ -34,7 +34,7 @@ def one_hot(table: Table, request: Request) -> Layout:
     places = columns.places(table, request, roles.positions)
     refuse_few_items(table, places, roles.guessed, None)
     free = table.free(places)
-    classes = chosen or [p for p, held in held_by(table, free).items() if held.is_switch]
+    classes = chosen or [p for p, column in columns_at(table, free).items() if column.is_switch]
     if len(classes) < FEWEST_CLASSES:
         raise ColumnError(
             f"{table.name}: fewer than two columns hold 0 and 1; name the class columns with --label, "
@@ -79,7 +79,7 @@ def _refuse_other_cells(frame: nw.LazyFrame[Any], table: Table, classes: Sequenc
     for position in classes:
         text = _text(position)
         wrong = frame.filter(~text.is_null(), text != "", ~text.is_in(ON + OFF))
-        found = collected(wrong.select(cell(position), *row).head(SHOWN_PROBLEMS))
-        if found:
-            problems = [wrong_cell(table.name, table.columns[position], value, number) for value, *number in found]
+        examples = collected(wrong.select(cell(position), *row).head(SHOWN_PROBLEMS))
+        if examples:
+            problems = [wrong_cell(table.name, table.columns[position], value, number) for value, *number in examples]
             raise DataError("cells of a one-hot table are 0 or 1; correct them, or name the class columns", problems)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
 from spagree.read.columns import COMMON_NAMES
-from spagree.read.contents import held_by, plain_name, words, words_of
+from spagree.read.contents import columns_at, plain_name, words, words_of
 from spagree.read.layouts.advice import follows, may_be_labels
 from spagree.read.tables import Table, shown
 from spagree.understood import Caution
 
 FEWEST_ROWS = 10
-WEAK = frozenset(name for group in COMMON_NAMES[LABEL][3:] for name in group.split()) - {"verdict", "diagnosis"}
+WEAK = words(" ".join(COMMON_NAMES[LABEL][3:])) - {"verdict", "diagnosis"}
 BESIDE = words(
     "confidence conf certainty certain sure difficulty time duration seconds date comment comments note notes reason "
     "age gender sex country language device batch session round phase pass order position trust weight status page "
@@ -26,14 +26,14 @@ def caution_other_label(table: Table, places: Mapping[str, Sequence[int]]) -> It
     if ANNOTATOR not in places or rows < FEWEST_ROWS or len(places[ITEM]) > 1 or len(places[ANNOTATOR]) > 1:
         return
     item, person = places[ITEM][0], places[ANNOTATOR][0]
-    told = _doubt(table, item, person, label)
-    if not told or table.different([item]) == rows:
+    doubt = _doubt(table, item, person, label)
+    if not doubt or table.different([item]) == rows:
         return
     free = [p for p in table.free(places) if not BESIDE & set(words_of(table.columns[p]))]
     others = [p for p in free if not follows(table, item, p) and not follows(table, person, p)]
-    for found in may_be_labels(held_by(table, others), others)[:1]:
-        other = shown(table.columns[found])
-        yield Caution("other_label", f"{told}; if column {other} holds the labels, use --label {other}")
+    for position in may_be_labels(columns_at(table, others), others)[:1]:
+        other = shown(table.columns[position])
+        yield Caution("other_label", f"{doubt}; if column {other} holds the labels, use --label {other}")
 
 
 def _doubt(table: Table, item: int, person: int, label: int) -> str:

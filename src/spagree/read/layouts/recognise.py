@@ -12,7 +12,7 @@ from typing import Any
 from spagree.option_names import spelled
 from spagree.read import columns, contents
 from spagree.read.annotations import ANNOTATOR, ITEM, LABEL
-from spagree.read.contents import Held, held_by
+from spagree.read.contents import Column, columns_at
 from spagree.read.layouts.advice import consensus_beside, is_item, is_person, refuse_few_items
 from spagree.read.request import Request
 from spagree.read.tables import Table, listed
@@ -43,37 +43,37 @@ class _Sight:
     table: Table
     request: Request
     roles: Mapping[str, int]
-    held: Mapping[int, Held]
+    sampled: Mapping[int, Column]
 
     @property
     def respondents(self) -> int | None:
         """The column of Microsoft Forms that numbers the respondents, who may all be called anonymous."""
-        names = {column.plain_name: position for position, column in self.held.items()}
+        names = {column.plain_name: position for position, column in self.sampled.items()}
         return names["id"] if names.keys() >= MICROSOFT_FORMS and self.request.item is None else None
 
-    def others(self, *roles: str) -> dict[int, Held]:
+    def others(self, *roles: str) -> dict[int, Column]:
         """The columns without these roles."""
         taken = {self.roles.get(role) for role in roles}
-        return {p: column for p, column in self.held.items() if p not in taken}
+        return {p: column for p, column in self.sampled.items() if p not in taken}
 
     def key(self, taken: Collection[int]) -> int | None:
         """The item column, or else the first with a different value in each row."""
-        ids = (p for p, column in self.held.items() if column.is_id and column.name and p not in taken)
+        ids = (p for p, column in self.sampled.items() if column.is_id and column.name and p not in taken)
         return self.roles.get(ITEM, next(ids, None))
 
     def answer(self, format: str, rule: str, key: str, position: int | None, labels: Sequence[int] = ()) -> Recognised:
         """What was recognised, with the columns as the user would have named them."""
         names = self.table.columns
         is_guess = not self.request.names(key)
-        found: dict[str, Any] = {key: names[position]} if position is not None and is_guess else {}
+        guessed: dict[str, Any] = {key: names[position]} if position is not None and is_guess else {}
         labelled: dict[str, Any] = {LABEL: [names[p] for p in labels]} if labels else {}
-        told = spelled(f"recognised: {rule}; if that is wrong, name the layout with --format")
-        aside = [names[p] for p in self.held if p not in labels and p != position and names[p]] if labels else []
+        rules = (spelled(f"recognised: {rule}; if that is wrong, name the layout with --format"),)
+        aside = [names[p] for p in self.sampled if p not in labels and p != position and names[p]] if labels else []
         message = (
             f"columns ignored: {listed(aside, limit=8)}. If they belong to the table, name all columns with --label"
         )
         cautions = (Caution("columns_aside", message),) if aside else ()
-        return Recognised(format, replace(self.request, **found, **labelled), frozenset(found), (told,), cautions)
+        return Recognised(format, replace(self.request, **guessed, **labelled), frozenset(guessed), rules, cautions)
 
 
 def recognised(table: Table, request: Request) -> Recognised | None:
@@ -86,10 +86,10 @@ def recognised(table: Table, request: Request) -> Recognised | None:
         return None
     text = None if request.text is None else columns.find(table.columns, request.text, "--text")
     link = contents.link_column(table, [roles[ITEM]] if ITEM in roles else [], roles.values())
-    seen = held_by(table, [p for p in range(len(table.columns)) if p not in (text, link)])
-    sight = _Sight(table, request, roles, seen)
+    sampled = columns_at(table, [p for p in range(len(table.columns)) if p not in (text, link)])
+    sight = _Sight(table, request, roles, sampled)
     if is_list:
-        return _wide(sight) if seen[roles[ITEM]].is_id else None
+        return _wide(sight) if sampled[roles[ITEM]].is_id else None
     if sight.respondents is not None and (form := _transposed(sight)):
         return form
     return _one_hot(sight) or _wide(sight) or _transposed(sight) or _counts(sight)
@@ -100,7 +100,7 @@ def _one_hot(sight: _Sight) -> Recognised | None:
     classes = [column for column in sight.others(ITEM, ANNOTATOR).values() if column.is_switch]
     if ITEM not in sight.roles or ANNOTATOR not in sight.roles or len(classes) < FEWEST_PEOPLE:
         return None
-    rows = list(zip(*(column.cells for column in classes), strict=True))
+    rows = list(contents.rows_of(classes))
     if len(rows) < FEWEST_ROWS or any(_switched_on(row) != 1 for row in rows):
         return None
     guessed = () if sight.request.item else (ITEM,)
@@ -114,12 +114,12 @@ def _switched_on(row: Sequence[object]) -> int:
 
 def _wide(sight: _Sight) -> Recognised | None:
     """Columns called annotator 1, rater_2, coderB …, which share their labels with each other and with no others."""
-    people = {p: column for p, column in sight.held.items() if is_person(column.name) and column.values}
+    people = {p: column for p, column in sight.sampled.items() if is_person(column.name) and column.values}
     if len(people) < FEWEST_PEOPLE or any(len(column.cells) < FEWEST_ROWS for column in people.values()):
         return None
-    found = contents.sort_out(people)
-    beside = {p: column for p, column in sight.held.items() if p not in people}
-    if found.aside or len(found.groups) != 1:
+    kinds = contents.sort_out(people)
+    beside = {p: column for p, column in sight.sampled.items() if p not in people}
+    if kinds.aside or len(kinds.groups) != 1:
         return None
     key = sight.key(people)
     if similar := _similar(beside, people):
@@ -131,22 +131,22 @@ def _wide(sight: _Sight) -> Recognised | None:
     return sight.answer("wide", "one row per item, one column per annotator", ITEM, key, tuple(people))
 
 
-def _similar(beside: Mapping[int, Held], people: Mapping[int, Held]) -> list[int]:
+def _similar(beside: Mapping[int, Column], people: Mapping[int, Column]) -> list[int]:
     """Other columns that hold the annotators' labels, and are not named like a figure computed from them."""
     left = {p: column for p, column in beside.items() if column.values and not column.is_derived}
     return [p for p, column in left.items() if column.shared(people.values()) >= OFTEN_SHARED]
 
 
-def _are_ratings(beside: Mapping[int, Held]) -> bool:
+def _are_ratings(beside: Mapping[int, Column]) -> bool:
     """Whether several others share a few values, such as labels beside names."""
     left = {p: column for p, column in beside.items() if column.values and not column.is_derived}
     return any(len(group) > 1 for group in contents.sort_out(left).groups if _are_labels([left[p] for p in group]))
 
 
-def _are_labels(held: Collection[Held]) -> bool:
+def _are_labels(sampled: Collection[Column]) -> bool:
     """Whether a few values repeat, and are not numbers beyond any scale."""
-    different = set().union(*(column.values for column in held))
-    cells = sum(sum(column.values.values()) for column in held)
+    different = set().union(*(column.values for column in sampled))
+    cells = sum(sum(column.values.values()) for column in sampled)
     return len(different) <= max(2, MOST_LABELS * cells)
 
 
@@ -157,15 +157,15 @@ def _transposed(sight: _Sight) -> Recognised | None:
     person = sight.roles.get(ANNOTATOR) if sight.request.annotator else None
     person = _person(sight) if person is None else person
     person = sight.respondents if person is None else person
-    forms = [column for column in sight.held.values() if column.plain_name in FORM_COLUMNS]
-    found = contents.sort_out({p: column for p, column in sight.held.items() if p != person}, of_forms=True)
-    rated = [sight.held[p] for p in found.rated]
-    if len(found.groups) != 1 or len(rated) < FEWEST_ITEMS or not _are_labels(rated):
+    forms = [column for column in sight.sampled.values() if column.plain_name in FORM_COLUMNS]
+    kinds = contents.sort_out({p: column for p, column in sight.sampled.items() if p != person}, of_forms=True)
+    rated = [sight.sampled[p] for p in kinds.rated]
+    if len(kinds.groups) != 1 or len(rated) < FEWEST_ITEMS or not _are_labels(rated):
         return None
     if any(column.shared(rated) < OFTEN_SHARED for column in rated):
         return None
     names = [column.name for column in rated]
-    sure = person is not None and sight.held[person].plain_name not in contents.OTHER_PEOPLE
+    sure = person is not None and sight.sampled[person].plain_name not in contents.OTHER_PEOPLE
     if any(map(is_person, names)) or not (sure or forms or (person is not None and all(map(is_item, names)))):
         return None
     nobody = "" if person is not None else "; no column names annotators, so every row is one"
@@ -175,7 +175,7 @@ def _transposed(sight: _Sight) -> Recognised | None:
 def _person(sight: _Sight) -> int | None:
     """The column that names a different person in each row."""
     usual = [name for names in contents.PEOPLE for name in names.split()]
-    people = [c for c in sight.held.values() if c.is_people and len(c.values) == len(c.cells) >= FEWEST_PEOPLE]
+    people = [c for c in sight.sampled.values() if c.is_people and c.is_unique and len(c.cells) >= FEWEST_PEOPLE]
     people.sort(key=lambda column: [*usual, column.plain_name].index(column.plain_name))
     return people[0].position if people else None
 
@@ -192,7 +192,7 @@ def _counts(sight: _Sight) -> Recognised | None:
     sums = {sum(row) for row in rows}
     if len(rows) < FEWEST_ROWS or len(sums) != 1 or sums <= {0, 1} or len(set(rows)) == 1:
         return None
-    if not any(0 in row for row in rows) or (ITEM in sight.roles and not sight.held[sight.roles[ITEM]].is_id):
+    if not any(0 in row for row in rows) or (ITEM in sight.roles and not sight.sampled[sight.roles[ITEM]].is_id):
         return None
     if any(column.values and not (column.name or column.is_id) for column in others.values()):
         return None  # a class whose name was lost

@@ -93,5 +93,5 @@ def is_usable(java: str | None) -> bool:
         printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=20).stderr  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return False
-    found = re.search(r'version "(\d+)', printed)
-    return found is not None and int(found[1]) >= OLDEST
+    version = re.search(r'version "(\d+)', printed)
+    return version is not None and int(version[1]) >= OLDEST
