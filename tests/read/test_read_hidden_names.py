@@ -64,5 +64,5 @@ def test_without_pseudonyms_errors_stay_as_they_are(tmp_path: Path) -> None:
 
 
 def test_a_missing_extra_is_named() -> None:
-    with pytest.raises(MissingExtraError, match=r"pip install 'spagree\[excel\]'$"), names_hidden(of_files=True):
+    with pytest.raises(MissingExtraError, match=r"pip install 'spagree\[excel\]'$"), names_hidden(hide_files=True):
         raise MissingExtraError("excel", "reading .xlsx files")

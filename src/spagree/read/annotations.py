@@ -64,7 +64,7 @@ class FewRows:
 
     ``size`` is how many rows there are at most and ``roles`` what their columns hold. ``fetch`` returns them as
     integers and ``fetch_hashes``, where it is faster, what a score needs; None if that takes an engine. ``load`` puts
-    the same rows on one, for whoever asks more than a score.
+    the same rows on one, for whatever needs more than a score.
     """
 
     size: int
@@ -117,6 +117,15 @@ def is_missing(value: object) -> bool:
     [True, True, False, False, False]
     """
     return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124 (NaN)
+
+
+def text_of(value: object) -> str:
+    """A value as text; empty if it is missing.
+
+    >>> text_of(1.5), text_of(None)
+    ('1.5', '')
+    """
+    return "" if is_missing(value) else str(value)
 
 
 def code_values(values: Sequence[Any], key: Callable[[Any], str] | None = None) -> tuple[Codes, list[Any]]:

@@ -61,7 +61,7 @@ DERIVED = words(
     "majorité vérité référence moyenne accord mayoría mayoria consenso referencia promedio acuerdo "
     "金标准 标准答案 最终 最终标签 多数 真实标签 正解 多数決"
 )
-# Columns beside counts that count all of them.
+# Columns of totals beside columns of counts.
 FIGURES = words(
     "total totals sum count counts n num number of votes annotations annotators raters majority agreement index"
 )
@@ -227,14 +227,14 @@ class Sorted:
         return self.groups[0] if self.groups else ()
 
 
-def sort_out(columns: Mapping[int, Column], *, of_forms: bool = False) -> Sorted:
+def sort_out(columns: Mapping[int, Column], *, is_form: bool = False) -> Sorted:
     """Separate the columns of ratings from text, notes, times, ids and computed columns.
 
     Annotators share a scale, so a column whose values never occur in the others holds no ratings.
     """
-    reasons = {position: _reason(column, of_forms) for position, column in columns.items()}
+    reasons = {position: _reason(column, is_form) for position, column in columns.items()}
     aside = {position: reason for position, reason in reasons.items() if reason}
-    if aside.keys() == columns.keys():  # dates that were asked for
+    if aside.keys() == columns.keys():  # dates are what people were asked for
         aside = {position: reason for position, reason in aside.items() if reason != TIMES}
     left = {position: column for position, column in columns.items() if position not in aside}
     companions = _companions(left)
@@ -305,12 +305,12 @@ def _adds_up(column: Column, parts: Sequence[Column]) -> bool:
     return any(row[-1] for row in rows) and all(sum(row[:-1]) == row[-1] for row in rows)
 
 
-def _reason(column: Column, of_forms: bool) -> str:
+def _reason(column: Column, is_form: bool) -> str:
     if not column.values:
         return "empty"
     if column.is_elsewhere:
         return TIMES
-    if of_forms and (column.plain_name in OF_FORMS or CONSENT.search(column.name)):
+    if is_form and (column.plain_name in OF_FORMS or CONSENT.search(column.name)):
         return "added by the form"
     return ""
 

@@ -9,7 +9,7 @@ from typing import Any
 from spagree.errors import DataError, UsageError
 from spagree.late import nw
 from spagree.read import columns
-from spagree.read.annotations import ANNOTATOR, Annotations, is_missing
+from spagree.read.annotations import ANNOTATOR, Annotations, text_of
 from spagree.read.conditions import Condition
 from spagree.read.frames import collected
 from spagree.read.tables import Table, cell, listed, shown
@@ -38,12 +38,8 @@ def with_values(table: Table, conditions: Sequence[Condition], rules: list[str])
 
     sample = [row for row in table.sample if all(p < len(row) for p in needed)]
     for p, condition in wanted:
-        sample = [row for row in sample if _fulfils(_text(row[p]), condition, isinstance(row[p], bool))]
+        sample = [row for row in sample if _fulfils(text_of(row[p]), condition, isinstance(row[p], bool))]
     return replace(table, load=load, sample=sample)
-
-
-def _text(value: object) -> str:
-    return "" if is_missing(value) else str(value)
 
 
 def _fulfils(text: Any, condition: Condition, is_boolean: bool) -> Any:

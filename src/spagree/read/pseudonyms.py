@@ -98,7 +98,7 @@ def _write_key(path: Path) -> None:
 
 
 @contextmanager
-def names_hidden(*, of_files: bool) -> Iterator[None]:
+def names_hidden(*, hide_files: bool) -> Iterator[None]:
     """Errors raised inside quote no cell, column or known name, and no file name if files are named after annotators.
 
     Pseudonyms do not exist before everything is read, and any of these may be the name of a person.
@@ -108,21 +108,21 @@ def names_hidden(*, of_files: bool) -> Iterator[None]:
     except MissingExtraError:
         raise
     except SpagreeError as error:
-        hidden = _unquoted(str(error), of_files)
+        hidden = _unquoted(str(error), hide_files)
         error.args = (spelled(f"{hidden} (names are hidden; leave --pseudonymise out to see them)"),)
         if isinstance(error, DataError):
-            error.problems = tuple(_unquoted(problem, of_files) for problem in error.problems)
+            error.problems = tuple(_unquoted(problem, hide_files) for problem in error.problems)
         raise error from None
 
 
-def _unquoted(message: str, of_files: bool) -> str:
+def _unquoted(message: str, hide_files: bool) -> str:
     r"""The message without what it quotes.
 
-    >>> _unquoted("votes/ann.csv:3: 'Ann' and \"O'Hara\" disagree; Known: Ann, Bob", of_files=True)
+    >>> _unquoted("votes/ann.csv:3: 'Ann' and \"O'Hara\" disagree; Known: Ann, Bob", hide_files=True)
     "votes/….csv:3: '…' and '…' disagree; Known: …"
     """
     hidden = KNOWN.sub(r"\1: …", QUOTED.sub("'…'", message))
-    return FILE.sub(r"…\1", hidden) if of_files else hidden
+    return FILE.sub(r"…\1", hidden) if hide_files else hidden
 
 
 def pseudonymised(annotations: Annotations, key: str) -> Annotations:

@@ -80,9 +80,9 @@ class Request(Reading):
         """Refuse unknown names before anything is read."""
         from spagree.read.tools.registry import MODULES
 
-        known = ("auto", *LAYOUTS, *MODULES)
-        if self.format not in known and self.format not in (added := extensions.installed(extensions.READERS)):
-            raise unknown_name("format", str(self.format), (*known, *added))
+        formats = ("auto", *LAYOUTS, *MODULES)
+        if self.format not in formats and self.format not in (added := extensions.installed(extensions.READERS)):
+            raise unknown_name("format", str(self.format), (*formats, *added))
         if self.engine is not None and self.engine not in ENGINES:
             raise unknown_name("engine", str(self.engine), ENGINES)
         if self.spark_master is not None and self.engine != SPARK:
@@ -92,14 +92,14 @@ class Request(Reading):
     def refuse_for_tables(self, source: str) -> None:
         """Refuse options for exports of tools, and for files where a query reads a database."""
         is_tool = self.format not in ("auto", *LAYOUTS)
-        of_files = {
+        file_options = {
             "encoding": self.encoding is not None,
             "sheet": self.sheet is not None,
             "no-header": not self.header,
             "engine": self.engine is not None,
             f"format {self.format}": is_tool,
         }
-        for option, is_given in of_files.items():
+        for option, is_given in file_options.items():
             if is_given and self.query is not None:
                 raise UsageError(f"--{option} is for files, and --query reads a table of a database; leave one out")
         options = declared(Reading)
@@ -112,7 +112,7 @@ class Request(Reading):
         if is_tool:
             raise UsageError(f"--format {self.format} reads files of that tool, with a header; leave it out")
 
-    def asked(self, scratch: Path) -> ReaderOptions:
+    def reader_options(self, scratch: Path) -> ReaderOptions:
         """The options that a tool's reader needs."""
         from spagree.read.tools.chosen import Chosen
         from spagree.read.tools.tool import ReaderOptions

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from spagree import progress
 from spagree.errors import FileError, SpagreeError, UsageError
 from spagree.read import filters, forms, layouts
-from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations, is_missing
+from spagree.read.annotations import ANNOTATOR, ITEM, LABEL, Annotations, text_of
 from spagree.read.databases import addresses
 from spagree.read.layouts import Layout, Recognised
 from spagree.read.request import DUCKDB, POLARS, SPARK, Request
@@ -72,7 +72,7 @@ def _read(source: Any, request: Request, *, every: bool) -> dict[str, Annotation
     from spagree.read.pseudonyms import key_for, names_hidden, pseudonymised
 
     key, cautions = key_for(request.pseudonymise)
-    with names_hidden(of_files=request.format == PER_ANNOTATOR):
+    with names_hidden(hide_files=request.format == PER_ANNOTATOR):
         by_question = _read_names(source, request, every)
     hidden = ((question, pseudonymised(named, key)) for question, named in by_question.items())
     return {question: replace(unnamed, cautions=unnamed.cautions + cautions) for question, unnamed in hidden}
@@ -121,7 +121,7 @@ def _by_question(source: Any, request: Request, scratch: Path, every: bool) -> d
         if tool is not None and not request.is_plain(tool.name):
             from spagree.read.tools.questions import read_export
 
-            options = request.asked(scratch)
+            options = request.reader_options(scratch)
             return read_export(origin, tool, options, request.rules(), missing=request.missing_texts, every=every)
     request.refuse_for_tables(origin.name if origin else "this")
     table = forms.without_second_header(_table(source, origin.tables if origin else (), request, scratch))
@@ -159,14 +159,10 @@ def _annotations(table: Table, read_as: Recognised, rules: Sequence[str]) -> Ann
 def _examples(table: Table, layout: Layout) -> tuple[tuple[str, ...], ...]:
     """The first annotations, in the order item, annotator, label; from rows already read."""
     if layout.format != "long":
-        return tuple(tuple(map(_shown, row)) for row in table.sample[:SHOWN_EXAMPLES])
+        return tuple(tuple(map(text_of, row)) for row in table.sample[:SHOWN_EXAMPLES])
     places = [layout.shown[role] for role in (ITEM, ANNOTATOR, LABEL) if role in layout.columns]
     rows = (row for row in table.sample[:SHOWN_EXAMPLES] if len(row) == len(table.columns))
-    return tuple(tuple(" | ".join(_shown(row[p]) for p in positions) for positions in places) for row in rows)
-
-
-def _shown(value: object) -> str:
-    return "" if is_missing(value) else str(value)
+    return tuple(tuple(" | ".join(text_of(row[p]) for p in positions) for positions in places) for row in rows)
 
 
 def _table(source: Any, files: Sequence[File], request: Request, scratch: Path) -> Table:

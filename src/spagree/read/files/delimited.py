@@ -24,7 +24,7 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 EXPECTED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|"}
 SEPARATOR = re.compile(r'"?sep=.?"?\s*')  # the line that tells Excel the separator
 HEAD = 1 << 16
-FEWEST_ROWS = 5  # that begin with a number without a name
+FEWEST_ROWS = 5  # rows that begin with a number the header does not name
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ USUAL_LINE, LONGEST_LINE = 1 << 21, 1 << 28  # buffers grow with it: try the sma
 def connect() -> DuckDBPyConnection:
     """A connection whose temporary tables nobody else sees, to a database that never fetches anything.
 
-    The connections of a process that are open at the same time share one database, which takes 10 to 40 ms to make.
+    The connections of a process that are open at the same time share one database, which takes 10 to 40 ms to create.
     It ends with the last of them, and spills to a private folder.
     """
     import duckdb
@@ -52,8 +52,8 @@ def connect() -> DuckDBPyConnection:
         connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         progress.watch(lambda: _share(connection))
     else:
-        # it draws a bar on standard output if it thinks that somebody types, as in python -c; in a Jupyter kernel
-        # without ipywidgets it refuses to change the setting
+        # it draws a bar on standard output in what it takes for an interactive session, such as python -c; in a
+        # Jupyter kernel without ipywidgets it refuses to change the setting
         with suppress(duckdb.Error):
             connection.execute("SET enable_progress_bar = false")
     return connection

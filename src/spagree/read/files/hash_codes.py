@@ -57,7 +57,9 @@ def _distinct_names(relation: DuckDBPyRelation, role: str) -> tuple[NDArray[np.u
     """The hashes of all values in the order of their texts, null last, and these texts."""
     pairs = relation.project(role).distinct().project(f"{role}, hash({role})").fetchall()
     pairs.sort(key=lambda pair: (pair[0] is None, str(pair[0])))
-    return np.array([hash_ for _, hash_ in pairs], np.uint64), [str(name) for name, _ in pairs if name is not None]
+    return np.array([value_hash for _, value_hash in pairs], np.uint64), [
+        str(name) for name, _ in pairs if name is not None
+    ]
 
 
 def _places(hashes: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> Codes | None:
@@ -93,8 +95,8 @@ def hashed_rows(connection: DuckDBPyConnection, names: DuckDBPyConnection, query
 
     relation = connection.sql(query)
     by_label = relation.aggregate(f"{LABEL}, hash({LABEL}), count(*)", LABEL).fetchall()
-    pairs = sorted((str(label), hash_) for label, hash_, _ in by_label if label is not None)
-    labels = np.array([hash_ for _, hash_ in pairs], np.uint64)
+    pairs = sorted((str(label), value_hash) for label, value_hash, _ in by_label if label is not None)
+    labels = np.array([value_hash for _, value_hash in pairs], np.uint64)
     bits = next((bits for bits in range(1, MOST_LABEL_BITS) if _differ(labels, bits)), None)
     if bits is None or not pairs:
         return None
@@ -120,7 +122,7 @@ def hashed_rows(connection: DuckDBPyConnection, names: DuckDBPyConnection, query
 
 
 def _differ(hashes: NDArray[np.uint64], bits: int) -> bool:
-    """Whether the remainders of all hashes differ that fit into these bits."""
+    """Whether all hashes have different remainders that fit into these bits."""
     return len(set((hashes % ((1 << bits) - 1)).tolist())) == len(hashes)
 
 

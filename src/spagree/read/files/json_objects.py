@@ -25,8 +25,8 @@ FAST = msgspec.json.Decoder(float_hook=Written)  # whole numbers of any length a
 SOME = msgspec.json.Decoder(list[Any], float_hook=Written)
 TOGETHER = 100  # elements of an array that are decoded at once
 BLOCK = 1 << 18  # bytes of an array that are read at once
-MOST_CUTS = 3  # that are tried in a block
-BETWEEN = re.compile(rb"\}\s*,(?=\s*\{)")  # two objects
+MOST_CUTS = 3  # places where a block may be cut that are tried
+BETWEEN = re.compile(rb"\}\s*,(?=\s*\{)")  # where one object ends and another follows
 BLANKS = b" \t\r\n"
 PARTS = msgspec.json.Decoder(list[msgspec.Raw])
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -82,7 +82,7 @@ def _fast_values(file: File, decode: Callable[[bytes], list[Any]]) -> Iterator[A
     """The elements, decoded block by block."""
     with file.path.open("rb") as stream:
         rest, key = stream.read(BLOCK).removeprefix(BOM_UTF8).lstrip(BLANKS).removeprefix(b"["), b""
-        while more := stream.read(max(BLOCK, len(rest))):  # twice as much if there was no right cut
+        while more := stream.read(max(BLOCK, len(rest))):  # twice as much if no cut was right
             rest += more
             key = key or _last_key(rest)
             values, end = _first_values(rest, key, decode)
@@ -95,7 +95,7 @@ def _fast_values(file: File, decode: Callable[[bytes], list[Any]]) -> Iterator[A
 
 
 def _first_values(text: bytes, key: bytes, decode: Callable[[bytes], list[Any]]) -> tuple[list[Any], int]:
-    """The elements up to a right cut, and where the next begins; a wrong cut cannot be decoded."""
+    """The elements before a cut, and where the next one begins; text cut in the wrong place cannot be decoded."""
     for end in islice(_ends(text, key), MOST_CUTS):
         try:
             return decode(b"".join((b"[", memoryview(text)[:end], b"]"))), end + 1
@@ -114,7 +114,7 @@ def _last_key(text: bytes) -> bytes:
 
 
 def _ends(text: bytes, key: bytes) -> Iterator[int]:
-    """Where an object may end, last first: behind the key that ends the first one, where a comma and another follow."""
+    """Where an object may end, last first: after the last key of the first object, if a comma and an object follow."""
     place = len(text)
     while key and (place := text.rfind(key, 0, place)) >= 0:
         if gap := BETWEEN.search(text, place):

@@ -23,7 +23,7 @@ URL = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+://")
 PARQUET, ARROW = b"PAR1", b"ARROW1"
 ZIP, OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 DUCKDB = b"DUCK"
-NO_TABLES = {  # how they start, and what they are called
+NO_TABLES = {  # their first bytes, and their extensions
     "a Python pickle": ((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), (".pkl", ".pickle", ".p")),
     "a numpy array": ((b"\x93NUMPY",), (".npy",)),
     "an HDF5 file": ((b"\x89HDF",), (".h5", ".hdf5")),
@@ -37,7 +37,7 @@ NO_TABLES = {  # how they start, and what they are called
     "a PDF document": ((b"%PDF-",), (".pdf",)),
     "a Feather file of version 1": ((b"FEA1\x00",), ()),
 }
-ARCHIVES = {  # what zip archives are called whose members begin so
+ARCHIVES = {  # what a zip archive is if the name of a member begins so
     "word/": "a Word document", "ppt/": "a presentation", "content.xml": "an OpenDocument file",
     "Index/Document.iwa": "a Numbers or Pages document",
 }  # fmt: skip

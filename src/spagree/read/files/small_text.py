@@ -1,7 +1,7 @@
 """Small delimited files that can be read in only one way, in memory: starting duckdb takes longer than reading them.
 
 Quotes, carriage returns, comment lines, byte order marks, blank lines and rows of another length leave room for
-interpretation, or are faults to be explained: such files are duckdb's, whatever their size.
+interpretation, or are faults to be explained: duckdb reads such files, whatever their size.
 """
 
 from __future__ import annotations

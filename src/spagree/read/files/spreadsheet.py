@@ -26,7 +26,7 @@ TAG, PLACE = rb"<(?:\w+:)?", rb"""[^>]*?\br=["']"""
 CELLS, CELL = re.compile(TAG + rb"c[\s/>]"), re.compile(TAG + rb"c\s" + PLACE + rb"([A-Z]{1,3})(\d{1,7})[\"']")
 ROW = re.compile(TAG + rb"row\s" + PLACE + rb"(\d{1,7})[\"']")
 HIDDEN = re.compile(TAG + rb"(?:row|col)\s[^>]*?\bhidden=[\"'](?:1|true)[\"'][^>]*>")
-FIRST = re.compile(rb"""\bmin=["'](\d{1,5})["']""")  # column of several
+FIRST = re.compile(rb"""\bmin=["'](\d{1,5})["']""")  # the first of several columns
 SMALL_SHEET = 5_000_000  # a sheet that spans no more cells may be mostly empty
 MOST_EMPTY = 20  # the most cells spanned per cell with content
 

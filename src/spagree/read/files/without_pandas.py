@@ -35,6 +35,6 @@ def _is_for_a_constant(frame: FrameType | None) -> bool:
 
 
 def install() -> None:
-    """Answer for the rest of this process."""
+    """Keep pandas out for the rest of this process."""
     if _ForConstants not in sys.meta_path:
         sys.meta_path.insert(0, _ForConstants)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 
 from spagree.errors import ColumnError, count
@@ -33,7 +34,7 @@ ITEM_WORDS = words(
 PEOPLE_WORDS = words(
     "annotator ann anno rater coder judge worker labeler labeller expert reviewer annot grader evaluator r a"
 )
-SURELY_PEOPLE = PEOPLE_WORDS - {"r", "a"}  # a response or an answer, for example
+SURELY_PEOPLE = PEOPLE_WORDS - {"r", "a"}  # r and a may also stand for response and answer
 ANSWER_WORDS = words("label labels rating score answer annotation judgement judgment class category code vote")
 FEW_ITEMS, FEW_ROWS = 20, 20
 FEWEST_SHARES, ROUNDING = 5, 0.011
@@ -145,7 +146,7 @@ def _layouts(table: Table, roles: Roles) -> list[str]:
     people = [p for p in columns if columns[p].is_people and columns[p].is_unique]
     if not people or ITEM in roles.positions:
         return _broad(table, roles, columns, others)
-    rated = sort_out({p: columns[p] for p in columns if p not in people}, of_forms=True).rated
+    rated = sort_out({p: columns[p] for p in columns if p not in people}, is_form=True).rated
     named = roles.positions.get(ANNOTATOR)
     name = columns[named if named in people else people[0]].name
     hints = [f"if each row is an annotator and each column an item: --format transposed --annotator {shown(name)}"]
@@ -229,16 +230,12 @@ def _broad(table: Table, roles: Roles, columns: Mapping[int, Column], others: Se
         ]
     if all(named_like(column.name, PEOPLE_WORDS) for column in rated):
         return [wide]
-    filled = [_filled(column) for column in rated]
+    # in pivot tables an empty cell means 0
+    filled = [replace(column, cells=tuple(plain_text(value) or "0" for value in column.cells)) for column in rated]
     has_sums = len(without_sums({column.position: column for column in filled})) < len(rated)
     if len(rated) > 1 and (_may_be_counts(rated) or (has_sums and _may_be_counts(filled))):
         return [counts, wide]
     return [turned, wide] if all(named_like(column.name, ITEM_WORDS) for column in rated) else [wide, turned]
-
-
-def _filled(column: Column) -> Column:
-    """A column with 0 in its empty cells, as pivot tables mean them."""
-    return Column(column.position, column.name, tuple(plain_text(value) or "0" for value in column.cells))
 
 
 def _are_shares(columns: Sequence[Column]) -> bool:

@@ -223,7 +223,7 @@ def _sorted(
         return every, nameless
     if what == "annotator":
         refuse_grid(table, every)
-    kinds = contents.sort_out(sampled, of_forms=key == ANNOTATOR)
+    kinds = contents.sort_out(sampled, is_form=key == ANNOTATOR)
     if len(kinds.groups) > 1:  # they answer different questions, unless nobody ever agreed
         groups = [listed([table.columns[p] for p in group], limit=6) for group in kinds.groups[:4]]
         options = " ".join(f"--label {shown(table.columns[p])}" for p in kinds.rated[:6])

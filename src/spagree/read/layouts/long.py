@@ -168,12 +168,12 @@ def long(table: Table, request: Request) -> Layout:
     if question is not None and question.value is not None:
         names["question"] = f"{table.columns[question.position]} = {question.value}"
     cautions += () if CLUSTER in places else tuple(_caution_clusters(table, places))
-    chosen_by = [condition.column for condition in request.conditions()]
-    cautions += tuple(caution_marked(table, places, chosen_by))
+    where = [condition.column for condition in request.conditions()]
+    cautions += tuple(caution_marked(table, places, where))
     cautions += tuple(advice.caution_unique_items(table, places)) if ITEM in roles.guessed else ()
     cautions += tuple(caution_other_label(table, places)) if LABEL in roles.guessed and question is None else ()
     is_guess = ITEM in roles.guessed and question is None
-    cautions += tuple(caution_mixed(table, places, chosen_by, is_guess))
+    cautions += tuple(caution_mixed(table, places, where, is_guess))
     kept = frozenset() if table.is_positional else frozenset((roles.guessed | {COUNT, LINK}) & names.keys())
     return Layout(rows, "long", names, kept, cautions, places, advice.apart(table, places))
 

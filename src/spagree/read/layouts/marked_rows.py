@@ -63,7 +63,7 @@ def _named(
 
 
 def _marked(column: Column) -> set[str]:
-    """The values that mark a row: words such as true; the known answers, if the other rows have none."""
+    """The values that mark a row: words such as true, or all known answers where other rows have none."""
     if column.plain_name in CONTROLS and not column.is_switch:
         return set(column.values)
     marks = WITHDRAWN if column.plain_name in STATES else ON

@@ -50,7 +50,7 @@ def caution_mixed(
 
 
 def _varying(table: Table, items: Sequence[int], position: int) -> set[str]:
-    """The values of a column that has several on most of the items that come several times; none otherwise."""
+    """The values of a column, if most items with several rows have several of them; otherwise none."""
     if plain_name(table.columns[position]) not in ROLES | PARTS:
         return set()
     rows: defaultdict[str, int] = defaultdict(int)

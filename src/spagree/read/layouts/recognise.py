@@ -100,16 +100,12 @@ def _one_hot(sight: _Sight) -> Recognised | None:
     classes = [column for column in sight.others(ITEM, ANNOTATOR).values() if column.is_switch]
     if ITEM not in sight.roles or ANNOTATOR not in sight.roles or len(classes) < FEWEST_PEOPLE:
         return None
-    rows = list(contents.rows_of(classes))
-    if len(rows) < FEWEST_ROWS or any(_switched_on(row) != 1 for row in rows):
+    rows = [[str(cell).casefold().removesuffix(".0") for cell in row] for row in contents.rows_of(classes)]
+    if len(rows) < FEWEST_ROWS or any(sum(cell in contents.ON for cell in row) != 1 for row in rows):
         return None
     guessed = () if sight.request.item else (ITEM,)
     refuse_few_items(sight.table, {role: [p] for role, p in sight.roles.items()}, guessed, None)
     return sight.answer("one-hot", "one annotation per row, one column of 0 and 1 per class", ITEM, sight.roles[ITEM])
-
-
-def _switched_on(row: Sequence[object]) -> int:
-    return sum(str(cell).casefold().removesuffix(".0") in contents.ON for cell in row)
 
 
 def _wide(sight: _Sight) -> Recognised | None:
@@ -118,11 +114,12 @@ def _wide(sight: _Sight) -> Recognised | None:
     if len(people) < FEWEST_PEOPLE or any(len(column.cells) < FEWEST_ROWS for column in people.values()):
         return None
     kinds = contents.sort_out(people)
-    beside = {p: column for p, column in sight.sampled.items() if p not in people}
     if kinds.aside or len(kinds.groups) != 1:
         return None
     key = sight.key(people)
-    if similar := _similar(beside, people):
+    others = {p: column for p, column in sight.sampled.items() if p not in people}
+    beside = {p: column for p, column in others.items() if column.values and not column.is_derived}
+    if similar := [p for p, column in beside.items() if column.shared(people.values()) >= OFTEN_SHARED]:
         raise consensus_beside(sight.table, key, similar, tuple(people))
     if _are_ratings(beside):
         if LABEL in sight.roles:
@@ -131,16 +128,10 @@ def _wide(sight: _Sight) -> Recognised | None:
     return sight.answer("wide", "one row per item, one column per annotator", ITEM, key, tuple(people))
 
 
-def _similar(beside: Mapping[int, Column], people: Mapping[int, Column]) -> list[int]:
-    """Other columns that hold the annotators' labels, and are not named like a figure computed from them."""
-    left = {p: column for p, column in beside.items() if column.values and not column.is_derived}
-    return [p for p, column in left.items() if column.shared(people.values()) >= OFTEN_SHARED]
-
-
-def _are_ratings(beside: Mapping[int, Column]) -> bool:
-    """Whether several others share a few values, such as labels beside names."""
-    left = {p: column for p, column in beside.items() if column.values and not column.is_derived}
-    return any(len(group) > 1 for group in contents.sort_out(left).groups if _are_labels([left[p] for p in group]))
+def _are_ratings(columns: Mapping[int, Column]) -> bool:
+    """Whether several columns share a few values, as columns of labels do."""
+    groups = contents.sort_out(columns).groups
+    return any(len(group) > 1 and _are_labels([columns[p] for p in group]) for group in groups)
 
 
 def _are_labels(sampled: Collection[Column]) -> bool:
@@ -158,7 +149,7 @@ def _transposed(sight: _Sight) -> Recognised | None:
     person = _person(sight) if person is None else person
     person = sight.respondents if person is None else person
     forms = [column for column in sight.sampled.values() if column.plain_name in FORM_COLUMNS]
-    kinds = contents.sort_out({p: column for p, column in sight.sampled.items() if p != person}, of_forms=True)
+    kinds = contents.sort_out({p: column for p, column in sight.sampled.items() if p != person}, is_form=True)
     rated = [sight.sampled[p] for p in kinds.rated]
     if len(kinds.groups) != 1 or len(rated) < FEWEST_ITEMS or not _are_labels(rated):
         return None
