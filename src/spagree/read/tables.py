@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ class Small:
     """How to load a table that may be small enough to be counted in memory, which takes less time than an engine."""
 
     __slots__ = ()
+    load: Callable[[Sequence[int]], nw.LazyFrame[Any]]
 
     def __call__(self, positions: Sequence[int]) -> nw.LazyFrame[Any]:
         """The columns at these positions, on an engine."""
-        raise NotImplementedError
+        return self.load(positions)
 
     def rows(
         self, places: Mapping[str, int], finish: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
@@ -61,6 +62,10 @@ class Table:
         """The positions of the columns that have a name but none of these roles."""
         taken = {p for positions in places.values() for p in positions}
         return [p for p, name in enumerate(self.columns) if name and p not in taken]
+
+    def options(self, role: str, positions: Iterable[int]) -> str:
+        """The options that name these columns for a role."""
+        return " ".join(f"--{role} {shown(self.columns[p])}" for p in positions)
 
     def different(self, positions: Sequence[int]) -> int:
         """How many combinations of values these columns have in the first rows; cells of JSON may be lists."""

@@ -32,10 +32,6 @@ class SmallParquet(Small):
     before: Mapping[Path, Stamp]
     load: Callable[[Sequence[int]], nw.LazyFrame[Any]]
 
-    def __call__(self, positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        """The columns at these positions, on an engine."""
-        return self.load(positions)
-
     def rows(
         self, places: Mapping[str, int], finish: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
     ) -> FewRows | None:

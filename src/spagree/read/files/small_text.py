@@ -37,10 +37,6 @@ class SmallText(Small):
     load: Callable[[Sequence[int]], nw.LazyFrame[Any]]
     load_copy: Callable[[TextFile, Path, Sequence[int]], nw.LazyFrame[Any]]
 
-    def __call__(self, positions: Sequence[int]) -> nw.LazyFrame[Any]:
-        """The columns at these positions, on an engine."""
-        return self.load(positions)
-
     def rows(
         self, places: Mapping[str, int], finish: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
     ) -> FewRows | None:

@@ -78,12 +78,11 @@ def consensus_beside(table: Table, item: int | None, others: Sequence[int], peop
     """The error for columns that hold labels beside columns of annotators: a consensus, or more annotators."""
     names = table.columns
     key = "" if item is None else f" --item {shown(names[item])}"
-    options = " ".join(f"--label {shown(names[p])}" for p in people)
     may_be = "their consensus or another annotator" if len(others) == 1 else "a consensus, predictions or annotators"
     return ColumnError(
         f"{table.name}: one row per item, and columns named like annotators beside "
         f"{listed([names[p] for p in others], 4)}, which may be {may_be}; name those to compare: "
-        f"--format wide{key} {options}"
+        f"--format wide{key} {table.options(LABEL, people)}"
     )
 
 
@@ -181,7 +180,7 @@ def _as_list(table: Table, roles: Roles, columns: Mapping[int, Column]) -> str:
         labels = [p for p in may_be_labels(columns, free) if not any(follows(table, key, p) for key in (item, person))]
         if labels:
             chosen = {ITEM: item, ANNOTATOR: person, LABEL: labels[0]}
-            options = " ".join(f"--{role} {shown(table.columns[p])}" for role, p in chosen.items())
+            options = " ".join(table.options(role, [position]) for role, position in chosen.items())
             return f"if each row is one annotation: {options}"
     return ""
 
@@ -294,7 +293,7 @@ def refuse_few_items(
         return
     if question is not None and table.different([question.position]) < few:
         return
-    better = " ".join(f"--item {shown(table.columns[p])}" for p in _telling(table, places))
+    better = table.options(ITEM, _telling(table, places))
     otherwise = _ids_anew(table) or "name the columns that identify an item with --item, repeated if several"
     remedy = f"use {better}" if better else otherwise
     raise ColumnError(
@@ -316,7 +315,7 @@ def apart(table: Table, places: Mapping[str, Sequence[int]]) -> str:
     telling = _telling(table, places)
     if not telling:
         return _ids_anew(table)
-    items = " ".join(f"--item {shown(table.columns[p])}" for p in telling)
+    items = table.options(ITEM, telling)
     last = telling[-1]
     name, first = table.columns[last], next(row[last] for row in table.sample if len(row) > last)
     return (
@@ -334,7 +333,7 @@ def apart_rows(table: Table, keys: Sequence[int]) -> str:
     more = [p for p in table.free({ITEM: keys}) if table.different([*keys, p]) == rows]
     named = [p for p in more if plain_name(table.columns[p]) in USUAL_ITEMS] or more
     if named and table.files == 1:
-        options = " ".join(f"--item {shown(table.columns[p])}" for p in (*keys, named[0]))
+        options = table.options(ITEM, (*keys, named[0]))
         return f"column {shown(table.columns[named[0]])} distinguishes the rows of an item: use {options}"
     return _ids_anew(table) or "if every row is an item, add a column that numbers the rows, and name it with --item"
 

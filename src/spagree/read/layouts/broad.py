@@ -120,8 +120,7 @@ def counts(table: Table, request: Request) -> Layout:
     refuse_total(table, sampled)
     cautions = (
         *broad.cautions,
-        *_looks_like_labels(sampled),
-        *_looks_like_shares(sampled),
+        *_looks_like_no_counts(sampled),
         *summaries(table, broad.keys, sampled, are_counts=True),
     )
     return Layout(checked, "counts", broad.names(LABEL), broad.guessed, cautions)
@@ -226,7 +225,7 @@ def _sorted(
     kinds = contents.sort_out(sampled, is_form=key == ANNOTATOR)
     if len(kinds.groups) > 1:  # they answer different questions, unless nobody ever agreed
         groups = [listed([table.columns[p] for p in group], limit=6) for group in kinds.groups[:4]]
-        options = " ".join(f"--label {shown(table.columns[p])}" for p in kinds.rated[:6])
+        options = table.options(LABEL, kinds.rated[:6])
         raise ColumnError(
             f"{table.name}: these groups of columns share no value, so they do not answer the same question: "
             f"{' | '.join(groups)}; name the {what} columns that belong together, e.g. {options}"
@@ -324,24 +323,19 @@ def _looks_like_counts(sampled: Sequence[Column]) -> Iterator[Caution]:
         )
 
 
-def _looks_like_labels(sampled: Sequence[Column]) -> Iterator[Caution]:
-    """A caution for many counts without any 0, which are more likely ratings."""
-    enough = len(sampled) >= FEWEST_CLASSES and len(sampled[0].cells) >= FEWEST_ROWS
-    if enough and all(column.is_whole and "0" not in column.values for column in sampled):
+def _looks_like_no_counts(sampled: Sequence[Column]) -> Iterator[Caution]:
+    """Cautions for whole numbers that are probably ratings (none is 0) or percentages (in steps of few annotations)."""
+    if not all(column.is_whole for column in sampled) or len(sampled[0].cells) < FEWEST_ROWS:
+        return
+    rows = contents.whole_rows(sampled)
+    numbers = {number for row in rows for number in row}
+    if len(sampled) >= FEWEST_CLASSES and 0 not in numbers:
         yield Caution(
             "looks_like_labels",
             "no cell is 0, so every class was chosen for every item: if each column is an annotator and the cells are "
             "ratings, use --format wide",
         )
-
-
-def _looks_like_shares(sampled: Sequence[Column]) -> Iterator[Caution]:
-    """A caution for percentages: rows that add up to 100, in steps that a few annotations have."""
-    if not all(column.is_whole for column in sampled) or len(sampled[0].cells) < FEWEST_ROWS:
-        return
-    rows = contents.whole_rows(sampled)
-    percentages = {value for row in rows for value in row}
-    steps = (n for n in range(2, MOST_STEPS + 1) if percentages <= {round(100 * k / n) for k in range(n + 1)})
+    steps = (n for n in range(2, MOST_STEPS + 1) if numbers <= {round(100 * k / n) for k in range(n + 1)})
     size = next(steps, None)
     if size is not None and all(abs(sum(row) - 100) <= 1 for row in rows):
         yield Caution(

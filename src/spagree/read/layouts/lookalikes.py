@@ -101,12 +101,11 @@ def refuse_side_by_side(table: Table, places: Mapping[str, Sequence[int]]) -> No
     columns = columns_at(table, [label, *more]) if table.sample else {}
     if not any(columns[p].shared([columns[label]]) for p in more) or table.different(items) < len(table.sample):
         return
-    options = [f"--item {shown(table.columns[p])}" for p in items]
-    options += [f"--label {shown(table.columns[p])}" for p in columns]
     raise ColumnError(
         f"{table.name}: one row per item, and several columns of labels "
         f"({listed([column.name for column in columns.values()])}); to compare them: --format wide "
-        f"{' '.join(options)}; to know who gave which label, write one row per label"
+        f"{table.options(ITEM, items)} {table.options(LABEL, columns)}; to know who gave which label, write one row "
+        "per label"
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
 from spagree.errors import ColumnError
+from spagree.read.annotations import LABEL
 from spagree.read.contents import FIGURES, Column, plain_text, rows_of, whole_rows, words_of
 from spagree.read.layouts.advice import ANSWER_WORDS, PEOPLE_WORDS, SURELY_PEOPLE, is_person, named_like
 from spagree.read.tables import Table, listed, shown
@@ -106,7 +107,7 @@ def refuse_repeated_names(table: Table, positions: Sequence[int]) -> None:
     is_renamed = f"{names[0]}.1" in names  # by pandas; two people may be called Jo and Jo 2
     if all(named_like(name, SURELY_PEOPLE) for name in names) or not (is_renamed or len(names) > FEWEST_OTHERS):
         return
-    options = (" ".join(f"--label {shown(table.columns[p])}" for p in group[:6]) for group in (others, again[0]))
+    options = (table.options(LABEL, group[:6]) for group in (others, again[0]))
     raise ColumnError(
         f"{table.name}: {listed(names, 4)} have one name, and there are as many other columns: these look like two "
         f"answers of each annotator; name the columns of one: {' or '.join(options)}"
@@ -152,8 +153,7 @@ def refuse_grid(table: Table, positions: Sequence[int]) -> None:
     }
     sure = [side for side in columns_of if all(word.isdecimal() or is_person(word) for word in side)]
     hints = [
-        f"if {listed(side, 5)} are annotators: "
-        + " ".join(f"--label {shown(table.columns[p])}" for p in columns_of[side][:6])
+        f"if {listed(side, 5)} are annotators: {table.options(LABEL, columns_of[side][:6])}"
         for side in sure or columns_of
     ]
     raise ColumnError(
