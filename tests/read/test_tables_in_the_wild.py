@@ -392,8 +392,9 @@ CASES = (
     ),
     Case(
         "JSON of columns",
-        json.dumps({"item": ["a", "b"], "label": ["x", "y"]}),
-        refused='orient="records"',
+        json.dumps(dict(zip(("item", "annotator", "label"), zip(*DATA, strict=True), strict=True))),
+        "",
+        SPA,
         suffix=".json",
     ),
     Case("a pickle", pickle.dumps([1, 2]), refused="a Python pickle", suffix=".pkl"),

@@ -125,14 +125,16 @@ def test_hidden_rows_and_columns_are_named(change: Callable[[Any], None], is_nam
     assert found.spa.value == VALUE and ("hidden_rows" in codes(found)) == is_named
 
 
-@pytest.mark.parametrize("notes", [[["The code book"], ["x is good"]], [["label", "meaning"], ["x", "good"]]])
-def test_notes_beside_the_sheets_of_annotators_are_to_be_deleted(notes: list[list[str]], tmp_path: Path) -> None:
+def test_notes_beside_the_sheets_of_annotators_are_skipped_by_name_or_refused(tmp_path: Path) -> None:
     people = ["ann", "bob", "cy"]
     sheets = {who: [["id", "label"], *([i, x] for i, name, x in ROWS if name == who)] for who in people}
-    path = workbook(tmp_path / "a.xlsx", {"Notes": notes, **sheets})
+    path = workbook(tmp_path / "a.xlsx", {"Notes": [["The code book"], ["x is good"]], **sheets})
+    agreement = spagree.measure(path, format="per-annotator")
+    (message,) = [caution.message for caution in agreement.warnings if caution.code == "sheets"]
+    assert agreement.spa.value == VALUE and agreement.data.annotators == 3 and "'Notes'" in message
+    workbook(path, {"Notes": [["label", "meaning"], ["x", "good"]], **sheets})
     with pytest.raises(DataError, match=r"sheet 'Notes' lacks columns that the other sheets have .* delete it"):
         spagree.measure(path, format="per-annotator")
-    assert spagree.measure(workbook(path, sheets), format="per-annotator").spa.value == VALUE
 
 
 def test_sheets_with_other_names_of_the_same_columns_are_annotators(tmp_path: Path) -> None:

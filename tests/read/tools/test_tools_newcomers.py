@@ -274,14 +274,12 @@ def test_tasks_inside_an_object_are_refused_with_a_way_on(key: str, message: str
         assert spagree.measure(path).spa.value == 1
 
 
-def test_columns_in_one_object_are_no_dataset_of_hugging_face(tmp_path: Path) -> None:
+def test_columns_in_one_object_are_a_table(tmp_path: Path) -> None:
     names = ("item", "annotator", "label")
     path = tmp_path / "a.json"
     path.write_text(json.dumps(dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True))))
-    with pytest.raises(spagree.DataError, match="records"):
-        spagree.measure(path)
-    path.write_text(json.dumps([dict(zip(names, row, strict=True)) for row in ROWS]))
-    assert spagree.measure(path, weights="flat").spa.value == pytest.approx(SPA)
+    for format in ("auto", "long"):
+        assert spagree.measure(path, weights="flat", format=format).spa.value == pytest.approx(SPA)
 
 
 def test_objects_are_no_labels(tmp_path: Path) -> None:

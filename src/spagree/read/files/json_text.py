@@ -178,12 +178,15 @@ def _spread(source: File) -> list[Any]:
 
 
 def _unwrapped(source: File, value: dict[str, Any], cautions: list[Caution]) -> list[tuple[object, Any]]:
-    """The rows inside {"data": […]}; refuses an object of columns; a plain object is a row."""
+    """The rows inside {"data": […]}, or of columns of one length; a plain object is a row."""
     rows = {key: part for key, part in value.items() if isinstance(part, list) and part and isinstance(part[0], dict)}
     if len(rows) == 1:
         key, objects = next(iter(rows.items()))
         cautions.append(Caution("json_rows", f"{source.name}: rows were read from {shown(key)}"))
         return list(enumerate(objects, 1))
+    columns = [part for part in value.values() if isinstance(part, list)]
+    if not rows and columns and len(columns) == len(value) and len(set(map(len, columns))) == 1:
+        return [(n, dict(zip(value, cells, strict=True))) for n, cells in enumerate(zip(*columns, strict=True), 1)]
     if rows or (value and all(isinstance(part, (list, dict)) for part in value.values())):
         raise DataError(
             f"{source.name}: one object of {listed(list(value))}, not a list of rows; write one object per annotation "

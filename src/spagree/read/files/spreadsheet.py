@@ -71,33 +71,36 @@ def _cautions_hidden(file: File, hidden: int) -> Iterator[Caution]:
         )
 
 
-def open_sheets(file: File, scratch: Path) -> list[File]:
-    """Delimited copies of all sheets that have rows, each with the name of its sheet."""
+def open_sheets(file: File, scratch: Path, cautions: list[Caution]) -> list[File]:
+    """Delimited copies of all sheets that hold a table, each with the name of its sheet."""
     _hidden(file)
     sheets = {name: rows for name in _sheets(file) if (rows := [row for row in _rows(file, name) if any(row)])}
-    _refuse_notes(file, {name: rows[0] for name, rows in sheets.items()})
+    notes = _notes(file, {name: rows[0] for name, rows in sheets.items()})
+    if notes:
+        message = f"{file.name}: not read, because no columns as in the other sheets: {listed(notes)}"
+        cautions.append(Caution("sheets", message))
     return [
         replace(
             file, path=delimited_copy(rows, scratch), name=f"{file.name}/{name}", kind="delimited", is_temporary=True
         )
         for name, rows in sheets.items()
+        if name not in notes
     ]
 
 
-def _refuse_notes(file: File, headers: Mapping[str, Sequence[str]]) -> None:
-    """Refuse a sheet that lacks the columns of the others, such as notes or a code book."""
+def _notes(file: File, headers: Mapping[str, Sequence[str]]) -> list[str]:
+    """The sheets without a header like that of the others; one that shares a column with them is refused."""
     sizes = Counter(plain_name(name) for names in headers.values() for name in set(names) if name)
     usual = {name for name, size in sizes.items() if 2 * size > len(headers)}
-    strange = [
-        sheet
-        for sheet, names in headers.items()
-        if len(usual & set(map(plain_name, names))) <= 1 < len(usual) and not _has_roles(names)
-    ]
-    if strange:
+    shared = {sheet: len(usual & set(map(plain_name, names))) for sheet, names in headers.items()}
+    strange = [sheet for sheet, names in headers.items() if shared[sheet] <= 1 < len(usual) and not _has_roles(names)]
+    doubtful = [sheet for sheet in strange if shared[sheet]]
+    if doubtful:
         raise DataError(
-            f"{file.name}: sheet {shown(strange[0])} lacks columns that the other sheets have "
+            f"{file.name}: sheet {shown(doubtful[0])} lacks columns that the other sheets have "
             f"({listed(sorted(usual), 5)}), so it is no annotator's; delete it from the workbook"
         )
+    return strange
 
 
 def _has_roles(names: Sequence[str]) -> bool:

@@ -69,8 +69,8 @@ def _is_table(record: Record) -> bool:
     True
     """
     columns = [value for value in record.values() if isinstance(value, list)]
-    if len(columns) == len(record) and len(set(map(len, columns))) == 1:
-        return _fits(list(record), set(IDS))
+    if len(columns) == len(record) and len(set(map(len, columns))) == 1 and _fits(list(record), set(IDS)):
+        return True
     together = _together(record)
     rows = record[together] if together else ()
     is_item = _fits(list(_scalars(record)), set(IDS))

@@ -55,7 +55,7 @@ def _files(source: Source, options: ReaderOptions) -> Sequence[File]:
     if len(source.files) == 1 and source.files[0].kind == "excel":
         from spagree.read.files.spreadsheet import open_sheets
 
-        return open_sheets(source.files[0], options.scratch)
+        return open_sheets(source.files[0], options.scratch, options.cautions)
     if source.shape != FOLDER:
         return source.files
     names = [Path(source.path) / name for name in source.keys if name.endswith(TABLES)]
