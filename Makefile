@@ -79,7 +79,7 @@ coverage: $(READY) system
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include='*/spagree/tally/*,*/spagree/estimate/*' --fail-under=99
 
-# Spark, dask and modin in every case, and Spark on a cluster of processes; `make test` runs the richest cases.
+# Spark, dask and modin in every case; `make test` runs the richest cases.
 .PHONY: test-engines
 test-engines: $(READY)
 	EVERY_CASE=1 $(BIN)/python -m pytest $(WORKERS) tests/tally/test_tally_engines.py tests/tally/test_tally_groups.py tests/read/spark

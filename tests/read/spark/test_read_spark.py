@@ -167,7 +167,6 @@ def test_annotators_whose_text_differs_between_engines_get_no_pseudonyms(tmp_pat
         spagree.measure(tmp_path / "named.parquet", engine="spark", pseudonymise=True)
 
 
-@pytest.mark.skipif("EVERY_CASE" not in os.environ, reason="starts four Javas: make test-engines")
 def test_a_cluster_of_separate_processes_with_the_java_that_the_extra_carries(votes: Path, tmp_path: Path) -> None:
     """A master, a worker and two executors, each a process of its own."""
     path = without_java(tmp_path / "bin")
