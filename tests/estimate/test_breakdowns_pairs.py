@@ -26,6 +26,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 import spagree
 from breakdown_oracle import Rows, close, cohen, rows_of, scott, shared
@@ -155,12 +156,23 @@ def test_blocks_of_annotators_and_of_pairs_change_nothing(rows: Rows) -> None:
 
 @given(rows_of(8, 5), st.integers(1, 12), st.integers(1, 3), st.sampled_from(["nominal", "interval"]))
 @examples(30)
-def test_the_worst_pairs_are_the_first_rows_of_all_to_the_last_bit(
-    rows: Rows, worst: int, least: int, metric: str
-) -> None:
+def test_the_worst_pairs_are_the_first_rows_of_all(rows: Rows, worst: int, least: int, metric: str) -> None:
+    """To the last bit; under a metric up to the order in which a matrix product adds up."""
     numbers = [(item, who, str(ord(label[0]))) for item, who, label in rows]
     measured = spagree.measure(numbers, metric=metric)
-    assert measured.pairs(least, worst=worst).equals(measured.pairs(least).head(worst))
+    first, whole = measured.pairs(least, worst=worst), measured.pairs(least).head(worst)
+    assert_frame_equal(first, whole, check_exact=metric == "nominal", rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_labels_of_others_do_not_move_the_limits_of_a_pair() -> None:
+    """ann and bob never gave 121, which is near to their labels; cyd, who gave it, is counted in the same block."""
+    rows = [(f"q{n}", who, "122" if (n, who) == (7, "bob") else "120") for n in range(8) for who in ("ann", "bob")]
+    both = spagree.measure(rows, metric="interval").pairs().row(0, named=True)
+    cyd = [(f"q{n}", "cyd", "121" if n == 6 else "120") for n in range(8)]
+    pairs = spagree.measure([*rows, *cyd], metric="interval").pairs().rows(named=True)
+    among = next(row for row in pairs if {row["annotator"], row["other"]} == {"ann", "bob"})
+    for name in ("cohen_kappa_low", "scott_pi_low", "cohen_kappa_high", "low"):
+        assert among[name] == pytest.approx(both[name], rel=1e-9)
 
 
 @pytest.mark.parametrize("metric", ["nominal", "interval"])

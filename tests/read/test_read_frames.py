@@ -316,3 +316,8 @@ def test_triples_that_begin_with_the_annotator_are_suspected() -> None:
     assert not read(triples).cautions
     crowd = [(item, 3 * item + n, "x") for item in range(8) for n in range(3)]
     assert not read(crowd).cautions
+
+
+def test_a_few_equal_names_are_triples() -> None:
+    tally = spagree.tally([("a", "a", "a"), ("a", "a", "a"), ("b", "a", "a")])
+    assert (tally.items, tally.annotations, dict(tally.left_out)) == (2, 2, {"repeated": 1})

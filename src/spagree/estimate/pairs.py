@@ -151,10 +151,10 @@ class _Table:
     def _with_unseen(self, expected: Floats) -> Floats:
         """The kappa after adding as many items as could have gone unseen, on which the two swap two labels.
 
-        These are the two labels that raise chance agreement most. Without such items, no kappa below 0 would be
-        possible for someone who gave one label throughout.
+        Of the labels that the two gave, these raise chance agreement most; labels of others in the block do not count.
+        Without such items, no kappa below 0 would be possible for someone who gave one label throughout.
         """
-        meetings, likely = self.meetings, self.pooled
+        meetings, likely = self.meetings, np.where(self.shares[0] + self.shares[1] > 0, self.pooled, 0.0)
         if likely.shape[1] < 2:
             return np.full(len(expected), np.nan)
         rows, two = np.arange(len(expected))[:, None], np.argsort(-likely, axis=1, kind="stable")[:, :2]

@@ -18,6 +18,7 @@ from spagree.understood import Caution
 COLUMNS = (ITEM, ANNOTATOR, LABEL, TIME)
 MATRIX_DIMENSIONS = 2
 MOST_FIRST = 10  # annotators who may be in the place of items
+FEWEST_ROWS = 5  # of labels that are mistaken for triples
 
 
 def triples_table(source: Iterable[Any]) -> Table:
@@ -80,7 +81,8 @@ def _are_labels(rows: Sequence[Any]) -> bool:
         pairs = {tuple(row[:2]) for row in first}
     except TypeError:  # a value that cannot be compared, which is refused later
         return False
-    return items | annotators <= labels and len(pairs) < len(first)
+    are_several = len(first) >= FEWEST_ROWS and len(items) > 1 and len(annotators) > 1
+    return are_several and items | annotators <= labels and len(pairs) < len(first)
 
 
 def _remedy(source: Any, row: Any) -> str:
