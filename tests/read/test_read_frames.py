@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import spagree
 from spagree.errors import ColumnError, DataError, UsageError
 from spagree.read import Annotations, read
 

@@ -81,7 +81,7 @@ def _are_labels(rows: Sequence[Any]) -> bool:
         pairs = {tuple(row[:2]) for row in first}
     except TypeError:  # a value that cannot be compared, which is refused later
         return False
-    are_several = len(first) >= FEWEST_ROWS and len(items) > 1 and len(annotators) > 1
+    are_several = len(first) >= FEWEST_ROWS and len(labels) > 1
     return are_several and items | annotators <= labels and len(pairs) < len(first)
 
 
