@@ -52,10 +52,15 @@ class LabelCounts(Clustered):
         return self.within(self.count)
 
     @cached_property
+    def agreeing_pairs(self) -> Floats:
+        """A of an item, per group: agreement of all ordered pairs of different annotations."""
+        return self.squares - self.n
+
+    @cached_property
     def agreement(self) -> Floats:
         """P of an item, per group; 0 if there is no pair (such groups have no weight)."""
         pairs = self.n * (self.n - 1)
-        return np.divide(self.squares - self.n, pairs, out=np.zeros_like(pairs), where=pairs > 0)
+        return np.divide(self.agreeing_pairs, pairs, out=np.zeros_like(pairs), where=pairs > 0)
 
     @cached_property
     def agreeing(self) -> Floats:
@@ -64,11 +69,11 @@ class LabelCounts(Clustered):
 
     def per_group(self, entries: Floats) -> Floats:
         """Sum entries within each group."""
-        return _add_up(self.group, entries, len(self.items))
+        return add_up(self.group, entries, len(self.items))
 
     def per_label(self, entries: Floats) -> Floats:
         """Sum entries over all items, within each label."""
-        return _add_up(self.label, entries * self.items[self.group], len(self.labels))
+        return add_up(self.label, entries * self.items[self.group], len(self.labels))
 
     def within(self, entries: Floats) -> Floats:
         """Σ_c Σ_k s(c, k) e_c e_k per group."""
@@ -104,7 +109,7 @@ class LabelCounts(Clustered):
             first, second = pairs_within(block)
             itself = np.arange(len(values))
             one, other = np.concatenate([first, second, itself]), np.concatenate([second, first, itself])
-            smooth.append(_add_up(one, values[other] * matrix[label[other], label[one]], len(values)))
+            smooth.append(add_up(one, values[other] * matrix[label[other], label[one]], len(values)))
         return np.concatenate(smooth)
 
     def pairable(self) -> LabelCounts:
@@ -126,13 +131,13 @@ class LabelCounts(Clustered):
         keys = self.unit_of[self.group] * size + self.label
         distinct, place = np.unique(keys, return_inverse=True)
         whole = entries * np.where(self.alone, 1.0, self.items)[self.group]
-        added = _add_up(place, whole, len(distinct))
+        added = add_up(place, whole, len(distinct))
         return LabelCounts(
             self.labels, self.unit_sizes, distinct // size, distinct % size, added, similarity=self.similarity
         )
 
 
-def _add_up(keys: Ints, values: Floats, size: int) -> Floats:
+def add_up(keys: Ints, values: Floats, size: int) -> Floats:
     """Sums per key, smallest values first: identical to the last bit whatever the names of labels and items."""
     if np.abs(values).sum() < EXACT and (values == np.floor(values)).all():  # whole numbers: exact in any order
         return sums(keys, values, size)

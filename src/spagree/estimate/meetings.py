@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_MEETINGS = 1_000_000_000
+MOST_SUMMED = 100_000_000  # beyond which a score does not compare all pairs
 MEETINGS_AT_ONCE = 2_000_000
 FEW_MEETINGS = 300_000
 CELLS_AT_ONCE = 4_000_000
@@ -107,6 +108,50 @@ def agreeing(codes: Coded) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
     for one, other, both in _met(who[first], matrix):
         alike, shared = np.divmod(both, large * large)
         yield who[first[one]], who[first[other]], shared, alike
+
+
+class PairSums(NamedTuple):
+    """Sums over the pairs of annotators who met: w shared items, on which they agree a times in all."""
+
+    pairs: int
+    shared: float
+    shared_squares: float
+    products: float
+    agreeing_squares: float
+
+    def variance(self, value: float) -> float:
+        """m/(m − 1)·Σw²(a/w − value)²/(Σw)²: how much agreement depends on who meets whom (docs/mathematics.md §9)."""
+        spread = self.agreeing_squares - 2 * value * self.products + value * value * self.shared_squares
+        return max(0.0, spread) * self.pairs / max(1, self.pairs - 1) / self.shared**2 if self.shared else 0.0
+
+
+def pair_sums(codes: Coded, similarity: Floats | None) -> PairSums | None:
+    """The sums over all pairs of annotators who met; None if there are too many meetings to look at each."""
+    who, item, label = _by_named(codes)
+    size, people = counted(item)[1], max(1, len(codes.annotators))
+    met = int((size * (size - 1)).sum()) // 2
+    if met > MOST_SUMMED:
+        return None
+    if met <= FEW_MEETINGS * 10:  # quicker than the import of scipy and its products
+        one, other = pairs_within(size)
+        kept = who[one] != who[other]
+        one, other = one[kept], other[kept]
+        pair = np.minimum(who[one], who[other]) * people + np.maximum(who[one], who[other])
+        first, place = numbered(pair)
+        alike = (label[one] == label[other]).astype(np.float64)
+        if similarity is not None:
+            alike = similarity[label[one], label[other]]
+        blocks = iter([(sums(place, np.ones(len(place)), len(first)), sums(place, alike, len(first)))])
+    elif similarity is None:
+        blocks = ((shared.astype(np.float64), alike.astype(np.float64)) for _, _, shared, alike in agreeing(codes))
+    else:
+        blocks = ((each.shared, each.per_pair(each.agree(similarity))) for each in meetings(codes))
+    parts = [
+        (len(shared), shared.sum(), (shared**2).sum(), (shared * alike).sum(), (alike**2).sum())
+        for shared, alike in blocks
+    ]
+    pairs, *rest = map(sum, zip(*parts, strict=True))
+    return PairSums(int(pairs), *map(float, rest))
 
 
 def acquaintances(codes: Coded, least: int) -> Iterator[tuple[Ints, Ints]]:

@@ -79,6 +79,17 @@ def overlap(codes: Coded, *, bridges: bool = True) -> Overlap:
     return Overlap(people, teams, thin, alone, int((size == 1).sum()), codes.unknown, int(annotations[~met].sum()))
 
 
+def team_of_each(codes: Coded) -> Ints:
+    """The team of each item, by the lowest code among the annotators it is connected with.
+
+    >>> ints = lambda *values: np.array(values, dtype=np.int32)
+    >>> team_of_each(Coded(ints(0, 0, 1, 1, 2), ints(1, 0, 2, 3, 2), ints(0, 0, 0, 0, 0), tuple("abcd"), ("x",))).tolist()
+    [0, 2, 2]
+    """
+    group = _connected(codes.item, codes.annotator, len(codes.annotators))
+    return group[codes.annotator[run_starts(codes.item)]]
+
+
 def is_small(annotations: int) -> bool:
     """Whether there are few enough annotations to look at all of them by default."""
     return annotations <= CHEAP_ANNOTATIONS
