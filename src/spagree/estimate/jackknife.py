@@ -6,11 +6,10 @@ steep the weights. Without an annotation, an item goes from n to n − 1 annotat
 and its other annotation is lost as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
@@ -66,7 +65,7 @@ class Sizes:
     agreeing: Floats
 
     @classmethod
-    def of(cls, votes: LabelCounts) -> Sizes:
+    def of(cls, votes: LabelCounts) -> Self:
         """From the votes of all items."""
         pairable = votes.n > 1
         n = np.unique(votes.n[pairable].astype(np.int64))
