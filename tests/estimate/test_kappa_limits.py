@@ -1,23 +1,31 @@
-"""The interval of a kappa at the bounds of its scale and of its variance (docs/mathematics.md §13)."""
+"""The interval of a kappa: Wilson's on its scale, Fisher's under a metric (docs/mathematics.md §13)."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from math import atanh, sqrt, tanh
 
 import numpy as np
 import pytest
 
 from spagree.estimate import find
-from spagree.estimate.intervals import Information, kappa_limits
+from spagree.estimate.intervals import below_chance, fisher_limits, kappa_limits
+from spagree.estimate.uncertainty import wilson
 from spagree.tally.tally import Tally
 
-THIRTY = Information(*(np.array([each]) for each in (15.0, 7.5, 1.875, 1.0, 30.0, 0.5, 0.8, 0.5)))
-LOWEST = 1 - 0.8 / 0.5  # of a kappa, if annotators differ on 0.8 of the items and by chance on half
+ROOM, MOST, SIZE = 0.5, 0.8, 30.0
+LOWEST = 1 - MOST / ROOM  # of a kappa, if annotators differ on 0.8 of the items and by chance on half
 
 
-def limits(value: float, stderr: float, information: Information = THIRTY) -> tuple[float, float]:
-    low, high = kappa_limits(np.array([value]), np.array([stderr]), information, 0.95)
+def limits(value: float, stderr: float, size: float = SIZE) -> tuple[float, float]:
+    low, high = kappa_limits(*(np.array([each]) for each in (value, stderr, ROOM, MOST, size)), 0.95)
     return float(low[0]), float(high[0])
+
+
+@pytest.mark.parametrize(("value", "stderr"), [(0.4, 0.1), (-0.2, 0.05), (0.99, 0.01), (1.0, 0.0), (0.4, 0.0)])
+def test_it_is_wilsons_interval_on_the_scale_from_the_lowest_kappa_to_one(value: float, stderr: float) -> None:
+    scale = 1 - LOWEST
+    low, high = wilson((value - LOWEST) / scale, stderr / scale, SIZE, 0.95, SIZE)
+    assert limits(value, stderr) == pytest.approx((LOWEST + scale * low, LOWEST + scale * high), abs=1e-12)
 
 
 def test_the_lower_limit_ends_at_the_lowest_possible_kappa() -> None:
@@ -32,36 +40,33 @@ def test_a_kappa_below_the_lowest_possible_is_its_own_lower_limit() -> None:
 
 
 @pytest.mark.parametrize("off", [1e-12, 5e-10])
-def test_rounding_at_either_end_counts_as_the_end(off: float) -> None:
+def test_rounding_counts_as_the_end_and_as_no_error(off: float) -> None:
     assert limits(LOWEST + off, 0.2) == pytest.approx(limits(LOWEST, 0.0), abs=2e-9)
     assert limits(1 - off, 0.2) == pytest.approx(limits(1.0, 0.0), abs=2e-9)
+    assert limits(0.4, off) == limits(0.4, 0.0)
 
 
-def test_no_standard_error_exceeds_twice_the_variance_of_items_that_differ_as_much_as_they_can() -> None:
-    value, size = 0.4, 30
-    place = (value - LOWEST) / (1 - LOWEST)
-    most = (1 - LOWEST) * np.sqrt(2 * place * (1 - place) / size)
-    assert limits(value, 10.0) == limits(value, 1.001 * most) == pytest.approx(limits(value, most))
-    assert limits(value, 0.99 * most) != limits(value, most)
+def test_without_items_that_inform_there_are_no_limits() -> None:
+    assert np.isnan(limits(0.4, 0.1, np.nan)).all()
 
 
-def test_few_informative_items_use_the_implied_variance_in_full_and_many_hardly() -> None:
-    """Fifteen items with equal information: Σg²/(Σg)² = 1/15."""
+def test_fishers_z() -> None:
+    low, high = fisher_limits(np.array([0.8, -0.3]), np.array([0.05, 0.2]), np.array([29.0, 1e9]), 0.95)
+    for k, (value, reach) in enumerate([(0.8, 2.04523 * 0.05), (-0.3, 1.95996 * 0.2)]):
+        wanted = [tanh(atanh(value) + sign * reach / (1 - value**2)) for sign in (-1, 1)]
+        assert [low[k], high[k]] == pytest.approx(wanted, abs=1e-4)
 
-    def equal(items: int) -> Information:
-        half = [items * 0.5**power for power in (1, 2, 4)]
-        given = (*half, 1.0, float(items), 0.5, 0.8, 0.5)
-        return Information(*(np.array([each]) for each in given))
 
-    def implied(items: int) -> float:
-        place = (0.4 - LOWEST) / (1 - LOWEST)
-        return float((1 - LOWEST) * np.sqrt(place * (1 - place) / items))
+def test_fishers_z_has_no_limits_where_items_say_the_same() -> None:
+    value, stderr = np.array([1.0, 0.2, -1.0, 0.5]), np.array([0.1, 0.0, 0.1, 0.1])
+    freedom = np.array([9.0, 9.0, 9.0, 0.0])
+    assert np.isnan(fisher_limits(value, stderr, freedom, 0.95)).all()
 
-    small = 0.02  # a standard error far below the implied one
-    for items in (5, 15):
-        assert limits(0.4, small, equal(items)) == pytest.approx(limits(0.4, implied(items), equal(items)))
-    assert limits(0.4, small, equal(16))[0] > limits(0.4, implied(16), equal(16))[0]
-    assert limits(0.4, small, replace(equal(15), relative=np.zeros(1)))[0] > limits(0.4, small, equal(15))[0]
+
+def test_how_far_below_chance_a_kappa_may_be() -> None:
+    assert below_chance(0.0, 60.0) == pytest.approx(-0.05 / 0.95)  # 3/60
+    share = (2 + 1.5 + sqrt(3 * 2.75)) / 50
+    assert below_chance(np.array([2.0, 40.0]), np.array([50.0, 60.0])) == pytest.approx([-share / (1 - share), -1.0])
 
 
 def test_one_rare_label_on_a_light_item_is_no_evidence_of_agreement() -> None:

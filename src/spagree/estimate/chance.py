@@ -15,7 +15,8 @@ from math import sqrt
 import numpy as np
 
 from spagree.estimate.adaptive import Shape, adaptive_shape
-from spagree.estimate.intervals import Information, deviations, kappa_limits, unseen_share, with_differing
+from spagree.estimate.former_limits import Information, kappa_limits, unseen_share, with_differing
+from spagree.estimate.intervals import deviations
 from spagree.estimate.item_groups import ONE_CLUSTER, total
 from spagree.estimate.label_counts import LabelCounts, votes
 from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, steadied, wilson

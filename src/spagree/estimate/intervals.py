@@ -7,7 +7,6 @@ two terms). With few, it solves the incomplete beta function for the probability
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp, inf, isinf, lgamma, log, log1p, sqrt
 from statistics import NormalDist
@@ -141,95 +140,60 @@ def _continued_fraction(x: Floats, a: Floats, b: Floats, terms: int) -> Floats:
     return np.atleast_1d(value)
 
 
-STEADY_ITEMS = 15  # up to this many informative items the implied variance counts in full
 Number = TypeVar("Number", float, Floats)
-AT_THE_END = 1e-9  # anything closer to the lowest or highest possible value is rounding
+AT_THE_END = 1e-9  # anything closer to the lowest or highest possible value, or to no error, is rounding
 
 
-@dataclass(frozen=True, slots=True)
-class Information:
-    """What the items say about a kappa (docs/mathematics.md §13); first to fourth are power sums of g over items."""
+def kappa_limits(  # noqa: PLR0917
+    value: Floats, stderr: Floats, room: Floats, most: Floats, size: Floats, level: float
+) -> tuple[Floats, Floats]:
+    """Wilson's limits on the scale from the lowest possible kappa, 1 − most/room, to 1; NaN without a ``size``.
 
-    first: Floats
-    second: Floats
-    fourth: Floats
-    relative: Floats
-    """Mean of r(n), the variance of an item relative to that of a pair, weighted by g²."""
-    items: Floats
-    room: Floats
-    """1 − P_e."""
-    most: Floats
-    """The most often two annotations of an item can differ."""
-    rarest: Floats
-    """How often the rarest label disagrees by chance: the maximum over labels."""
+    ``room`` is 1 − P_e, ``most`` how often two annotations of an item can differ. ``size`` is m₂ = (Σg²)²/Σg⁴, how
+    many equally informative items would say as much: with a rare class, the few that carry it decide.
 
-
-def kappa_limits(value: Floats, stderr: Floats, information: Information, level: float) -> tuple[Floats, Floats]:
-    """Wilson's interval on the scale from the lowest possible value of a kappa to 1.
-
-    With a rare class, the few items that carry it decide: they are worth (Σg²)²/Σg⁴ equally informative items. The
-    upper limit allows for such items that happened not to be sampled.
-
-    >>> sums = (15.0, 7.5, 1.875, 1.0, 30.0, 0.5, 1.0, 0.5)  # thirty items with g = 1/2
-    >>> information = Information(*(np.array([each]) for each in sums))
-    >>> low, high = kappa_limits(np.array([1.0]), np.array([0.0]), information, 0.95)
+    >>> low, high = kappa_limits(*(np.array([each]) for each in (1.0, 0.0, 0.5, 1.0, 30.0)), 0.95)
     >>> round(float(low[0]), 3), float(high[0])
     (0.756, 1.0)
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        lowest = np.minimum(1 - information.most / information.room, value)
+        lowest = np.minimum(1 - most / room, value)
         scale = 1 - lowest
         place = (value - lowest) / scale
         place = np.where(place < AT_THE_END, 0.0, np.where(place > 1 - AT_THE_END, 1.0, place))
-        size = information.second**2 / information.fourth
-        # If items differ as much as possible, the variance is place·(1 − place)/size; for ratios slightly more.
-        measured = np.minimum((stderr / scale) ** 2, 2 * place * (1 - place) / size)
-        implied = place * (1 - place) * information.relative / size
-        share = np.minimum(1.0, STEADY_ITEMS * information.second / information.first**2)
-        error = np.sqrt(measured + share * np.maximum(0.0, implied - measured))
+        error = np.where(stderr < AT_THE_END, 0.0, stderr / scale)
     low, high = wilson_each(place, error, size, level, size)
-    return lowest + scale * low, np.maximum(lowest + scale * high, _with_unseen(value, information, level))
+    return lowest + scale * low, lowest + scale * high
 
 
-def unseen_share(items: Floats, level: float, seen: Floats | float = 0.0) -> Floats:
-    """The share of further items of a kind that could have gone unseen, if ``seen`` of ``items`` are of that kind.
+def fisher_limits(value: Floats, stderr: Floats, freedom: Floats, level: float) -> tuple[Floats, Floats]:
+    """tanh(atanh κ ± t·se/(1 − κ²)): a kappa under a metric, whose lowest possible value is not known.
 
-    If none were seen, −log(1 − level) may have been missed: three at 95%, the rule of three. Otherwise it is the upper
-    score limit of a count, which starts from that value.
+    NaN without degrees of freedom, and where all items say the same (no error, or a kappa of ±1).
 
-    >>> unseen_share(np.array([27.0, 27.0]), 0.95, np.array([0.0, 9.0])).round(3)
-    array([0.1  , 0.204])
+    >>> low, high = fisher_limits(*(np.array([each]) for each in (0.8, 0.05, 29.0)), 0.95)
+    >>> round(float(low[0]), 3), round(float(high[0]), 3)
+    (0.669, 0.883)
     """
-    three = -log(1 - level)
-    unseen = three / 2 + np.sqrt(three * (seen + three / 4))
-    return np.asarray(unseen / (items + unseen))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        known = (stderr > AT_THE_END) & (np.abs(value) < 1 - AT_THE_END)
+        reach = np.where(known, two_sided_each(level, freedom) * stderr / (1 - value**2), np.nan)
+        centre = np.arctanh(np.where(known, value, np.nan))
+    return np.tanh(centre - reach), np.tanh(centre + reach)
 
 
-def with_differing(
-    observed: Floats, expected: Floats, likely: Floats, alike: Floats, share: Floats, *, divided: float = 0.0
-) -> Floats:
-    """A kappa after adding a ``share`` of items on which annotators are divided between two labels.
+def below_chance(apart: Floats | float, annotations: Floats | float) -> Floats:
+    """−q/(1 − q): the kappa of two who never give the rarer of two labels together, each giving it with share q.
 
-    ``likely`` is the sum of how often each of the two labels agrees by chance, ``alike`` is how much the two labels
-    agree, and ``divided`` is the share of pairs of annotations with the same label on such an item: 0 with two
-    annotations.
+    ``apart`` is how many of the ``annotations`` are outside the commonest label; q is an upper score limit of their
+    share, at most one half. A kappa of 0 or less may be as low as this: with so few rare labels, that two of them met
+    would not have been seen.
 
-    >>> one = np.ones(1)
-    >>> with_differing(0.9 * one, 0.9 * one, one, 0 * one, one / 6).round(3)  # somebody who gives one label throughout
-    array([-0.125])
+    >>> below_chance(np.array([0.0, 30.0]), np.array([60.0, 60.0])).round(4)
+    array([-0.0526, -1.    ])
     """
-    by_chance = (1 - share) * ((1 - share) * expected + share * likely) + share**2 * (1 + alike) / 2
-    agree = (1 - share) * observed + share * (divided + (1 - divided) * alike)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray((agree - by_chance) / (1 - by_chance))
-
-
-def _with_unseen(value: Floats, information: Information, level: float) -> Floats:
-    """The kappa after adding as many items as could have gone unseen, all agreeing on the rarest label."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = unseen_share(information.items, level)
-        chance = information.room * (1 - share) + 2 * share * information.rarest
-        return np.asarray(1 - (1 - value) * information.room / chance)
+    share = np.minimum(0.5, (apart + 1.5 + np.sqrt(3 * (np.asarray(apart) + 0.75))) / annotations)
+    return np.asarray(-share / (1 - share))
 
 
 def score_limits(value: Number, shrink: Number) -> tuple[Number, Number]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spagree.errors import DataError, UsageError
-from spagree.estimate.intervals import Information, kappa_limits, mean_error, unseen_share, wilson_each, with_differing
+from spagree.estimate.former_limits import Information, kappa_limits, unseen_share, with_differing
+from spagree.estimate.intervals import mean_error, wilson_each
 from spagree.estimate.meetings import Meetings, agreeing, meetings
 from spagree.estimate.uncertainty import FEW_ITEMS
 from spagree.grouping import Floats, Ints, sums
