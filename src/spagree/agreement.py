@@ -112,18 +112,6 @@ class Agreement:
         """
         return self.measurement.item_table().frame()
 
-    def intervals(self) -> Mapping[str, Estimate]:
-        """SPA with the intervals for ``items`` (these annotators, new items) and for new ``annotators`` like them.
-
-        Empty if only one is known: without annotators, from a tally, or above 500,000 annotations.
-
-        >>> import spagree
-        >>> {name: round(spa.low, 3) for name, spa in spagree.measure("example:sparse").intervals().items()}
-        {'items': 0.536, 'annotators': 0.528}
-        """
-        intervals = self.breakdowns(["intervals"]).intervals
-        return {} if isinstance(intervals, Absent) else intervals
-
     def write_items(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write ``item, annotations, agreement`` of every item to a .csv or .parquet file, where the data lives.
 

@@ -15,13 +15,11 @@ from spagree.estimate import (
     Findings,
     check_level,
     check_scheme,
-    find,
 )
 from spagree.estimate.breakdowns import Measurement
 from spagree.estimate.findings import caution_missing
-from spagree.estimate.leave_one_out import check_interval_for
 from spagree.estimate.similarity import SET_METRICS, Metric
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
+from spagree.estimate.uncertainty import ANNOTATORS, check_interval_for
 from spagree.keywords import keywords
 from spagree.options import Estimating, Reading, non_default, shows, split
 from spagree.read import read, read_all
@@ -73,7 +71,7 @@ def measure(
     metric: str | Similarity = "nominal",
     order: Sequence[str] = (),
     level: float = 0.95,
-    interval_for: IntervalFor = "items",
+    interval_for: IntervalFor = "auto",
     bootstrap: int | None = None,
     seed: int = 0,
 ) -> Agreement:
@@ -127,7 +125,8 @@ def measure(
             ``"linear"``, ``"quadratic"``; for sets ``"jaccard"``, ``"masi"``, ``"options"``; or your own function.
         order: The labels from low to high, for ordinal metrics.
         level: Confidence level of the intervals.
-        interval_for: The intervals cover new ``"items"`` by these annotators, or also new ``"annotators"``.
+        interval_for: Whom the intervals are for: these annotators on new ``"items"``, other ``"annotators"`` as well,
+            or ``"auto"``, for other annotators where that interval exists and otherwise for items.
         bootstrap: Intervals from this many resamples of the items instead of Wilson's.
         seed: Seed of the bootstrap.
     """
@@ -233,8 +232,7 @@ class _Estimation(Estimating):
         return Agreement(findings, measurement, options=non_default(self), noticed=cautions)
 
     def findings(self, measurement: Measurement) -> Findings:
-        findings = find(measurement.tally, self.weights, self.level, self.resample(), self.similarity())
-        return findings if self.interval_for == ITEMS else measurement.to_new_annotators(findings)
+        return measurement.find(self.resample(), self.interval_for)
 
     def measurement(self, tally: Tally, items: ItemTable | None) -> Measurement:
         return Measurement(tally, items, self.weights, self.level, self.similarity())

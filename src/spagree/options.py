@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 DuplicatePolicy = Literal["error", "first", "last", "set", "keep"]
-IntervalFor = Literal["items", "annotators"]
+IntervalFor = Literal["auto", "items", "annotators"]
 CustomWeights = Mapping[int, float] | Callable[[int], float]
 Similarity = Callable[[str, str], float]
 
@@ -167,10 +167,11 @@ class Estimating:
     )
     level: float = _option(0.95, STATISTICS, "P", "Confidence level of the intervals.  [default: 0.95]", Kind.REAL)
     interval_for: IntervalFor = _option(
-        "items",
+        "auto",
         STATISTICS,
         "WHOM",
-        "What the intervals cover: items (these annotators, new items; default) or annotators (new annotators, too).",
+        "Whom the intervals are for: annotators (others like these, on new items), items (these annotators, on new "
+        "items), or auto (default): annotators where they are known and at least four, otherwise items.",
     )
     bootstrap: int | None = _option(
         None, STATISTICS, "N", "Intervals from N resamples of the items instead of Wilson's.", Kind.WHOLE
@@ -180,8 +181,6 @@ class Estimating:
 
 F = TypeVar("F", bound=Callable[..., Any])
 Record = type[Reading] | type[Estimating]
-RENAMED = {"generalise": "interval_for"}
-"""Old option names, which still work: hidden on the command line, with a warning in Python."""
 
 
 def declared(record: Record) -> dict[str, Option]:

@@ -14,7 +14,6 @@ from spagree.options import (
     CLEANING,
     GROUPS,
     OUTPUT,
-    RENAMED,
     Estimating,
     Kind,
     Option,
@@ -42,13 +41,13 @@ def complete_path(_context: click.Context, _parameter: click.Parameter, incomple
 
 
 class GroupedOption(click.Option):
-    """An option in a group of the help; it may have hidden names."""
+    """An option in a group of the help."""
 
-    def __init__(self, *args: Any, group: str = OUTPUT, hidden_names: Sequence[str] = (), **settings: Any) -> None:
+    def __init__(self, *args: Any, group: str = OUTPUT, **settings: Any) -> None:
         if settings.get("metavar") in ("FILE", "FOLDER"):
             settings.setdefault("shell_complete", complete_path)
         super().__init__(*args, **settings)
-        self.group, self.hidden_names = group, hidden_names
+        self.group = group
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Click's record; the weighting schemes are those of the registry, which is loaded only for this help."""
@@ -131,8 +130,7 @@ def _click(name: str, about: Option, default: Any) -> Callable[[F], F]:
     if about.kind not in (Kind.REPEATED, Kind.LISTED):
         settings |= {"default": default}
     spelled = f"--{'no-' if is_switched_off else ''}{name.replace('_', '-')}"
-    hidden = [f"--{old}" for old, new in RENAMED.items() if new == name]
-    settings |= {"metavar": about.metavar, "help": about.help, "hidden_names": hidden}
+    settings |= {"metavar": about.metavar, "help": about.help}
     return option(spelled, name, group=about.group, **settings)
 
 

@@ -49,7 +49,7 @@ def actions(findings: Findings, grounds: Grounds) -> tuple[Action, ...]:
     ranked = sorted(_gains(findings, grounds), key=lambda action: -action.gain)
     half = half_interval(findings.spa)
     is_rough = half is None or half > ROUGH
-    highest = findings.chance["spa_kappa"].high
+    highest = findings.chance["krippendorff_alpha"].high
     if not is_rough and highest is not None and highest < LOW_KAPPA:  # a more precise number would say the same
         return (*first, Action(GUIDELINE), *ranked, *_third(grounds.annotators))
     # With a broken assumption, more annotations would only make a wrong number more precise

@@ -10,7 +10,6 @@ from spagree.errors import SpagreeError, UsageError
 from spagree.estimate.concentration import Concentration
 from spagree.estimate.findings import Findings
 from spagree.estimate.overlap import Overlap
-from spagree.estimate.uncertainty import Estimate
 
 if TYPE_CHECKING:
     import polars
@@ -83,8 +82,6 @@ class Breakdowns:
     overlap: Overlap | Absent = NOT_COMPUTED
     development: polars.DataFrame | Absent = NOT_COMPUTED
     plan: polars.DataFrame | Absent = NOT_COMPUTED
-    intervals: Mapping[str, Estimate] | Absent = NOT_COMPUTED
-    """SPA's interval for these annotators, and for others like them."""
     concentration: Concentration | Absent = NOT_COMPUTED
     """How few people made half of the annotations."""
     disputed: polars.DataFrame | Absent = NOT_COMPUTED

@@ -10,25 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spagree.errors import UsageError
-from spagree.estimate.adaptive import Shape, cautious_shape
 from spagree.estimate.breakdown_values import BREAKDOWNS, Absent, Action, Breakdowns, or_none, outcome
 from spagree.estimate.chance import NO_PATTERNS
 from spagree.estimate.concentration import Concentration, concentration, decisive_cautions
 from spagree.estimate.evidence import NO_ANNOTATIONS, Evidence
-from spagree.estimate.findings import Findings
-from spagree.estimate.item_groups import item_groups
+from spagree.estimate.findings import Findings, find
 from spagree.estimate.label_counts import LabelCounts, item_groups_of, scale_of, votes, votes_in_codes, votes_of_items
-from spagree.estimate.leave_one_out import Peers, check_interval_for, peers, to_new_annotators, two_way
+from spagree.estimate.leave_one_out import Peers, peers
+from spagree.estimate.others import Others
 from spagree.estimate.overlap import CHEAP_ANNOTATIONS, Overlap, is_cheap, is_small, overlap, overlap_cautions
 from spagree.estimate.pairs import pairs
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, WILSON, Estimate, effective_items, half_interval
+from spagree.estimate.uncertainty import AUTO, ITEMS, Bootstrap, Estimate, half_interval
 from spagree.estimate.weights import ByN, weigh_at
 from spagree.grouping import Floats
 from spagree.late import nw
@@ -57,6 +55,9 @@ NOT_CHECKED = (
 )
 NO_GROUPS = "no column of groups was named; name one with --by (by=)"
 NO_TIMES_IN_TALLY = "a tally does not say when annotations were made; measure the annotations themselves"
+ON_REQUEST = (
+    f"above {MOST_FOR_BOTH:,} annotations it is computed only when asked for: --interval-for annotators"
+)
 ACTIONS = "actions"  # rests on other breakdowns
 LONGEST = ("development", "annotators", "overlap")  # of those that need no other
 TABLES = ("items", "classes", "confusion", "distribution", "annotators", "pairs", "development", "plan")
@@ -84,9 +85,9 @@ class Measurement(Evidence):
         return Breakdowns(findings, **results)
 
     def summary(self, findings: Findings) -> Breakdowns:
-        """What the headline and the checks need: both intervals and the overlap, if they are cheap."""
+        """What the headline and the checks need: the overlap, if it is cheap."""
         looked = outcome(lambda: self.quick_overlap)
-        return replace(self.breakdowns(findings, ["intervals", "concentration"]), overlap=looked)
+        return replace(self.breakdowns(findings, ["concentration"]), overlap=looked)
 
     def tables(self, findings: Findings) -> dict[str, polars.DataFrame]:
         """Every table in full: all items, all pairs; tables that do not exist are left out."""
@@ -104,7 +105,6 @@ class Measurement(Evidence):
             "overlap": lambda: self.overlap,
             "development": self.development,
             "plan": self.plan,
-            "intervals": lambda: self.intervals(findings.spa),
             "concentration": self.concentration,
             "disputed": lambda: self.disputed(MOST_DISPUTED),
             "answers": self.answers,
@@ -292,46 +292,25 @@ class Measurement(Evidence):
             return apart
         return (*apart, *decisive_cautions(self.peers, by_n, self.codes.annotators, spa))
 
-    def to_new_annotators(self, findings: Findings) -> Findings:
-        """The same findings, with every scheme's interval widened to new annotators."""
-        schemes = {name: self._for_annotators(figure, name) for name, figure in findings.schemes.items()}
-        is_custom = not isinstance(self.weights, str)
-        spa = self._for_annotators(findings.spa) if is_custom else schemes[str(self.weights)]
-        return replace(findings, spa=spa, schemes=schemes)
-
-    def intervals(self, spa: Estimate) -> dict[str, Estimate]:
-        """SPA's interval for these annotators and for others like them; raises if the second cannot be computed."""
-        if spa.method != WILSON:
-            raise UsageError("a bootstrap resamples items only")
-        if spa.interval_for == ANNOTATORS:
-            return {ITEMS: self._now, ANNOTATORS: spa}
-        if not self.columns:
-            raise UsageError(NO_ANNOTATIONS)
-        if self.tally.annotations > MOST_FOR_BOTH:
-            raise UsageError(
-                f"above {MOST_FOR_BOTH:,} annotations the interval for other annotators is computed only when asked "
-                "for: --interval-for annotators"
-            )
-        if self.tally.annotators is None:
-            raise UsageError(NO_ANNOTATORS)
-        if len(self.tally.annotators) < 2:
-            raise UsageError("only one annotator is known")
-        if self.codes.unknown:
-            raise UsageError("the annotators of some annotations are unknown")
-        return {ITEMS: spa, ANNOTATORS: self._for_annotators(spa)}
-
-    def _for_annotators(self, figure: Estimate, scheme: str | None = None) -> Estimate:
-        """The interval that also covers other annotators, over items or clusters."""
-        by_n, clusters = self.by_n(scheme), inf
-        if self.tally.clusters is not None:
-            groups = item_groups(self.tally)
-            clusters = effective_items(groups, groups.weights(by_n))
-        return to_new_annotators(self.peers, by_n, figure, self._shape, clusters)
-
     @cached_property
-    def _shape(self) -> Shape:
-        """How the agreement of an item varies."""
-        return cautious_shape(self.tally, self.similar)
+    def others(self) -> Others | str:
+        """What the annotators say about other annotators, or why they say nothing."""
+        if not self.columns:
+            return NO_ANNOTATIONS
+        if self.tally.annotators is None:
+            return NO_ANNOTATORS
+        votes_by_pattern = votes(self.tally, self.metric if self.similar else None)
+        return Others.of(self.codes, votes_by_pattern, self.similarity)
+
+    def find(self, bootstrap: Bootstrap | None, interval_for: str) -> Findings:
+        """Everything that is estimated from the tally, and for other annotators where they are known."""
+        return find(self.tally, self.weights, self.level, bootstrap, self.metric, self._told(interval_for), interval_for)
+
+    def _told(self, interval_for: str) -> Others | str:
+        """Above half a million annotations, what they say about other annotators is computed on request only."""
+        if interval_for == ITEMS or (interval_for == AUTO and self.tally.annotations > MOST_FOR_BOTH):
+            return ON_REQUEST
+        return self.others
 
     def concentration(self) -> Concentration:
         """How few people made half of the annotations."""

@@ -1,31 +1,48 @@
 """Agreement beyond chance on incomplete data (docs/mathematics.md §13), every coefficient from the same votes.
 
-All are κ = (P_o − P_e)/(1 − P_e). They differ in how items are weighted in the observed agreement P_o and in
-what "by chance" means in the expected agreement P_e. Standard errors are exact leave-one-item-out jackknives: each
-item's contribution is subtracted from a few sums, for all items at once.
+All are κ = (P_o − P_e)/(1 − P_e). They differ in how items are weighted in the observed agreement P_o and in what "by
+chance" means in the expected agreement P_e. Standard errors are jackknives over items, or clusters; the interval for
+other annotators is that of SPA.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
-from spagree.estimate.adaptive import Shape, adaptive_shape
-from spagree.estimate.former_limits import Information, kappa_limits, unseen_share, with_differing
-from spagree.estimate.intervals import deviations
-from spagree.estimate.item_groups import ONE_CLUSTER, total
+from spagree.estimate import jackknife
+from spagree.estimate.intervals import below_chance, fisher_limits, kappa_limits
+from spagree.estimate.item_groups import ONE_CLUSTER, relative_weights, total
+from spagree.estimate.jackknife import Sizes, Units, entries
 from spagree.estimate.label_counts import LabelCounts, votes
-from spagree.estimate.uncertainty import NOT_PAIRABLE, ONE_ITEM, Estimate, effective_items, steadied, wilson
+from spagree.estimate.others import ONE_NEEDED, Others
+from spagree.estimate.uncertainty import (
+    ANNOTATORS,
+    AUTO,
+    FEW_ITEMS,
+    ITEMS,
+    NOT_PAIRABLE,
+    ONE_ITEM,
+    Estimate,
+    Interval,
+    effective_items,
+    leading,
+    steadied,
+    wilson,
+)
 from spagree.estimate.weights import ByN
 from spagree.grouping import Floats
 from spagree.tally.tally import Tally
 
 NO_PATTERNS = "the tally does not keep which labels were given together: too many different combinations"
 ONE_CLASS = "all annotations carry one label, so agreement by chance is certain"
+FEW_FOR_METRIC = f"fewer than {FEW_ITEMS} items, too few for an interval under a metric"
+UNKNOWN_PEOPLE = "the annotators are unknown"
 CERTAIN = 1 - 1e-12  # expected agreement above this is 1 up to rounding
 
 
@@ -37,19 +54,104 @@ class Corrected(Estimate):
     expected: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """What defines a coefficient: its weights, its expected agreement, whether single annotations inform it.
+@dataclass(frozen=True)
+class Left:
+    """The sums behind agreement by chance: of everything, followed by what is left without each unit."""
 
-    ``entries`` are the terms of the class shares behind the expected agreement; None if rare classes say no more about
-    the coefficient than common ones.
+    votes: LabelCounts
+    units: Units
+    shares: bool
+
+    @cached_property
+    def same(self) -> Floats:
+        """Σ_c Σ_k s(c, k) T_c T_k over the totals of the labels."""
+        totals = self.votes.per_label(entries(self.votes, shares=self.shares))
+        around, lost = self.votes.across(totals), self.units.lost
+        less = lost.per_group(2 * around[lost.label] * lost.count) - lost.squares
+        return total(totals * around) - np.concatenate([[0.0], less])
+
+    def _sum(self, value: Callable[[Floats, Floats], Floats]) -> Floats:
+        """Σ over pairable items of a value of their n and their agreeing ordered pairs."""
+        votes, units = self.votes.pairable(), self.units
+        whole = total(votes.items * value(votes.n, votes.agreeing_pairs))
+        lost = units.loses(value(units.n, units.agreeing), value(units.n_left, units.agreeing_left))
+        return whole - np.concatenate([[0.0], lost])
+
+    @property
+    def annotations(self) -> Floats:
+        """N."""
+        return self._sum(lambda n, _: n.astype(np.float64))
+
+    @property
+    def squares(self) -> Floats:
+        """Σ n²: ordered pairs within items, with each annotation and itself."""
+        return self._sum(lambda n, _: n.astype(np.float64) ** 2)
+
+    @property
+    def within(self) -> Floats:
+        """How many of these agree."""
+        return self._sum(lambda n, agreeing: agreeing + n)
+
+    @property
+    def items(self) -> Floats:
+        """Items with an annotation."""
+        return total(self.votes.items) - np.concatenate([[0.0], self.units.items_lost])
+
+
+def _between_items(left: Left) -> Floats:
+    """Two annotations of different items: the only pairs that agree by chance alone."""
+    return (left.same - left.within) / (left.annotations**2 - left.squares)
+
+
+def _without_replacement(left: Left) -> Floats:
+    """Two of all annotations, drawn without replacement: Krippendorff's."""
+    return (left.same - left.annotations) / (left.annotations * (left.annotations - 1))
+
+
+def _class_shares(left: Left) -> Floats:
+    """Σ_c π_c² with π_c the mean share of class c within an item, as Gwet generalises Fleiss."""
+    return left.same / left.items**2
+
+
+def _gwet(left: Left) -> Floats:
+    """Σ π(1 − π)/(C − 1): chance agreement on hard items; AC2 under a metric."""
+    classes = np.float64(len(left.votes.labels))
+    nominal = replace(left.votes, similarity=None), replace(left.units, lost=replace(left.units.lost, similarity=None))
+    spread = 1 - _class_shares(Left(*nominal, shares=True))
+    return np.asarray(spread * _mean_similarity(left.votes) * classes / (classes - 1))
+
+
+def _uniform(left: Left) -> Floats:
+    """All classes equally likely."""
+    return np.full(len(left.units.times) + 1, _mean_similarity(left.votes))
+
+
+def _mean_similarity(votes: LabelCounts) -> float:
+    """Agreement of two labels drawn blindly: 1/C for nominal labels."""
+    return 1 / len(votes.labels) if votes.similarity is None else float(votes.similarity.mean())
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What defines a coefficient: its weights, its agreement by chance, whether that follows the labels' shares.
+
+    With ``shares``, every item counts the same in the class shares, also one with a single annotation. If agreement by
+    chance does not follow how rare a label is, all items inform the coefficient alike.
     """
 
     weights: str
-    expected: Callable[[LabelCounts], Floats]
-    singles: bool = False
-    debias: bool = False
-    entries: Callable[[LabelCounts], Floats] | None = None
+    expected: Callable[[Left], Floats]
+    shares: bool = False
+    rare_labels_decide: bool = True
+
+
+COEFFICIENTS: Mapping[str, Rule] = {
+    "spa_kappa": Rule("scheme", _between_items),
+    "krippendorff_alpha": Rule("annotations", _without_replacement),
+    "fleiss_kappa": Rule("flat", _class_shares, shares=True),
+    "gwet_ac1": Rule("flat", _gwet, shares=True, rare_labels_decide=False),
+    "brennan_prediger": Rule("flat", _uniform, rare_labels_decide=False),
+}
 
 
 def chance(
@@ -58,52 +160,37 @@ def chance(
     level: float,
     scheme: str,
     *,
-    cautious: Shape,
     similar: LabelCounts | None = None,
-    similar_clustered: LabelCounts | None = None,
+    others: Others | str = UNKNOWN_PEOPLE,
+    interval_for: str = AUTO,
 ) -> dict[str, Corrected]:
     """All chance-corrected coefficients; clusters change the errors, not the values.
 
-    ``cautious`` is the shape behind intervals. Under a metric, ``similar`` are the votes, also by cluster.
+    Under a metric, ``similar`` are the votes, by cluster if there are clusters; ``others`` says what the annotators tell about others,
+    or why they tell nothing.
 
-    >>> from fractions import Fraction
-    >>> from spagree.estimate.adaptive import cautious_shape
     >>> data = Tally.from_items([{"a": 2}, {"a": 1, "b": 1}, {"b": 2}, {"b": 2}])
-    >>> coefficients = chance(data, {2: Fraction(1)}, 0.95, "flat", cautious=cautious_shape(data))
+    >>> coefficients = chance(data, {2: Fraction(1)}, 0.95, "flat")
     >>> round(coefficients["krippendorff_alpha"].value, 4), round(coefficients["brennan_prediger"].value, 4)
     (0.5333, 0.5)
     """
-    counts = similar or votes(tally)
-    clustered = None if tally.clusters is None else similar_clustered or votes(tally, clusters=True)
+    counts = similar or votes(tally, clusters=tally.clusters is not None)
     if counts is None or not tally.pairable_items:
         reason = NO_PATTERNS if counts is None else NOT_PAIRABLE
         return {name: _undefined(reason, level, scheme) for name in COEFFICIENTS}
-    shape = adaptive_shape(tally, similar)
-    weights = {"flat": dict.fromkeys(by_n, 1.0), "annotations": {n: float(n) for n in by_n}}
-    weights["scheme"] = {n: float(k / max(by_n.values())) for n, k in by_n.items()}
-    every, pairable = (counts, clustered), (counts.pairable(), clustered.pairable() if clustered else None)
-
-    def coefficient(rule: _Rule) -> Corrected:
-        item_shape = shape if rule.entries else cautious
-        single = _Coefficient(rule, *(every if rule.singles else pairable), weights[rule.weights], item_shape)
-        return single.corrected(level, scheme if rule.weights == "scheme" else rule.weights)
-
-    coefficients = {name: coefficient(rule) for name, rule in COEFFICIENTS.items()}
-    if len({n for n in tally.items_by_n if n > 1}) > 1:
-        in_step = coefficients["fleiss_kappa" if scheme == "flat" else "krippendorff_alpha"]
-        coefficients["spa_kappa"] = _no_higher(coefficients["spa_kappa"], in_step)
+    sizes = sorted({m for n in tally.items_by_n for m in (n, n - 1) if m > 1})
+    weights = {
+        "flat": dict.fromkeys(sizes, Fraction(1)),
+        "annotations": {n: Fraction(n) for n in sizes},
+        "scheme": by_n,
+    }
+    coefficients = {}
+    for name, rule in COEFFICIENTS.items():
+        used = counts if rule.shares else counts.pairable()
+        coefficient = _Coefficient(rule, used, weights[rule.weights], level)
+        name_of_weights = scheme if rule.weights == "scheme" else rule.weights
+        coefficients[name] = coefficient.corrected(name_of_weights, others, interval_for)
     return coefficients
-
-
-def _no_higher(coefficient: Corrected, in_step: Corrected) -> Corrected:
-    """Lower the lower limit to that of a coefficient that weights an item as much in P_o as in P_e.
-
-    With other weights, whether the few rare labels fell on items with few or with many annotations decides, and a
-    handful of them does not show how much that varies.
-    """
-    if coefficient.low is None or in_step.low is None:
-        return coefficient
-    return replace(coefficient, low=min(coefficient.low, in_step.low))
 
 
 def _undefined(reason: str, level: float, weights: str) -> Corrected:
@@ -114,197 +201,127 @@ def _undefined(reason: str, level: float, weights: str) -> Corrected:
 class _Coefficient:
     """One coefficient on one set of votes."""
 
-    rule: _Rule
-    counts: LabelCounts
-    clustered: LabelCounts | None
-    """The same votes by cluster; None if items are independent."""
-    by_n: Mapping[int, float]
-    shape: Shape
+    rule: Rule
+    votes: LabelCounts
+    """By cluster, unless items are independent."""
+    by_n: ByN
+    level: float
 
     @cached_property
     def weights(self) -> Floats:
         """The weight of an item, per group; 0 for a single annotation."""
-        sizes = np.array(sorted(self.by_n))
-        weights = np.array([self.by_n[n] for n in sizes.tolist()])
-        place = np.searchsorted(sizes, self.counts.n).clip(max=len(sizes) - 1)
-        return np.where(sizes[place] == self.counts.n, weights[place], 0.0)
+        return relative_weights(self.by_n, self.votes.n.astype(np.int64))
 
     @cached_property
-    def observed(self) -> Floats:
-        """Weighted mean agreement of all items, then without one item of each group."""
-        counts = self.counts
+    def observed(self) -> float:
+        """Weighted mean agreement of all items."""
+        return total(self.votes.items * self.weights * self.votes.agreement) / total(self.votes.items * self.weights)
+
+    @cached_property
+    def units(self) -> Units:
+        """Items or clusters."""
+        return jackknife.items(self.votes, shares=self.rule.shares)
+
+    @cached_property
+    def expected(self) -> float:
+        """Agreement by chance of all items."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return _without_one(counts, self.weights * counts.agreement) / _without_one(counts, self.weights)
-
-    @cached_property
-    def expected(self) -> Floats:
-        """Agreement by chance, of all items, then without one item of each group."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.rule.expected(self.counts)
-
-    @cached_property
-    def entries(self) -> Floats:
-        """What each label of an item contributes to the class shares."""
-        return (self.rule.entries or _counts)(self.counts)
+            return float(self.rule.expected(Left(self.votes, self.units, self.rule.shares))[0])
 
     @cached_property
     def shares(self) -> Floats:
         """Class shares, as used in the expected agreement."""
-        totals = self.counts.per_label(self.entries)
+        totals = self.votes.per_label(entries(self.votes, shares=self.rule.shares))
         return np.asarray(totals / total(totals))
 
-    def corrected(self, level: float, weights: str) -> Corrected:
-        """Value, standard error and interval, or the reason there is none."""
-        counts, values = self.counts, self.values
-        if not np.isfinite(values[0]):
-            classes = len(np.unique(counts.label[counts.n[counts.group] > 1]))
-            return _undefined(ONE_CLASS if classes < 2 else ONE_ITEM, level, weights)
-        plain = Corrected(float(values[0]), None, None, None, level, weights)
-        plain = replace(plain, observed=float(self.observed[0]), expected=float(self.expected[0]))
-        if total(counts.items[counts.n > 1]) < 2:
+    def without(self, votes: LabelCounts, units: Units) -> Floats:
+        """The coefficient without each unit; NaN where it is undefined."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            observed = Sizes.of(votes).without(units, self.by_n)
+            expected = self.rule.expected(Left(votes, units, self.rule.shares))[1:]
+            return np.asarray((observed - expected) / np.where(expected > CERTAIN, np.nan, 1 - expected))
+
+    def corrected(self, weights: str, others: Others | str, interval_for: str) -> Corrected:
+        """The value with its intervals, or the reason there is none."""
+        if not self.expected <= CERTAIN:  # also if it is not a number
+            labels = self.votes.label[self.votes.n[self.votes.group] > 1]
+            return _undefined(ONE_CLASS if (labels == labels[:1]).all() else ONE_ITEM, self.level, weights)
+        value = (self.observed - self.expected) / (1 - self.expected)
+        plain = Corrected(value, None, None, None, self.level, weights, observed=self.observed, expected=self.expected)
+        if self._pairable < 2:
             return replace(plain, undefined=ONE_ITEM)
-        value, _ = self.debiased()
-        spread = self if self.clustered is None else replace(self, counts=self.clustered, clustered=None)
-        if spread.counts.units < 2:
-            return replace(plain, value=value, undefined=ONE_CLUSTER)
-        _, stderr = spread.debiased()
-        low, high = spread.limits(float(values[0]), stderr, level)
-        # The value is bias-corrected, the interval is not: near its ends that would invent spread.
-        return replace(plain, value=value, stderr=stderr, low=min(low, value), high=max(high, value))
+        if self.votes.units < 2:
+            return replace(plain, undefined=ONE_CLUSTER)
+        variance = self.units.variance(self.without(self.votes, self.units))
+        if variance is None:  # without one of the units, a single label is left
+            variance = self._linearised_variance()
+        items = self._interval(value, variance, variance, self._informative)
+        wider = Interval(None, None, None, others if isinstance(others, str) else ONE_NEEDED)
+        if isinstance(others, Others):
+            room, shares = 1 - self.expected, self.rule.shares
+            spread = others.spread(self.without, variance, self._informative, self.observed, room=room, shares=shares)
+            if spread is not None:
+                wider = self._interval(value, spread.variance, variance, spread.items, spread.annotators)
+                wider = wider.at_least(items)
+        return leading(plain, {ITEMS: items, ANNOTATORS: wider}, interval_for)
 
     @cached_property
-    def values(self) -> Floats:
-        """The coefficient of all items, then without one unit of each kind."""
-        room = np.where(self.expected > CERTAIN, 0.0, 1 - self.expected)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((self.observed - self.expected) / room)
+    def _pairable(self) -> float:
+        return total(self.votes.items[self.votes.n > 1])
 
-    def debiased(self) -> tuple[float, float]:
-        """The value, bias-corrected if the rule asks for it, and its standard error."""
-        value = float(self.values[0])
-        if not np.isfinite(self.values).all():  # leaving out some unit leaves one label only
-            return value, self.linearised()
-        mean, moved = deviations(self.values[1:], self.counts.unit_sizes)
-        size = self.counts.units
-        free = size * value - (size - 1) * mean if self.rule.debias else value
-        return min(free, 1.0), sqrt(total(self.counts.unit_sizes * moved**2))
+    @cached_property
+    def _informative(self) -> float:
+        """How many alike items would be as informative: with rare labels, only few items are informative at all.
 
-    def limits(self, value: float, stderr: float, level: float) -> tuple[float, float]:
-        """The interval: from that of the observed agreement, or from the items that inform a kappa."""
-        counts, expected = self.counts, float(self.expected[0])
-        if self.rule.entries:
-            return self.beyond_chance(value, stderr, level)
-        room = 1 - expected
-        observed = value * room + expected
-        error = steadied(observed, stderr * room, counts, self.weights, self.shape)
-        low, high = wilson(observed, error, effective_items(counts, self.weights), level)
-        return (low - expected) / room, (high - expected) / room
+        An item's information is its weight times the probability that its labels disagree by chance.
+        """
+        votes = self.votes
+        if not self.rule.rare_labels_decide:
+            return effective_items(votes, self.weights)
+        differ = (1 - votes.across(self.shares))[votes.label]
+        informing = votes.per_unit(self.weights * votes.per_group(votes.count / votes.n[votes.group] * differ))
+        second, fourth = (total(votes.unit_sizes * informing**power) for power in (2, 4))
+        return second**2 / fourth
 
-    def beyond_chance(self, value: float, stderr: float, level: float) -> tuple[float, float]:
-        """An item's information is its weight times the probability that its labels disagree by chance."""
-        counts, shares = self.counts, self.shares
-        informing = self.weights * counts.per_group(_shares(counts) * (1 - counts.across(shares))[counts.label])
-        relative = self.shape.variances(counts.n)
-        first, second, fourth = (total(counts.unit_sizes * counts.per_unit(informing) ** power) for power in (1, 2, 4))
-        # The variance that independent items imply; clusters imply no less.
-        alone, fourths = (total(counts.items * informing**power) for power in (2, 4))
-        implied = total(counts.items * informing**2 * relative) / alone * (second**2 / fourth) / (alone**2 / fourths)
-        most = min(1.0, 2 * (1 - float(shares.max())))  # two annotations of an item cannot differ more often
-        rarest = 1 - float(counts.across(shares)[shares > 0].min())
-        seen = total(counts.unit_sizes[counts.per_unit((counts.n > 1).astype(np.float64)) > 0])
-        sums = (first, second, fourth, implied, seen, 1 - float(self.expected[0]), most, rarest)
-        information = Information(*(np.array([each]) for each in sums))
-        low, high = kappa_limits(np.array([value]), np.array([stderr]), information, level)
-        return min(float(low[0]), self.with_differing(seen, level)), float(high[0])
+    def _interval(
+        self, value: float, variance: float, over_items: float, size: float, people: float = inf
+    ) -> Interval:
+        """The interval for a variance on so many informative items and people; ``over_items`` is that of items alone.
 
-    def with_differing(self, seen: float, level: float) -> float:
-        """The coefficient with as many divided items added as could have gone unseen."""
-        counts, likely, observed = self.counts, self.counts.across(self.shares), self.observed[:1]
-        two = np.argsort(-likely, kind="stable")[:2]
-        alike = np.zeros(1) if counts.similarity is None else counts.similarity[two[:1], two[1:]]
-        pairs = np.maximum(counts.n * (counts.n - 1), 1)
-        same = (np.ceil(counts.n**2 / 2) - counts.n) / pairs  # half and half, or nearly so
-        divided = total(counts.items * self.weights * same) / total(counts.items * self.weights)
-        share = unseen_share(np.array([seen]), level, np.minimum(seen, seen * (1 - observed) / (1 - divided)))
-        return float(with_differing(observed, self.expected[:1], likely[two].sum(), alike, share, divided=divided)[0])
+        Beyond chance the few items with rare labels decide. Where agreement by chance does not follow the labels, the
+        interval is that of the observed agreement.
+        """
+        room, stderr = 1 - self.expected, sqrt(variance)
+        if not self.rule.rare_labels_decide:
+            alone = sqrt(over_items) * room
+            added = steadied(self.observed, alone, self.votes, self.weights) ** 2 - alone**2
+            error, freedom = sqrt(variance * room**2 + added), min(size, people) - 1
+            low, high = wilson(self.observed, error, size, self.level, freedom)
+            return Interval(stderr, (low - self.expected) / room, (high - self.expected) / room)
+        if self.votes.similarity is not None and value < 1:
+            if self._pairable < FEW_ITEMS:
+                return Interval(stderr, None, None, FEW_FOR_METRIC)
+            ends = fisher_limits(*map(np.atleast_1d, (value, stderr, min(size, people) - 1)), self.level)
+            return Interval(stderr, *_ends(ends))
+        most = min(1.0, 2 * (1 - float(self.shares.max())))  # two annotations of an item cannot differ more often
+        arrays = map(np.atleast_1d, (value, stderr, room, most, size))
+        low, high = _ends(kappa_limits(*arrays, self.level, np.atleast_1d(min(size, people - 1))))
+        if value <= 0:
+            annotations = self.votes.pairable().per_label(self.votes.pairable().count)
+            low = min(low, float(below_chance(total(annotations) - float(annotations.max()), total(annotations))))
+        return Interval(stderr, low, high)
 
-    def linearised(self) -> float:
-        """Linearised standard error of the ratio, for when the jackknife leaves only one class."""
-        counts, room = self.counts, 1 - float(self.expected[0])
-        around = counts.across(self.shares)
-        entries = self.entries / total(counts.per_label(self.entries))
-        chance = 2 * counts.per_group((around[counts.label] - total(self.shares * around)) * entries)
-        agreement = self.weights * (counts.agreement - self.observed[0]) / total(counts.items * self.weights)
-        influence = (agreement - (1 - self.observed[0]) / room * chance) / room
-        size = counts.units
-        return sqrt(size / (size - 1) * total(counts.unit_sizes * counts.per_unit(influence) ** 2))
+    def _linearised_variance(self) -> float:
+        """Of the ratio, for when the jackknife leaves only one class."""
+        votes, room = self.votes, 1 - self.expected
+        around = votes.across(self.shares)
+        each = entries(votes, shares=self.rule.shares)
+        each = each / total(votes.per_label(each))
+        chance = 2 * votes.per_group((around[votes.label] - total(self.shares * around)) * each)
+        agreement = self.weights * (votes.agreement - self.observed) / total(votes.items * self.weights)
+        influence = (agreement - (1 - self.observed) / room * chance) / room
+        return votes.units / (votes.units - 1) * total(votes.unit_sizes * votes.per_unit(influence) ** 2)
 
 
-def _without_one(counts: LabelCounts, values: Floats) -> Floats:
-    """A sum over all items, followed by the same sum without one item of each group, or without each cluster."""
-    return total(counts.items * values) - np.concatenate([[0.0], counts.per_unit(values)])
-
-
-def _between_items(counts: LabelCounts) -> Floats:
-    """Two annotations of different items: the only pairs that agree by chance alone."""
-    size, within = _without_one(counts, counts.n), _without_one(counts, counts.squares)
-    return (_label_squares(counts, counts.count) - within) / (size**2 - _without_one(counts, counts.n**2))
-
-
-def _without_replacement(counts: LabelCounts) -> Floats:
-    """Two of all annotations, drawn without replacement: Krippendorff's."""
-    size = _without_one(counts, counts.n)
-    return (_label_squares(counts, counts.count) - size) / (size * (size - 1))
-
-
-def _class_shares(counts: LabelCounts) -> Floats:
-    """Σ_c π_c² with π_c the mean share of class c within an item, as Gwet generalises Fleiss."""
-    return _label_squares(counts, _shares(counts)) / _without_one(counts, np.ones(len(counts.items))) ** 2
-
-
-def _shares(counts: LabelCounts) -> Floats:
-    """Each label's share of the annotations of its item."""
-    return counts.count / counts.n[counts.group]
-
-
-def _counts(counts: LabelCounts) -> Floats:
-    """How often each label was given to an item."""
-    return counts.count
-
-
-def _label_squares(counts: LabelCounts, entries: Floats) -> Floats:
-    """Σ_c Σ_k s(c, k) t_c t_k over all items, and without one item of each group, or without each cluster.
-
-    For nominal labels that is Σ_c N_c², which loses 2 Σ_c N_c n_c − Σ_c n_c² when an item is left out.
-    """
-    totals = counts.per_label(entries)
-    around = counts.across(totals)
-    units = counts.by_unit(entries)
-    lost = units.per_group(2 * around[units.label] * units.count) - units.squares
-    return total(totals * around) - np.concatenate([[0.0], lost])
-
-
-def _gwet(counts: LabelCounts) -> Floats:
-    """Σ π(1 − π)/(C − 1): chance agreement on hard items; AC2 under a metric."""
-    classes = np.float64(len(counts.labels))
-    spread = 1 - _class_shares(replace(counts, similarity=None))
-    return spread * _mean_similarity(counts) * classes / (classes - 1)
-
-
-def _uniform(counts: LabelCounts) -> Floats:
-    """All classes equally likely."""
-    return np.full(len(counts.unit_sizes) + 1, _mean_similarity(counts))
-
-
-def _mean_similarity(counts: LabelCounts) -> float:
-    """Agreement of two labels drawn blindly: 1/C for nominal labels."""
-    return 1 / len(counts.labels) if counts.similarity is None else float(counts.similarity.mean())
-
-
-COEFFICIENTS: Mapping[str, _Rule] = {
-    "spa_kappa": _Rule("scheme", _between_items, debias=True, entries=_counts),
-    "krippendorff_alpha": _Rule("annotations", _without_replacement, entries=_counts),
-    "fleiss_kappa": _Rule("flat", _class_shares, singles=True, entries=_shares),
-    "gwet_ac1": _Rule("flat", _gwet, singles=True),
-    "brennan_prediger": _Rule("flat", _uniform),
-}
+def _ends(limits: tuple[Floats, Floats]) -> tuple[float, float]:
+    return float(limits[0][0]), float(limits[1][0])

@@ -11,7 +11,7 @@ from spagree.estimate.cautions import LOW_COVERAGE
 from spagree.estimate.findings import Findings
 from spagree.estimate.missingness import ALARM
 from spagree.estimate.overlap import Overlap
-from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, half_interval
+from spagree.estimate.uncertainty import ANNOTATORS, FEW_ITEMS, ITEMS, half_interval
 
 State = Literal["fine", "look", "problem", "cannot_tell"]
 FINE: State = "fine"
@@ -54,11 +54,12 @@ def checks(breakdowns: Breakdowns) -> tuple[Check, ...]:
 
 def precision(breakdowns: Breakdowns) -> Check:
     """How well the number is known, for these annotators and for others like them, and on whom it depends."""
-    findings, both, people = breakdowns.findings, breakdowns.intervals, breakdowns.concentration
+    findings, people = breakdowns.findings, breakdowns.concentration
     half = half_interval(findings.spa)
-    others = None if isinstance(both, Absent) else half_interval(both[ANNOTATORS])
+    these, others = (half_interval(findings.spa.intervals.get(name)) for name in (ITEMS, ANNOTATORS))
     figures: dict[str, float | int | None] = {
         "half_width": half,
+        "half_width_items": these,
         "half_width_annotators": others,
         "items": findings.data.pairable_items,
         "annotators": findings.data.annotators,
@@ -145,7 +146,7 @@ def beyond_chance(findings: Findings) -> Check:
 
     ``smallest_seen`` is the kappa that a 5% test distinguishes from 0 with 80% power.
     """
-    kappa = findings.chance["spa_kappa"]
+    kappa = findings.chance["krippendorff_alpha"]
     seen = None if kappa.stderr is None else (1.96 + Z_80) * kappa.stderr
     figures = {"kappa": kappa.value, "low": kappa.low, "high": kappa.high, "expected": kappa.expected}
     figures |= {"smallest_seen": seen}

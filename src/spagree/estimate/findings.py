@@ -8,22 +8,27 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import median
 
-from spagree.estimate.adaptive import cautious_shape
+from spagree.errors import UsageError
 from spagree.estimate.cautions import cautions, has_one_annotator, near_chance
-from spagree.estimate.chance import Corrected, chance
+from spagree.estimate.chance import UNKNOWN_PEOPLE, Corrected, chance
 from spagree.estimate.label_counts import item_groups_of, similar_votes
 from spagree.estimate.missingness import Missingness, missingness
+from spagree.estimate.others import Others, for_others
 from spagree.estimate.similarity import NOMINAL, SET_METRICS, Metric, is_number
 from spagree.estimate.uncertainty import (
+    ANNOTATORS,
+    AUTO,
     NOT_PAIRABLE,
     ONE_ANNOTATOR,
     Bootstrap,
     Estimate,
+    Interval,
     check_level,
+    leading,
     spa_estimate,
     undefined,
 )
-from spagree.estimate.weights import DEFAULT, REGISTRY, Weights, check_scheme, weigh
+from spagree.estimate.weights import DEFAULT, REGISTRY, ByN, Weights, check_scheme, weigh, weigh_at
 from spagree.options import CustomWeights
 from spagree.tally.count import Counted
 from spagree.tally.tally import Tally, commonest_first
@@ -73,6 +78,8 @@ class Findings:
     metric: str = NOMINAL
     order: tuple[str, ...] = ()
     """The labels from low to high, if an order was given."""
+    teams: int = 1
+    """Teams of annotators who share no item; 1 if nearly all are connected, or it is not known who is."""
 
 
 def find(
@@ -81,8 +88,10 @@ def find(
     level: float = 0.95,
     bootstrap: Bootstrap | None = None,
     metric: Metric | None = None,
+    others: Others | str = UNKNOWN_PEOPLE,
+    interval_for: str = AUTO,
 ) -> Findings:
-    """Estimate everything from a tally.
+    """Estimate everything from a tally; ``others`` says what its annotators tell about others, or why nothing.
 
     >>> findings = find(Tally.from_items([{"yes": 2}, {"yes": 1, "no": 1}, {"no": 3}]))
     >>> findings.spa.value, findings.schemes["flat"].value == 2 / 3
@@ -91,29 +100,57 @@ def find(
     check_scheme(weights)
     check_level(level)
     similar = similar_votes(tally, metric)
-    clustered = None if tally.clusters is None else similar_votes(tally, metric, clusters=True)
-    groups = item_groups_of(tally, clustered or similar)
-    weighed = {scheme: weigh(scheme, tally, similar) for scheme in REGISTRY}
-    chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
-    shape = cautious_shape(tally, similar)
+    clustered = similar if tally.clusters is None else similar_votes(tally, metric, clusters=True)
+    groups = item_groups_of(tally, clustered)
+    teams = others.team_count if isinstance(others, Others) else 1
+    if isinstance(others, Others) and others.why_not is not None:
+        others = others.why_not
 
-    def figure(weights: Weights) -> Estimate:
+    occur = {n for n in tally.items_by_n if n > 1}
+    with_fewer = sorted(occur | {n - 1 for n in occur if n > 2})
+
+    def also_without_one(scheme: str | CustomWeights) -> ByN | str:
+        """The weights also of items that lose an annotation, or why they are unknown."""
+        try:
+            return weigh_at(with_fewer, scheme, tally, similar).by_n
+        except UsageError as error:
+            return str(error)
+
+    def figure(weights: Weights, scheme: str | CustomWeights) -> Estimate:
         if not groups.exact:
             return undefined(ONE_ANNOTATOR if has_one_annotator(tally) else NOT_PAIRABLE, level, weights.scheme)
-        plain = spa_estimate(groups, weights.by_n, shape, level=level, scheme=weights.scheme)
-        return bootstrap.refine(plain, groups, groups.weights(weights.by_n)) if bootstrap else plain
+        figure = spa_estimate(groups, weights.by_n, level=level, scheme=weights.scheme)
+        if figure.undefined:
+            return figure
+        if bootstrap is not None:
+            figure = bootstrap.refine(figure, groups, groups.weights(weights.by_n))
+        by_n = others if isinstance(others, str) else also_without_one(scheme)
+        if isinstance(others, str) or isinstance(by_n, str):
+            wider = Interval(None, None, None, str(by_n))
+        else:
+            wider = for_others(others, figure, by_n, groups)
+        return leading(figure, {**figure.intervals, ANNOTATORS: wider}, interval_for)
 
-    schemes = {scheme: figure(weighed[scheme]) for scheme in REGISTRY}
-    spa = schemes[weights] if isinstance(weights, str) else figure(chosen)
-    test = missingness(groups, level, shape)
+    weighed = {scheme: weigh(scheme, tally, similar) for scheme in REGISTRY}
+    chosen = weighed[weights] if isinstance(weights, str) else weigh(weights, tally)
+    schemes = {scheme: figure(weighed[scheme], scheme) for scheme in REGISTRY}
+    spa = schemes[weights] if isinstance(weights, str) else figure(chosen, weights)
+    test = missingness(groups, level)
+    every_n = also_without_one(weights)
     corrected = chance(
-        tally, chosen.by_n, level, chosen.scheme, cautious=shape, similar=similar, similar_clustered=clustered
+        tally,
+        chosen.by_n if isinstance(every_n, str) else every_n,
+        level,
+        chosen.scheme,
+        similar=clustered,
+        others=every_n if isinstance(every_n, str) else others,
+        interval_for=interval_for,
     )
     name, order = (metric.name, metric.order) if metric else (NOMINAL, ())
-    near = near_chance(tally, corrected["spa_kappa"])
+    near = near_chance(tally, corrected["krippendorff_alpha"])
     warnings = (*near, *cautions(tally, schemes, test, chosen, name))
     all_weights = {**weighed, chosen.scheme: chosen}
-    return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name, order)
+    return Findings(_describe(tally), spa, schemes, all_weights, test, corrected, warnings, name, order, teams)
 
 
 def _describe(tally: Tally) -> Data:

@@ -145,12 +145,13 @@ AT_THE_END = 1e-9  # anything closer to the lowest or highest possible value, or
 
 
 def kappa_limits(  # noqa: PLR0917
-    value: Floats, stderr: Floats, room: Floats, most: Floats, size: Floats, level: float
+    value: Floats, stderr: Floats, room: Floats, most: Floats, size: Floats, level: float, freedom: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Wilson's limits on the scale from the lowest possible kappa, 1 − most/room, to 1; NaN without a ``size``.
 
     ``room`` is 1 − P_e, ``most`` how often two annotations of an item can differ. ``size`` is m₂ = (Σg²)²/Σg⁴, how
-    many equally informative items would say as much: with a rare class, the few that carry it decide.
+    many equally informative items would say as much: with a rare class, the few that carry it decide. It also gives
+    the degrees of freedom, unless there are fewer.
 
     >>> low, high = kappa_limits(*(np.array([each]) for each in (1.0, 0.0, 0.5, 1.0, 30.0)), 0.95)
     >>> round(float(low[0]), 3), float(high[0])
@@ -162,7 +163,7 @@ def kappa_limits(  # noqa: PLR0917
         place = (value - lowest) / scale
         place = np.where(place < AT_THE_END, 0.0, np.where(place > 1 - AT_THE_END, 1.0, place))
         error = np.where(stderr < AT_THE_END, 0.0, stderr / scale)
-    low, high = wilson_each(place, error, size, level, size)
+    low, high = wilson_each(place, error, size, level, size if freedom is None else freedom)
     return lowest + scale * low, lowest + scale * high
 
 

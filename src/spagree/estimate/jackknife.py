@@ -44,6 +44,11 @@ class Units:
         """How many units are alike."""
         return self.lost.items
 
+    @property
+    def items_lost(self) -> Floats:
+        """Items of which nothing is left without each unit."""
+        return sums(self.unit, self.items * (self.n_left == 0), len(self.times))
+
     def variance(self, without: Floats) -> float | None:
         """The jackknife variance of a figure from its values without each unit; None if one of them is undefined."""
         if total(self.times) < 2 or not np.isfinite(without).all():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite, sqrt
-from warnings import warn
+from typing import TypeVar
 
 import numpy as np
 
-from spagree.errors import UsageError
+from spagree.errors import UsageError, unknown_name
 from spagree.estimate.adaptive import Shape
 from spagree.estimate.intervals import score_limits, two_sided
 from spagree.estimate.item_groups import ONE_CLUSTER, Clustered, ItemGroups, exact_mean, total
@@ -23,15 +23,35 @@ STEADY_ITEMS = 30  # up to this many equally weighted items, at agreement 1/2, t
 WILSON = "wilson"  # the default interval method
 FEW_ITEMS = 10  # items or clusters: a figure based on fewer is marked and never used to compare people
 REPLICATE_CHUNK = 4_000_000
-ITEMS, ANNOTATORS = POPULATIONS = ("items", "annotators")  # what intervals cover
-COVERS = {ITEMS: "these annotators, new items", ANNOTATORS: "new annotators and new items"}
+ITEMS, ANNOTATORS = POPULATIONS = ("items", "annotators")  # whom an interval is for
+AUTO = "auto"  # for other annotators where that interval exists, otherwise for items
+INTERVALS_FOR = (AUTO, *POPULATIONS)
+COVERS = {ITEMS: "these annotators on new items", ANNOTATORS: "other annotators like these, on new items"}
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval with its standard error, or the reason there is none."""
+
+    stderr: float | None
+    low: float | None
+    high: float | None
+    undefined: str | None = None
+
+    def at_least(self, other: Interval) -> Interval:
+        """This interval, widened to hold another."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return self
+        return replace(self, low=min(self.low, other.low), high=max(self.high, other.high))
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A figure with its uncertainty, or the reason there is none.
 
-    ``undefined`` is set exactly when something is None: the value itself, or only its interval.
+    ``undefined`` is set exactly when something is None: the value itself, or only its interval. ``intervals`` has one
+    interval for these annotators on new items ("items") and one for other annotators as well ("annotators");
+    ``stderr``, ``low`` and ``high`` are those of ``interval_for``.
 
     >>> import spagree
     >>> spagree.measure([("q1", "ann", "yes"), ("q1", "bob", "yes")]).spa.undefined
@@ -46,18 +66,8 @@ class Estimate:
     weights: str
     method: str = WILSON
     undefined: str | None = None
-    interval_for: str = "items"
-
-    @property
-    def covers(self) -> str:
-        """What the interval covers."""
-        return COVERS[self.interval_for]
-
-    @property
-    def generalise(self) -> str:
-        """The old name of ``interval_for``."""
-        warn("generalise is now called interval_for", DeprecationWarning, stacklevel=2)
-        return self.interval_for
+    interval_for: str = ITEMS
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
 
     def __float__(self) -> float:
         """The value, for arithmetic; raises if it is undefined."""
@@ -66,9 +76,43 @@ class Estimate:
         return self.value
 
 
-def half_interval(estimate: Estimate) -> float | None:
+E = TypeVar("E", bound=Estimate)
+
+
+def check_interval_for(interval_for: str) -> None:
+    """Refuse a misspelt name before any work is done."""
+    if interval_for not in INTERVALS_FOR:
+        raise unknown_name("value of --interval-for", str(interval_for), INTERVALS_FOR)
+
+
+def leading(figure: E, intervals: Mapping[str, Interval], interval_for: str = AUTO) -> E:
+    """A figure with its intervals, one of which it shows: that for other annotators where it exists, unless told.
+
+    >>> plain = Estimate(0.5, None, None, None, 0.95, "flat")
+    >>> both = {"items": Interval(0.1, 0.3, 0.7), "annotators": Interval(None, None, None, "too few people")}
+    >>> leading(plain, both).interval_for, leading(plain, both, "annotators").undefined
+    ('items', 'too few people')
+    """
+    others = intervals.get(ANNOTATORS)
+    exists = others is not None and others.low is not None
+    chosen = (ANNOTATORS if exists else ITEMS) if interval_for == AUTO else interval_for
+    shown = intervals[chosen]
+    return replace(
+        figure,
+        stderr=shown.stderr,
+        low=shown.low,
+        high=shown.high,
+        undefined=shown.undefined,
+        interval_for=chosen,
+        intervals=intervals,
+    )
+
+
+def half_interval(interval: Estimate | Interval | None) -> float | None:
     """Half the width of the interval; None without one."""
-    return None if estimate.low is None or estimate.high is None else (estimate.high - estimate.low) / 2
+    if interval is None or interval.low is None or interval.high is None:
+        return None
+    return (interval.high - interval.low) / 2
 
 
 def undefined(reason: str, level: float, weights: str) -> Estimate:
@@ -88,9 +132,8 @@ def estimate(value: float, groups: ItemGroups, weights: Floats, shape: Shape, *,
         reason = ONE_ITEM if groups.size < 2 else ONE_CLUSTER
         return Estimate(value, None, None, None, level, scheme, undefined=reason)
     stderr = standard_error(value, groups, weights)
-    error = max(stderr, jackknife_error(value, groups, weights))
-    low, high = wilson(value, steadied(value, error, groups, weights, shape), effective_items(groups, weights), level)
-    return Estimate(value, stderr, low, high, level, scheme)
+    low, high = wilson(value, steadied(value, stderr, groups, weights, shape), effective_items(groups, weights), level)
+    return Estimate(value, stderr, low, high, level, scheme, intervals={ITEMS: Interval(stderr, low, high)})
 
 
 def spa_estimate(
@@ -104,18 +147,6 @@ def standard_error(value: float, groups: ItemGroups, weights: Floats) -> float:
     """sqrt(G/(G−1) · Σ_g (Σ k(P − SPA))²) / Σ k, by linearisation; g is an item, or a cluster of them."""
     spread = total(groups.unit_sizes * groups.per_unit(weights * (groups.agreement - value)) ** 2)
     return sqrt(groups.units / (groups.units - 1) * spread) / total(groups.items * weights)
-
-
-def jackknife_error(value: float, groups: ItemGroups, weights: Floats) -> float:
-    """The standard error from leaving out one item or cluster at a time; the same if all weights are equal.
-
-    A heavy item pulls SPA towards itself, so it appears to deviate less than it does.
-    """
-    units, whole = groups.units, total(groups.items * weights)
-    unit_share = groups.per_unit(weights) / whole
-    others = np.where(unit_share < 1, 1 - unit_share, 1.0)
-    deviation = groups.per_unit(weights * (groups.agreement - value)) / others
-    return sqrt((units - 1) / units * total(groups.unit_sizes * deviation**2)) / whole
 
 
 def steadied(value: float, stderr: float, groups: Clustered, weights: Floats, shape: Shape) -> float:
@@ -179,8 +210,8 @@ class Bootstrap:
         low, high = np.quantile(means, [tail, 1 - tail])
         what = "items" if groups.cluster is None else "clusters"
         method = f"bootstrap of {what}, {self.replicates} replicates, seed {self.seed}"
-        stderr = float(np.std(means, ddof=1))
-        return replace(figure, stderr=stderr, low=float(low), high=float(high), method=method)
+        drawn = Interval(float(np.std(means, ddof=1)), float(low), float(high))
+        return leading(replace(figure, method=method), {**figure.intervals, ITEMS: drawn}, figure.interval_for)
 
     def means(self, groups: ItemGroups, weights: Floats) -> Floats:
         """SPA of each replicate: items or clusters drawn with replacement, as a multinomial over identical ones."""

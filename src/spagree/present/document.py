@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from spagree.estimate import Data, Estimate, Missingness
-from spagree.estimate.breakdown_values import NOT_COMPUTED, Absent, Breakdowns
+from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.checks import checks
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
+from spagree.estimate.uncertainty import Interval
 from spagree.present.wording import json_escapes
 from spagree.version import __version__
 
@@ -24,7 +25,7 @@ def document(breakdowns: Breakdowns) -> dict[str, Any]:
     findings = breakdowns.findings
     spa = findings.spa
     named: dict[str, Any] = {"level": spa.level, "weights": spa.weights, "method": spa.method}
-    named |= {"interval_for": spa.interval_for, "generalise": spa.interval_for, "covers": spa.covers}
+    named |= {"interval_for": spa.interval_for, "intervals": intervals_document(spa.intervals)}
     if findings.data.clusters is not None:  # items are not independent: the standard error is over clusters
         named |= {"clusters": findings.data.clusters, "cluster": findings.data.cluster}
     return {
@@ -32,11 +33,16 @@ def document(breakdowns: Breakdowns) -> dict[str, Any]:
         "spagree": __version__,
         "metric": findings.metric,
         "data": _data(findings.data),
-        "spa": {**estimate_document(spa), **named, **_intervals(breakdowns)},
+        "spa": {**estimate_document(spa), **named},
         "schemes": {name: estimate_document(estimate) for name, estimate in findings.schemes.items()},
         "missingness": _missingness(findings.missingness),
         "chance": {
-            name: estimate_document(estimate, observed=estimate.observed, expected=estimate.expected)
+            name: estimate_document(
+                estimate,
+                observed=estimate.observed,
+                expected=estimate.expected,
+                intervals=intervals_document(estimate.intervals),
+            )
             for name, estimate in findings.chance.items()
         },
         "checks": [
@@ -48,20 +54,14 @@ def document(breakdowns: Breakdowns) -> dict[str, Any]:
     }
 
 
-def _intervals(breakdowns: Breakdowns) -> dict[str, Any]:
-    """For these annotators on new items, and for other annotators like them, or why that is not known."""
-    spa, both = breakdowns.findings.spa, breakdowns.intervals
-    if not isinstance(both, Absent):
-        return {"intervals": {name: _interval(estimate) for name, estimate in both.items()}}
-    if both is NOT_COMPUTED or spa.low is None or spa.interval_for == ANNOTATORS:
-        return {}
-    unknown = {"low": None, "high": None, "stderr": None, "undefined": both.reason}
-    return {"intervals": {ITEMS: _interval(spa), ANNOTATORS: unknown}}
+def intervals_document(intervals: Mapping[str, Interval]) -> dict[str, Any]:
+    """The intervals for these annotators on new items and for other annotators, or why there is none."""
+    return {name: _interval(each) for name, each in intervals.items()}
 
 
-def _interval(estimate: Estimate) -> dict[str, Any]:
-    ends = {"low": estimate.low, "high": estimate.high, "stderr": estimate.stderr}
-    return {**ends, "undefined": estimate.undefined} if estimate.undefined else ends
+def _interval(each: Interval) -> dict[str, Any]:
+    ends = {"low": each.low, "high": each.high, "stderr": each.stderr}
+    return {**ends, "undefined": each.undefined} if each.undefined else ends
 
 
 def estimate_document(estimate: Estimate | Difference, **more: Any) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def _text(value: str) -> str:
 
 def bar(findings: Findings) -> str:
     """The number with its interval on a scale from 0 to 1, and chance agreement; empty without a number."""
-    spa, chance = findings.spa, findings.chance["spa_kappa"].expected
+    spa, chance = findings.spa, findings.chance["krippendorff_alpha"].expected
     if spa.value is None:
         return ""
     low, high = (spa.value if end is None else end for end in (spa.low, spa.high))

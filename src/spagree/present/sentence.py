@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from spagree.errors import count
 from spagree.estimate import CUSTOM, NOMINAL, Corrected, Estimate, Findings
-from spagree.estimate.breakdown_values import NOT_COMPUTED, Absent, Breakdowns
+from spagree.estimate.breakdown_values import Absent, Breakdowns
 from spagree.estimate.similarity import SCALES, SET_METRICS
-from spagree.estimate.uncertainty import ANNOTATORS, ITEMS
+from spagree.estimate.uncertainty import ANNOTATORS, ITEMS, POPULATIONS
 from spagree.present.wording import figure, interval, p_value, percent, printable
 from spagree.tally.policies import AFTER_FIRST
 from spagree.version import __version__
@@ -14,10 +16,8 @@ from spagree.version import __version__
 MOST_WEIGHTS = 8
 PAIR = 2
 WIDE_GAP = 0.25  # gap between agreement and kappa from which readers ask why
-SEEN = 0.005  # a difference visible in a table
 
 LEVELS = ((0.0, "no"), (0.21, "slight"), (0.41, "fair"), (0.61, "moderate"), (0.81, "substantial"))
-MANY_LEVELS = 0.4  # an interval of kappa that spans more than two levels
 PARTLY = {
     **dict.fromkeys(SCALES, "labels that are close count as partly agreeing"),
     **dict.fromkeys(SET_METRICS, "labels that share some options count as partly agreeing"),
@@ -34,6 +34,8 @@ def in_words(findings: Findings) -> str:
         return f"Agreement is undefined: {spa.undefined}."
     pair = findings.data.annotators == PAIR
     who = "these two annotators" if pair else "two random annotators"
+    if findings.teams > 1:  # nobody knows how people of different teams agree
+        who = "two random annotators of one team"
     if findings.metric == NOMINAL:
         meaning = f"{who.capitalize()} agree on a random item {percent(spa.value)} of the time"
     else:
@@ -45,25 +47,15 @@ def in_words(findings: Findings) -> str:
 
 
 def interval_words(breakdowns: Breakdowns) -> tuple[str, ...]:
-    """What the intervals cover, a sentence each: these annotators, and other annotators like them.
-
-    If the second is not computed, the sentence says why; two annotators say nothing about others.
-    """
-    spa, both = breakdowns.findings.spa, breakdowns.intervals
-    if spa.low is None:
+    """Both intervals, a sentence each: for other annotators first, or why there is none, then for these annotators."""
+    spa = breakdowns.findings.spa
+    items, others = (spa.intervals.get(name) for name in POPULATIONS)
+    if items is None or items.low is None:
         return ()
-    if isinstance(both, Absent):
-        if spa.interval_for == ANNOTATORS:
-            return (f"Other annotators like them: {interval(spa)}.",)
-        these = f"These annotators: {interval(spa)} on {_new_items(breakdowns)}."
-        return (these,) if both is NOT_COMPUTED else (these, f"Other annotators: not computed, because {both.reason}.")
-    if breakdowns.findings.data.annotators == PAIR:
-        return (f"On {_new_items(breakdowns)}: {interval(both[ITEMS])}.",)
-    others = both[ANNOTATORS]
-    wider = f"Other annotators: unknown, because {others.undefined}."
-    if others.low is not None:
-        wider = f"Other annotators like them: {interval(others)}."
-    return f"These annotators: {interval(both[ITEMS])} on {_new_items(breakdowns)}.", wider
+    these = f"These annotators: {interval(items)} on {_new_items(breakdowns)}."
+    if others is None or others.low is None:
+        return (these,) if others is None else (these, f"Other annotators: not known, because {others.undefined}.")
+    return f"Other annotators like these: {interval(others)}.", these
 
 
 def _new_items(breakdowns: Breakdowns) -> str:
@@ -84,7 +76,7 @@ def headline(breakdowns: Breakdowns) -> list[tuple[str, ...]]:
 
 def chance_words(findings: Findings) -> str:
     """Chance agreement and kappa; empty if the metric is nominal and agreement is clearly above chance."""
-    kappa = findings.chance["spa_kappa"]
+    kappa = findings.chance["krippendorff_alpha"]
     if kappa.value is None or kappa.expected is None:
         return ""
     near = any(warning.code == "near_chance" for warning in findings.warnings)
@@ -92,7 +84,7 @@ def chance_words(findings: Findings) -> str:
         return ""
     place = "below" if is_below_chance(kappa) else "close to"
     close = f": agreement is {place} chance" if near else ""
-    return f"chance agreement {figure(kappa.expected)}, spa_kappa {figure(kappa.value)}{close}"
+    return f"chance agreement {figure(kappa.expected)}, Krippendorff's alpha {figure(kappa.value)}{close}"
 
 
 def is_below_chance(kappa: Corrected) -> bool:
@@ -109,14 +101,14 @@ def interval_name(estimate: Estimate) -> str:
 
 def on_the_scale(findings: Findings) -> str:
     """A description of the number on its scale, for screen readers."""
-    chance = findings.chance["spa_kappa"].expected
+    chance = findings.chance["krippendorff_alpha"].expected
     blindly = "" if chance is None else f", by chance {figure(chance)}"
     return f"On a scale from 0 to 1: {figure(findings.spa.value)}, interval {interval(findings.spa)}{blindly}"
 
 
 def by_chance(findings: Findings) -> str:
     """Agreement expected from blind guessing; empty if unknown."""
-    expected = findings.chance["spa_kappa"].expected
+    expected = findings.chance["krippendorff_alpha"].expected
     if expected is None:
         return ""
     return f"Labels picked blindly would {_agree(findings, expected)}."
@@ -124,7 +116,7 @@ def by_chance(findings: Findings) -> str:
 
 def beyond_chance(findings: Findings) -> str:
     """How good agreement is beyond chance, in Landis and Koch's words; empty if unknown."""
-    kappa = findings.chance["spa_kappa"]
+    kappa = findings.chance["krippendorff_alpha"]
     if kappa.value is None or kappa.expected is None or kappa.low is None or kappa.high is None:
         return ""
     way = f"{figure(kappa.value, 2)} of the way from chance ({figure(kappa.expected, 2)}) to full agreement"
@@ -132,10 +124,16 @@ def beyond_chance(findings: Findings) -> str:
         return f"{'Worse' if is_below_chance(kappa) else 'No better'} than chance ({figure(kappa.expected, 2)})."
     if kappa.low <= 0:
         return f"Not clearly better than chance: {way}."
-    names = " to ".join(dict.fromkeys((level_name(kappa.low), level_name(kappa.high))))
-    if kappa.high - kappa.low > MANY_LEVELS:
-        return f"Anything from {names} agreement beyond chance: {way}; more items would tell."
-    return f"{names.capitalize()} agreement beyond chance: {way}."
+    name = band(kappa)
+    return f"{name.capitalize()} agreement beyond chance: {way}." if name else f"Better than chance: {way}."
+
+
+def band(kappa: Corrected) -> str:
+    """The word for a coefficient whose whole interval lies in one band; empty if it spans several."""
+    if kappa.low is None or kappa.high is None:
+        return ""
+    names = {level_name(kappa.low), level_name(kappa.high)}
+    return names.pop() if len(names) == 1 else ""
 
 
 def level_name(kappa: float) -> str:
@@ -149,7 +147,7 @@ def level_name(kappa: float) -> str:
 
 def chance_gap(findings: Findings) -> str:
     """Why kappa is so much lower than agreement; empty if it is not."""
-    kappa, spa = findings.chance["spa_kappa"], findings.spa
+    kappa, spa = findings.chance["krippendorff_alpha"], findings.spa
     if kappa.value is None or kappa.expected is None or spa.value is None or spa.value - kappa.value <= WIDE_GAP:
         return ""
     blindly = "annotators who pick labels blindly, each as often as it was used here"
@@ -162,17 +160,6 @@ def chance_gap(findings: Findings) -> str:
 def _agree(findings: Findings, share: float) -> str:
     """Nominal labels agree that often; under other metrics, labels agree that much."""
     return f"agree {percent(share)} of the time" if findings.metric == NOMINAL else f"agree {percent(share)} on average"
-
-
-def kappa_bias(findings: Findings) -> str:
-    """Why spa_kappa differs from what observed and expected agreement give; empty if the difference is invisible."""
-    kappa = findings.chance["spa_kappa"]
-    if kappa.value is None or kappa.observed is None or kappa.expected is None:
-        return ""
-    plain = (kappa.observed - kappa.expected) / (1 - kappa.expected)
-    if abs(plain - kappa.value) < SEEN:
-        return ""
-    return f"spa_kappa is corrected for small-sample bias; without the correction it would be {figure(plain)}."
 
 
 def for_paper(breakdowns: Breakdowns) -> str:
@@ -191,16 +178,17 @@ def for_paper(breakdowns: Breakdowns) -> str:
 
 
 def _intervals(breakdowns: Breakdowns) -> str:
-    """Every interval with what it covers."""
-    spa, both = breakdowns.findings.spa, breakdowns.intervals
-    if spa.low is None:
+    """Every interval with whom it is for."""
+    findings = breakdowns.findings
+    spa, data = findings.spa, findings.data
+    items, others = (spa.intervals.get(name) for name in POPULATIONS)
+    if items is None or items.low is None:
         return ""
-    if isinstance(both, Absent):
-        return f"; {interval_name(spa)} {interval(spa)} for {spa.covers}"
-    people = "these two annotators" if breakdowns.findings.data.annotators == PAIR else "these annotators"
-    shown = f"; {interval_name(both[ITEMS])} {interval(both[ITEMS])} for {people} on new items"
-    others = both[ANNOTATORS]
-    return shown if others.low is None else f"{shown}, {interval(others)} for other annotators like them"
+    kind = interval_name(replace(spa, interval_for=ITEMS))
+    people = "these two annotators" if data.annotators == PAIR else "these annotators"
+    if others is None or others.low is None:
+        return f"; {kind} {interval(items)} for {people} on new items"
+    return f"; {kind} {interval(others)} for other annotators like these, {interval(items)} for {people} on new items"
 
 
 def _weights(findings: Findings) -> str:

@@ -14,9 +14,8 @@ from spagree.errors import count
 from spagree.estimate import Estimate, Findings
 from spagree.estimate.breakdown_values import Breakdowns
 from spagree.estimate.checks import CANNOT_TELL, FINE, LOOK, PROBLEM, beyond_chance
-from spagree.estimate.uncertainty import ANNOTATORS, COVERS, ITEMS
 from spagree.present.fitted import CHART, ENDS, Fitted, Heading
-from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name, kappa_bias
+from spagree.present.sentence import REFERENCE, chance_gap, for_paper, headline, interval_name
 from spagree.present.verdicts import checked
 from spagree.present.wording import escape_controls, figure, interval, label_list, left_out, number, percent, printable
 from spagree.understood import Understood
@@ -150,9 +149,7 @@ def _figures(findings: Findings) -> Iterator[RenderableType]:
     yield _scheme_table(findings)
     yield Text("\nCorrected for chance", style="bold")
     yield _chance_figures(findings)
-    if findings.spa.interval_for == ANNOTATORS:
-        yield _indented(f"These intervals cover {COVERS[ITEMS]}.")
-    for words in filter(None, (chance_gap(findings), kappa_bias(findings))):
+    if words := chance_gap(findings):
         yield _indented(words)
     if len(findings.missingness.by_n) > 1:
         yield Text("\nAgreement by number of annotations", style="bold")

@@ -91,7 +91,7 @@ def _facts(
     yield "Data", f"{count(data.items, 'item')}, {count(data.annotations, 'annotation')}, {people}"
     yield "Measure", f"Sparse Probability of Agreement, {findings.spa.weights} weights, {findings.metric} metric"
     kind = "Wilson's score interval" if findings.spa.method == "wilson" else findings.spa.method
-    covers = f"{interval_name(findings.spa)}: {kind}; it covers {findings.spa.covers}"
+    covers = f"{interval_name(findings.spa)}: {kind}; it is for {COVERS[findings.spa.interval_for]}"
     yield "Interval", f"none: {findings.spa.undefined}" if findings.spa.low is None else covers
     listed = ", ".join(f"{name} = {printable(str(value))}" for name, value in options.items())
     yield "Options", listed or "defaults only"

@@ -126,7 +126,7 @@ def verdict(findings: Findings, verdicts: Sequence[Verdict], target: float | Non
 
 
 def _enough(findings: Findings, target: float | None) -> str:
-    kappa = findings.chance["spa_kappa"]
+    kappa = findings.chance["krippendorff_alpha"]
     if target is not None:
         if kappa.expected is not None and kappa.expected >= target:
             return "The target is too low: labels picked blindly would reach it."
@@ -138,7 +138,10 @@ def _enough(findings: Findings, target: float | None) -> str:
         return ""
     if is_below_chance(kappa):
         return "People agree less than blind guessing would."
-    return f"Agreement beyond chance is {level_name(kappa.value)}." if kappa.low > 0 else "It may be chance."
+    if kappa.low <= 0:
+        return "It may be chance."
+    name = band(kappa)
+    return f"Agreement beyond chance is {name}." if name else "People agree more than blind guessing would."
 
 
 def _reaches(findings: Findings, target: float) -> bool | None:
@@ -149,27 +152,30 @@ def _reaches(findings: Findings, target: float) -> bool | None:
 
 def bar(breakdowns: Breakdowns, target: float | None) -> Bar:
     """The scale, and a description of it."""
-    findings, both = breakdowns.findings, breakdowns.intervals
-    value = float(findings.spa)
-    low, high = (100 * (value if end is None else end) for end in (findings.spa.low, findings.spa.high))
-    other = None if isinstance(both, Absent) else both.get(ANNOTATORS)
+    findings, spa = breakdowns.findings, breakdowns.findings.spa
+    value = float(spa)
+    these, other = (spa.intervals.get(name) for name in POPULATIONS)
+    ends = (None, None) if these is None else (these.low, these.high)
+    low, high = (100 * (value if end is None else end) for end in ends)
     wide = None if other is None or other.low is None or other.high is None else (other.low * 100, other.high * 100)
     spoken = on_the_scale(findings) + ("" if target is None else f", target {figure(target)}")
-    ends = {"chance": findings.chance["spa_kappa"].expected, "target": target}
-    marks = tuple(Mark(kind, end * 100) for kind, end in ends.items() if end is not None)
+    places = {"chance": findings.chance["krippendorff_alpha"].expected, "target": target}
+    marks = tuple(Mark(kind, end * 100) for kind, end in places.items() if end is not None)
     return Bar(value * 100, low, high, wide, marks, f"{spoken}.")
 
 
 def _intervals(breakdowns: Breakdowns) -> Iterator[str]:
-    """The interval for these annotators and, if known, for others like them."""
-    spa, both = breakdowns.findings.spa, breakdowns.intervals
-    if spa.low is None:
+    """The interval for other annotators, if known, and the one for these."""
+    spa = breakdowns.findings.spa
+    items, others = (spa.intervals.get(name) for name in POPULATIONS)
+    if items is None or items.low is None:
         return
-    if isinstance(both, Absent) or both.get(ANNOTATORS) is None or both[ANNOTATORS].low is None:
-        yield f"{interval_name(spa)}: {interval(spa)}"
+    kind = interval_name(replace(spa, interval_for=ITEMS))
+    if others is None or others.low is None:
+        yield f"{kind}: {interval(items)} for these annotators"
         return
-    yield f"{interval_name(both[ITEMS])}: {interval(both[ITEMS])} for these annotators"
-    yield f"{interval(both[ANNOTATORS])} for other annotators like them"
+    yield f"{kind}: {interval(others)} for other annotators like these"
+    yield f"{interval(items)} for these annotators"
 
 
 def first_checks(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
@@ -197,7 +203,7 @@ def _against(findings: Findings, target: float) -> str:
     is_reached = _reaches(findings, target)
     goal = figure(target, 2) if round(target, 2) == target else figure(target)
     if is_reached:
-        blindly = findings.chance["spa_kappa"].expected
+        blindly = findings.chance["krippendorff_alpha"].expected
         easy = " But labels picked blindly would reach it too." if blindly is not None and blindly >= target else ""
         return f"Above the target of {goal}, even at the lower end of the interval.{easy}"
     if is_reached is False:
